@@ -187,7 +187,7 @@ def test_the_readme_of_the_package_leads_nowhere_but_to_sites() -> None:
     readme = for_an_index((ROOT / "README.md").read_text(encoding="utf-8"))
     ways = re.findall(r"\]\(([^)]*)\)", readme)
     assert [way for way in ways if not way.startswith("https://")] == []
-    assert "- Your first study: a tutorial of 30 minutes\n" in readme
+    assert "- Your first study: a 30-minute tutorial\n" in readme
     assert for_an_index("![a](b.png)\n\n[c](https://d.org)") == "[c](https://d.org)"
 
 

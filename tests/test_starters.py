@@ -90,13 +90,13 @@ def test_what_is_written_is_typed(cheaptalk: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "saying"),
     [
-        (("game", "MyGame"), "use lower-case letters, digits and underscores, such as my_game"),
-        (("style", "Café"), '"Café" is not a module name; use lower-case letters, digits and'),
-        (("player", "class"), '"class" is a Python keyword; choose another name, such as my_class'),
+        (("game", "MyGame"), "use lower-case letters, digits and underscores, e.g. my_game"),
+        (("style", "Café"), '"Café" is not a valid module name; use lower-case letters, digits'),
+        (("player", "class"), '"class" is a Python keyword; choose another name, e.g. my_class'),
         (("game", "bargaining"), 'a game named "bargaining" already exists; choose another name'),
         (("game", "json"), 'a module named "json" already exists'),
-        (("game", "mine", "--out", "."), ". already exists; choose another folder with --out"),
-        (("game", "mine", "--game", "persuasion"), "--game is only valid for a player or style"),
+        (("game", "mine", "--out", "."), ". already exists; set another folder with --out"),
+        (("game", "mine", "--game", "persuasion"), "--game is only valid with the kinds"),
         (("player", "linear"), 'bargaining already has a strategy named "linear"'),
         (("style", "plain"), 'bargaining already has a style named "plain"'),
         (("style", "mine", "--game", "bargainin"), 'did you mean "bargaining"?'),

@@ -1,7 +1,7 @@
 """cheaptalk: a laboratory for strategic communication.
 
 Language models, people, scripted strategies and recorded players bargain, negotiate and persuade
-under one set of rules. All names in this package are loaded when first used.
+under the same rules. Names in this package are loaded at the first use.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""``python -m cheaptalk``."""
+"""The entry point of ``python -m cheaptalk``."""
 
 from cheaptalk.cli import main
 

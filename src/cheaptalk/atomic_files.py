@@ -1,4 +1,4 @@
-"""Files that are written, and read, completely or not at all."""
+"""Atomic reading and writing of files: completely, or not at all."""
 
 import errno
 import os
@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import TextIO
 
 LONGEST = 2**28
-"""Maximum bytes of a file that is read at once; devices have no end."""
-
-
+"""Default maximum size of a file to read, in bytes; devices have no end."""
 STORE = b"SQLite format 3\0"
-"""The first bytes of stores that are files."""
+"""The first bytes of a store in a file."""
 
 
 def is_store(path: Path) -> bool:
-    """Return whether an existing file is a store, or another SQLite database."""
+    """Return whether a path is an existing store or another SQLite database."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -28,17 +26,17 @@ def is_store(path: Path) -> bool:
 
 @contextmanager
 def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
-    """Open a text file that replaces the existing one only after it is completely written.
+    """Open a text file that replaces an existing file when it is complete.
 
     Pipes and devices are written directly. Line endings are unchanged. Missing parent folders are
     created.
 
     Args:
-        new: whether the file must not exist.
+        new: whether an existing file is an error.
 
     Raises:
-        FileExistsError: it exists and must not, or is a store, which is never replaced by text.
-        OSError: it cannot be written; nothing remains of it.
+        FileExistsError: the file exists although ``new`` is set, or is a store.
+        OSError: the file cannot be written; no partial file remains.
     """
     if new and path.exists():
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
@@ -54,12 +52,12 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
 
 @contextmanager
 def whole_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path, which replaces the given one after it is completely written.
+    """Yield a temporary path for a file that replaces an existing file when it is complete.
 
     Missing parent folders are created.
 
     Raises:
-        OSError: it cannot be written; nothing remains of it.
+        OSError: the file cannot be written; no partial file remains.
     """
     if not path.parent.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,11 +76,11 @@ def whole_path(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder, which replaces a new or empty one after it is completely written.
+    """Yield a temporary folder that becomes the new or empty folder at a path when it is complete.
 
     Raises:
-        FileExistsError: a file or a non-empty folder exists there.
-        OSError: it cannot be written; nothing remains of it.
+        FileExistsError: the path is a file or a non-empty folder.
+        OSError: the folder cannot be written; no partial folder remains.
     """
     path = path.absolute()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
@@ -99,14 +97,11 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 def read_whole(path: Path | Traversable, max_bytes: int = LONGEST) -> str:
-    """Return a file's text, in UTF-8, without a byte order mark.
-
-    Args:
-        max_bytes: maximum size of the file.
+    """Return the text of a file in UTF-8, without a byte order mark.
 
     Raises:
-        OSError: it cannot be read, or is larger.
-        UnicodeDecodeError: it is not text.
+        OSError: the file cannot be read, or is larger than ``max_bytes``.
+        UnicodeDecodeError: the file is not text in UTF-8.
     """
     with path.open("rb") as file:
         data = file.read(max_bytes + 1)
@@ -119,8 +114,8 @@ def configured_file(configured: str | None, default: Path | str) -> Path | None:
     """Return a user's configuration file; None if there is none.
 
     Args:
-        configured: the value of an environment variable; "" for no file, None if it is not set.
-        default: the default file, relative to the user's configuration folder.
+        configured: value of an environment variable; "" for no file, None if it is not set.
+        default: path of the default file in the user's configuration folder.
     """
     if configured is not None:
         return Path(configured) if configured else None

@@ -1,6 +1,6 @@
-"""Run work on the machines of a Ray cluster, which may join and leave in the meantime.
+"""Distribution of work over the machines of a Ray cluster, which may join and leave at any time.
 
-Ray is loaded when a cluster is first used; it needs ``[ray]``.
+Clusters require the extra ``[ray]``. Ray is imported when a cluster is first used.
 """
 
 import os
@@ -23,19 +23,19 @@ T = TypeVar("T")
 
 EXTRA = "pip install 'cheaptalk[ray]'"
 CONNECT_TIMEOUT = 10.0
-"""Timeout of the connection to a cluster's head, in seconds."""
+"""Timeout of the connection to a cluster's head node, in seconds."""
 MINIMAL_RESERVATION: dict[str, Any] = {"memory": 1}
-"""The reservation of an object on its machine; only reservations are reliably spread."""
+"""Resources that an object reserves, because Ray only spreads reservations over machines."""
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-"""Errors on a worker are returned; its output stays in the cluster's logs."""
+"""Options that keep the output of workers in the cluster's logs."""
 
 
 class MachineLost(CheaptalkError):
-    """A machine of the cluster was lost while it worked."""
+    """Raised if a machine of the cluster was lost during a call."""
 
 
 class Cluster:
-    """Machines that work in parallel: work on a lost machine is repeated on another."""
+    """Machines that work in parallel; the work of a lost machine is repeated on another machine."""
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
@@ -59,13 +59,9 @@ class Cluster:
         return future
 
     def actors(self, kind: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> list[Any]:
-        """Create an object on each machine, recreated elsewhere if its machine is lost.
-
-        Its methods are called as those of Ray actors, many concurrently.
-        """
-        group = self._groups.placement_group(
-            [MINIMAL_RESERVATION] * self.machines, strategy="SPREAD"
-        )
+        """Create a Ray actor on each machine; an actor of a lost machine is created elsewhere."""
+        reservations = [MINIMAL_RESERVATION] * self.machines
+        group = self._groups.placement_group(reservations, strategy="SPREAD")
         self._reservations.append(group)
         strategy = import_module("ray.util.scheduling_strategies").PlacementGroupSchedulingStrategy
         remote = self._ray.remote(_versioned(kind))
@@ -86,7 +82,7 @@ class Cluster:
         """Return the result of an actor's method.
 
         Raises:
-            MachineLost: its machine was lost, and the method's effect is unknown.
+            MachineLost: the actor's machine was lost, so the effect of the method is unknown.
         """
         errors = self._ray.exceptions
         try:
@@ -111,7 +107,7 @@ def _call(version: str, work: Callable[..., T], args: Any, kwargs: Any) -> T:
 
 
 def _versioned(kind: Callable[..., Any]) -> type:
-    """Return a class for Ray that checks the version before it creates an object."""
+    """Return a subclass that checks the version of cheaptalk before it creates an object."""
 
     class Remote(kind):  # type: ignore[misc, valid-type]
         def __init__(self, version: str, *args: Any, **kwargs: Any) -> None:
@@ -122,27 +118,23 @@ def _versioned(kind: Callable[..., Any]) -> type:
 
 
 def check_address(cluster_address: str) -> None:
-    """Check a cluster's address, and that a server listens there if a port is known.
+    """Check a cluster's address and, if the port is known, that a server listens there.
 
     Args:
         cluster_address: ``ray``, or ``ray://HOST:PORT``.
 
     Raises:
-        CheaptalkError: it is neither, no server listens there, or Ray is not installed.
+        CheaptalkError: the address is invalid, no server listens, or Ray is not installed.
     """
-    if cluster_address != "ray" and not cluster_address.startswith("ray://"):
-        raise CheaptalkError(
-            f"{cluster_address}: not a cluster; write ray (the one in RAY_ADDRESS or on this "
-            f"machine, or a new one "
-            "here) or ray://HOST:10001"
-        )
     host, _, port = cluster_address.removeprefix("ray://").rpartition(":")
-    if cluster_address != "ray" and not (host and port.isdecimal()):
-        raise CheaptalkError(f"{cluster_address}: not a cluster address; write ray://HOST:10001")
-    if find_spec("ray") is None:
+    remote = cluster_address.startswith("ray://") and host and port.isdecimal()
+    if cluster_address != "ray" and not remote:
         raise CheaptalkError(
-            f"clusters require Ray, which is not installed; install it with: {EXTRA}"
+            f"{cluster_address}: not a cluster address; write ray (the cluster in RAY_ADDRESS, a "
+            "cluster on this machine, or a new one) or ray://HOST:10001"
         )
+    if find_spec("ray") is None:
+        raise CheaptalkError(f"clusters require Ray, which is not installed; run: {EXTRA}")
     address = os.environ.get("RAY_ADDRESS", "") if cluster_address == "ray" else cluster_address
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdecimal():
@@ -154,11 +146,12 @@ def cluster(on: str) -> Iterator[Cluster]:
     """Connect to a cluster, and disconnect at the end.
 
     Args:
-        on: ``ray`` for the cluster in ``RAY_ADDRESS``, else one that runs on this machine, else a
-            new one here; or ``ray://HOST:PORT`` to connect as a client.
+        on: ``ray://HOST:PORT`` to connect as a client; or ``ray`` for the cluster in
+            ``RAY_ADDRESS``, otherwise a cluster on this machine, which is started if necessary.
 
     Raises:
-        CheaptalkError: there is none, Ray is not installed, or work failed on one of its machines.
+        CheaptalkError: the cluster is unavailable, Ray is not installed, or work failed on a
+            machine of the cluster.
     """
     check_address(on)
     ray = import_module("ray")
@@ -169,8 +162,8 @@ def cluster(on: str) -> Iterator[Cluster]:
         except (ConnectionError, RuntimeError, ValueError) as error:
             reason = first_line(error)
             raise CheaptalkError(
-                f"{on}: cannot reach the cluster ({reason}); check that its head is running, and "
-                "set RAY_AUTH_MODE=token if it requires a token"
+                f"{on}: cannot reach the cluster ({reason}); check that the head node is running, "
+                "and set RAY_AUTH_MODE=token if the cluster requires a token"
             ) from error
     machines = Cluster(ray)
     try:
@@ -178,9 +171,8 @@ def cluster(on: str) -> Iterator[Cluster]:
     except ray.exceptions.RayTaskError as error:
         raise CheaptalkError(f"on a machine of the cluster: {_cause(error)}") from error
     except ray.exceptions.RayError as error:
-        reason = first_line(error)
         raise CheaptalkError(
-            f"the cluster failed ({reason}); completed matches are saved: resume the run"
+            f"the cluster failed ({first_line(error)}); completed matches are saved: resume the run"
         ) from error
     finally:
         if joined:
@@ -190,11 +182,7 @@ def cluster(on: str) -> Iterator[Cluster]:
 
 
 def _join(ray: Any, on: str) -> None:
-    """Connect to a cluster; with ``ray``, start a new one here if none runs.
-
-    Raises:
-        CheaptalkError: none could be started here.
-    """
+    """Connect to a cluster; with ``ray``, start a cluster on this machine if none runs."""
     if on != "ray" or os.environ.get("RAY_ADDRESS"):
         ray.init(None if on == "ray" else on, **QUIET)
         return
@@ -205,37 +193,33 @@ def _join(ray: Any, on: str) -> None:
 
 
 def _start(ray: Any) -> None:
-    """Start a cluster on this machine that listens only on loopback.
+    """Start a cluster on this machine that only listens on loopback.
 
-    Anyone who can reach a cluster's ports can run programs on it.
-
-    Raises:
-        CheaptalkError: it does not start, or listens beyond this machine.
+    The restriction is necessary because anyone with access to a cluster's ports can run programs.
     """
     try:
         with loopback_only():
             ray.init("local", include_dashboard=False, **QUIET)
-    except Exception as error:  # Ray raises it bare
+    except Exception as error:  # Ray raises no more specific class
         ray.shutdown()
         raise CheaptalkError(
-            f"ray: cannot start a cluster here ({first_line(error)}); Ray gives its own "
-            "processes 15 seconds to start, so try again when this machine is less busy"
+            f"ray: cannot start a cluster on this machine ({first_line(error)}); Ray's processes "
+            "must start within 15 seconds, so try again when the machine is less busy"
         ) from error
     addresses = [node["NodeManagerAddress"] for node in ray.nodes()]
     if not all(ip_address(address).is_loopback for address in addresses):
         ray.shutdown()
         raise CheaptalkError(
-            f"ray: the new cluster would listen on {', '.join(addresses)}, where others may run "
-            "programs on it; start one yourself with: ray start --head, and set RAY_ADDRESS"
+            f"ray: the new cluster would listen on {', '.join(addresses)}, so others could run "
+            "programs on it; start a cluster with: ray start --head, and set RAY_ADDRESS"
         )
 
 
 @contextmanager
 def loopback_only() -> Iterator[None]:
-    """Make clusters that Ray starts inside listen on loopback, as on Windows and macOS.
+    """Make clusters that Ray starts listen on loopback, which is the default on Windows and macOS.
 
-    Ray replaces a loopback address with a reachable one, unless clusters of several machines are
-    disabled.
+    Ray replaces loopback addresses unless clusters of several machines are disabled.
     """
     constants: Any = import_module("ray._private.ray_constants")
     before = constants.ENABLE_RAY_CLUSTER
@@ -248,15 +232,12 @@ def loopback_only() -> Iterator[None]:
 
 @contextmanager
 def working(count: int, on: str | None, lost: str) -> Iterator[Pool]:
-    """Yield processes of this machine, or the machines of a cluster if one is named.
+    """Yield processes of this machine, or the machines of a cluster.
 
     Args:
-        count: the number of processes.
-        on: as for :func:`cluster`.
-        lost: as for :func:`~cheaptalk.processes.processes`.
-
-    Raises:
-        CheaptalkError: as for these.
+        count: number of processes.
+        on: see :func:`cluster`; None for this machine.
+        lost: see :func:`~cheaptalk.processes.processes`.
     """
     if on is None:
         with processes(count, lost) as pool:
@@ -267,14 +248,14 @@ def working(count: int, on: str | None, lost: str) -> Iterator[Pool]:
 
 
 def _check_listening(on: str, host: str, port: int) -> None:
-    """Check within seconds what Ray would detect in minutes, or never."""
+    """Check within seconds that a server listens; Ray would wait for minutes."""
     try:
         create_connection((host.strip("[]"), port), CONNECT_TIMEOUT).close()
     except (OSError, OverflowError) as error:
-        where = "RAY_ADDRESS is its address" if on == "ray" else "its client server listens there"
+        address = "RAY_ADDRESS" if on == "ray" else "the address of the client server"
         raise CheaptalkError(
-            f"{on}: cannot reach a cluster at {host}:{port} ({error}); check that its head is "
-            f"running, and that {where}"
+            f"{on}: cannot reach a cluster at {host}:{port} ({error}); check {address} and that "
+            "the head node is running"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Diagnose the installation, the configuration and the store."""
+"""Diagnosis of the installation, the configuration and the store."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from cheaptalk.rules import counted
 
 
 class Diagnosis(NamedTuple):
-    """The result of one check.
+    """The result of a check.
 
     Attributes:
-        what: the object that was checked.
-        ok: whether it is in order.
-        detail: details, and how to fix it if it is not in order.
+        what: the subject of the check.
+        ok: whether the check passed.
+        detail: details and, after a failure, how to fix the problem.
     """
 
     what: str
@@ -36,7 +36,7 @@ class Diagnosis(NamedTuple):
 
 
 IMPORT_TIMEOUT = 120.0
-"""Timeout of the import of an extra's modules, in seconds."""
+"""Timeout for importing the modules of an extra, in seconds."""
 IMPORTING = """
 import importlib, json, os, sys
 output = os.fdopen(os.dup(1), "w")
@@ -52,45 +52,32 @@ for name in sys.argv[1:]:
         result = {"absent": absent, "problem": f"{type(error).__name__}: {first}"}
     print(json.dumps(result), file=output, flush=True)
 """
-"""A program that imports modules one by one and reports the result of each."""
-
-
+"""A program that imports modules one by one and reports the results."""
 WEB = ("argon2", "babel", "fastapi", "itsdangerous", "starlette", "uvicorn")
 
 
 def extras() -> dict[str, tuple[str, ...]]:
-    """Return the modules that each optional extra needs."""
+    """Return the modules of each optional extra."""
     return {
-        "analysis": ("numpy", "polars", "scipy", *WEB),
-        "figures": ("reportlab", "svglib"),
+        "analysis": ("numpy", "polars", "scipy", *WEB), "figures": ("reportlab", "svglib"),
         "learn": ("flax", "jax", "optax", "safetensors"),
-        "predict": ("catboost", "sklearn", "xgboost"),
-        "web": WEB,
-        "lm": IN_PROCESS_NEEDS,
-        "tune": ("datasets", "peft", "trl"),
-        "postgres": ("psycopg",),
-        "ray": ("ray",),
-        "archive": ("fsspec",),
-        "pettingzoo": ("gymnasium", "pettingzoo"),
-        "openspiel": ("pyspiel",),
-        "inspect": ("inspect_ai",),
-        "openenv": ("openenv",),
-        "mcp": ("mcp",),
-        "hub": ("huggingface_hub",),
+        "predict": ("catboost", "sklearn", "xgboost"), "web": WEB, "lm": IN_PROCESS_NEEDS,
+        "tune": ("datasets", "peft", "trl"), "postgres": ("psycopg",), "ray": ("ray",),
+        "archive": ("fsspec",), "pettingzoo": ("gymnasium", "pettingzoo"),
+        "openspiel": ("pyspiel",), "inspect": ("inspect_ai",), "openenv": ("openenv",),
+        "mcp": ("mcp",), "hub": ("huggingface_hub",),
         "telemetry": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
-        "tensorboard": ("tensorboardX",),
-        "wandb": ("wandb",),
-        "mlflow": ("mlflow",),
-    }
+        "tensorboard": ("tensorboardX",), "wandb": ("wandb",), "mlflow": ("mlflow",),
+    }  # fmt: skip
 
 
 class Imported(NamedTuple):
-    """The result of a module's import.
+    """The result of importing a module.
 
     Attributes:
-        version: its version; None if it cannot be imported.
-        absent: whether it is not installed.
-        problem: why it cannot be imported although it is installed.
+        version: version of the module; None if it cannot be imported.
+        absent: whether the module is not installed.
+        problem: error message of an installed module that cannot be imported.
     """
 
     module: str
@@ -100,51 +87,47 @@ class Imported(NamedTuple):
 
 
 def imported(modules: Sequence[str]) -> list[Imported]:
-    """Import modules in a separate process, which they may crash, and return the results."""
+    """Import modules in a separate process, because imports may crash it."""
     command = [sys.executable, "-P", "-c", IMPORTING, *modules]
     try:
         completed = subprocess.run(  # noqa: S603 - our own program and names
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=IMPORT_TIMEOUT,
-            check=False, env=os.environ,
+            timeout=IMPORT_TIMEOUT, check=False, env=os.environ,
         )  # fmt: skip
-        output, end = completed.stdout, f"it ends the process with status {completed.returncode}"
+        output, end = completed.stdout, f"the import ends with status {completed.returncode}"
     except subprocess.TimeoutExpired as expired:
-        output = (
-            expired.stdout.decode() if isinstance(expired.stdout, bytes) else expired.stdout or ""
-        )
-        end = f"it did not finish within {IMPORT_TIMEOUT:g} seconds"
+        stdout = expired.stdout or ""
+        output = stdout.decode() if isinstance(stdout, bytes) else stdout
+        end = f"the import did not finish within {IMPORT_TIMEOUT:g} seconds"
     lines = [json.loads(line) for line in output.splitlines()]
     results = {
         module["module"]: Imported(module["module"], **(result or {"problem": end}))
         for module, result in zip(lines[::2], [*lines[1::2], None], strict=False)
     }
-    return [results.get(module, Imported(module, problem="it was not tried")) for module in modules]
+    return [results.get(name, Imported(name, problem="not tried")) for name in modules]
 
 
 def located(modules: Sequence[str]) -> list[Imported]:
     """Find modules without importing them, which takes milliseconds."""
     return [
-        Imported(module, version="is installed")
-        if _is_there(module)
-        else Imported(module, absent=True)
-        for module in modules
+        Imported(name, version="is installed") if _is_there(name) else Imported(name, absent=True)
+        for name in modules
     ]
 
 
 def _is_there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except (ImportError, ValueError):  # what it is a part of is not there, or is broken
+    except (ImportError, ValueError):  # the parent package is missing or broken
         return False
 
 
 def examine_installation(*, importing: bool = True) -> list[Diagnosis]:
-    """Check Python, the optional extras, plugins, and the providers' API keys.
+    """Check Python, optional extras, plugins and the providers' API keys.
 
     Args:
-        importing: import the modules of extras in separate processes, which can take half a minute.
-            Otherwise only find them, and skip the plugins that need them.
+        importing: whether to import the modules of extras in separate processes, which can take
+            half a minute. Otherwise modules are only located, and plugins of extras are skipped.
     """
     checks = [
         Diagnosis("python", sys.version_info >= (3, 11), platform.python_version()),
@@ -178,41 +161,39 @@ def examine_store(
     deep: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> list[Diagnosis]:
-    """Check a store; return its problems, and last a summary.
+    """Check a store; return the problems, followed by a summary.
 
     Args:
-        where: its file or URL.
-        deep: read everything in it, and replay every match that ended.
-        progress: called with the number of matches that were checked, and their total.
+        where: file or URL of the store.
+        deep: whether to read the entire store and replay every ended match.
+        progress: called with the numbers of checked matches and of all matches.
     """
     name = ct.records.store_name(where)
     try:
         try:
             opened = ct.Store.open(where)
         except ct.records.NoStore:
-            detail_text = f"{name} does not exist yet; the first run creates it"
-            return [Diagnosis("store", True, detail_text)]
+            return [Diagnosis("store", True, f"{name} does not exist; the first run creates it")]
         with opened as store:
             if deep:
                 return _examined(ct.records.examine(store, progress), name)
             problem = store.check()
             shortfalls = [] if problem else store.shortfalls()
-            count = sum(sum(study_summary.counts.values()) for study_summary in store.studies())
+            count = sum(sum(study.counts.values()) for study in store.studies())
     except ct.CheaptalkError as error:
         return [Diagnosis("store", False, str(error))]
-    summary = f"{name} is sound and holds {counted(count, 'match')}"
+    summary = f"{name} is intact and contains {counted(count, 'match')}"
     if shortfalls:
         missing = [Diagnosis(f"study {study}", False, reason) for study, reason in shortfalls]
-        detail = f"{name} lacks matches of {counted(len(shortfalls), 'study')}"
+        detail = f"matches of {counted(len(shortfalls), 'study')} are missing in {name}"
         return [*missing, Diagnosis("store", False, detail)]
     return [Diagnosis("store", problem is None, problem or summary)]
 
 
 def _examined(integrity: ct.records.Integrity, name: str) -> list[Diagnosis]:
     damaged = [Diagnosis(damage.what, False, damage.problem) for damage in integrity.hurts]
-    repeated = [
-        Diagnosis(f"match {reply.call.match_id}", False, str(reply)) for reply in integrity.repeated
-    ]
+    replies = integrity.repeated
+    repeated = [Diagnosis(f"match {reply.call.match_id}", False, str(reply)) for reply in replies]
     return [*damaged, *repeated, Diagnosis("store", not damaged, f"{name} {_judged(integrity)}")]
 
 
@@ -221,14 +202,12 @@ def _works(modules: list[Imported]) -> bool:
 
 
 def _of_extra(extra: str, modules: list[Imported]) -> Iterator[str]:
-    """Yield the versions of an extra, or what is wrong and how to fix it."""
+    """Yield the versions of an extra's modules, or the problems and how to fix them."""
     absent = [module.module for module in modules if module.absent]
     for module in modules:
         if module.problem and not module.absent:
             command = f'pip install --force-reinstall "cheaptalk[{extra}]"'
-            yield (
-                f"{module.module} is installed and cannot be imported ({module.problem}): {command}"
-            )
+            yield f"{module.module} cannot be imported ({module.problem}); reinstall it: {command}"
     if absent:
         yield f'missing {", ".join(absent)}: pip install "cheaptalk[{extra}]"'
     if _works(modules):
@@ -236,15 +215,15 @@ def _of_extra(extra: str, modules: list[Imported]) -> Iterator[str]:
 
 
 def _broken_plugins(*, analysis: bool, learning: bool) -> list[Diagnosis]:
-    """Return the plugins that cannot be used, after reloading all registries.
+    """Reload all registries, and return the plugins that cannot be used.
 
     Args:
-        analysis, learning: whether the extras are installed that recipes and trackers, and learning
-            algorithms, need.
+        analysis, learning: whether the extras of recipes and trackers, and of learning algorithms,
+            are installed.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ct.rules.PluginWarning)
-        # These first: a registry is known once the package that has it is loaded.
+        # a registry is known only after its package is loaded
         registries: set[ct.rules.Registry[Any]] = {
             ct.arrays.ARRAYS, ct.judges.RUBRICS, ct.learning.NETWORKS,
             ct.records.imports.IMPORTERS, ct.studies.QUIZZES, *ct.rules.Registry.known,
@@ -264,7 +243,7 @@ def _broken_plugins(*, analysis: bool, learning: bool) -> list[Diagnosis]:
     points = entry_points()
     unknown = [
         f'"{point.name}" ({point.value}) is registered under {ct.rules.suggest(group, groups)}, '
-        "which is not an entry point group; fix, upgrade or uninstall its package"
+        "which is not an entry point group; fix, upgrade or uninstall the package"
         for group in sorted(points.groups)
         if group.startswith("cheaptalk.") and group not in groups
         for point in points.select(group=group)
@@ -277,21 +256,17 @@ def _broken_plugins(*, analysis: bool, learning: bool) -> list[Diagnosis]:
 
 def _judged(integrity: ct.records.Integrity) -> str:
     """Return a summary of a store's examination, and how to fix problems."""
-    counts = (
-        f"{counted(integrity.rows[table], name)}"
-        for table, name in (("matches", "match"), ("calls", "open call"))
-    )
+    matches = counted(integrity.rows["matches"], "match")
     replayed = f"{counted(integrity.replayed, 'match')} replayed in {integrity.seconds:.1f} s"
-    read = f"{' and '.join(counts)} read, {replayed}"
+    read = f"{matches} and {counted(integrity.rows['calls'], 'open call')} read, {replayed}"
     if integrity.other_rules:
-        read += (
-            f"; {counted(integrity.other_rules, 'match')} of other rules than those installed not"
-        )
+        others = counted(integrity.other_rules, "match")
+        read += f"; {others} of other versions of the rules not replayed"
     if not integrity.hurts:
-        return f"is sound: {read}"
+        return f"is intact: {read}"
     number = integrity.hurt_matches
-    damaged = counted(number, "match") if number else "no match, but the items above are"
+    damaged = f"{counted(number, 'match')} damaged" if number else "see the items above"
     return (
-        f"is damaged: {damaged} damaged ({read}); restore a copy of the store: resume does not "
-        "play ended matches again, damaged or not"
+        f"is damaged: {damaged} ({read}); restore a copy of the store, because resuming a study "
+        "does not play ended matches again"
     )

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import cheaptalk as ct  # whose errors are loaded when one is raised
+import cheaptalk as ct  # loads errors only when they are raised
 
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Turn a missing module into an error that says how to install it.
+    """Convert an error about a missing module to an error that advises how to install it.
 
     Raises:
-        CheaptalkError: a package of this extra is not installed.
+        CheaptalkError: a package of the extra is not installed.
     """
     try:
         yield

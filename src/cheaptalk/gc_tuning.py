@@ -1,4 +1,4 @@
-"""Garbage collector thresholds; collection costs most if many objects live and few are garbage."""
+"""Thresholds of the garbage collector, which is slow with many live objects and little garbage."""
 
 import gc
 from collections.abc import Iterator
@@ -6,17 +6,16 @@ from contextlib import contextmanager
 
 Thresholds = tuple[int, int, int]
 COMMAND: Thresholds = (50_000, 20, 100)
-"""While a command loads and plans: nearly all of its objects live to its end."""
+"""Thresholds for commands, because nearly all objects live until the end of a command."""
 LIVE: Thresholds = (100_000, 50, 50)
-"""While thousands of matches are live: reduces CPU time per call by a fifth."""
+"""Thresholds for thousands of live matches; they reduce CPU time per call by a fifth."""
 READ: Thresholds = (700, 10, 1_000)
-"""While rows of matches are stored, each of which leaves a little garbage: reduces it by an
-eighth."""
+"""Thresholds for storing rows of matches; they reduce CPU time by an eighth."""
 
 
 @contextmanager
 def collecting(thresholds: Thresholds) -> Iterator[None]:
-    """Set the collector's thresholds inside the context."""
+    """Set the garbage collector's thresholds in the context."""
     previous = gc.get_threshold()
     gc.set_threshold(*thresholds)
     try:

@@ -1,4 +1,4 @@
-"""Sockets that are only reachable from this machine by default."""
+"""Sockets that by default can only be reached from this machine."""
 
 import errno
 import socket
@@ -9,13 +9,10 @@ HOST = "127.0.0.1"
 
 
 def listening(port: int, host: str = HOST) -> socket.socket:
-    """Return a socket that listens on a port; port 0 picks a free port.
-
-    Args:
-        host: the address of this machine to listen on.
+    """Return a socket that listens on a port of this machine; port 0 picks a free port.
 
     Raises:
-        CheaptalkError: the port is in use, or the address does not belong to this machine.
+        CheaptalkError: the port is in use, or ``host`` is not an address of this machine.
     """
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -29,7 +26,6 @@ def listening(port: int, host: str = HOST) -> socket.socket:
             raise CheaptalkError(
                 f"cannot listen on {host} ({reason}); use an address of this machine"
             ) from error
-        raise CheaptalkError(
-            f"port {port} cannot be used ({reason}); choose another with --port"
-        ) from error
+        problem = f"port {port} cannot be used ({reason}); choose another with --port"
+        raise CheaptalkError(problem) from error
     return sock

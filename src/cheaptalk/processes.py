@@ -1,4 +1,4 @@
-"""Distribute work over several processes, which end with their parent."""
+"""Distribution of work over several processes, which end with their parent process."""
 
 import os
 import signal
@@ -23,21 +23,16 @@ class Pool(Protocol):
     """Workers that run in parallel."""
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a module's function in one of the workers."""
+        """Call a module's function in a worker."""
 
 
 class Processes:
-    """Parallel processes of this package.
-
-    They ignore stop signals, which their parent handles, and do not know objects that the parent
-    registered.
-    """
+    """Parallel processes, which ignore stop signals and lack objects registered in the parent."""
 
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         self._pool = pool
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a module's function in one of the processes."""
         with undisturbed():
             future = self._pool.submit(work, *args, **kwargs)
         future.__class__ = _Task
@@ -45,10 +40,9 @@ class Processes:
 
 
 class _Task(Future[T]):
-    """A submitted task, which may be cancelled before the pool loses its processes.
+    """A submitted task that ignores exceptions after it is cancelled.
 
-    Before Python 3.12, setting an exception on a cancelled task ends the pool's own thread, and all
-    other tasks then wait forever.
+    Before Python 3.12, such an exception ends the pool's thread, and other tasks wait forever.
     """
 
     def set_exception(self, exception: BaseException | None) -> None:
@@ -58,10 +52,10 @@ class _Task(Future[T]):
 
 @contextmanager
 def processes(count: int, lost: str) -> Iterator[Processes]:
-    """Yield a pool of processes, which start when there is work and end with the context.
+    """Yield a pool of processes, which start at the first task and end with the context.
 
     Args:
-        lost: the text after "a process was killed, possibly for lack of memory".
+        lost: advice for the error message if a process was killed.
 
     Raises:
         CheaptalkError: a process was killed, or could not start.
@@ -82,12 +76,8 @@ def processes(count: int, lost: str) -> Iterator[Processes]:
 
 
 def _abandon(pool: ProcessPoolExecutor) -> None:
-    """Kill the processes of a pool, and close the ends of its pipes that they leave open.
-
-    Otherwise the pool's threads wait forever: one for the rest of a result, and before Python
-    3.11.5 another for a reader of the work that is still in its pipe.
-    """
-    for process in [*(pool._processes or {}).values()]:  # as kill_workers does since Python 3.14
+    """Kill the processes of a pool, and close open pipes, for which its threads would wait."""
+    for process in [*(pool._processes or {}).values()]:  # like kill_workers since Python 3.14
         process.kill()
     for queue, end in (("_result_queue", "_writer"), ("_call_queue", "_reader")):  # not public
         if getattr(pool, queue) is not None:
@@ -95,20 +85,18 @@ def _abandon(pool: ProcessPoolExecutor) -> None:
 
 
 def _possible_cause() -> str:
-    """Return why a process may have ended: each process runs the main script again, which may start
-    more."""
+    """Return why a process may have been killed: low memory, or a script without a main guard."""
     main = sys.modules["__main__"]
+    cause = "possibly for lack of memory"
     if str(getattr(main, "__file__", "")).endswith(".py") and main.__spec__ is None:
-        return (
-            "possibly for lack of memory, or because this script starts work whenever it is "
-            'imported; move its code under if __name__ == "__main__":'
-        )
-    return "possibly for lack of memory"
+        cause += ", or because importing this script starts work; "
+        cause += 'move its code under if __name__ == "__main__":'
+    return cause
 
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Block stop signals inside the context; not available on Windows."""
+    """Block stop signals in the context, except on Windows."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -122,10 +110,7 @@ def _signals_blocked() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Complete the context before a stop signal is handled.
-
-    Processes that are started inside ignore these signals.
-    """
+    """Handle stop signals only after the context; processes started in it ignore these signals."""
     signals: list[int] = []
     is_main = current_thread() is main_thread()
     if is_main:
@@ -141,7 +126,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """End this process with its parent, and leave plugin warnings to the parent."""
+    """End this process with its parent, and ignore plugin warnings, which the parent prints."""
     warnings.simplefilter("ignore", PluginWarning)
     parent = parent_process()
     assert parent is not None

@@ -1,4 +1,4 @@
-"""Names, numbers and amounts for display."""
+"""Formatting of names, numbers and amounts for display."""
 
 import math
 import re
@@ -9,14 +9,13 @@ HIDDEN = re.compile(
     "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Characters that end lines, change the writing direction or are invisible, except the joiners that
-some scripts and emoji need."""
+"""Characters that end lines, change the writing direction or are invisible, except joiners."""
 COMMANDS = re.compile(f"[\x00-\x08\x0b-\x1f]|{HIDDEN.pattern}")
-"""Hidden characters, and those that a terminal interprets as commands."""
+"""Hidden characters, and characters that a terminal interprets as commands."""
 DECIMALS = 6
-"""Numbers that need more decimals than this are written with an exponent."""
+"""Maximum number of decimals of numbers without an exponent."""
 LONG = 1e9
-"""Numbers from this size are written with an exponent."""
+"""Minimum absolute value of numbers with an exponent."""
 
 
 def money(dollars: float) -> str:
@@ -32,7 +31,7 @@ def money(dollars: float) -> str:
 
 
 def plain(name: object) -> str:
-    """Return a name in code as words.
+    """Return an identifier as words.
 
     >>> plain("alice_gain")
     'alice gain'
@@ -50,13 +49,13 @@ def visible(text: str) -> str:
 
 
 def capital(name: object) -> str:
-    """Return a name in code as words, capitalized: ``Alice gain``."""
+    """Return an identifier as capitalized words, such as ``Alice gain``."""
     text = plain(name)
     return text[:1].upper() + text[1:]
 
 
 def readable(value: object) -> str:
-    """Return a parameter's value, a setting or a field of an answer for display.
+    """Format the value of a parameter, setting or field for display.
 
     >>> readable({"rounds": 12, "hidden": False}), readable([0.9, 0.95]), readable(1e6)
     ('rounds 12, hidden no', '0.9, 0.95', '1,000,000')
@@ -77,13 +76,12 @@ def readable(value: object) -> str:
 
 
 def fixed(value: float, decimals: int = 0) -> str:
-    """Return a number with fixed decimals, thousands separators, and no minus sign before zero.
+    """Format a number with fixed decimals, thousands separators, and no minus sign before zero.
+
+    Numbers from a billion, or with more than :data:`DECIMALS` decimals, have an exponent.
 
     >>> fixed(1234.5, 1), fixed(-0.0001, 3), fixed(7)
     ('1,234.5', '0.000', '7')
-
-    Numbers from a billion, or with more than :data:`DECIMALS` decimals, use an exponent:
-
     >>> fixed(1e300, 2), fixed(2.5e-12, 14), fixed(0, 14)
     ('1.000e+300', '2.500e-12', '0')
     """
@@ -96,19 +94,19 @@ def fixed(value: float, decimals: int = 0) -> str:
 
 
 SMALL = 0.01
-"""Numbers below this have at most two significant digits with three decimals."""
+"""Maximum of numbers with at most two significant digits in three decimals."""
 FEW_MARK = "†"
-"""The mark of an interval from so few instances that it may be too narrow."""
+"""The mark of an interval that may be too narrow because it is based on few instances."""
 
 
 def interval_text(
     mean: float, low: float, high: float, clusters: int | None, decimals: int, *, few: bool = False
 ) -> str:
-    """Return a confidence interval to follow its mean.
+    """Format a confidence interval of a mean.
 
     Args:
-        clusters: the number of clusters, shown if all values equal a bound; None if an end that
-            equals the mean is not a bound.
+        clusters: number of clusters, shown if all values equal a bound of their range; None if an
+            end that equals the mean is not such a bound.
         few: whether to mark the interval.
 
     >>> interval_text(0.5, 0.31, 0.69, 12, 2, few=True), interval_text(1, 0.741, 1, 10, 2)
@@ -124,8 +122,7 @@ def interval_text(
 
 
 def few_text(sufficient: int) -> str:
-    """Return the explanation of :data:`FEW_MARK`, with the number of instances that would
-    suffice."""
+    """Return the explanation of :data:`FEW_MARK`, with the number of sufficient instances."""
     return (
         f"{FEW_MARK} Too few instances to estimate how skewed the values are: the interval may "
         f"be too narrow; {sufficient:,} would suffice."
@@ -133,10 +130,10 @@ def few_text(sufficient: int) -> str:
 
 
 def decimals(values: Sequence[float], *, noise: float = 1e-9) -> int:
-    """Return the number of decimals for comparable numbers: three digits of the largest, or more.
+    """Return a common number of decimals, with which the largest number has at least three digits.
 
     Args:
-        noise: numbers up to this may result from rounding, and count as 0.
+        noise: maximum of numbers that may be rounding errors of 0.
 
     >>> decimals([0.25, 0.5]), decimals([12.5]), decimals([10_000.0, 3.0]), decimals([0.00025])
     (3, 2, 0, 6)
@@ -148,8 +145,7 @@ def decimals(values: Sequence[float], *, noise: float = 1e-9) -> int:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
-    """Return the lines of a table in fixed width; some columns are left-aligned, the others
-    right-aligned.
+    """Return the lines of a table in fixed width, with left-aligned and right-aligned columns.
 
     >>> aligned([["Who", "Gets"], ["soft", "1.00"], ["walk", "23.50"]], {0})
     ['Who    Gets', 'soft   1.00', 'walk  23.50']
@@ -169,7 +165,7 @@ DAY = 86_400
 
 
 def duration(seconds: float) -> str:
-    """Return a time span in words.
+    """Format a duration in seconds.
 
     >>> duration(42), duration(600), duration(7300), duration(500_000)
     ('42 s', '10 min', '2 h 2 min', '5 d 19 h')

@@ -1,4 +1,4 @@
-"""Read user-written YAML, and write values in the same form."""
+"""Reading of YAML that users wrote, and writing of values in the same form."""
 
 import math
 from collections import Counter
@@ -26,9 +26,7 @@ CORRECTIONS = {
     "but found another document": "found a second document; write one per file",
     "found unexpected end of stream": "a bracket or quote is not closed",
 }
-"""The problem and how to fix it, by the parser's message."""
-
-
+"""Error messages by a part of the parser's message."""
 MAX_CHARACTERS = 1_000_000
 """Maximum characters of a file."""
 MAX_VALUES = 1_000_000
@@ -42,10 +40,9 @@ NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads YAML, and refuses content that would be lost or is implausibly large.
+    """A YAML loader that rejects duplicate keys and content of implausible size.
 
-    A mapping with a duplicate key would lose one value. Nested anchors can expand a few lines to
-    millions of values, or to an infinite structure.
+    Nested anchors can expand a few lines to millions of values, or to an infinite structure.
     """
 
     def get_single_node(self) -> yaml.Node | None:
@@ -59,7 +56,7 @@ class _Loader(yaml.SafeLoader):
         if id(node) in sizes:
             size = sizes[id(node)]
             if size is None:
-                raise _refused("an anchor contains itself; write out its content", node)
+                raise _refused("an anchor contains itself; replace the alias with content", node)
             return size
         sizes[id(node)] = None
         inner: list[yaml.Node] = []
@@ -69,15 +66,13 @@ class _Loader(yaml.SafeLoader):
             inner = list(chain.from_iterable(node.value))
         size = sizes[id(node)] = 1 + sum(self._size(child, sizes) for child in inner)
         if size > MAX_VALUES:
-            raise _refused(
-                f"more than {MAX_VALUES:,} values with anchors expanded; write fewer", node
-            )
+            problem = f"more than {MAX_VALUES:,} values with expanded anchors; write fewer values"
+            raise _refused(problem, node)
         return size
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Return a value; refuse values that do not fit their type or tag."""
         if node.tag in NUMBERS and len(node.value) > MAX_DIGITS:
-            raise _refused(f"a number of {len(node.value):,} characters; write a shorter one", node)
+            raise _refused(f"a number has {len(node.value):,} characters; shorten it", node)
         try:
             value = super().construct_object(node, deep)
         except (AttributeError, LookupError, ValueError) as error:
@@ -90,30 +85,26 @@ class _Loader(yaml.SafeLoader):
         counts = Counter(str(key.value) for key in keys)
         duplicates = [key for key in keys if counts[str(key.value)] > 1]
         if duplicates:
-            second = next(
-                key for key in duplicates[1:] if str(key.value) == str(duplicates[0].value)
-            )
-            raise _refused(f'duplicate key "{second.value}"; remove one', second)
+            first, *others = duplicates
+            second = next(key for key in others if str(key.value) == str(first.value))
+            raise _refused(f'duplicate key "{second.value}"; remove one of the entries', second)
         return super().construct_mapping(node, deep)
 
 
 def _joined(text: str, node: yaml.Node) -> str:
-    r"""Join the surrogate pairs of a text: JSON writes an emoji as two escapes, \ud83d\ude00."""
+    r"""Join the surrogate pairs of a text, such as the escapes \ud83d\ude00 of an emoji."""
     if text.isascii():
         return text
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:
         lone = next(character for character in text if "\ud800" <= character <= "\udfff")
-        raise _refused(
-            f"{ascii(lone)[1:-1]} is half of a character; write the character itself, or both "
-            "halves",
-            node,
-        ) from None
+        problem = f"{ascii(lone)[1:-1]} is half of a surrogate pair; write the character itself"
+        raise _refused(problem, node) from None
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes values in a readable form: short ones on one line, long texts as blocks."""
+    """A YAML dumper that writes short values on one line and long texts as blocks."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
@@ -147,10 +138,10 @@ def parse_yaml(text: str) -> Any:
     {'share': 0.5}
 
     Raises:
-        ValueError: it is invalid or too large, or has a duplicate key; the message names the line.
+        ValueError: the YAML is invalid or too large; the message contains the line number.
     """
     if len(text) > MAX_CHARACTERS:
-        raise ValueError(f"it has {len(text):,} characters, more than {MAX_CHARACTERS:,}")
+        raise ValueError(f"{len(text):,} characters exceed the maximum of {MAX_CHARACTERS:,}")
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
     except yaml.MarkedYAMLError as error:
@@ -162,14 +153,14 @@ def parse_yaml(text: str) -> Any:
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None
     except RecursionError:
-        raise ValueError("it is nested too deeply; write it with fewer levels") from None
+        raise ValueError("values are nested too deeply; use fewer levels") from None
 
 
 def read_yaml(source: Path | Traversable) -> Any:
     """Return the content of a YAML file.
 
     Raises:
-        ValueError: it does not exist or cannot be read; the message begins with its name.
+        ValueError: the file cannot be read; the message begins with its name.
     """
     try:
         text = read_whole(source, 4 * MAX_CHARACTERS)
@@ -186,21 +177,17 @@ def read_yaml(source: Path | Traversable) -> Any:
 
 
 def yaml_files(module: str, folder: str) -> dict[str, Path]:
-    """Return the YAML files of a folder beside a module's file, by their names without suffix."""
+    """Return the YAML files of a folder next to a module, by name without suffix."""
     return {path.stem: path for path in sorted(Path(module).parent.glob(f"{folder}/*.yaml"))}
 
 
 def plain_data(value: Any, **how: Any) -> Any:
-    """Return a value as plain data; pydantic models become dictionaries.
-
-    Args:
-        how: options of :meth:`pydantic.TypeAdapter.dump_python`.
-    """
+    """Convert a value to plain data with options of :meth:`pydantic.TypeAdapter.dump_python`."""
     return TypeAdapter[Any](Any).dump_python(value, **how)
 
 
 def as_yaml(value: Any) -> str:
-    """Return a value on one line, as in a study file.
+    """Format a value on one line, as in a study file.
 
     >>> as_yaml(Horizon(rounds=12)), as_yaml(Horizon(rounds=99, hidden=True))
     ('12', '{rounds: 99, hidden: true}')
@@ -215,14 +202,14 @@ def as_yaml(value: Any) -> str:
 
 
 def default_text(field: FieldInfo) -> str:
-    """Return a field's default as written in a study file."""
+    """Format a field's default as in a study file."""
     if field.is_required():
         return "required"
     return as_yaml(field.get_default(call_default_factory=True))
 
 
 def as_block(data: Any) -> str:
-    """Return plain data as YAML in its order, with one field per line unless it is short.
+    """Format plain data as YAML, with a line per field and short values on one line.
 
     >>> print(as_block({"url": "https://gpu/v1", "text": "First.\\n\\nSecond."}))
     url: https://gpu/v1

@@ -144,7 +144,7 @@ def a_forfeit_that_crashes(_: Path) -> GameSpec:
     return boxed(Brittle)
 
 
-@breaks("check_forfeits", "the match has neither an outcome nor a forfeit")
+@breaks("check_forfeits", "the match has no outcome and is not forfeited")
 def a_forfeit_of_another(_: Path) -> GameSpec:
     class Unjust(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:

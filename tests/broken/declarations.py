@@ -443,7 +443,7 @@ def an_outcome_that_json_changes(_: Path) -> GameSpec:
     return boxed(Noting)
 
 
-@breaks("check_talk", 'a message of another player appears outside "quoted" in what')
+@breaks("check_talk", 'reads a message of another player without the filter "quoted"')
 def words_that_random_play_leaves_out(folder: Path) -> GameSpec:
     class Remark(Action):
         """Words, or none."""
@@ -467,7 +467,7 @@ def words_that_random_play_leaves_out(folder: Path) -> GameSpec:
     return boxed(Remarking, strategies={"random": random}, **words)
 
 
-@breaks("check_talk", 'a message of another player appears outside "quoted" in what')
+@breaks("check_talk", 'reads a message of another player without the filter "quoted"')
 def words_of_players_not_quoted(folder: Path) -> GameSpec:
     said = "{% for seat, number, message in guesses %}{{ names[seat] }}: {{ message }}{% endfor %}"
     return boxed(Guessing, **reworded(folder, guesses=said))

@@ -75,9 +75,9 @@ def test_a_plan_shows_the_budget_beside_the_estimate_and_whether_they_go_togethe
 ) -> None:
     written(tmp_path, budget={"calls": 5, "tokens": 10**9, "per_match": {"calls": 1}})
     shown = " ".join(cheaptalk("plan", "small.yaml", *STORE).out.split())
-    assert "Budget: 5 calls, 1,000,000,000 tokens; 1 call a match" in shown
-    assert "- budget.calls allows 5 calls, and the study needs at least 6 calls: the run" in shown
-    assert "- budget.per_match.calls allows 1 call, and a match may use up to " in shown
+    assert "Budget: 5 calls, 1,000,000,000 tokens; per match: 1 call" in shown
+    assert "- budget.calls allows 5 calls, but the study needs at least 6 calls: the run" in shown
+    assert "- budget.per_match.calls allows 1 call, but a match may use up to " in shown
     assert "budget.tokens" not in shown
     data = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)
     assert data["budget"] == {"calls": 5, "tokens": 10**9, "per_match": {"calls": 1}}
@@ -96,7 +96,7 @@ def test_a_plan_says_what_is_bought_and_estimates_what_is_left(
         shown = cheaptalk("plan", "small.yaml", *STORE).out
         data = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)
         assert "\ncost so far: 4 calls, " in shown
-        assert "\nEstimate of the rest: " in shown
+        assert "\nEstimate for the remaining matches: " in shown
         assert data["spent"]["calls"] == 4
         low, high = data["estimate"]["calls"]
         assert low <= whole["calls"][0] - 4
@@ -141,4 +141,4 @@ def test_matches_at_their_cap_are_helped_by_a_higher_one_and_the_run_says_so(
             "6 remaining, of which 1 need a larger budget.per_match; continue with: " in stopped.out
         )
         written(tmp_path, server.url, budget={"per_match": {"calls": 50}}, **changes)
-        assert "report it with: " in cheaptalk("run", "small.yaml", *STORE).out
+        assert "write a report with: " in cheaptalk("run", "small.yaml", *STORE).out

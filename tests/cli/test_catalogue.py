@@ -141,10 +141,8 @@ def test_a_game_is_shown_with_what_parameters_may_be_and_what_it_pays(cheaptalk:
     shown = " ".join(cheaptalk("game", "list", "bargaining").out.split())
     assert " 2 times number > 0 " in shown
     assert "true or false" in shown
-    assert (
-        "Payoffs of a seat (default parameters) role min max unit alice 0 10,000 dollars" in shown
-    )
-    assert "0 and 0 without one." in shown
+    assert "Payoffs per seat (default parameters) role min max unit alice 0 10,000 dollars" in shown
+    assert "0 for both without an agreement." in shown
 
 
 def test_a_parameter_stands_as_one_writes_it(cheaptalk: Command) -> None:
@@ -181,7 +179,7 @@ def test_strategies_are_listed_with_settings_that_can_be_copied(cheaptalk: Comma
         game: set(strategies(game)) for game in known_games()
     }
     assert everything["bargaining"]["fixed_demand"]["settings"]["share"]["default"] == 0.6
-    assert "Providers: openai" in cheaptalk("game", "strategies").out
+    assert "Model providers: openai" in cheaptalk("game", "strategies").out
 
 
 @pytest.mark.parametrize("command", ["list", "strategies"])

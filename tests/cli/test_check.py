@@ -35,7 +35,8 @@ def test_one_cause_is_told_once_with_all_that_met_it(cheaptalk: Command) -> None
     lines = done.out.splitlines()
     assert done.status == 1
     assert [line.split()[:2] for line in lines[:1]] == [["failed", "check_seats,"]]
-    assert lines[1].startswith(f"        same cause in {len(LAWS) - 1} more checks: check_words, ")
+    more = f"{len(LAWS) - 1} more checks failed for the same reason"
+    assert lines[1].startswith(f"        {more}: check_words, ")
     assert lines[-1:] == [f"guessing: 0 of {len(LAWS)} checks passed {IN}"]
 
 

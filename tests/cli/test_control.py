@@ -51,11 +51,9 @@ def told(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, 
 
 def test_tokens_that_no_server_counted_are_said_to_be_unknown() -> None:
     known = STATE.model_copy(update={"uncounted": 9})
-    assert spent(known) == (
-        "12,345 of 20,000 calls, 6,789,000 tokens, tokens unknown for 9 of them"
-    )
+    assert spent(known) == ("12,345 of 20,000 calls, 6,789,000 tokens, 9 without token counts")
     none = known.model_copy(update={"tokens": 0})
-    assert spent(none) == "12,345 of 20,000 calls, tokens unknown for 9 of them"
+    assert spent(none) == "12,345 of 20,000 calls, 9 without token counts"
 
 
 def test_the_status_says_how_far_it_is_and_how_each_model_does(
@@ -91,7 +89,7 @@ def test_what_is_set_is_read_from_the_command_line(cheaptalk: Command, told: lis
         "control", "small", "set", "--concurrency", "8", "--model-concurrency", "vllm/tiny@http://a/?x=1=5",
         "--model-concurrency", "openai/gpt=auto", "--budget", "calls=100,tokens=none,dollars=2.5",
     )  # fmt: skip
-    assert done.out == "small: changed until this run ends\n"
+    assert done.out == "small: settings changed until the run ends\n"
     (order,) = told
     assert order["concurrency"] == 8
     assert order["limits"] == {"vllm/tiny@http://a/?x=1": 5, "openai/gpt": None}
@@ -101,8 +99,8 @@ def test_what_is_set_is_read_from_the_command_line(cheaptalk: Command, told: lis
 @pytest.mark.parametrize(
     ("arguments", "saying"),
     [
-        (["set"], "set requires --concurrency, --model-concurrency or --budget, which require set"),
-        (["pause", "--concurrency", "3"], "which require set"),
+        (["set"], "the action 'set' needs --concurrency, --model-concurrency or"),
+        (["pause", "--concurrency", "3"], "no other action accepts them"),
         (["set", "--model-concurrency", "gpt"], 'expected LABEL=N or MODEL=N (or auto), got "gpt"'),
         (["set", "--model-concurrency", "=3"], 'expected LABEL=N or MODEL=N (or auto), got "=3"'),
         (

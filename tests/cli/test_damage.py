@@ -320,4 +320,4 @@ def test_damage_is_told_by_every_command_and_found_by_the_doctor(
 @pytest.mark.usefixtures("importable")
 def test_a_whole_store_is_called_sound_with_its_counts(whole: Path, cheaptalk: Command) -> None:
     last = cheaptalk("store", "doctor", "--deep", "--store", str(whole)).out.splitlines()[-1]
-    assert "is sound: 3 matches and 4 open calls read, 2 matches replayed in" in last, last
+    assert "is intact: 3 matches and 4 open calls read, 2 matches replayed in" in last, last

@@ -35,7 +35,7 @@ def test_all_is_said_in_plain_lines(cheaptalk: Command, monkeypatch: pytest.Monk
     assert "ok  vllm: VLLM_API_KEY is set" in lines
     assert "--  groq: GROQ_API_KEY contains a line break or another control character: " in done.out
     assert "ollama" not in done.out, "it needs no key"
-    assert lines[-1] == "ok  store: cheaptalk.sqlite does not exist yet; the first run creates it"
+    assert lines[-1] == "ok  store: cheaptalk.sqlite does not exist; the first run creates it"
     assert "sk-sec" not in done.out + done.err
 
 
@@ -62,8 +62,8 @@ def test_modules_are_imported_and_what_is_wrong_is_said() -> None:
         Imported("hurt", problem="ImportError: libhurt.so: no such file"),
         Imported("halved", problem="ModuleNotFoundError: No module named 'a_part_that_is_missing'"),
         Imported("absent", absent=True, problem="ModuleNotFoundError: No module named 'absent'"),
-        Imported("deadly", problem="it ends the process with status 7"),
-        Imported("later", problem="it was not tried"),
+        Imported("deadly", problem="the import ends with status 7"),
+        Imported("later", problem="not tried"),
     ]
 
 
@@ -81,7 +81,7 @@ def test_what_optional_parts_lack_is_said_with_how_to_get_it(
         'missing absent, gone: pip install "cheaptalk[analysis]"'
     )
     assert data["[lm]"]["detail"] == (
-        "hurt is installed and cannot be imported (ImportError: libhurt.so: no such file): "
+        "hurt cannot be imported (ImportError: libhurt.so: no such file); reinstall it: "
         'pip install --force-reinstall "cheaptalk[lm]"; '
         'missing absent: pip install "cheaptalk[lm]"'
     )
@@ -96,7 +96,7 @@ def test_what_is_registered_where_nobody_looks_is_told(
     assert (
         '--  plug-in: "chess" (chess_games:SPEC) is registered under "cheaptalk.game" (did you '
         "mean "
-        '"cheaptalk.games"?), which is not an entry point group; fix, upgrade or uninstall its '
+        '"cheaptalk.games"?), which is not an entry point group; fix, upgrade or uninstall the '
         "package"
     ) in cheaptalk("store", "doctor").out.splitlines()
 
@@ -117,7 +117,7 @@ def test_a_sound_store_is_counted(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec()))
     cheaptalk("run", "small.yaml")
     assert cheaptalk("store", "doctor").out.splitlines()[-1] == (
-        "ok  store: cheaptalk.sqlite is sound and holds 2 matches"
+        "ok  store: cheaptalk.sqlite is intact and contains 2 matches"
     )
 
 

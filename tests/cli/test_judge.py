@@ -161,7 +161,7 @@ def test_a_dry_run_says_what_it_takes_and_asks_nothing(
     assert shown.status == 0
     assert re.match(r"talk: \d+ items to judge in 6 matches, 0 judged earlier\n", shown.out)
     assert re.search(r"openai/gpt-4o: \d+ to \d+ calls, .* tokens in, .* out, \$0", shown.out)
-    assert "Judge with: cheaptalk judge run talk --rubric hallucination --model openai/gpt-4o" in (
+    assert "To judge, run: cheaptalk judge run talk --rubric hallucination --model openai/gpt" in (
         shown.out
     )
     told = json.loads(talk(*dear, "--json").out)
@@ -169,7 +169,7 @@ def test_a_dry_run_says_what_it_takes_and_asks_nothing(
     assert told["dollars"][0] < told["dollars"][1]
     assert told["doubts"] == []
     short = talk(*dear, "--budget", "calls=5").out
-    assert "--budget calls allows 5 calls, and the judge needs at least " in short
+    assert "--budget calls allows 5 calls, but the judge needs at least " in short
     assert "has not been judged" in talk("judge", "run", "talk", "--results-only").out
     talk(*JUDGE)
     assert "nothing to judge: everything was judged before" in talk(*JUDGE, "--dry-run").out
@@ -248,7 +248,7 @@ def test_the_first_question_is_shown_without_a_model(talk: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "saying"),
     [
-        (("talk",), "missing option --rubric (show earlier verdicts with --results-only)"),
+        (("talk",), "missing option --rubric; to show earlier verdicts, use --results-only"),
         (("talk", "--rubric", "honesty"), "missing option --model"),
         ((*JUDGE[2:-1], "openai/gpt-4o"), "OPENAI_API_KEY"),
         (("tale", *JUDGE[3:]), 'no study "tale" (did you mean "talk"?)'),

@@ -133,7 +133,7 @@ def test_a_study_that_cannot_be_analysed_so_is_an_error(
 def test_a_file_that_cannot_be_analysed_is_an_error(cheaptalk: Command, payoffs: Path) -> None:
     one_game = cheaptalk("metagame", str(payoffs), "--game", "BG4")
     assert one_game.status == 2
-    assert "a payoff file, which has one game" in one_game.said
+    assert "a payoff file, which contains one game" in one_game.said
     payoffs.write_text(BASELINES.replace("303,", ",", 1), encoding="utf-8")
     empty = cheaptalk("metagame", str(payoffs))
     assert empty.status == 2
@@ -168,7 +168,7 @@ def test_what_only_a_study_has_is_refused_for_a_file(
 ) -> None:
     done = cheaptalk("metagame", str(payoffs), option)
     assert (done.status, done.out) == (2, "")
-    assert "a payoff file, which has one game and no matches" in done.said
+    assert "a payoff file, which contains one game and no matches" in done.said
 
 
 def test_a_payoff_file_is_never_written_over(cheaptalk: Command, payoffs: Path) -> None:

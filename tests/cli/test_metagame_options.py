@@ -65,8 +65,8 @@ def test_a_missing_value_given_is_explained(cheaptalk: Command, tmp_path: Path) 
     [
         (["soft"], 'expected LABEL=PROVIDER, got "soft"'),
         (["sofd=Acme"], 'no player "sofd" (did you mean "soft"?)'),
-        (["soft=Acme", "tough=Acme"], "expected players of at least two providers"),
-        (["soft="], "expected players of at least two providers"),
+        (["soft=Acme", "tough=Acme"], "players of at least two providers are required"),
+        (["soft="], "players of at least two providers are required"),
     ],
 )
 def test_providers_that_make_no_game_are_an_error(
@@ -125,10 +125,10 @@ def test_pairs_that_sat_in_one_order_name_the_option(cheaptalk: Command, tmp_pat
     store = stored(tmp_path, swap=False, pairing=[*SELVES, ["soft", "tough"], *TO_ASPIRE])
     done = cheaptalk(*asked(store))
     assert done.status == 2
-    assert "use --allow-single-order if the seats are alike" in " ".join(done.said.split())
+    assert "use --allow-single-order if the seats are identical" in " ".join(done.said.split())
     page = tmp_path / "page.html"
     assert cheaptalk(*asked(store, "--allow-single-order", "--out", str(page))).status == 0
-    assert "In 3 cells the players always sat in one order" in page.read_text(encoding="utf-8")
+    assert "In 3 cells, the players always sat in one order" in page.read_text(encoding="utf-8")
 
 
 def test_missing_cells_name_whom_to_leave_out(cheaptalk: Command, tmp_path: Path) -> None:

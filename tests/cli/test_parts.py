@@ -33,13 +33,12 @@ def test_a_trial_says_what_is_left_and_a_resume_plays_it(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     written(tmp_path, **GAMES)
-    done = cheaptalk("run", "small.yaml", "--max-matches", "2")
+    done = cheaptalk("run", "small.yaml", "--max-matches", "2", "--max-calls", "50")
     assert done.status == 0
     assert "small: 2 of 2 matches ended (0 before, 2 now" in done.out
-    again = "cheaptalk resume small --store cheaptalk.sqlite"
+    again = "cheaptalk resume small --store cheaptalk.sqlite --max-calls 50"
     assert (
-        done.out.splitlines()[-1]
-        == f"6 matches of the study remaining; play the rest with: {again}"
+        done.out.splitlines()[-1] == f"6 matches of the study remaining; to play them, run: {again}"
     )
     (known,) = json.loads(cheaptalk("status", "--json").out)["studies"]
     assert (known["planned"], known["matches"], known["halted"]) == (8, {"finished": 2}, None)
@@ -48,7 +47,7 @@ def test_a_trial_says_what_is_left_and_a_resume_plays_it(
     done = cheaptalk(*again.split()[1:], "--json")
     assert (json.loads(done.out)["before"], json.loads(done.out)["rest"]) == (5, 0)
     done = cheaptalk("run", "small.yaml", "--max-matches", "2")
-    assert (done.status, "report it with" in done.out) == (0, True)
+    assert (done.status, "write a report with" in done.out) == (0, True)
 
 
 @pytest.mark.parametrize("command", [("run", "small.yaml"), ("resume", "small")])

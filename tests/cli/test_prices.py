@@ -69,14 +69,14 @@ def test_every_price_stands_in_one_line_beside_its_model(
 
 def test_an_editable_copy_is_written_once(cheaptalk: Command, tmp_path: Path) -> None:
     done = cheaptalk("model", "prices", "--init", "prices.yaml")
-    assert done.out == "Prices written to prices.yaml. They are used by default in this folder.\n"
+    assert done.out == "Prices written to prices.yaml; commands in this folder use it by default\n"
     assert (tmp_path / "prices.yaml").read_text() == own_prices().read_text()
     again = cheaptalk("model", "prices", "--init", "prices.yaml")
     assert (again.status, again.said) == (
-        2, "error: prices.yaml already exists; name another file",
+        2, "error: prices.yaml already exists; choose another file name",
     )  # fmt: skip
     other = cheaptalk("model", "prices", "--init", "other.yaml")
-    assert other.out == "Prices written to other.yaml. Use them with --prices other.yaml.\n"
+    assert other.out == "Prices written to other.yaml; use it with --prices other.yaml\n"
     assert cheaptalk("model", "prices", "--prices", "other.yaml").status == 0
 
 
@@ -141,7 +141,7 @@ def test_what_calls_took_that_timed_out_is_unknown(
     count = len(models.calls)
     told = cheaptalk("status", "--store", "s.sqlite").out
     assert (
-        f"small: {count} calls, tokens unknown for {count} of them, {count} without a known price\n"
+        f"small: {count} calls, {count} without token counts, {count} without a known price\n"
     ) in told
 
 

@@ -44,7 +44,7 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
     before = ("--compare-to", "mine-profile.json", "--json-file", "now.json")
     again = at_home(*PROFILE, *before)
     assert (
-        "the player was not called; if it has changed since, test it with another --store"
+        "the player was not called; if the model has changed, test it with another --store"
         in again.said
     )
     assert "no metric changed significantly" in again.out
@@ -60,8 +60,8 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
     [
         (("--require", "earnd >= 0.4"), 'by mine-1 has no metric "earnd" (did you mean "earned"?)'),
         (("--require", "change.earned >= 0"), "a gate on a change requires --compare-to"),
-        (("--compare-to", "before.json"), "only profiles by the same battery"),
-        (("--compare-to", "large.json"), "only profiles of the same size"),
+        (("--compare-to", "before.json"), "compare profiles by the same battery"),
+        (("--compare-to", "large.json"), "compare profiles of the same size"),
         (("--size", "huge"), 'mine-1 has no size "huge"'),
         (
             ("--add-baseline", "equal_split", "--add-baseline", "fair"),

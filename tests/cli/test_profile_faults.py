@@ -69,12 +69,12 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "no profile": (
         ("--compare-to", "list.json"),
-        "list.json: the file to compare with is not a profile; ",
+        "list.json: the file is not a profile; ",
     ),
-    "half a profile": (("--compare-to", "half.json"), "half.json: the file to compare with is n"),
+    "half a profile": (("--compare-to", "half.json"), "half.json: the file is n"),
     "another battery": (
         ("--compare-to", "other.json"),
-        "other.json: the profile of you is by tiny-0, but this one is by tiny-1; only profiles",
+        "other.json: the earlier profile of you has the battery tiny-0 instead of tiny-1; comp",
     ),
     "no size": (("--size", "huge"), 'tiny-1 has no size "huge" (known: small)'),
     "a folder": (("--out", "."), "cannot write .: Is a directory"),
@@ -145,7 +145,7 @@ def test_a_profile_that_is_halted_says_what_is_kept_and_the_same_command_goes_on
     assert "halted: this run's limit of 3 calls is exhausted" in done.out
     assert f"{KEPT}script/legal --label me" in " ".join(done.out.split())
     said = " ".join(done.said.split())
-    assert "2 matches of the study not played; all numbers are of the 2 matches of me" in said
+    assert "2 matches of the study not played; all metrics cover the 2 matches of me" in said
     assert "resume" not in done.out + done.err
     assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
     assert json.loads((tmp_path / "me-profile.json").read_text())["unplayed_matches"] == 2
@@ -297,7 +297,7 @@ def test_an_agent_that_crashes_on_some_requests_gets_a_page_of_the_other_matches
     said = " ".join(done.said.split())
     assert "16 matches failed: 16 x " in said
     assert reason in said
-    assert "all numbers are of the 16 matches of me that ended; play them with: cheaptalk" in said
+    assert "all metrics cover the 16 matches of me that ended; to play them, run: cheaptalk" in said
     data = json.loads((tmp_path / "me-profile.json").read_text())
     assert sum(data["failed_matches"].values()) == 16
     assert data["numbers"]["ended"]["value"] == 1, "a crash of the harness is no forfeit"
@@ -415,7 +415,7 @@ def test_who_forfeits_all_is_told_as_that_and_fails(profiled: Profiled, tmp_path
     done = profiled("script/refuse", "--require", "earned >= 0.4")
     assert done.status == 1
     assert (
-        "me forfeited 4 of 4 matches; all other metrics cover the rest; show the reasons with: "
+        "me forfeited 4 of 4 matches; all other metrics exclude these matches; show the reasons"
         in done.said
     )
     assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
@@ -440,7 +440,7 @@ def test_another_player_under_the_same_name_is_refused(profiled: Profiled) -> No
     assert profiled("linear").status == 0
     done = profiled("script/legal", "--json-file", "other.json")
     assert done.status == 2
-    assert "would be superseded; allow it with --yes, or set another --label" in done.said
+    assert "would be superseded; confirm with --yes, or set another --label" in done.said
 
 
 def test_the_file_of_another_player_or_size_is_not_replaced(

@@ -63,7 +63,7 @@ def test_a_prompt_comes_with_all_that_decides_how_the_model_is_asked(cheaptalk: 
     *_, model, sent, asked, _ = cheaptalk(
         "model", "prompt", "bargaining", "--model", written
     ).out.splitlines()
-    assert model == "--- model openai/o3, output by schema, else tool, else text"
+    assert model == "--- model openai/o3, output format schema, else tool, else text"
     assert sent == "--- settings sent: {max_completion_tokens: 500, reasoning_effort: low}"
     assert asked.startswith(
         "--- tries 5, reask reason, refusals again, history {last: 3}, past_answers canonical"
@@ -132,7 +132,7 @@ def test_another_style_may_be_read(cheaptalk: Command) -> None:
         ),
         (
             ("model", "prompt", "bargaining", "--turn", "90"),
-            "fewer than 90 decision requests in 100 sample",
+            "fewer than 90 decision requests in any of 100 sample",
         ),
         (
             ("model", "prompt", "bargaining", "--turn", "90", "--seed", "4"),
@@ -156,7 +156,7 @@ def test_another_style_may_be_read(cheaptalk: Command) -> None:
         ),
         (
             ("model", "prompt", "bargaining", "--opponent", "x"),
-            "--opponent: x is not a strategy for bob",
+            "--opponent: x is not a strategy for the seat bob",
         ),
         (
             ("model", "prompt", "bargaining", "--opponent", "{strategy: linear, start: 9}"),

@@ -47,7 +47,7 @@ def test_a_plan_of_very_many_seatings_lists_some_and_says_how_many_more(
     (tmp_path / "crowd.yaml").write_text(json.dumps(crowd))
     done = cheaptalk("plan", "crowd.yaml")
     assert done.status == 0
-    assert "and 206 more seatings; --json lists all" in done.out
+    assert "and 206 more seatings (--json prints all)" in done.out
     assert "256 matches" in done.out
 
 
@@ -59,7 +59,7 @@ def test_a_plan_shows_everything_and_writes_nothing(cheaptalk: Command, tmp_path
     assert "bargaining  fair / firm        3" in done.out
     assert "bargaining: 1 configuration" in done.out
     assert done.out.splitlines()[-1] == (
-        "6 matches, none played yet (store cheaptalk.sqlite does not exist)"
+        "6 matches, none played yet (the store cheaptalk.sqlite does not exist)"
     )
     assert names(tmp_path) == {"small.yaml"}
 
@@ -68,7 +68,7 @@ def test_a_plan_tells_what_is_played_already(cheaptalk: Command, tmp_path: Path)
     cheaptalk("run", "small.yaml")
     written(tmp_path, instances=3)
     done = cheaptalk("plan", "small.yaml")
-    assert done.out.splitlines()[-1] == "6 matches, 2 of them already in cheaptalk.sqlite"
+    assert done.out.splitlines()[-1] == "6 matches, 2 already in the store cheaptalk.sqlite"
 
 
 def test_a_plan_lists_every_match_on_demand(cheaptalk: Command) -> None:
@@ -144,8 +144,8 @@ def test_a_wrong_player_is_told(
     ("option", "saying"),
     [
         ("--player=frim=linear", 'small.yaml: --player: no pairing includes "frim" (did you mean'),
-        ("--player=x=vllm/tiny", 'no pairing includes "x" (known: fair, firm); replace a player'),
-        ("--roster=glee:o3-mini", "--roster glee:o3-mini: no pairing includes any of its players"),
+        ("--player=x=vllm/tiny", 'no pairing includes "x" (known: fair, firm); use the label of'),
+        ("--roster=glee:o3-mini", "--roster: no pairing includes a player of glee:o3-mini"),
     ],
 )
 def test_a_player_whom_no_pairing_seats_is_refused(
@@ -181,7 +181,7 @@ def test_a_run_tells_what_it_did_and_what_to_do_next(cheaptalk: Command, tmp_pat
     assert done.status == 0
     first, last = done.out.splitlines()
     assert first.startswith("small: 2 of 2 matches ended (0 before, 2 now in ")
-    assert last == "report it with: cheaptalk report small --store 'my store.sqlite'"
+    assert last == "write a report with: cheaptalk report small --store 'my store.sqlite'"
     again = json.loads(cheaptalk("run", "small.yaml", "--store", "my store.sqlite", "--json").out)
     assert again | {"seconds": 0} == {
         "study": "small", "store": "my store.sqlite", "planned": 2, "before": 2, "played": {},
@@ -243,7 +243,7 @@ def test_a_study_that_is_not_there_is_told(
         ({"players": {"a": {"recorded": "abc"}}, "pairing": "all"},
          "small.yaml: players.a: there is no store with match abc"),
         ({"games": [], "instances_from": "old"},
-         'small.yaml: instances_from: there is no store with "old"; name it with --store'),
+         'small.yaml: instances_from: no store with the study "old"; set --store'),
     ],
 )  # fmt: skip
 def test_a_wrong_study_writes_nothing(
@@ -278,7 +278,8 @@ def test_a_store_that_cannot_be_used_is_told(cheaptalk: Command, tmp_path: Path)
 def test_a_store_may_be_named_by_its_url(cheaptalk: Command, tmp_path: Path) -> None:
     url = ("--store", "sqlite:///there.sqlite")
     assert (
-        "(store sqlite:///there.sqlite does not exist)" in cheaptalk("plan", "small.yaml", *url).out
+        "the store sqlite:///there.sqlite does not exist"
+        in cheaptalk("plan", "small.yaml", *url).out
     )
     assert cheaptalk("run", "small.yaml", *url).status == 0
     assert "there.sqlite" in names(tmp_path)
@@ -409,7 +410,7 @@ def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) ->
 
     def listed(state: str) -> None:
         assert cheaptalk("status").out.splitlines()[-2:] == [
-            "unresolved: 1 call, possibly billed",
+            "unresolved (possibly billed): 1 call",
             "  match m request 0 alice, attempt 1",
         ]
         (lost,) = json.loads(cheaptalk("status", "--json").out)["unresolved"]
@@ -419,7 +420,7 @@ def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) ->
     asyncio.run(intend())
     listed("sent")
     written(tmp_path, instances=2)
-    assert "  1 call of an earlier run never got a response" in cheaptalk("run", "small.yaml").out
+    assert "  1 call of earlier runs never received a resp" in cheaptalk("run", "small.yaml").out
     listed("unresolved")
 
 
@@ -435,7 +436,7 @@ def test_many_different_problems_are_cut_short(
 
     monkeypatch.setattr(ct, "run", with_models)
     done = cheaptalk("run", str(made))
-    assert "  and 4 further problems: cheaptalk status" in done.out.splitlines()
+    assert "  and 4 further problems; to list all, run: cheaptalk status" in done.out.splitlines()
 
 
 # what a run says of itself
@@ -473,7 +474,7 @@ def test_dropped_and_replaced_matches_are_told_everywhere(
     ]
     shown = cheaptalk("match", "show", again["id"]).out.splitlines()
     assert "excluded from the metrics of small: player_1 refused" in shown
-    assert f"replacement of match {first['id']}" in shown
+    assert f"replaces match {first['id']}" in shown
     assert json.loads(cheaptalk("match", "show", again["id"], "--json").out)["studies"] == [
         {"study": "small", "dropped": True, "dropped_because": "player_1 refused",
          "replaces": first["id"], "planned": True}
@@ -531,7 +532,7 @@ def test_matches_are_set_aside_only_where_that_is_wanted(changed: Command, tmp_p
     assert refused.status == 2
     assert "small: players.extra is missing (stored: {" in refused.err
     assert SET_ASIDE in refused.err.splitlines()
-    assert "allow it with --yes" in refused.said
+    assert "confirm with --yes" in refused.said
     assert (tmp_path / "cheaptalk.sqlite").read_bytes() == before
     again = changed("resume", "small")
     assert (again.status, "9 of 9 matches ended (9 before" in again.out) == (0, True)

@@ -70,7 +70,7 @@ def test_calls_are_shown_word_for_word(cheaptalk: Command, match: str) -> None:
     assert "[Hm]" in out.splitlines()
     assert "That answer does not count: no answer could be read from the reply" in out
     assert "  call 2, attempt 1: canned answered, 9 tokens in, 1 out, 0.00 s" in out
-    assert "  (2 messages as in the call before)" in out
+    assert "  (same first 2 messages as in the previous call)" in out
     assert 'model string vllm/tiny; settings {"temperature": 1.0}' in out
 
 

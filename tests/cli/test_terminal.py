@@ -87,7 +87,7 @@ def test_a_person_may_leave_with_ctrl_c_and_come_back(tmp_path: Path) -> None:
         screen.press_ctrl_c()
         status, end = screen.ends()
     assert status == 130
-    assert "stopping after the calls in flight" in end
+    assert "stopping; calls in flight are completed" in end
     assert "Traceback" not in end
     hint = end[end.index("continue with: ") + len("continue with: ") :].split("\n")[0]
     assert hint == (
@@ -133,7 +133,7 @@ def test_a_person_may_leave_while_a_model_thinks_and_its_answer_is_kept(tmp_path
             offer(screen, "9000", "1000")
             assert come.wait(60)
             screen.press_ctrl_c()
-            screen.read_until("stopping after the calls in flight")
+            screen.read_until("stopping; calls in flight are completed")
             go.set()
             assert screen.ends()[0] == 0, "the model's answer was the last one wanted"
     assert only(tmp_path).status is Status.FINISHED
@@ -178,7 +178,7 @@ def test_every_game_played_is_kept_and_counted(piped: Command, tmp_path: Path) -
     for rival in ("equal_split", "{strategy: fixed_demand, share: 0.5}", "equal_split"):
         assert piped(*half, rival).status == 0
     seeded = [piped(*half, "equal_split", "--seed", "8").out for _ in range(2)]
-    assert "this match was already played; omit --seed to play a new one" in seeded[1]
+    assert "this match was already played; to play a new match, omit --seed" in seeded[1]
     with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
         study, records = store.study("played-bargaining"), list(store.records())
     assert (study.counts, study.set_aside, study.planned) == ({"finished": 4}, 0, 4)

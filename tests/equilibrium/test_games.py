@@ -158,7 +158,7 @@ def test_the_largest_complete_subset_leaves_out_as_few_as_can_be() -> None:
 
 def test_players_who_sat_in_one_order_only_are_named() -> None:
     lopsided = frame(ASYMMETRIC[:2] + ASYMMETRIC[4:])
-    with pytest.raises(ValueError, match="players always sat in one order, in a / b; play"):
+    with pytest.raises(ValueError, match="sat in the same order in a / b; also play"):
         EmpiricalGame.of_frame(lopsided)
     assert EmpiricalGame.of_frame(lopsided, one_sided=True).payoffs()[0, 1] == 14
 

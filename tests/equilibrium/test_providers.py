@@ -85,7 +85,7 @@ def test_the_selected_strategy_does_best_against_the_others() -> None:
 
 
 def test_value_given_is_asked_for_first() -> None:
-    with pytest.raises(ValueError, match="pass given"):
+    with pytest.raises(ValueError, match="pass `given`"):
         provider_game(drawn(1), NAMES).value_given()
 
 
@@ -95,7 +95,7 @@ def test_value_given_is_asked_for_first() -> None:
         (np.ones((2, 3)), ["A", "B"], {}, r"shape \(2, 2\) or"),
         (np.ones((2, 2)), ["A", "B", "C"], {}, r"shape \(3, 3\) or .* 3 providers"),
         (np.ones((0, 2, 2)), ["A", "B"], {}, "must have shape"),
-        (np.ones((2, 2)), ["A", "A"], {}, "all strategies are of A"),
+        (np.ones((2, 2)), ["A", "A"], {}, "all strategies belong to A"),
         ([[1, np.nan], [1, 1]], ["A", "B"], {}, "strategy 0 against 1 is nan in draw 0"),
         (np.ones((2, 2)), ["A", "B"], {"given": np.ones((3, 2, 2))}, "given must have the shape"),
     ],
@@ -132,10 +132,10 @@ def test_model_choice_counts_draws() -> None:
     np.testing.assert_array_equal(found.support, [[0.5, 0.25], [0.25, 0.5]])
     assert found.without == 0.25
     assert str(found).splitlines() == [
-        "(x, p): an equilibrium of the estimates, one in 50.0% of draws",
-        "(y, q): an equilibrium of the estimates, one in 50.0% of draws",
-        "(x, q): no equilibrium of the estimates, one in 25.0% of draws",
-        "(y, p): no equilibrium of the estimates, one in 25.0% of draws",
+        "(x, p): an equilibrium of the estimates; an equilibrium in 50.0% of draws",
+        "(y, q): an equilibrium of the estimates; an equilibrium in 50.0% of draws",
+        "(x, q): no equilibrium of the estimates; an equilibrium in 25.0% of draws",
+        "(y, p): no equilibrium of the estimates; an equilibrium in 25.0% of draws",
         "no pure equilibrium in 25.0% of draws",
     ]
 
@@ -149,7 +149,7 @@ def test_model_choice_without_an_equilibrium_says_so() -> None:
 
 
 def test_model_choice_refuses_what_does_not_fit() -> None:
-    with pytest.raises(ValueError, match="so many names"):
+    with pytest.raises(ValueError, match="as many names"):
         model_choice(np.eye(2), np.eye(2), ["x"], ["x", "y"])
     with pytest.raises(ValueError, match="draws must have shape"):
         model_choice([[1]], [[1]], ["x"], ["y"], draws=(np.ones((4, 1, 2)), np.ones((4, 1, 2))))

@@ -64,7 +64,7 @@ def test_mean_elo_is_the_mean_of_elo_over_orders() -> None:
     one_by_one = [elo([games[at] for at in order], 3) for order in orders]
     assert mean_elo(found, orders=7, seed=5) == pytest.approx(np.mean(one_by_one, axis=0))
     assert mean_elo(found).mean() == pytest.approx(1500)
-    with pytest.raises(ValueError, match="at least 1 order"):
+    with pytest.raises(ValueError, match="orders must be at least 1"):
         mean_elo(found, orders=0)
 
 

@@ -90,7 +90,7 @@ def test_a_check_that_reads_nothing_in_what_was_judged_says_so(
     count = len(list(read_judgements(store)))
     assert (found.reference, found.items, found.silent) == (CHECK, 0, count)
     assert found.kappa.value is None
-    says_so = f"it has no verdict on the {count} items of this judge"
+    says_so = f"the reference has no verdict on the {count} items of this judge"
     assert ct.reports.agreement_lines(found) == [says_so]
 
 

@@ -68,7 +68,7 @@ def test_what_coding_took_is_no_study_s_and_status_says_it(
     models = Canned(lambda call, number: Reply(text=says(call), usage=usage, dollars=0.5))
     code_answers(store, ANSWERS, judge_of(), question=ASKED, models=models)
     said = cheaptalk("status", "--store", store.backend.address)
-    assert "cost of judges outside studies (coding answers): 2 calls, 240 tokens, $" in said.out
+    assert "cost of judging participants' answers: 2 calls, 240 tokens, $" in said.out
     told = json.loads(cheaptalk("status", "--store", store.backend.address, "--json").out)
     assert (told["no_study"]["calls"], told["studies"]) == (2, [])
 

@@ -179,4 +179,4 @@ def test_the_command_writes_a_sheet_and_takes_it_in(
     assert "--rubric 'my warmth.yaml' --labels warmth.csv" in done.out
     done = cheaptalk("judge", "label", STUDY, *at)
     assert done.status == 2
-    assert "expected either --sheet" in done.err
+    assert "set either --sheet" in done.err

@@ -72,7 +72,7 @@ def test_a_rubric_of_a_game_that_is_gone_is_read_and_not_judged_by() -> None:
 def test_a_file_that_is_no_rubric_is_named(tmp_path: Path) -> None:
     file = tmp_path / "list.yaml"
     file.write_text("[1, 2]")
-    with pytest.raises(ct.CheaptalkError, match="a rubric must be a mapping"):
+    with pytest.raises(ct.CheaptalkError, match="expected a mapping with a name"):
         find_rubric(str(file))
     with pytest.raises(ct.CheaptalkError, match="file not found"):
         find_rubric(str(tmp_path / "none.yaml"))

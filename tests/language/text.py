@@ -95,9 +95,7 @@ def _help(command: click.Command, name: str) -> Iterator[str]:
 def _messages(path: Path) -> Iterator[str]:
     """Yield the strings of a module that read as text, f-strings with X for each value."""
     tree = ast.parse(path.read_text())
-    documented = {id(node.body[0].value) for node in ast.walk(tree)
-                  if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-                  and node.body and isinstance(node.body[0], ast.Expr)}  # fmt: skip
+    documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
               for part in node.values}  # fmt: skip
     for node in ast.walk(tree):

@@ -97,7 +97,7 @@ def test_ours_can_be_written_to_a_file_and_read_again(write: Write) -> None:
         ("lab: {url: 'https://$HOST/v1'}", "lab: url: write an environment variable as ${NAME}"),
         ("lab: {url: https://h/v1, api_key: sk-secret}", "lab: no field \"api_key\""),
         ("lab: {url: https://h/v1, key: sk-secret}",
-         "lab: key: write the name of an environment variable, such as LAB_API_KEY, not a key"),
+         "lab: key: write an environment variable's name, such as LAB_API_KEY, not a key"),
         ("lab: {url: 'https://me:secret@h/v1'}", "lab: url: remove user and password"),
         ("lab: {url: 'https://h/v1?api_key=secret'}", 'lab: url: remove "api_key" from the URL'),
         ("lab: {url: https://h/sk-secret-key/v1}", "lab: url: remove the key in its path"),

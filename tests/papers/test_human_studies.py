@@ -217,7 +217,7 @@ def test_glee_lets_people_play_a_family_every_twelve_hours(
             await ada.finish()
             if visit == 2:
                 assert ada.page.form("page") is None
-                assert "You can play another game from" in ada.page.words
+                assert "You can play another game at" in ada.page.words
                 later(12 * HOUR)
                 await ada.look()
             if visit < 3:

@@ -191,7 +191,7 @@ def test_any_other_word_for_a_dish_is_kept_and_counted(cheaptalk: Command, games
     done = cheaptalk("store", "import", "gama", str(games))
     assert done.status == 0, done.err
     assert done.out.splitlines()[1:-1] == [
-        "changed while importing:",
+        "changes made by the import:",
         '  "Cheap" counted as the costly dish: 2 times',
         '  "cheap_dish" counted as the costly dish: 1 time',
         '  "costly_or_cheap" counted as the costly dish: 1 time',

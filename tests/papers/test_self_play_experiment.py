@@ -78,7 +78,7 @@ def test_what_cannot_be_run_is_said_in_a_sentence(tmp_path: Path) -> None:
         r"path",
     ):
         read_experiment("nothing")
-    with pytest.raises(ct.CheaptalkError, match="tiny has no lineage semi; it has semi-1, "):
+    with pytest.raises(ct.CheaptalkError, match="tiny has no lineage semi; use semi-1, "):
         run_experiment(read_experiment("tiny"), tmp_path / "out", lineages=["semi"])
     with pytest.raises(ct.CheaptalkError, match="options has no corpus for a base model"):
         run_experiment(read_experiment("options"), tmp_path / "out")

@@ -404,13 +404,13 @@ def test_shares_of_what_cannot_be_lost_are_never_below_nothing() -> None:
 
 def test_only_profiles_of_one_battery_compare(tmp_path: Path) -> None:
     before = made("sound").as_json() | {"battery": "standard-0"}
-    with pytest.raises(ct.CheaptalkError, match="only profiles by the same battery"):
+    with pytest.raises(ct.CheaptalkError, match="compare profiles by the same battery"):
         changes(made("meek"), before)
     with pytest.raises(ct.CheaptalkError, match="is not a profile"):
         changes(made("meek"), {"earned": 1})
     file = tmp_path / "before.json"
     file.write_text(json.dumps(before))
-    with pytest.raises(ct.CheaptalkError, match="only profiles by the same battery"):
+    with pytest.raises(ct.CheaptalkError, match="compare profiles by the same battery"):
         read_profile(file, STANDARD, "small")
     made("sound").write(file)
     assert read_profile(file, STANDARD, "small")["player"] == "sound"

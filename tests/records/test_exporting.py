@@ -390,6 +390,7 @@ def test_units_ranges_and_meanings_are_the_games_own(mixed: Path) -> None:
     assert money["range"] == "> 0, <= 1,000,000,000,000"
     assert explained["matches", "signal", "persuasion"]["range"] == "binary | text"
     assert explained["matches", "discounts_bob", "bargaining"]["meaning"].endswith("Here: bob.")
+    assert "bob. Dollars" in explained["matches", "payoff_bob", "bargaining"]["meaning"]
     fairness = explained["matches", "fairness", "negotiation"]
     assert fairness["meaning"].startswith("1 - 4 * ((p - p_f) / M) ** 2")
     assert [
@@ -596,4 +597,4 @@ def test_the_command_says_what_it_wrote(cheaptalk: Command, store: Store, tmp_pa
 def test_a_folder_is_not_named_like_a_file(cheaptalk: Command) -> None:
     done = cheaptalk("store", "export", "any", "--out", "tables.csv")
     assert done.status == 2
-    assert "name a folder or a .zip file, not tables.csv" in done.said
+    assert "choose a folder or a .zip file instead of tables.csv" in done.said

@@ -140,7 +140,7 @@ def test_the_command_and_the_report_name_who_paid(store: Store, cheaptalk: Comma
     assert ct.run(second, store, models=answers).left == 0
     where = ("--store", store.backend.address)
     said = cheaptalk("status", "second", *where).out
-    assert "second: 4 matches shared with first, which paid for their calls" in said
+    assert "second: 4 matches shared with first, which paid for the calls" in said
     told = json.loads(cheaptalk("status", "--json", *where).out)["studies"]
     assert [one["cost"]["calls"] for one in told] == [5, len(answers.calls) - 5]
     assert told[1]["paid_by_others"] == {"first": 4}

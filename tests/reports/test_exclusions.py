@@ -68,7 +68,7 @@ def test_a_transcript_says_that_its_match_is_dropped(tmp_path: Path, reported: R
 
 def test_where_everybody_answered_nothing_is_said_of_it(tmp_path: Path, reported: Reported) -> None:
     path = played(tmp_path, Canned(), players={"luck": {"strategy": "random"}}, pairing="self")
-    assert "finally gave no valid answer, by the kind" not in reported(path).text
+    assert "gave no valid answer after all retries, by the kind" not in reported(path).text
 
 
 def test_calls_that_were_lost_on_the_way_are_counted(tmp_path: Path, reported: Reported) -> None:

@@ -277,13 +277,13 @@ def test_equilibria_tell_how_many_draws_have_them_and_take_them(path: Path) -> N
 def test_ties_in_entropy_go_to_the_best_paid_and_are_said() -> None:
     one = analyse_payoffs("stag", table([[3, 0], [2, 2]], "stag", "hare"))
     assert one.tied_entropy == 1
-    assert one.choice_in_words == "The first has the maximum entropy and is selected"
+    assert one.choice_in_words == "The first equilibrium has the maximum entropy and is selected"
     both = analyse_payoffs("pure", table([[3, 2], [3, 2]], "high", "low"))
     assert both.dominated == {}
     pure = analyse_payoffs("walk", table([[5, 2], [1, 2]], "talk", "walk"))
     assert pure.tied_entropy == 2
     assert pure.solution.mene.payoff == 5
-    assert "the one with the highest payoff is selected: the first" in pure.choice_in_words
+    assert "selected because it has the highest payoff of these" in pure.choice_in_words
     assert pure.dominated == {"walk": ["talk"]}
     assert "walk is weakly dominated by talk" in pure.dominated_in_words
     assert analysis_json(pure, 0)["weakly_dominated_by"] == {"walk": ["talk"]}

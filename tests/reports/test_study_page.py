@@ -143,7 +143,7 @@ def test_methods_say_which_intervals_are_adjusted(well: Path, reported: Reported
     assert "covers the true mean in 95 %" not in text  # of thin data it does not
     assert "Intervals have a nominal coverage of 95 %" in text
     assert "intervals in tables and charts are not adjusted for the number of comparisons" in text
-    assert "are called simultaneous are adjusted for all rivals and roles of its game" in text
+    assert "Simultaneous intervals are adjusted for all rivals and roles of a game" in text
     assert "(simultaneous 95 % interval " in text  # two roles
 
 
@@ -222,7 +222,7 @@ def test_kinds_of_answers_stand_beside_every_score(badly: Path, reported: Report
 
 def test_players_without_a_scored_match_are_named(badly: Path, reported: Reported) -> None:
     page = reported(badly)
-    assert "Not in the figures, because they have no scored match: broken, mute." in page.text
+    assert "Not in the charts, because they have no scored match: broken, mute." in page.text
     dots = [chart for chart in page.charts() if "<circle" in chart and "Payoff" not in chart]
     assert dots
     assert not any(">broken</text>" in chart for chart in dots)

@@ -83,11 +83,16 @@ def test_says_which_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("outcome", "factors", "options", "said"),
     [
-        ("sum", ["one"], {"learners": ["forest"]}, "learners are linear, xgboost, catboost"),
+        (
+            "sum",
+            ["one"],
+            {"learners": ["forest"]},
+            "expected learners from linear, xgboost, catboost",
+        ),
         ("sum", ["one"], {"test": 20}, r"test in \(0, 1\)"),
-        ("flat", ["one"], {}, '"flat" has 240 values, 1 different'),
+        ("flat", ["one"], {}, '"flat" has 240 values, 1 of them distinct'),
         ("sum", ["three"], {}, 'no column "three" .* to predict with'),
-        ("sum", [], {}, "one factor or more"),
+        ("sum", [], {}, "at least one factor"),
     ],
 )
 def test_says_what_it_cannot_predict(

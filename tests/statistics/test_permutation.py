@@ -146,8 +146,8 @@ def test_groups_without_shared_instances_have_no_test_and_a_note() -> None:
     found = pairwise_tests(frame, "gain", "who", paired=True, cluster=["instance"])
     assert found.frame.select("first", "second").rows() == [("a", "c")]
     assert found.notes == (
-        "a and b share no instance, so they cannot be compared",
-        "b and c share no instance, so they cannot be compared",
+        "cannot compare a with b: they share no instance",
+        "cannot compare b with c: they share no instance",
     )  # fmt: skip
     apart = pairwise_tests(frame.head(4), "gain", "who", paired=True, cluster=["instance"])
     assert apart.frame.is_empty()

@@ -169,10 +169,10 @@ def test_predicted_means_take_numbers_at_their_mean_or_as_given() -> None:
 @pytest.mark.parametrize(
     ("change", "options", "said"),
     [
-        ([], {"reference": {"age": 30}}, r'"age" holds numbers .* write "C\(age\)"'),
+        ([], {"reference": {"age": 30}}, r'"age" is numeric .* write "C\(age\)"'),
         ([pl.lit(None, pl.Float64).alias("age")], {}, '"age" is missing in 400 of 400 rows'),
         ([pl.lit(float("inf")).alias("age")], {}, '"age" has values that are not finite'),
-        ([pl.lit([1, 2]).alias("age")], {}, r'"age" holds List\(Int64\)'),
+        ([pl.lit([1, 2]).alias("age")], {}, r'"age" has type List\(Int64\)'),
         ([], {"cluster": ["nowhere"]}, r'no column "nowhere" .* name the columns in cluster'),
     ],
 )  # fmt: skip
@@ -338,8 +338,8 @@ def test_few_clusters_are_said_and_one_gives_no_errors() -> None:
 @pytest.mark.parametrize(
     ("change", "options", "said"),
     [
-        ([], {"reference": REFERENCE | {"model": "z"}}, 'level z of "model" is absent: there'),
-        ([], {"reference": REFERENCE | {"horizon": True}}, 'level true of "horizon" is absent'),
+        ([], {"reference": REFERENCE | {"model": "z"}}, '"model" has no reference level z'),
+        ([], {"reference": REFERENCE | {"horizon": True}}, '"horizon" has no reference level true'),
         ([pl.lit("x").alias("gone")], {"cluster": ["nowhere"], "errors": "cluster"}, "nowhere"),
         ([pl.col("model").alias("loss")], {"reference": REFERENCE | {"loss": "a"}},
          "loss and model cannot be separated"),
@@ -406,7 +406,7 @@ def test_says_which_column_is_not_there() -> None:
         ({"level": 95}, "between 0 and 1"),
         ({"cluster": [], "errors": "cluster"}, "at least one column"),
         ({"reference": {}}, 'declare a reference level for "horizon": one of 1, 2, 12'),
-        ({"reference": REFERENCE | {"model": ("a", "b")}}, "is absent"),
+        ({"reference": REFERENCE | {"model": ("a", "b")}}, "has no reference level"),
     ],
 )  # fmt: skip
 def test_refuses_arguments_that_make_no_sense(options: dict[str, Any], said: str) -> None:

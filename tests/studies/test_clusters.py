@@ -195,7 +195,7 @@ def test_an_address_in_brackets_is_found() -> None:
 @pytest.mark.parametrize(
     ("on", "said"),
     [
-        ("rays", r"rays: not a cluster; write ray \(.*\) or ray://HOST:10001"),
+        ("rays", r"rays: not a cluster address; write ray \(.*\) or ray://HOST:10001"),
         ("ray://127.0.0.1:9", "cannot reach a cluster"),
     ],
 )
@@ -294,10 +294,10 @@ def test_a_cluster_that_runs_is_joined_as_it_is(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("ray", "message"),
     [
-        (Starting("192.0.2.2"), r"ray: the new cluster would listen on 192\.0\.2\.2, where others"),
+        (Starting("192.0.2.2"), r"ray: the new cluster would listen on 192\.0\.2\.2, so others"),
         (
             Starting("", "timed out during startup"),
-            r"cannot start a cluster here \(timed out during st",
+            r"cannot start a cluster on this machine \(timed out during st",
         ),
     ],
 )

@@ -303,7 +303,7 @@ def test_after_some_replies_a_model_is_taken_to_go_on_as_it_began(store: Store) 
     few, _ = left(ENOUGH - 1)
     assert "goes on" not in str(few)
     enough, before = left(ENOUGH)
-    assert "but model plays bargaining as in its" in str(enough)
+    assert "model uses as much in bargaining as in" in str(enough)
     assert ct.run(planned, store, models=Chatty(), prices=PRICES).left == 0
     rest, (low, high) = spent(store, 1).dollars - before, enough.total.dollars or (0, 0)
     assert guessed.total.dollars is not None
@@ -320,7 +320,7 @@ def test_replies_to_other_calls_tell_nothing(store: Store) -> None:
 
     def foretold(*games: str, **settings: Any) -> bool:
         planned = ct.studies.plan(made(*games, model=settings))
-        return "as in its" in str(estimate(planned, PRICES, history=seen))
+        return "uses as much in" in str(estimate(planned, PRICES, history=seen))
 
     assert foretold("bargaining")
     assert not foretold("negotiation")

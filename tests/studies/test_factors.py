@@ -58,22 +58,22 @@ def test_models_cross_with_readable_names_and_levels_that_set_several_things() -
 @pytest.mark.parametrize(
     ("cross", "message"),
     [
-        ([1], "players.a.cross: [1] is not a mapping from factors to levels, such as"),
-        ({"share": 0.5}, "players.a.cross.share: 0.5 is not a list of two levels or more; write"),
-        ({"share": [0.5]}, "players.a.cross.share: [0.5] is not a list of two levels or more"),
+        ([1], "players.a.cross: [1] is not a mapping from factors to levels; write, for"),
+        ({"share": 0.5}, "players.a.cross.share: 0.5 is not a list of at least two levels; write"),
+        ({"share": [0.5]}, "players.a.cross.share: [0.5] is not a list of at least two levels"),
         ({"share": [0.5, 0.5]}, "players.a.cross.share: a level is listed twice; remove one"),
         ({"share": [[1], [2]]}, "players.a.cross.share: name the level [1]: write {LEVEL: {share"),
-        ({"x y": [1, 2]}, 'players.a.cross: "x y" is not the name of a factor: write up to 40'),
+        ({"x y": [1, 2]}, 'players.a.cross: "x y" is not a valid name of a factor; use up to 40'),
         ({"x": {"a": 1, "b": 2}}, "players.a.cross.x.a: 1 is not a mapping of settings; write"),
         (
             {"strategy": ["linear", "conceder"]},
-            'players.a.cross.strategy: "strategy" is set by the entry itself, too',
+            'players.a.cross.strategy: "strategy" is also set by the entry itself',
         ),
         (
             {"share": [0.5, 0.6], "x": {"a": {"share": 1}, "b": {}}},
-            'players.a.cross.x: "share" is set by the factor share, too',
+            'players.a.cross.x: "share" is also set by the factor share',
         ),
-        ({"x": [*range(40)], "y": [*range(40)]}, "players.a.cross: 1,600 players are more than"),
+        ({"x": [*range(40)], "y": [*range(40)]}, "players.a.cross: 1,600 players exceed"),
     ],
 )
 def test_a_malformed_crossing_is_rejected_in_one_sentence(cross: Any, message: str) -> None:
@@ -92,19 +92,22 @@ def test_a_malformed_crossing_is_rejected_in_one_sentence(cross: Any, message: s
         ),
         (
             {"seller": {"model": ["a/b", "a/c"]}},
-            "; to make a player of each value, write seller: {cross: {model: [a/b, a/c]}}",
+            "; to create a player for each value, write seller: {cross: {model: [a/b, a/c]}}",
         ),
         (
             {"seller": {"strategy": "boulware", "power": [2, 8]}},
-            "; to make a player of each value, write seller: {cross: {power: [2, 8]}}",
+            "; to create a player for each value, write seller: {cross: {power: [2, 8]}}",
         ),
         (
             {"seller": {"strategy": "boulware", "cros": {"power": [2, 8]}}},
-            "; factors are listed under cross",
+            "; list factors under cross",
         ),
         (
             {"seller": {"model": "a/b", "cross": {"framing": ["x", "y"]}}},
-            "; name what each level sets: framing: {x: {SETTING: VALUE}, y: {SETTING: VALUE}}",
+            (
+                "; write the settings of each level: "
+                "framing: {x: {SETTING: VALUE}, y: {SETTING: VALUE}}"
+            ),
         ),
     ],
 )
@@ -155,7 +158,7 @@ def test_factors_belong_to_players_of_the_study() -> None:
     [
         (
             {"seller/0.5/plain": {"share": "9"}},
-            r"factors\.seller/0\.5/plain: cross sets the levels",
+            r"factors\.seller/0\.5/plain: cross already sets the levels",
         ),
         (3, "factors: should be a mapping"),
     ],

@@ -90,7 +90,7 @@ def test_a_study_that_is_not_there_is_told_with_the_nearest(store: Store) -> Non
     assert str(caught.value) == (
         f'instances_from: no study "earler" (did you mean "earlier"?) in {store.name}'
     )
-    with pytest.raises(ct.StudyError, match='there is no store with "earlier"'):
+    with pytest.raises(ct.StudyError, match='no store with the study "earlier"'):
         lay_out(study(games=[], instances_from="earlier"), None)
 
 

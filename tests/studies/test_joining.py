@@ -92,7 +92,7 @@ def test_blame_falls_where_a_setting_stands(
         ({"roster": "gle"}, 'roster: unknown roster "gle" (did you mean "glee"?)'),
         ({"roster": "glee:gpt"}, 'roster: glee: unknown player "gpt"'),
         ({"roster": ["glee", "glee:gpt-4o"]}, '"gpt-4o" is in two rosters'),
-        ({"roster": 5}, "roster: 5 is not a roster: write its name"),
+        ({"roster": 5}, "roster: 5 is not a roster; write a name"),
         ({"roster": [5]}, "roster: [5] is not a roster"),
         ({"roster": "no.yaml"}, "roster: no.yaml: file not found"),
         ({"rosters": "glee"}, 'unknown key "rosters" (did you mean "roster"?)'),

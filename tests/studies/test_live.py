@@ -285,7 +285,7 @@ def test_a_recorded_player_repeats_its_moves_against_a_model(store: Store) -> No
     [
         ({"recorded": "ffff"}, 'players.a: no match begins with "ffff" in '),
         ({"recorded": "LIVE"}, "has not ended"),
-        ({"recorded": "OTHER"}, "is one of negotiation, not bargaining"),
+        ({"recorded": "OTHER"}, "was played in negotiation, not in bargaining"),
         ({"model": "openai/gpt-4o"}, "players.a: set the environment variable OPENAI_API_KEY"),
         ({"person": "terminal"}, "players.a: a person plays with: cheaptalk play"),
     ],

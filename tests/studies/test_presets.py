@@ -44,7 +44,7 @@ def test_presets_are_found_by_name() -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_s_text_is_the_preset(name: str) -> None:
     text = preset_text(name)
-    assert text.startswith(f'# The preset "{name}": give your copy another name.\n')
+    assert text.startswith(f'# The preset "{name}": change the name in your copy.\n')
     assert ct.studies.parse_study(yaml.safe_load(text), name) == named(name)
 
 

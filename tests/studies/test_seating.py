@@ -83,30 +83,30 @@ def test_configurations_of_several_sizes_may_have_pairings_of_their_own() -> Non
         (
             {"pairing": [{"free": 1, "kind": 9}]},
             (
-                "pairing: {free: 1, kind: 9} fills 10 seats; giving has 3 (giver_1, giver_2, "
-                "giver_3); give each game its own pairing"
+                "pairing: {free: 1, kind: 9} fills 10 seats, but giving has 3 (giver_1, giver_2, "
+                "giver_3); write a separate pairing for each game"
             ),
         ),
         (
             {"games": giving(3, 10), "pairing": [["free", "kind", "free"]]},
             (
-                "pairing: [free, kind, free] fills 3 seats; giving has 10 (giver_1 to giver_10); "
-                "give each game its own pairing"
+                "pairing: [free, kind, free] fills 3 seats, but giving has 10 (giver_1 to "
+                "giver_10); write a separate pairing for each game"
             ),
         ),
         (
             {"pairing": [{"free": 3_000_000_000}]},
             (
-                "pairing: {free: 3000000000} fills 3,000,000,000 seats; giving has 3 (giver_1, "
-                "giver_2, giver_3); give each game its own pairing"
+                "pairing: {free: 3000000000} fills 3,000,000,000 seats, but giving has 3 (giver_1, "
+                "giver_2, giver_3); write a separate pairing for each game"
             ),
         ),
         ({"pairing": [{"fre": 3}]}, 'pairing: unknown player "fre" (did you mean "free"?)'),
         (
             {"games": giving(100), "pairing": "all"},
             (
-                f"pairing: the roster fills the 100 seats of giving in {2**100:,} ways, more than "
-                "5,000,000; list the seatings, write self, or name fewer players"
+                f"pairing: the roster has {2**100:,} seatings in giving, more than 5,000,000; list "
+                "the seatings, write self, or remove players"
             ),
         ),
         (

@@ -133,11 +133,10 @@ def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
 
     shown, outside = asyncio.run(main())
     label = {"en": "you get {}", "de": "Sie bekommen {}"}[code]
+    points = languages()[code].text("Your points if either player walks away")
     written = languages()[code].writing.number(outside)
     assert label.format(written) in shown
-    assert languages()[code].text("Your sum for walking away") + f" {written}" in " ".join(
-        shown.split()
-    )
+    assert f"{points} {written}" in " ".join(shown.split())
 
 
 def test_what_stopping_pays_is_what_the_payout_has(tmp_path: Path) -> None:
@@ -171,9 +170,9 @@ def test_what_stopping_pays_is_what_the_payout_has(tmp_path: Path) -> None:
 
 PAY: dict[str, object] = {"currency": "EUR", "base": 1}
 BONUS = {
-    "de": "Ihr Bonus für dieses Spiel in EUR ist Ihr Ergebnis, multipliziert mit 0,013. Der Bonus "
-    "beträgt höchstens 4,00\xa0€. Ihre Boni betragen zusammen höchstens 9,00\xa0€.",
-    "en": "Your bonus for this game, in EUR, is your result multiplied by 0.02. The bonus is at "
+    "de": "Ihr Bonus für dieses Spiel (in EUR) ist Ihr Ergebnis, multipliziert mit 0,013. Der "
+    "Bonus beträgt höchstens 4,00\xa0€. Ihre Boni betragen zusammen höchstens 9,00\xa0€.",
+    "en": "Your bonus for this game (in EUR) is your result multiplied by 0.02. The bonus is at "
     "least €0.50. If your result is zero or negative, your bonus is €0.10.",
 }
 
@@ -183,7 +182,7 @@ BONUS = {
     [
         ("de", [{"rate": 0.013, "most": 4}], BONUS["de"]),
         ("en", [{"rate": 0.02, "least": 0.5, "nothing": 0.1}], BONUS["en"]),
-        ("en", [{"rate": 1}], "Your bonus for this game equals your result, in EUR."),
+        ("en", [{"rate": 1}], "Your bonus for this game (in EUR) equals your result."),
         ("de", [], "Ihr Ergebnis in diesem Spiel hat keinen Einfluss auf Ihre Bezahlung."),
         ("en", [{"rate": 1, "game": "negotiation"}],
          "Your result in this game does not affect your payment."),

@@ -351,7 +351,7 @@ def test_the_others_are_told_when_a_program_takes_the_place_of_who_left(tmp_path
         second = await rooms.join(first.room.code)
         assert "taken over for" not in await first.until(">Your turn<")
         assert (
-            "A computer player will take over for you, and you cannot return."
+            "If you leave, a computer player will take over for you, and you cannot return."
             in await second.page()
         )
         await second.post({}, "leave")
@@ -388,7 +388,7 @@ def test_who_leaves_without_a_stand_in_forfeits(tmp_path: Path) -> None:
         await walker.until(">Your turn<")
         await walker.post({}, "leave")
         page = await walker.until("The game is over")
-        assert "because no valid answer came from Alice" in page
+        assert "because Alice did not give a valid answer" in page
         return walker.room.match.id
 
     id_ = played(tmp_path / "s.sqlite", play, bargaining())
@@ -412,7 +412,7 @@ def test_a_model_that_is_down_is_told_recorded_and_tried_again(tmp_path: Path) -
             walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
             await walker.answer(await walker.until(">Your turn<"))
             page = await walker.until("cannot continue")
-            assert "Bob cannot answer because a model or computer player has failed." in page
+            assert "Bob cannot answer because of a technical error." in page
             assert "key-123" not in page
             match = walker.room.match.id
             record = rooms.room_manager.store.find(match)

@@ -1,6 +1,6 @@
 """Adapters to other projects: games, runs and records in their formats.
 
-Loaded lazily; each needs its extra.
+Adapters are imported on first use; each adapter needs its own extra.
 """
 
 import lazy_loader

@@ -20,12 +20,12 @@ NULL_OBSERVER = ModelSeat(model="script/legal")
 
 
 class Observed(NamedTuple):
-    """The environment's state after a response.
+    """The state of the environment after a response.
 
     Attributes:
         messages: the chat to be answered; empty after the match.
-        reward: the seat's payoff after the match, in the game's unit; 0 before, and after its
-            forfeit.
+        reward: the seat's payoff after the match, in the game's unit; 0 before, and after a forfeit
+            by the seat.
         over: whether the match is over.
         kind: kind of the last answer; None before a retry and at the start.
     """
@@ -37,17 +37,17 @@ class Observed(NamedTuple):
 
 
 class ChatEnvironment:
-    """A seat of a game, one match after another.
+    """An environment in which a model plays a seat of a game, match after match.
 
     Args:
         game: the rules.
         seat: the seat to play; by default the first.
         other: the player of all other seats.
-        player: settings of the seat's player: prompt style, persona, memory and maximum tries. Its
-            model isn't called.
+        player: settings of the seat's player: prompt style, persona, memory and maximum tries. The
+            player's model isn't called.
 
     Raises:
-        CheaptalkError: there is no such seat, or the other player isn't instantaneous.
+        CheaptalkError: the seat does not exist, or the other player isn't instantaneous.
     """
 
     def __init__(
@@ -88,13 +88,10 @@ class ChatEnvironment:
         return self._ask(None)
 
     def step(self, response: str | Reply) -> Observed:
-        """Process a response.
-
-        Args:
-            response: a complete text, or a reply, which can be truncated or empty.
+        """Process a response: a complete text, or a reply, which can be truncated or empty.
 
         Raises:
-            CheaptalkError: there is no open request: the match is over or hasn't started.
+            CheaptalkError: no request is open because the match is over or hasn't started.
         """
         if self._table is None or self._thinking is None:
             raise CheaptalkError("there is no open request: start a match with reset")
@@ -111,7 +108,6 @@ class ChatEnvironment:
         return self._shown(call, None)
 
     def _ask(self, kind: Kind | None) -> Observed:
-        """Let the other seats play until this seat has a request or the match is over."""
         assert self._table is not None
         while self._table.pending and self.seat not in self._table.pending:
             name = next(iter(self._table.pending))

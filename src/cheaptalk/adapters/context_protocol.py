@@ -121,7 +121,7 @@ def serve_mcp(url: str, token: str | None = None, listener: socket.socket | None
 
 @contextmanager
 def standard_streams_lent() -> Iterator[None]:
-    """Replace standard input and output by duplicates, because the SDK before 2 closes them."""
+    """Replace standard input and output with duplicates, because MCP SDK 1 closes both."""
     original = sys.stdin, sys.stdout
     with (
         os.fdopen(os.dup(original[0].fileno()), encoding="utf-8") as sys.stdin,

@@ -72,7 +72,7 @@ def efg_lines(tree: Tree, title: str = "") -> Iterator[str]:
 
 
 def _information_sets(tree: Tree) -> dict[tuple[int, int], int]:
-    """Return the number of each decision by level, counted for each player from 1."""
+    """Number each player's information sets from 1, by level and decision."""
     counts = [0] * len(tree.game.players)
     numbers = {}
     for depth, level in enumerate(tree.levels):
@@ -86,7 +86,7 @@ def _information_sets(tree: Tree) -> dict[tuple[int, int], int]:
 
 
 def _exact(chances: Sequence[float]) -> list[Fraction]:
-    """Return probabilities as fractions with the sum 1, as Gambit requires.
+    """Return probabilities as fractions that sum to 1, as Gambit requires.
 
     >>> _exact([1 / 3, 1 / 6, 1 / 2])
     [Fraction(1, 3), Fraction(1, 6), Fraction(1, 2)]
@@ -97,7 +97,6 @@ def _exact(chances: Sequence[float]) -> list[Fraction]:
 
 
 def _label(instance: Instance) -> str:
-    """Return an instance as JSON in a Gambit label: ASCII, without consecutive spaces."""
     text = json.dumps(instance.model_dump(mode="json"), separators=(",", ":"))
     return text.replace("  ", "\\u0020 ")
 

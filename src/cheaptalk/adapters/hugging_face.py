@@ -151,7 +151,6 @@ def _card(
     licence: str | None,
     citation: str | None,
 ) -> str:
-    """Return the dataset card for these tables."""
     summary = store.study(study)
     counts: dict[str, Counter[str]] = {}
     for pairing in overview(store, study, past=True).pairings:

@@ -71,7 +71,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the call that creates the game, also where it isn't registered."""
+        """Pickle the call that creates the game, so that it loads where it isn't registered."""
         return loaded, (self.plays, self.get_parameters()["parameters"])
 
     def new_initial_state(self) -> "SpielState":
@@ -81,12 +81,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         return self.draws
 
     def make_py_observer(self, kind: Any = None, params: Any = None) -> "SpielObserver | None":
-        """Return a seat's observer; None for separate public and private information, which
-        arrays don't distinguish.
-
-        Raises:
-            CheaptalkError: there are parameters; none are supported.
-        """
+        """Return a seat's observer (without parameters); None for other kinds of information."""
         if params:
             raise CheaptalkError(f"observers of {self.arrays.rules.name} take no parameters")
         single_player = pyspiel.PrivateInfoType.SINGLE_PLAYER
@@ -95,7 +90,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         return SpielObserver(self.arrays)
 
     def begun(self, draws: Sequence[int]) -> Any:
-        """Return the array state after the chance nodes' outcomes."""
+        """Return the array state that follows from the chance nodes' outcomes."""
         if self._instances:
             return self.arrays.from_instances([self._instances[draws[0] if draws else 0]])
         return self.arrays.from_seed(str(int.from_bytes(draws)))
@@ -184,18 +179,18 @@ class SpielObserver:
         self.dict = dict(zip(arrays.features, np.split(self.tensor, ends[:-1]), strict=True))
 
     def set_from(self, state: SpielState, player: int) -> None:
-        """Set the observation to that of a seat, by number."""
+        """Set the observation to that of a seat, given by its number."""
         has_match = state.match is not None
         self.tensor[:] = self._arrays.observe(state.match, player)[0] if has_match else 0
 
     def string_from(self, state: SpielState, player: int) -> str:
-        """Return the parts as text; equal texts mean equal information."""
+        """Return the observation as text; equal texts mean equal information."""
         self.set_from(state, player)
         return "; ".join(f"{name} {' '.join(map(str, piece))}" for name, piece in self.dict.items())
 
 
 def listed(arrays: ArrayGame[Any, Any]) -> tuple[list[Any], list[float]]:
-    """Return instances with probabilities; if too many, none with a byte's probabilities."""
+    """Return instances and probabilities; if there are too many, those of a random byte."""
     try:
         instances, chances = arrays.every_instance()
     except NotArrayed:
@@ -240,7 +235,7 @@ def short_name(game: str) -> str:
 
 
 def read(quoted: str) -> dict[str, Any]:
-    """Return a game's parameters, parsed from OpenSpiel's."""
+    """Parse a game's parameters from the quoted JSON among OpenSpiel's parameters."""
     try:
         data: dict[str, Any] = json.loads(unquote(quoted))
     except json.JSONDecodeError as error:
@@ -250,9 +245,9 @@ def read(quoted: str) -> dict[str, Any]:
 
 
 def loaded(game: str, quoted: str) -> SpielGame:
-    """Return a game from OpenSpiel's registry, registering it on first use.
+    """Return a game from OpenSpiel's registry, which registers the game on first use.
 
-    OpenSpiel releases the registered object after Python's shutdown; this works with a class, but
+    OpenSpiel releases the registered object after Python's shutdown, which works with a class but
     not with a function.
     """
     name = short_name(game)

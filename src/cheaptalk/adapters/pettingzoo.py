@@ -28,11 +28,11 @@ Observation: TypeAlias = dict[str, Any]
 
 
 class Seats:
-    """The seats of a game as agents, one match after another.
+    """The seats of a game as agents, which play one match after another.
 
     Args:
         game: the array game.
-        seed: seed of the matches until :meth:`begin` sets another.
+        seed: seed of the matches until :meth:`begin` sets a new one.
 
     Attributes:
         metadata: PettingZoo's metadata.
@@ -55,12 +55,11 @@ class Seats:
 
     def _observation_space(self) -> Dict:
         numbers = Box(-np.inf, np.inf, (self.game.observed,), np.float32)
-        return Dict(
-            {"observation": numbers, "action_mask": Box(0, 1, (self.game.actions,), np.int8)}
-        )
+        mask = Box(0, 1, (self.game.actions,), np.int8)
+        return Dict({"observation": numbers, "action_mask": mask})
 
     def begin(self, seed: int | None) -> None:
-        """Start the first match of a seed, or the next match without one."""
+        """Start the first match of the given seed, or the next match if no seed is given."""
         if seed is not None:
             self._seed, self._matches = seed, 0
         self._state = self.game.from_seed(f"{self._seed}/{self._matches}")
@@ -72,23 +71,20 @@ class Seats:
 
     @property
     def turn(self) -> str:
-        """The agent whose turn it is."""
         return self.agents[int(self.game.turn(self._state)[0])]
 
     @property
     def payoffs(self) -> dict[str, float]:
-        """The agents' payoffs, in the game's unit."""
         return dict(zip(self.agents, self.game.returns(self._state)[0].tolist(), strict=True))
 
     def observation(self, agent: str, is_active: bool) -> Observation:
-        """Return an agent's observation; without a request, no action is legal."""
-        legal = self.game.legal(self._state)[0] & is_active
-        return self._shown(agent, legal)
+        """Return an agent's observation; no action is legal unless the agent is active."""
+        return self._shown(agent, self.game.legal(self._state)[0] & is_active)
 
     def simultaneous_observations(self) -> dict[str, Observation]:
         """Return the observations of all agents before simultaneous actions.
 
-        Legal actions don't depend on others' simultaneous actions, so any of these will do.
+        Legal actions don't depend on other agents' simultaneous actions.
         """
         observations, state = {}, self._state
         for agent in self.agents:
@@ -102,11 +98,7 @@ class Seats:
         return {"observation": numbers, "action_mask": legal.astype(np.int8)}
 
     def take(self, actions: Mapping[str, Any]) -> None:
-        """Take consecutive actions: all, or none if one isn't legal.
-
-        Raises:
-            CheaptalkError: an action isn't legal.
-        """
+        """Take consecutive actions; if one isn't legal, take none and raise a CheaptalkError."""
         state = self._state
         for agent, action in actions.items():
             legal = self.game.legal(state)[0]
@@ -142,7 +134,7 @@ class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no
     """
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start the first match of a seed, or the next match without one."""
+        """Start the first match of the given seed, or the next match if no seed is given."""
         self._seats.begin(seed)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -185,7 +177,7 @@ class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # Pettin
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Start the first match of a seed, or the next match without one."""
+        """Start the first match of the given seed, or the next match if no seed is given."""
         self._seats.begin(seed)
         self.agents = list(self.possible_agents)
         return self._seats.simultaneous_observations(), {agent: {} for agent in self.agents}
@@ -205,7 +197,7 @@ class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # Pettin
         agents = self.agents
         for agent in agents:
             if agent not in actions:
-                raise CheaptalkError(f"no action of {agent}: all agents act simultaneously")
+                raise CheaptalkError(f"no action of {agent}; pass an action for every agent")
         self._seats.take({agent: actions[agent] for agent in agents})
         over = self._seats.over
         if over:

@@ -4,7 +4,6 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 import aiohttp
@@ -28,7 +27,7 @@ SLACK = 30.0
 
 
 class RemoteAgentError(CheaptalkError):
-    """The server rejected a remote agent; the message contains the reason and the fix.
+    """Raised if the server rejects a remote agent; the message contains the reason and the fix.
 
     Attributes:
         status: the HTTP status; None if the server is unreachable.
@@ -40,8 +39,7 @@ class RemoteAgentError(CheaptalkError):
 
 
 def agent_token(token: str | None = None) -> str:
-    """Return a remote agent's token, by default from the environment variable
-    ``CHEAPTALK_AGENT_TOKEN``.
+    """Return a remote agent's token, by default from ``CHEAPTALK_AGENT_TOKEN``.
 
     Raises:
         RemoteAgentError: there is no token.
@@ -59,10 +57,10 @@ class RemoteAgent:
 
     Args:
         url: the agent server's URL for the remote agent, shown at the start of the run.
-        token: the agent's token, shown there too; by default from the environment variable
-            ``CHEAPTALK_AGENT_TOKEN``.
-        patience: seconds for which it retries while the server is unreachable, for example while a
-            killed run is resumed.
+        token: the agent's token, shown at the start of the run; by default from the environment
+            variable ``CHEAPTALK_AGENT_TOKEN``.
+        patience: timeout in seconds for an unreachable server, for example while a killed run is
+            resumed.
 
     Raises:
         RemoteAgentError: there is no token.
@@ -81,12 +79,7 @@ class RemoteAgent:
         self._session = aiohttp.ClientSession(headers=self._headers)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         if self._session is not None:
             await self._session.close()
 
@@ -113,8 +106,7 @@ class RemoteAgent:
 
         Args:
             call: the request's number.
-            fields: ``{"answer": {...}}``, ``{"text": "..."}`` or ``{"error": "..."}``, as for
-                agents over HTTP.
+            fields: ``{"answer": {...}}``, ``{"text": "..."}`` or ``{"error": "..."}``.
 
         Raises:
             RemoteAgentError: the answer is malformed, the request is closed, or the server is
@@ -123,7 +115,6 @@ class RemoteAgent:
         await self._send("POST", f"{self.url}/answers", SLACK, json={"call": call, **fields})
 
     async def _send(self, method: str, url: str, patience: float, **request: Any) -> dict[str, Any]:
-        """Send an HTTP request and return its response; retry while the server is unreachable."""
         assert self._session is not None, "use it as an asynchronous context manager"
         until, pause = time.monotonic() + self.patience, 0.1
         limit = aiohttp.ClientTimeout(total=patience)
@@ -164,7 +155,7 @@ async def play_as_remote_agent_async(
     at_once: int = 8,
     patience: float = PATIENCE,
 ) -> int:
-    """Like :func:`play_as_remote_agent`, but awaitable."""
+    """Connect an agent like :func:`play_as_remote_agent`, as a coroutine."""
     try:
         async with RemoteAgent(url, token, patience) as remote_agent:
             return await _play(remote_agent, agent, at_once)
@@ -173,7 +164,6 @@ async def play_as_remote_agent_async(
 
 
 async def _play(remote_agent: RemoteAgent, agent: Agent, at_once: int) -> int:
-    """Answer requests until the run is over; return the number of accepted answers."""
     taken, after = 0, ""
     room = asyncio.Semaphore(at_once)
 
@@ -226,14 +216,12 @@ def play_as_remote_agent(
     Exceptions of the agent are reported to the run, and the match fails with this reason.
 
     Args:
-        url: the agent server's URL for the remote agent, shown at the start of the run.
         agent: a function of chat messages, synchronous or asynchronous, that returns a text or a
             mapping of the answer's fields; or an object with ``ainvoke``, ``invoke`` or ``run``.
-        token: the agent's token, shown there too; by default from the environment variable
-            ``CHEAPTALK_AGENT_TOKEN``.
+        url: see :class:`RemoteAgent`.
+        token: see :class:`RemoteAgent`.
+        patience: see :class:`RemoteAgent`.
         at_once: maximum number of requests answered concurrently.
-        patience: seconds for which it retries while the server is unreachable, for example while a
-            killed run is resumed.
 
     Returns:
         The number of accepted answers.

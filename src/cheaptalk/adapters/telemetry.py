@@ -1,4 +1,4 @@
-"""OpenTelemetry traces and metrics of a run, by the semantic conventions for generative AI.
+"""OpenTelemetry traces and metrics of a run in the conventions for generative AI.
 
 A match is a span, and each attempt of a model call is a child span. Names follow the semantic
 conventions for generative AI, v0.1.0 (spans and metrics of client inference); cheaptalk's own begin
@@ -25,12 +25,9 @@ from cheaptalk.studies.runs.observer import End
 
 Attributes: TypeAlias = dict[str, Any]
 PROVIDERS: Mapping[str, str] = {
-    "azure-openai": "azure.ai.openai",
-    "bedrock": "aws.bedrock",
-    "gemini": "gcp.gemini",
-    "mistral": "mistral_ai",
-    "xai": "x_ai",
-}
+    "azure-openai": "azure.ai.openai", "bedrock": "aws.bedrock", "gemini": "gcp.gemini",
+    "mistral": "mistral_ai", "xai": "x_ai",
+}  # fmt: skip
 """The conventions' names of providers that differ from cheaptalk's."""
 PORTS = {"http": 80, "https": 443}
 SECONDS = [0.01 * 2**power for power in range(14)]
@@ -43,9 +40,9 @@ class Telemetry(RunObserver):
     """Observer of a run that records matches and calls as spans and metrics.
 
     Args:
-        tracer_provider: OpenTelemetry's tracer provider; by default the global one, without which
-            there are no spans.
-        meter_provider: likewise, for metrics.
+        tracer_provider: OpenTelemetry's tracer provider; by default the global one, which creates
+            no spans unless it is configured.
+        meter_provider: OpenTelemetry's meter provider; by default the global one.
         content: whether spans contain prompts, responses and providers' error messages.
 
     Raises:
@@ -99,7 +96,7 @@ class Telemetry(RunObserver):
 
     @contextmanager
     def call(self, call: ModelCall, number: str) -> Iterator[Callable[[Reply], None]]:
-        """Open a span for an attempt of a call; call the yielded function with the reply.
+        """Open a span for an attempt of a call; yield a function to call with the reply.
 
         Args:
             number: the call's number, see :class:`.Models`.
@@ -133,7 +130,6 @@ class Telemetry(RunObserver):
                 self._seconds.record(perf_counter() - began, about)
 
     def _count(self, reply: Reply, about: Attributes) -> None:
-        """Record the tokens of a reply, if they are known."""
         if reply.usage.input_tokens:
             self._tokens.record(reply.usage.input_tokens, about | {"gen_ai.token.type": "input"})
             self._tokens.record(reply.usage.output_tokens, about | {"gen_ai.token.type": "output"})
@@ -157,7 +153,7 @@ class Telemetry(RunObserver):
 
 
 class _Traced:
-    """Models whose calls create spans."""
+    """A client for models that records a span for each call."""
 
     def __init__(self, models: Models, telemetry: Telemetry) -> None:
         self._models = models
@@ -172,7 +168,7 @@ class _Traced:
 
 @contextmanager
 def open_telemetry(*, content: bool = False) -> Iterator[Telemetry]:
-    """Export telemetry by OTLP over HTTP; the rest is sent on exit.
+    """Export telemetry by OTLP over HTTP; remaining data are sent on exit.
 
     Use OpenTelemetry's environment variables, such as ``OTEL_EXPORTER_OTLP_ENDPOINT`` (default:
     port 4318 of this machine), ``OTEL_EXPORTER_OTLP_HEADERS``, ``OTEL_SERVICE_NAME`` and
@@ -206,14 +202,13 @@ def open_telemetry(*, content: bool = False) -> Iterator[Telemetry]:
 
 
 def _status(end: End) -> str:
-    """Return the final status of a match as in the records."""
     if isinstance(end, Ended):
         return end.status.value
     return Status.LIVE.value if end is None else Status.FAILED.value
 
 
 def _model_attributes(call: ModelCall) -> Attributes:
-    """Return a call's operation, model and server: attributes with few values.
+    """Return a call's low-cardinality attributes: operation, model and server.
 
     >>> _model_attributes(ModelCall(model="xai/grok-4", messages=()))["gen_ai.provider.name"]
     'x_ai'
@@ -232,7 +227,6 @@ def _model_attributes(call: ModelCall) -> Attributes:
 
 
 def _setting_attributes(call: ModelCall) -> Attributes:
-    """Return the settings of a call as attributes."""
     settings = call.settings
     attributes = {
         "gen_ai.request.temperature": settings.temperature,
@@ -247,7 +241,7 @@ def _setting_attributes(call: ModelCall) -> Attributes:
 
 
 def _request_attributes(number: str) -> Attributes:
-    """Return the request and the attempt of a call number.
+    """Return the attributes that a call's number encodes, such as match and attempt.
 
     >>> _request_attributes("a1b2/3/alice/0/2")["gen_ai.conversation.id"]
     'a1b2/alice'
@@ -264,24 +258,20 @@ def _request_attributes(number: str) -> Attributes:
 
 
 def _answering(reply: Reply) -> Attributes:
-    """Return the responding model's attributes, as far as they are known."""
     return {"gen_ai.response.model": reply.model} if reply.model else {}
 
 
 def _used(reply: Reply) -> Attributes:
-    """Return a reply's token counts and finish reason as attributes."""
     usage = reply.usage
-    attributes: Attributes = (
-        {"gen_ai.response.finish_reasons": [reply.finish]} if reply.finish else {}
-    )
+    used: Attributes = {"gen_ai.response.finish_reasons": [reply.finish]} if reply.finish else {}
     if usage.input_tokens:
-        attributes |= {
+        used |= {
             "gen_ai.usage.input_tokens": usage.input_tokens,
             "gen_ai.usage.output_tokens": usage.output_tokens,
             "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
             "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
         }
-    return attributes
+    return used
 
 
 def _message(message: ChatMessage) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import polars as pl
@@ -29,7 +28,7 @@ PACE = 2.0
 
 
 class Tracker(AbstractContextManager["Tracker"], ABC):
-    """Receives metrics by name and step until it is closed.
+    """An experiment tracker, which receives metrics by name and step.
 
     Args:
         location: a folder, project or URI, by tracker; empty for the default.
@@ -47,12 +46,7 @@ class Tracker(AbstractContextManager["Tracker"], ABC):
     def close(self) -> None:
         """Write buffered metrics."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 
@@ -143,20 +137,20 @@ def tracker(written: str, run: str) -> Tracker:
     """Open a tracker.
 
     Args:
-        written: its name, optionally with a location, such as ``tensorboard:runs``,
+        written: name of the tracker, optionally with a location, such as ``tensorboard:runs``,
             ``wandb:PROJECT`` or ``mlflow:sqlite:///mlflow.db``.
         run: the run's name, such as a study's name.
 
     Raises:
-        UnknownName: there is no such tracker.
-        CheaptalkError: its package isn't installed.
+        UnknownName: the tracker does not exist.
+        CheaptalkError: the tracker's package isn't installed.
     """
     name, _, location = written.partition(":")
     return TRACKERS.find(name)(location, run)
 
 
 class Follower:
-    """A run's ``progress`` callback that reports to a tracker.
+    """A ``progress`` callback of a run that reports to a tracker.
 
     Args:
         tracker: receives ``matches/...``, ``cost/...`` and ``answers/PLAYER/KIND``.
@@ -204,7 +198,6 @@ class Follower:
         return {name: number for name, number in numbers.items() if number is not None}
 
     def _plain(self, label: str) -> str:
-        """Return a unique form of a player's label in characters that all trackers accept."""
         if label not in self._names:
             plain = re.sub(r"[^\w.-]+", "_", label)
             duplicates = sum(re.sub(r"[^\w.-]+", "_", name) == plain for name in self._names)
@@ -213,7 +206,6 @@ class Follower:
 
 
 def _spent(progress: Progress) -> dict[str, float | None]:
-    """Return the study's cost over all its runs; empty if unknown."""
     if (cost := progress.cost) is not None:
         calls, tokens, dollars = cost.calls, cost.tokens, cost.dollars_known
     elif (state := progress.state) is not None:
@@ -228,7 +220,6 @@ def _step(progress: Progress) -> int:
 
 
 def _mean_payoffs(store: Store, study: str) -> Iterator[tuple[str, str, str, float]]:
-    """Yield the mean payoff of each player, by game and role."""
     roles = places_of(store, study)
     for game, frame in match_frames(store, study, only=()).items():
         seats = pl.concat([

@@ -1,4 +1,4 @@
-"""Games as array programs for many matches at once; loaded on first use, needs ``[report]``."""
+"""Array versions of games, which play many matches at once; they need the ``[report]`` extra."""
 
 import lazy_loader
 

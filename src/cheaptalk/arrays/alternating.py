@@ -1,11 +1,14 @@
-"""Alternating offers of a number on a grid: the common part of bargaining and negotiation."""
+"""Alternating offers on a grid: the base class of the array versions of two games.
+
+These games are bargaining, with offers of shares of a sum, and negotiation, with offers of a price.
+"""
 
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from cheaptalk.arrays.chance import draw_below
-from cheaptalk.arrays.games import Array, ArrayGame, namespace, one_hot
+from cheaptalk.arrays.games import Array, ArrayGame, concatenated, entry_at, namespace, one_hot
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import Action, DecisionRequest, Game, Instance
 
@@ -14,14 +17,14 @@ np = needed("numpy")
 Rules = TypeVar("Rules", bound=Game)
 ROLES = ("alice", "bob")
 RUNNING = -1
-"""The status of a running match; after the end, the status is the final answer's number."""
+"""The status of a running match; after the end, the status is the number of the last answer."""
 
 
 class Haggle(NamedTuple):
-    """States of alternating offers.
+    """States of matches with alternating offers.
 
     Attributes:
-        offers: offers so far, as points of the grid; 0 if not yet made. Shape (..., rounds).
+        offers: the offers so far as points of the grid, then zeros; shape (..., rounds).
         moves: the number of offers and answers so far; shape (...).
         status: ``RUNNING``, or the answer that ended the match; shape (...).
     """
@@ -32,16 +35,16 @@ class Haggle(NamedTuple):
 
 
 class AlternatingOffers(ArrayGame[Rules, Haggle]):
-    """Alternating offers: Alice proposes in odd stages and Bob in even ones.
+    """Alternating offers: Alice proposes in odd stages, and Bob in even stages.
 
-    The first actions are ``answers`` in order, followed by the offers of the grid from its lowest
-    to its highest point. There are no random draws.
+    The first actions are ``answers`` in order, followed by the points of the grid in ascending
+    order. The game has no random draws.
 
     Args:
-        parts: the number of intervals of the grid, one less than its points.
+        parts: the number of intervals of the grid.
 
     Attributes:
-        answers: the rules' names of the answers; only the first one lets the match continue.
+        answers: the answers as the rules name them; all but the first answer end the match.
     """
 
     answers: ClassVar[Sequence[str]]
@@ -61,25 +64,25 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
     @staticmethod
     @abstractmethod
     def possible(rules: Any) -> list[bool]:
-        """Return which answers these rules allow."""
+        """Return whether the rules allow each answer."""
 
     @abstractmethod
     def paid(self, offer: Array, stage: Array, ended: Array) -> tuple[Array, Array]:
-        """Return the payoffs of Alice and Bob if a match ends with this answer to this offer.
+        """Return the payoffs of Alice and Bob if a match ends.
 
         Args:
-            offer: a point of the grid.
-            stage: from 0.
-            ended: the number of the answer.
+            offer: the last offer, as a point of the grid.
+            stage: the stage of the last offer, from 0.
+            ended: the number of the answer that ended the match.
         """
 
     @abstractmethod
     def answer(self, word: str) -> Action:
-        """Return the rules' action for an answer."""
+        """Convert an answer to an action of the rules."""
 
     @abstractmethod
     def grid_offer(self, point: int) -> Action:
-        """Return the rules' action for an offer of the grid, without a message."""
+        """Convert an offer of the grid to an action of the rules, without a message."""
 
     @abstractmethod
     def grid_point(self, offer: Any) -> int:
@@ -87,22 +90,11 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
 
     def draw_instance(self, uniforms: Array) -> Haggle:
         xp, shape = namespace(uniforms), uniforms.shape[:-1]
-        return self._begun(xp, shape)
+        moves = xp.zeros(shape, np.int32)
+        return Haggle(xp.zeros((*shape, self.rounds), np.int32), moves, moves + RUNNING)
 
     def from_instances(self, instances: Sequence[Instance]) -> Haggle:
-        return self._begun(np, (len(instances),))
-
-    def every_instance(self) -> tuple[list[Instance], list[float]]:
-        return [Instance()], [1.0]
-
-    def instances_of(self, state: Haggle) -> list[Instance]:
-        return [Instance() for _ in state.moves]
-
-    def _begun(self, xp: Any, shape: tuple[int, ...]) -> Haggle:
-        return Haggle(
-            xp.zeros((*shape, self.rounds), np.int32), xp.zeros(shape, np.int32),
-            xp.full(shape, RUNNING, np.int32),
-        )  # fmt: skip
+        return self.draw_instance(np.zeros((len(instances), 0)))
 
     def turn(self, state: Haggle) -> Array:
         return (state.moves // 2 + state.moves) % 2
@@ -120,8 +112,7 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
     def random_action(self, state: Haggle, uniforms: Array) -> Array:
         xp = namespace(state.moves)
         answers = xp.asarray(np.flatnonzero(self.replies).astype(np.int32))
-        count = xp.where(state.moves % 2 == 1, len(answers), self.parts + 1)
-        number = draw_below(uniforms, count)
+        number = draw_below(uniforms, xp.where(state.moves % 2 == 1, len(answers), self.parts + 1))
         answer = answers[xp.minimum(number, len(answers) - 1)]
         return xp.where(state.moves % 2 == 1, answer, len(self.answers) + number)
 
@@ -137,24 +128,19 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
 
     def returns(self, state: Haggle) -> Array:
         xp, stage = namespace(state.moves), state.moves // 2
-        offer = xp.take_along_axis(state.offers, stage[..., None], axis=-1)[..., 0]
-        payoffs = xp.stack(self.paid(offer, stage, state.status), axis=-1)
+        payoffs = xp.stack(self.paid(entry_at(state.offers, stage), stage, state.status), axis=-1)
         return xp.where(self.over(state)[..., None], payoffs, 0.0)
 
     def scale(self, state: Haggle) -> Array:
         """Return the maximum payoff."""
         maximum = max(high for _, high in self.rules.payoff_bounds().values())
-        xp = namespace(state.moves)
-        return xp.full((*state.moves.shape, 2), maximum, np.float32)
+        return namespace(state.moves).full((*state.moves.shape, 2), maximum, np.float32)
 
     def observe(self, state: Haggle, player: Array) -> Array:
         xp = namespace(state.moves)
         player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
-        features = [
-            one_hot(xp, player, 2), one_hot(xp, state.moves, self.longest),
-            (state.offers / self.parts).astype(np.float32),
-        ]  # fmt: skip
-        return xp.concatenate(features, axis=-1)
+        moves = one_hot(xp, state.moves, self.longest)
+        return concatenated(player, [one_hot(xp, player, 2), moves, state.offers / self.parts])
 
     def position(self, request: DecisionRequest) -> Haggle:
         offers = np.zeros(self.rounds, np.int32)

@@ -1,4 +1,4 @@
-"""Array functions of bargaining without messages; see :class:`.Bargaining`."""
+"""The array version of bargaining without messages."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ACCEPT = 1
 
 
 class BargainingArrays(AlternatingOffers[Bargaining]):
-    """Bargaining over a sum; an offer is Alice's number of equal parts."""
+    """Bargaining over a sum in equal parts; an offer is Alice's number of parts."""
 
     answers = ("reject", "accept")
 
@@ -25,15 +25,14 @@ class BargainingArrays(AlternatingOffers[Bargaining]):
 
     def paid(self, offer: Array, stage: Array, ended: Array) -> tuple[Array, Array]:
         xp = namespace(offer)
-        factors = xp.asarray(
-            [[discount**age for age in range(self.rounds)] for discount in self.rules.discounts]
-        )
         alice = self.rules.money * offer / self.parts
-        gains = (alice, self.rules.money - alice)
-        return (
-            xp.where(ended == ACCEPT, gains[0] * factors[0][stage], 0.0),
-            xp.where(ended == ACCEPT, gains[1] * factors[1][stage], 0.0),
-        )
+        payoffs = []
+        for discount, gain in zip(
+            self.rules.discounts, (alice, self.rules.money - alice), strict=True
+        ):
+            factors = xp.asarray([discount**age for age in range(self.rounds)])
+            payoffs.append(xp.where(ended == ACCEPT, gain * factors[stage], 0.0))
+        return payoffs[0], payoffs[1]
 
     def answer(self, word: str) -> Action:
         return Reply.model_validate({"decision": word})

@@ -1,10 +1,18 @@
-"""Array functions of battle royale; see :class:`.BattleRoyale`."""
+"""The array version of battle royale."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from cheaptalk.arrays.chance import pick
-from cheaptalk.arrays.games import Array, ArrayGame, NotArrayed, namespace, of_player, one_hot
+from cheaptalk.arrays.games import (
+    Array,
+    ArrayGame,
+    NotArrayed,
+    concatenated,
+    entry_at,
+    namespace,
+    one_hot,
+)
 from cheaptalk.games.battle_royale.events import Shot, ShotFired
 from cheaptalk.games.battle_royale.rules import BattleRoyale, Hits
 from cheaptalk.games.extras import needed
@@ -14,23 +22,23 @@ from cheaptalk.rules import Action, Chance, DecisionRequest, Instance
 np = needed("numpy")
 
 MISS = 0
-"""The action that misses on purpose; action n shoots at player n, from 1."""
+"""The action that misses on purpose; action n shoots at the player with number n, from 1."""
 HIT, PAST = 0.0, 1.0
-"""Random numbers that force a hit or a miss, for shots whose result is given by the instance."""
+"""Random numbers that force a hit or a miss, for shots with a result in the instance."""
 
 
 class Shootout(NamedTuple):
     """States of battle royale.
 
     Attributes:
-        lots: random numbers; a shot hits if its number is below the shooter's rate. Shape (...,
-            rounds, players).
+        lots: random numbers, shape (..., rounds, players); a shot hits if its number is below the
+            shooter's hit rate.
         living: whether each player is alive, shape (..., players).
         shots: the actions so far, shape (..., rounds).
-        hits: which of them hit, shape (..., rounds).
-        last: the last shooter, -1 at first; shape (...).
-        idle: consecutive rounds without a shot at a living player; shape (...).
-        moves: rounds so far; shape (...).
+        hits: whether each shot hit, shape (..., rounds).
+        last: the last shooter, -1 before the first shot; shape (...).
+        idle: the number of consecutive rounds without a shot at a living player; shape (...).
+        moves: the number of rounds so far; shape (...).
     """
 
     lots: Array
@@ -43,7 +51,7 @@ class Shootout(NamedTuple):
 
 
 class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
-    """Battle royale with a last round."""
+    """The array version of battle royale; the rules must have a last round."""
 
     def __init__(self, rules: BattleRoyale) -> None:
         super().__init__(rules)
@@ -98,7 +106,7 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         )
 
     def instances_of(self, state: Shootout) -> list[Instance]:
-        """Return instances with the results of shots that were given before play."""
+        """Return instances with the results of shots that were fixed before play."""
         instances: list[Instance] = []
         for lots in np.asarray(state.lots):
             hits = [True if (row == HIT).all() else False if (row == PAST).all() else None
@@ -120,7 +128,7 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         return idle | (state.moves == self.longest) | (state.living.sum(axis=-1) < 2)
 
     def _possible(self, state: Shootout) -> Array:
-        """Return which actions are possible in a running match; shape (..., actions)."""
+        """Return whether each action is possible in a running match; shape (..., actions)."""
         xp = namespace(state.moves)
         opponents = xp.arange(self.count) != self.turn(state)[..., None]
         targets = (opponents & state.living) | (not self.rules.strict_targets)
@@ -139,8 +147,8 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         mask = (xp.arange(self.longest) == state.moves[..., None]) & moves[..., None]
         target = xp.arange(self.count) == (action - 1)[..., None]
         aimed = (target & state.living).any(axis=-1) & moves
-        current_lots = of_player(state.lots, xp.minimum(state.moves, self.longest - 1))
-        hit = aimed & (of_player(current_lots, shooter) < xp.asarray(self.rules.hit_rates)[shooter])
+        lots = entry_at(state.lots, xp.minimum(state.moves, self.longest - 1))
+        hit = aimed & (entry_at(lots, shooter) < xp.asarray(self.rules.hit_rates)[shooter])
         return state._replace(
             living=state.living & ~(target & hit[..., None]),
             shots=xp.where(mask, action.astype(np.int32)[..., None], state.shots),
@@ -151,8 +159,7 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         )
 
     def returns(self, state: Shootout) -> Array:
-        alone = state.living & (state.living.sum(axis=-1, keepdims=True) == 1)
-        return alone * 1.0
+        return (state.living & (state.living.sum(axis=-1, keepdims=True) == 1)) * 1.0
 
     def scale(self, state: Shootout) -> Array:
         """Return 1, the payoff of the winner."""
@@ -163,18 +170,16 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
     def observe(self, state: Shootout, player: Array) -> Array:
         xp = namespace(state.moves)
         player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
-        features = [  # the shooters follow from who was living
+        return concatenated(player, [  # the shooters follow from the living players
             one_hot(xp, player, self.count), one_hot(xp, state.moves, self.longest), state.living,
-            one_hot(xp, state.shots - 1, self.count).reshape(*state.moves.shape, -1), state.hits,
-        ]  # fmt: skip
-        return xp.concatenate([feature.astype(np.float32) for feature in features], axis=-1)
+            one_hot(xp, state.shots - 1, self.count), state.hits,
+        ])  # fmt: skip
 
     def position(self, request: DecisionRequest) -> Shootout:
         shots, hits = np.zeros(self.longest, np.int32), np.zeros(self.longest, bool)
         for event, _ in request.heard:
             if isinstance(event, ShotFired):
-                target = event.target
-                shots[event.round - 1] = MISS if target is None else self._aim(target)
+                shots[event.round - 1] = self._aim(event.target)
                 hits[event.round - 1] = event.hit
         alive = [name for name, _ in request.event.living]
         living = np.array([name in alive for name in self.players])
@@ -184,9 +189,9 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
             moves=np.array(request.event.round - 1),
         )  # fmt: skip
 
-    def _aim(self, target: str) -> int:
-        """Return the action that shoots at a player."""
-        return 1 + self.players.index(target)
+    def _aim(self, target: str | None) -> int:
+        """Return the action that shoots at a player, or misses."""
+        return MISS if target is None else 1 + self.players.index(target)
 
     def action(self, request: DecisionRequest, number: int) -> Action:
         if number == MISS:
@@ -195,5 +200,4 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
 
     def number(self, request: DecisionRequest, action: Action) -> int:
         assert isinstance(action, Shot)
-        seat = None if action.target is None else find_seat(self.rules, action.target)
-        return MISS if seat is None else self._aim(seat)
+        return self._aim(None if action.target is None else find_seat(self.rules, action.target))

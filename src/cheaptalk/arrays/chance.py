@@ -8,26 +8,21 @@ from cheaptalk.games.extras import needed
 np = needed("numpy")
 
 MAX_SEQUENTIAL = 16
-"""The maximum count that is drawn one by one, which is faster than sorting but slower to compile.
-"""
+"""Maximum count of sequential draws, which are faster than sorting but take longer to compile."""
 
 
 def draw_below(uniforms: Array, among: Any) -> Array:
-    """Return uniform integers from 0 to a bound, exclusive; one per random number.
-
-    Args:
-        among: the bound, or one per random number.
-    """
+    """Return a uniform integer from 0 to ``among`` - 1 for each random number in [0, 1)."""
     xp = namespace(uniforms)
     return xp.minimum(xp.floor(uniforms * among).astype(np.int32), among - 1)
 
 
 def pick(possible: Array, uniforms: Array) -> Array:
-    """Return the index of a uniformly chosen possible option, or 0 if none is; shape (...).
+    """Return the index of a random possible option, or 0 if no option is possible; shape (...).
 
     Args:
         possible: whether each option is possible, shape (..., options).
-        uniforms: shape (...).
+        uniforms: random numbers, shape (...).
     """
     xp = namespace(possible)
     number = draw_below(uniforms, possible.sum(axis=-1))
@@ -35,18 +30,22 @@ def pick(possible: Array, uniforms: Array) -> Array:
 
 
 def uniform_count(count: int, among: int) -> int:
-    """Return how many random numbers :func:`draw_distinct` uses."""
+    """Return the number of random numbers that :func:`draw_distinct` needs."""
     return count if count <= MAX_SEQUENTIAL else among
 
 
 def draw_distinct(uniforms: Array, count: int, among: int) -> Array:
-    """Return different random integers below a bound, in random order; shape (..., count).
+    """Return ``count`` distinct integers from 0 to ``among`` - 1, in random order.
 
-    Small counts are drawn one by one: a draw counts only the remaining numbers, so it is shifted
-    past the earlier ones in ascending order. Large counts are drawn by sorting.
+    Small counts are drawn sequentially: each draw is an index among the remaining integers, from
+    which the integer follows by a comparison with all earlier integers. Large counts are drawn by
+    sorting.
 
     Args:
-        uniforms: shape (..., ``uniform_count(count, among)``).
+        uniforms: random numbers, shape (..., ``uniform_count(count, among)``).
+
+    Returns:
+        Integers, shape (..., count).
     """
     xp = namespace(uniforms)
     if count > MAX_SEQUENTIAL:
@@ -63,7 +62,7 @@ def draw_distinct(uniforms: Array, count: int, among: int) -> Array:
 
 
 def _inserted(xp: Any, ascending: list[Array], number: Array) -> list[Array]:
-    """Return ascending arrays with another one inserted elementwise."""
+    """Insert an array into arrays that are sorted elementwise, and return the sorted arrays."""
     result = []
     for item in ascending:
         result.append(xp.minimum(item, number))

@@ -1,7 +1,7 @@
-"""Array functions of chip trading; see :class:`.ChipTrading`.
+"""The array version of chip trading.
 
-Arrays process the responses to a proposal one by one, in the order of the players, but reveal none
-of them before the turn ends.
+Responses to a proposal are processed one by one, in the order of the players, but no response is
+revealed before the turn ends.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,9 @@ from cheaptalk.arrays.games import (
     ArrayGame,
     NotArrayed,
     check_action_count,
+    concatenated,
+    entry_at,
     namespace,
-    of_player,
     one_hot,
 )
 from cheaptalk.games.chip_trading.events import (
@@ -32,22 +33,23 @@ from cheaptalk.rules import Action, Chance, DecisionRequest, Instance
 np = needed("numpy")
 
 DECLINE, ACCEPT, PROPOSE = 0, 1, 2
-"""Actions; the numbers from ``PROPOSE`` on are proposals, see ``ChipTradingArrays.proposed``."""
+"""Action numbers; ``PROPOSE`` and higher numbers are proposals, see ``ChipTradingArrays.proposed``.
+"""
 ANSWERS = ("decline", "accept")
-NULL_OBSERVER = -1
+NO_PARTNER = -1
 
 
 class Market(NamedTuple):
     """States of chip trading.
 
     Attributes:
-        order: the players in the order in which they propose, shape (..., players).
+        order: the players in the order of their proposals, shape (..., players).
         worths: a chip's value to each player in cents, shape (..., players, colours).
-        lots: random numbers that choose the partner if several accept, shape (..., turns).
-        holdings: chips, shape (..., players, colours).
-        given, wanted: the proposal of each turn, shape (..., turns, colours).
-        willing: who accepted in each turn, shape (..., turns, players).
-        partner: who traded with the proposer, -1 without a trade; shape (..., turns).
+        lots: random numbers that choose between players who accept, shape (..., turns).
+        holdings: the number of chips, shape (..., players, colours).
+        given, wanted: the chips in the proposal of each turn, shape (..., turns, colours).
+        willing: whether each player accepted in each turn, shape (..., turns, players).
+        partner: the player who traded with the proposer, or ``NO_PARTNER``; shape (..., turns).
         moves: the number of proposals and responses so far; shape (...).
     """
 
@@ -63,10 +65,9 @@ class Market(NamedTuple):
 
 
 class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
-    """Chip trading.
+    """The array version of chip trading.
 
-    A proposal requests at most as many chips of a colour as exist; a larger request is treated as a
-    request for all of them.
+    A proposal that requests more chips of a colour than exist is a request for all of them.
     """
 
     def __init__(self, rules: ChipTrading) -> None:
@@ -123,13 +124,12 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         return Market(
             order, worths, lots, xp.full(worths.shape, self.rules.chips, np.int32), none, none,
             xp.zeros((*shape, self.turns, self.count), bool),
-            xp.full((*shape, self.turns), NULL_OBSERVER, np.int32), xp.zeros(shape, np.int32),
+            xp.full((*shape, self.turns), NO_PARTNER, np.int32), xp.zeros(shape, np.int32),
         )  # fmt: skip
 
     def every_instance(self) -> tuple[list[Instance], list[float]]:
         raise NotArrayed(
-            "chip_trading has too many instances to list, because it also draws random numbers "
-            "in play"
+            "chip_trading has no list of instances, because it draws random numbers in play"
         )
 
     def instances_of(self, state: Market) -> list[Instance]:
@@ -152,10 +152,7 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
 
     def _proposer(self, state: Market) -> Array:
         """Return the index of the player who proposes in this turn; shape (...)."""
-        position = state.moves // self.count % self.count
-        return namespace(state.moves).take_along_axis(state.order, position[..., None], axis=-1)[
-            ..., 0
-        ]
+        return entry_at(state.order, state.moves // self.count % self.count)
 
     def turn(self, state: Market) -> Array:
         xp, proposer = namespace(state.moves), self._proposer(state)
@@ -163,23 +160,21 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         return xp.where(number < 0, proposer, number + (number >= proposer))
 
     def _in_this_turn(self, state: Market, by_turn: Array) -> Array:
-        """Return an array's entry for this turn, or for the last one after the end."""
-        return of_player(
-            by_turn, namespace(by_turn).minimum(state.moves // self.count, self.turns - 1)
-        )
+        """Return an array's entry for this turn, or for the last turn if the match is over."""
+        turn = namespace(by_turn).minimum(state.moves // self.count, self.turns - 1)
+        return entry_at(by_turn, turn)
 
     def _able(self, state: Market, player: Array) -> Array:
         """Return whether a player holds the requested chips; shape (...)."""
-        return (of_player(state.holdings, player) >= self._in_this_turn(state, state.wanted)).all(
-            axis=-1
-        )
+        requested = self._in_this_turn(state, state.wanted)
+        return (entry_at(state.holdings, player) >= requested).all(axis=-1)
 
     def permitted(self, state: Market, number: Array) -> Array:
         xp, player = namespace(state.moves), self.turn(state)
         code = xp.maximum(number - PROPOSE, 0)
         colour, amount = code // (self.ways * self.total), code // self.ways % self.total + 1
         colour = xp.broadcast_to(colour, (*state.moves.shape, number.shape[-1]))
-        holds = xp.take_along_axis(of_player(state.holdings, player), colour, axis=-1) >= amount
+        holds = xp.take_along_axis(entry_at(state.holdings, player), colour, axis=-1) >= amount
         able = self._able(state, player)[..., None]
         answers = (number == DECLINE) | ((number == ACCEPT) & able)
         proposing = (state.moves % self.count == 0)[..., None]
@@ -188,15 +183,12 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
 
     def random_action(self, state: Market, uniforms: Array) -> Array:
         xp, player = namespace(state.moves), self.turn(state)
-        stock = of_player(state.holdings, player)
+        stock = entry_at(state.holdings, player)
         proposing = state.moves % self.count == 0
-        count = xp.where(
-            proposing, stock.sum(axis=-1) * self.ways, 1 + self._able(state, player)
-        )  # fmt: skip
-        number = draw_below(uniforms, count)
+        answers = 1 + self._able(state, player)
+        number = draw_below(uniforms, xp.where(proposing, stock.sum(axis=-1) * self.ways, answers))
         chip, want_code = number // self.ways, number % self.ways
-        cumulative = stock.cumsum(axis=-1)
-        colour = (cumulative <= chip[..., None]).sum(axis=-1)
+        colour = (stock.cumsum(axis=-1) <= chip[..., None]).sum(axis=-1)
         earlier_chips = xp.where(xp.arange(self.colours) < colour[..., None], stock, 0).sum(axis=-1)
         code = (colour * self.total + chip - earlier_chips) * self.ways + want_code
         return xp.where(proposing, PROPOSE + code, number).astype(np.int32)
@@ -204,8 +196,8 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
     def proposed(self, action: Array) -> tuple[Array, Array]:
         """Return the chips that an action gives and requests, shape (..., colours) each.
 
-        The action number encodes, from slowest to fastest: the colour given, its amount, the colour
-        requested (skipping the one given) and its amount.
+        The digits of the action number are, from slowest to fastest: the given colour, its amount,
+        the requested colour (without the given colour) and its amount.
         """
         xp, code = namespace(action), action - PROPOSE
         amount_wanted = code % self.total + 1
@@ -235,7 +227,7 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         return closed._replace(moves=state.moves + moves)
 
     def _closed(self, state: Market, mask: Array) -> Market:
-        """Return the states after the last response of a turn, where it is complete."""
+        """Carry out the trades of the completed turns in the mask, and return the states."""
         xp, willing = namespace(state.moves), self._in_this_turn(state, state.willing)
         ends = mask.any(axis=-1) & willing.any(axis=-1)
         partner = pick(willing, self._in_this_turn(state, state.lots)).astype(np.int32)
@@ -243,10 +235,9 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         sign = (players == proposer[..., None]) * 1 - (players == partner[..., None])
         change = self._in_this_turn(state, state.wanted) - self._in_this_turn(state, state.given)
         moved = sign[..., None] * change[..., None, :] * ends[..., None, None]
-        traded = mask & ends[..., None]
         return state._replace(
             holdings=(state.holdings + moved).astype(np.int32),
-            partner=xp.where(traded, partner[..., None], state.partner),
+            partner=xp.where(mask & ends[..., None], partner[..., None], state.partner),
         )
 
     def gained(self, state: Market) -> Array:
@@ -255,8 +246,7 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
 
     def returns(self, state: Market) -> Array:
         xp = namespace(state.moves)
-        gained = xp.maximum(self.gained(state), 0) / 100
-        return xp.where(self.over(state)[..., None], gained, 0.0)
+        return xp.where(self.over(state)[..., None], xp.maximum(self.gained(state), 0) / 100, 0.0)
 
     def scale(self, state: Market) -> Array:
         """Return the initial worth of each player's chips in dollars."""
@@ -267,23 +257,21 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
     def observe(self, state: Market, player: Array) -> Array:
         xp = namespace(state.moves)
         player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
-        dearest = max(self.rules.common_value, *self.rules.values)
-        features = [  # as shares of their maximum, in [0, 1]
+        max_worth = max(self.rules.common_value, *self.rules.values)
+        return concatenated(player, [  # as shares of their maximum, in [0, 1]
             one_hot(xp, player, self.count), one_hot(xp, state.moves // self.count, self.turns),
-            one_hot(xp, state.order, self.count), of_player(state.worths, player) / dearest,
+            one_hot(xp, state.order, self.count), entry_at(state.worths, player) / max_worth,
             *(chips / self.total for chips in (state.holdings, state.given, state.wanted)),
-            of_player(state.willing.swapaxes(-1, -2), player),
+            entry_at(state.willing.swapaxes(-1, -2), player),
             one_hot(xp, state.partner, self.count),
-        ]  # fmt: skip
-        flat = [feature.reshape(*state.moves.shape, -1).astype(np.float32) for feature in features]
-        return xp.concatenate(flat, axis=-1)
+        ])  # fmt: skip
 
     def position(self, request: DecisionRequest) -> Market:
         briefing: Briefing = request.briefing
         player = self.player_index(request)
         chips_given, chips_requested = chips = np.zeros((2, self.turns, self.colours), np.int32)
         willing = np.zeros((self.turns, self.count), bool)
-        partner = np.full(self.turns, NULL_OBSERVER)
+        partner = np.full(self.turns, NO_PARTNER)
         for event, action in [*request.heard, (request.event, None)]:
             if isinstance(event, (Offered, TurnEnded)):
                 chips[:, event.turn - 1] = self._chips(event.proposal)
@@ -299,16 +287,9 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         proposer = order[turn % self.count]
         phase = player - (player > proposer) + 1 if isinstance(request.event, Offered) else 0
         return Market(
-            order,
-            worths,
-            np.zeros(self.turns),
-            holdings,
-            chips_given,
-            chips_requested,
-            willing,
-            partner,
-            np.array(turn * self.count + phase),
-        )
+            order, worths, np.zeros(self.turns), holdings, chips_given, chips_requested, willing,
+            partner, np.array(turn * self.count + phase),
+        )  # fmt: skip
 
     def _chips(self, proposal: Proposal) -> list[list[int]]:
         """Return the chips that a proposal gives and requests."""

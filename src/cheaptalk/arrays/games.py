@@ -1,8 +1,8 @@
-"""Array games: many matches at once, as arrays, for search and learning.
+"""Array games, which play many matches at once for search and learning.
 
-An array game plays by a game's rules with pure functions of NumPy or JAX arrays; the latter can be
-compiled and run on GPUs. All arrays have the same leading axes, with one entry per match. The
-caller supplies randomness as numbers in [0, 1)::
+An array game implements a game's rules by pure functions of NumPy or JAX arrays; with JAX, they can
+be compiled and run on GPUs. All arrays have the same leading axes, with one entry per match. The
+caller supplies random numbers in [0, 1)::
 
     game = array_game(ItemBargaining())
     rng = numpy.random.default_rng(0)
@@ -37,22 +37,22 @@ Array: TypeAlias = Any
 State = TypeVar("State")
 Rules = TypeVar("Rules", bound=Game)
 MAX_ACTIONS = 100_000
-"""The maximum number of actions of an array game, because each decision has a mask of them."""
+"""Maximum number of actions, because every decision needs a mask of all actions."""
 
 
 class ArrayGame(ABC, Generic[Rules, State]):
-    """A game as array functions.
+    """The array version of a game.
 
     Args:
-        rules: the game with its parameters; if arrays can't represent them, :class:`NotArrayed` is
-            raised.
+        rules: the game with its parameters; if arrays can't represent the parameters,
+            :class:`NotArrayed` is raised.
 
     Attributes:
-        players: the seats of the game in order, which is also the order of actions and returns.
-        actions: the number of actions; an action is a number below it.
-        uniforms: the number of random numbers in [0, 1) per instance, including those used in play.
+        players: the seats of the game in order.
+        actions: the number of actions; each action is an integer from 0 to ``actions`` - 1.
+        uniforms: the number of random numbers per instance, including those for draws in play.
         longest: the maximum number of steps of a match.
-        features: the parts of an observation, with their sizes.
+        features: the sizes of the parts of an observation, by name.
     """
 
     players: tuple[str, ...]
@@ -66,41 +66,36 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
     @abstractmethod
     def draw_instance(self, uniforms: Array) -> State:
-        """Return the initial states of randomly drawn matches.
-
-        Args:
-            uniforms: shape (..., ``uniforms``).
-        """
+        """Return the initial states of matches from random numbers, shape (..., ``uniforms``)."""
 
     @abstractmethod
     def from_instances(self, instances: Sequence[Instance]) -> State:
         """Return the initial states of matches with these instances, along one axis."""
 
-    @abstractmethod
     def every_instance(self) -> tuple[list[Instance], list[float]]:
-        """Return all instances, with their probabilities.
+        """Return all instances and their probabilities; by default the only instance, without data.
 
         Raises:
-            NotArrayed: there are too many to be listed.
+            NotArrayed: the game has too many instances.
         """
+        return [Instance()], [1.0]
 
-    @abstractmethod
-    def instances_of(self, state: State) -> list[Instance]:
-        """Return the instances of matches along one axis."""
+    def instances_of(self, state: Any) -> list[Instance]:
+        """Return the instances of matches along one axis; by default instances without data."""
+        return [Instance() for _ in state.moves]
 
     def with_chances(self, state: State, chances: Sequence[Chance]) -> State:
-        """Return initial states whose random draws in play equal those of matches under the rules.
+        """Return initial states with the random draws that the rules would make during play.
 
         Args:
-            chances: one per match. They have no effect if the game draws nothing in play.
+            chances: one per match; not used by games without random draws in play.
         """
         return state
 
     def from_seed(self, seed: str) -> State:
-        """Return one initial state, drawn like a match of the rules with this seed."""
-        return self.with_chances(
-            self.from_instances([self.rules.instance_of(seed)]), [Chance(seed)]
-        )
+        """Return the initial state of one match, with the instance and draws of this seed."""
+        state = self.from_instances([self.rules.instance_of(seed)])
+        return self.with_chances(state, [Chance(seed)])
 
     @abstractmethod
     def turn(self, state: State) -> Array:
@@ -108,39 +103,28 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
     @abstractmethod
     def over(self, state: State) -> Array:
-        """Return which matches have ended; shape (...)."""
+        """Return whether each match has ended; shape (...)."""
 
     @abstractmethod
     def permitted(self, state: State, number: Array) -> Array:
-        """Return which of the given actions are legal; none is after the end of a match.
+        """Return whether actions are legal, shape (..., count); False after the end of a match.
 
         Args:
-            number: actions from 0 to ``actions`` - 1: the same in every match, shape (count,), or
-                different ones, shape (..., count).
-
-        Returns:
-            Booleans, shape (..., count).
+            number: the actions, shape (count,) for all matches, or shape (..., count) by match.
         """
 
     def legal(self, state: State) -> Array:
-        """Return which actions are legal; shape (..., ``actions``). None is after the end."""
+        """Return whether each action is legal; shape (..., ``actions``)."""
         return self.permitted(state, namespace(self.over(state)).arange(self.actions))
 
     @abstractmethod
     def random_action(self, state: State, uniforms: Array) -> Array:
-        """Draw a uniform legal action per match, or any action after its end; shape (...).
-
-        Args:
-            uniforms: shape (...).
-        """
+        """Return a random legal action for each random number, or any action after the end."""
 
     def step(self, state: State, action: Array) -> State:
-        """Return the states after one more action in each match.
+        """Return the states after one more action in each match, shape (...).
 
-        An illegal action, or one after the end of a match, leaves the state unchanged.
-
-        Args:
-            action: shape (...).
+        Illegal actions, and actions after the end of a match, do not change the state.
         """
         xp = namespace(action)
         valid = (action >= 0) & (action < self.actions)
@@ -149,20 +133,16 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
     @abstractmethod
     def moved(self, state: State, action: Array, moves: Array) -> State:
-        """Return the states after one more action in the matches that move.
+        """Return the states after one more action in some of the matches.
 
         Args:
-            action: shape (...), from 0 to ``actions`` - 1.
-            moves: whether the match is running and the action is legal, shape (...).
+            action: actions from 0 to ``actions`` - 1, shape (...).
+            moves: whether to apply the action, because it is legal; shape (...).
         """
 
     @abstractmethod
     def observe(self, state: State, player: Array) -> Array:
-        """Return a player's observation, all features concatenated; shape (..., ``observed``).
-
-        Args:
-            player: the player's index, shape (...) or a single number.
-        """
+        """Return the observation of one player, or of one per match; shape (..., ``observed``)."""
 
     @abstractmethod
     def returns(self, state: State) -> Array:
@@ -170,36 +150,34 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
     @abstractmethod
     def scale(self, state: State) -> Array:
-        """Return the numbers by which learners divide returns; shape (..., players).
+        """Return positive numbers by which learners divide returns; shape (..., players).
 
-        They are positive and known to the player, so dividing by them doesn't change the best
-        action.
+        Each player knows its own number, so the division doesn't change the best action.
         """
 
     @abstractmethod
     def position(self, request: DecisionRequest) -> State:
-        """Return the state of the match as the requested actor knows it, without leading axes.
+        """Return the actor's knowledge as the state of one match, without leading axes.
 
-        Unknown values are 0. Legal actions follow from this state, and so does the observation
-        unless :meth:`observe_request` is overridden.
+        Unknown values are 0. The state determines the legal actions and, unless
+        :meth:`observe_request` is overridden, the observation.
         """
 
     def observe_request(self, request: DecisionRequest) -> Array:
-        """Return the observation of the requested actor, computed only from what it was shown."""
+        """Return the actor's observation, computed only from the actor's knowledge."""
         return self.observe(self.position(request), np.array(self.player_index(request)))
 
     def legal_for(self, request: DecisionRequest) -> Array:
-        """Return which actions are legal for this request; shape (``actions``,)."""
+        """Return whether each action is legal for a request; shape (``actions``,)."""
         return self.legal(self.position(request))
 
     def player_index(self, request: DecisionRequest) -> int:
-        """Return the index of the player to whom the request is addressed."""
-        return self._numbers[request.actor]
+        """Return the index of the player that receives the request."""
+        return self._indices[request.actor]
 
     @cached_property
-    def _numbers(self) -> Mapping[str, int]:
-        """The players' indices by their actors' names."""
-        return {seat.name: self.players.index(seat.seat) for seat in self.rules.actors}
+    def _indices(self) -> Mapping[str, int]:
+        return {actor.name: self.players.index(actor.seat) for actor in self.rules.actors}
 
     @abstractmethod
     def action(self, request: DecisionRequest, number: int) -> Action:
@@ -216,7 +194,7 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
 
 class NotArrayed(CheaptalkError):
-    """A game, or a configuration of it, that can't be played as an array game."""
+    """An error about a game or configuration that array games do not support."""
 
 
 def namespace(array: Array) -> Any:
@@ -229,24 +207,26 @@ def one_hot(xp: Any, number: Array, width: int) -> Array:
     return (number[..., None] == xp.arange(width)).astype(np.float32)
 
 
-def of_player(array: Array, player: Array) -> Array:
-    """Return a player's entry of an array that has an axis of players after the matches' axes.
+def entry_at(array: Array, index: Array) -> Array:
+    """Return the entry at an index, such as a player's, for each match; shape (..., rest).
 
     Args:
-        array: shape (..., players, rest).
-        player: the player's index, shape (...).
+        array: shape (..., entries, rest).
+        index: the index of the entry in each match, shape (...).
     """
-    xp = namespace(player)
-    index = player.reshape(*player.shape, *(1,) * (array.ndim - player.ndim))
-    return xp.take_along_axis(array, index, axis=player.ndim).squeeze(axis=player.ndim)
+    axis = index.ndim
+    indices = index.reshape(*index.shape, *(1,) * (array.ndim - axis))
+    return namespace(index).take_along_axis(array, indices, axis=axis).squeeze(axis=axis)
+
+
+def concatenated(player: Array, features: Sequence[Array]) -> Array:
+    """Return an observation's features in one row per match; ``player`` has one entry per match."""
+    rows = [feature.reshape(*player.shape, -1).astype(np.float32) for feature in features]
+    return namespace(player).concatenate(rows, axis=-1)
 
 
 def check_action_count(game: str, actions: int) -> None:
-    """Check that arrays can represent this number of actions.
-
-    Raises:
-        NotArrayed: there are more than :data:`MAX_ACTIONS`.
-    """
+    """Raise :class:`NotArrayed` for more than :data:`MAX_ACTIONS` actions."""
     if actions > MAX_ACTIONS:
         raise NotArrayed(
             f"{game} has {actions:,} actions with these parameters; array games support at most "
@@ -255,17 +235,17 @@ def check_action_count(game: str, actions: int) -> None:
 
 
 def array_game(rules: Game) -> ArrayGame[Any, Any]:
-    """Return a game as array functions.
+    """Return the array version of a game.
 
     Raises:
-        UnknownName: there is no array version of the game.
-        NotArrayed: the array version doesn't support these parameters.
+        UnknownName: the game has no array version.
+        NotArrayed: the array version doesn't support the game's parameters.
     """
     return ARRAYS.find(rules.name)(rules)
 
 
 def read_array_game(game: str, parameters: Mapping[str, Any] | None) -> ArrayGame[Any, Any]:
-    """Return the array version of a game that is given by its name and parameters.
+    """Return the array version of a game, given the game's name and parameters.
 
     Raises:
         UnknownName: the game is unknown or has no array version.
@@ -282,4 +262,4 @@ def _is_array_game(value: object) -> bool:
 ARRAYS: Registry[type[ArrayGame[Any, Any]]] = Registry(
     "array game", "cheaptalk.arrays", _is_array_game
 )
-"""The array games by the names of their games."""
+"""The registry of array versions, by the names of the games."""

@@ -1,4 +1,4 @@
-"""Array functions of item bargaining; see :class:`.ItemBargaining`."""
+"""The array version of item bargaining."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -6,7 +6,15 @@ from math import exp, factorial, prod
 from typing import Any, NamedTuple
 
 from cheaptalk.arrays.chance import draw_below
-from cheaptalk.arrays.games import Array, ArrayGame, NotArrayed, namespace, one_hot
+from cheaptalk.arrays.games import (
+    Array,
+    ArrayGame,
+    NotArrayed,
+    concatenated,
+    entry_at,
+    namespace,
+    one_hot,
+)
 from cheaptalk.games.extras import needed
 from cheaptalk.games.item_bargaining.best_response import Hand
 from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade, Pool
@@ -17,25 +25,25 @@ from cheaptalk.rules import Action, DecisionRequest, Instance
 np = needed("numpy")
 
 WALK, ACCEPT, OFFER = 0, 1, 2
-"""Actions; the numbers from ``OFFER`` on offer bundles, see ``ItemBargainingArrays.offered``."""
+"""Action numbers; ``OFFER`` and higher numbers are offers, see ``ItemBargainingArrays.offered``."""
 RUNNING, ACCEPTED, WALKED, LATE = 0, 1, 2, 3
 """The status of a match: running, or ended by acceptance, by walking away, or by a late offer."""
 MAX_HANDS = 1_000
-"""The maximum number of hands of a player for which instances are listed."""
+"""Maximum number of a player's hands for which all instances are listed."""
 TRIES = 4
-"""The number of candidate pools drawn; the first that can be divided is used."""
+"""Number of candidate pools that are drawn; the first pool that can be divided is used."""
 
 
 class Bargain(NamedTuple):
     """States of item bargaining; every move that doesn't end a match is an offer.
 
     Attributes:
-        quantities: items of each kind, shape (..., kinds).
+        quantities: the number of items of each kind, shape (..., kinds).
         values: the value of an item of each kind, shape (..., 2, kinds).
-        outside: outside options, shape (..., 2).
-        offers: the bundles offered so far to the other player, shape (..., 2 x rounds, kinds).
+        outside: the outside options, shape (..., 2).
+        offers: the bundles that were offered to the other player, shape (..., 2 x rounds, kinds).
         moves: the number of offers; shape (...).
-        status: the status; shape (...).
+        status: ``RUNNING``, ``ACCEPTED``, ``WALKED`` or ``LATE``; shape (...).
     """
 
     quantities: Array
@@ -47,7 +55,7 @@ class Bargain(NamedTuple):
 
 
 class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
-    """Item bargaining."""
+    """The array version of item bargaining."""
 
     def __init__(self, rules: ItemBargaining) -> None:
         super().__init__(rules)
@@ -64,7 +72,7 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
             "player": 2, "quantities": self.kinds, "values": self.kinds, "outside": 1,
             "moves": self.longest, "offers": self.longest * self.kinds,
         }  # fmt: skip
-        self.kept = np.array([rules.discount**number for number in range(rules.rounds)])
+        self.discounts = np.array([rules.discount**number for number in range(rules.rounds)])
 
     # Instances
 
@@ -122,11 +130,9 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
 
     def _begun(self, xp: Any, quantities: Array, values: Array, outside: Array) -> Bargain:
         shape = outside.shape[:-1]
-        return Bargain(
-            quantities, values, outside,
-            xp.zeros((*shape, self.longest, self.kinds), np.int32),
-            xp.zeros(shape, np.int32), xp.zeros(shape, np.int32),
-        )  # fmt: skip
+        offers = xp.zeros((*shape, self.longest, self.kinds), np.int32)
+        moves = xp.zeros(shape, np.int32)
+        return Bargain(quantities, values, outside, offers, moves, moves + RUNNING)
 
     def _quantities(self, uniforms: Array) -> Array:
         """Return the number of items of each kind, shape (..., kinds)."""
@@ -144,11 +150,8 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
             draws = chances[0] + draws * (1 - chances[0])
         counts = (draws[..., None] >= xp.asarray(below)).sum(axis=-1).astype(np.int32)
         counts = xp.minimum(counts + (specification.zeros == "plus_one"), MAX_COUNT)
-        ways = (counts + 1.0).prod(axis=-1)
-        good = (counts.sum(axis=-1) >= 2) & (ways <= MAX_DIVISIONS)
-        first = xp.argmax(good, axis=-1)[..., None, None]
-        chosen = xp.take_along_axis(counts, first, axis=-2)[..., 0, :]
-        return xp.where(good.any(axis=-1)[..., None], chosen, 2)
+        good = (counts.sum(axis=-1) >= 2) & ((counts + 1.0).prod(axis=-1) <= MAX_DIVISIONS)
+        return xp.where(good.any(axis=-1)[..., None], entry_at(counts, xp.argmax(good, axis=-1)), 2)
 
     # Moves
 
@@ -169,15 +172,14 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
 
     def random_action(self, state: Bargain, uniforms: Array) -> Array:
         first = state.moves == 0
-        count = self.ways(state) + OFFER - first
-        number = draw_below(uniforms, count)
+        number = draw_below(uniforms, self.ways(state) + OFFER - first)
         return number + (first & (number >= ACCEPT))
 
     def offered(self, quantities: Array, action: Array) -> Array:
         """Return the bundle that an action offers, shape (..., kinds).
 
-        It consists of the digits of the action's number, where each kind's base is its quantity
-        plus one and the last kind varies fastest.
+        The counts are the digits of the action number. The base of each digit is the quantity plus
+        1, and the last kind varies fastest.
         """
         xp, remainder, digits = namespace(action), action - OFFER, []
         for kind in reversed(range(self.kinds)):
@@ -199,23 +201,17 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         return state._replace(offers=offers, moves=state.moves + offered, status=status)
 
     def table(self, state: Bargain) -> Array:
-        """Return the current offer, zeros before the first; shape (..., kinds)."""
-        xp = namespace(state.moves)
-        last = xp.maximum(state.moves - 1, 0)[..., None, None]
-        return xp.take_along_axis(state.offers, last, axis=-2)[..., 0, :]
+        """Return the last offer, or zeros before the first offer; shape (..., kinds)."""
+        return entry_at(state.offers, namespace(state.moves).maximum(state.moves - 1, 0))
 
     def returns(self, state: Bargain) -> Array:
         xp = namespace(state.moves)
-        accepted = self.table(state)
-        remainder = state.quantities - accepted
-        taker = state.moves % 2
-        bundles = xp.stack(
-            [xp.where((taker == player)[..., None], accepted, remainder) for player in (0, 1)],
-            axis=-2,
-        )
+        offer = self.table(state)[..., None, :]
+        takes = (state.moves % 2)[..., None] == xp.arange(2)
+        bundles = xp.where(takes[..., None], offer, state.quantities[..., None, :] - offer)
         agreed = (bundles * state.values).sum(axis=-1)
         worth = xp.where((state.status == ACCEPTED)[..., None], agreed, state.outside)
-        factor = xp.asarray(self.kept)[state.moves // 2]
+        factor = xp.asarray(self.discounts)[state.moves // 2]
         return xp.where(self.over(state)[..., None], worth * factor[..., None], 0.0)
 
     def scale(self, state: Bargain) -> Array:
@@ -227,19 +223,15 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
     def observe(self, state: Bargain, player: Array) -> Array:
         xp = namespace(state.moves)
         player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
-        index = player[..., None, None]
-        values = xp.take_along_axis(state.values, index, axis=-2)[..., 0, :]
-        outside = xp.take_along_axis(state.outside, player[..., None], axis=-1)[..., 0]
+        values, outside = entry_at(state.values, player), entry_at(state.outside, player)
         total = xp.maximum((values * state.quantities).sum(axis=-1), 1)
         max_quantity = max(self.fixed) if self.fixed else MAX_COUNT
-        share = state.offers / xp.maximum(state.quantities, 1)[..., None, :]
-        features = [  # as shares of their maximum, in [0, 1]
+        return concatenated(player, [  # as shares of their maximum, in [0, 1]
             one_hot(xp, player, 2), state.quantities / max_quantity,
-            values / self.rules.highest_value,
-            (outside / total)[..., None], one_hot(xp, state.moves, self.longest),
-            share.reshape(*state.moves.shape, self.longest * self.kinds),
-        ]  # fmt: skip
-        return xp.concatenate([feature.astype(np.float32) for feature in features], axis=-1)
+            values / self.rules.highest_value, outside / total,
+            one_hot(xp, state.moves, self.longest),
+            state.offers / xp.maximum(state.quantities, 1)[..., None, :],
+        ])  # fmt: skip
 
     def position(self, request: DecisionRequest) -> Bargain:
         briefing: Briefing = request.briefing
@@ -255,14 +247,8 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         values[player] = briefing.values
         outside = np.zeros(2)
         outside[player] = briefing.outside
-        return Bargain(
-            np.array(briefing.quantities),
-            values,
-            outside,
-            offers,
-            np.array(len(offers_made)),
-            np.array(RUNNING),
-        )
+        quantities, moves = np.array(briefing.quantities), np.array(len(offers_made))
+        return Bargain(quantities, values, outside, offers, moves, np.array(RUNNING))
 
     def action(self, request: DecisionRequest, number: int) -> Action:
         if number < OFFER:

@@ -1,4 +1,4 @@
-"""Array functions of negotiation without messages; see :class:`.Negotiation`."""
+"""The array version of negotiation without messages."""
 
 from typing import Any
 
@@ -13,19 +13,19 @@ np = needed("numpy")
 
 ACCEPT = 1
 TOP = 2.0
-"""Maximum price of the grid, as a multiple of the greater value; higher prices are clipped."""
+"""Maximum price of the grid, as a multiple of the greater of the two values; higher prices are
+clipped."""
 
 
 class NegotiationArrays(AlternatingOffers[Negotiation]):
-    """Negotiation of a price on a grid from 0."""
+    """Negotiation of a price on a grid that begins at 0."""
 
     answers = ("reject", "accept", "john")
 
     def __init__(self, rules: Negotiation, parts: int = 100) -> None:
         super().__init__(rules, parts)
-        values = (rules.value("alice"), rules.value("bob"))
-        self.values = values
-        self.top = min(TOP * max(values), rules.scale * rules.price_limit)
+        self.values = (rules.value("alice"), rules.value("bob"))
+        self.top = min(TOP * max(self.values), rules.scale * rules.price_limit)
 
     @staticmethod
     def possible(rules: Negotiation) -> list[bool]:

@@ -1,7 +1,6 @@
-"""Array functions of the pirate game; see :class:`.PirateGame`.
+"""The array version of the pirate game.
 
-Arrays process the votes on a plan one by one, by seniority, but reveal none of them before the
-count.
+Votes on a plan are processed one by one, by seniority, but no vote is revealed before the count.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,8 +12,9 @@ from cheaptalk.arrays.games import (
     Array,
     ArrayGame,
     check_action_count,
+    concatenated,
+    entry_at,
     namespace,
-    of_player,
     one_hot,
 )
 from cheaptalk.games.extras import needed
@@ -27,7 +27,7 @@ from cheaptalk.rules import Action, DecisionRequest, Instance
 np = needed("numpy")
 
 REJECT, ACCEPT, PLAN = 0, 1, 2
-"""Actions; the numbers from ``PLAN`` on are plans, see ``PirateGameArrays.plans``."""
+"""Action numbers; ``PLAN`` and higher numbers are plans, see ``PirateGameArrays.plans``."""
 ANSWERS = ("reject", "accept")
 RUNNING = -1
 
@@ -36,11 +36,11 @@ class Voyages(NamedTuple):
     """States of the pirate game.
 
     Attributes:
-        plans: coins by ballot and pirate, shape (..., ballots, pirates).
-        votes: who accepted, by ballot, shape (..., ballots, pirates).
+        plans: the coins of each pirate by ballot, shape (..., ballots, pirates).
+        votes: whether each pirate accepted, by ballot, shape (..., ballots, pirates).
         ballot: the current ballot, from 0; shape (...).
-        moves: the plan and votes of this ballot so far; shape (...).
-        status: ``RUNNING``, or the ballot that passed, or the number of ballots if all failed;
+        moves: the number of moves (a plan, then votes) in this ballot; shape (...).
+        status: ``RUNNING``, the ballot that passed, or the number of ballots if all ballots failed;
             shape (...).
     """
 
@@ -52,11 +52,11 @@ class Voyages(NamedTuple):
 
 
 class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
-    """The pirate game.
+    """The array version of the pirate game.
 
     Attributes:
-        plans: the coins of every pirate in each plan: all divisions of the gold, first those
-            that give nothing to the most senior pirates. Pirates overboard get nothing.
+        plans: the coins of every pirate in each plan, shape (plans, pirates). Plans that give
+            nothing to the most senior pirates, who may be overboard, come first.
     """
 
     def __init__(self, rules: PirateGame) -> None:
@@ -90,16 +90,10 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
     def from_instances(self, instances: Sequence[Instance]) -> Voyages:
         return self.draw_instance(np.zeros((len(instances), 0)))
 
-    def every_instance(self) -> tuple[list[Instance], list[float]]:
-        return [Instance()], [1.0]
-
-    def instances_of(self, state: Voyages) -> list[Instance]:
-        return [Instance() for _ in state.moves]
-
     # Moves
 
     def turn(self, state: Voyages) -> Array:
-        """Return the proposer at first, then the pirates below it in order."""
+        """Return the proposer at a ballot's first move, then the less senior pirates in order."""
         return namespace(state.moves).minimum(state.ballot + state.moves, self.count - 1)
 
     def over(self, state: Voyages) -> Array:
@@ -118,8 +112,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
 
     def random_action(self, state: Voyages, uniforms: Array) -> Array:
         xp, proposes = namespace(state.moves), state.moves == 0
-        count = xp.where(proposes, self._plans_now(state), PLAN)
-        number = draw_below(uniforms, count)
+        number = draw_below(uniforms, xp.where(proposes, self._plans_now(state), PLAN))
         return xp.where(proposes, PLAN + number, number).astype(np.int32)
 
     def moved(self, state: Voyages, action: Array, moves: Array) -> Voyages:
@@ -135,13 +128,13 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         return self._counted(updated, moves, moves & (state.ballot + state.moves == self.count - 1))
 
     def _counted(self, state: Voyages, moves: Array, last: Array) -> Voyages:
-        """Return the states after a plan or vote, with complete ballots counted."""
+        """Return the states after a plan or vote, and after the count of complete ballots."""
         xp, ballot = namespace(state.moves), state.ballot
         index = xp.minimum(ballot, self.ballots - 1)
-        passed = of_player(state.votes, index).sum(axis=-1) >= xp.asarray(self._votes_needed)[index]
-        failed, alone = last & ~passed, ballot == self.ballots - 1
+        passed = entry_at(state.votes, index).sum(axis=-1) >= xp.asarray(self._votes_needed)[index]
+        failed, is_final = last & ~passed, ballot == self.ballots - 1
         ended = xp.where(passed, ballot, self.ballots)
-        ends = last & (passed | alone)
+        ends = last & (passed | is_final)
         return state._replace(
             ballot=ballot + failed,
             moves=xp.where(failed, 0, state.moves + moves).astype(np.int32),
@@ -150,9 +143,9 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
 
     def returns(self, state: Voyages) -> Array:
         xp = namespace(state.moves)
-        passed = of_player(state.plans, xp.minimum(xp.maximum(state.status, 0), self.ballots - 1))
-        alone = (xp.arange(self.count) == self.count - 1) * self.rules.gold
-        paid = xp.where((state.status == self.ballots)[..., None], alone, passed)
+        passed = entry_at(state.plans, xp.minimum(xp.maximum(state.status, 0), self.ballots - 1))
+        all_to_last = (xp.arange(self.count) == self.count - 1) * self.rules.gold
+        paid = xp.where((state.status == self.ballots)[..., None], all_to_last, passed)
         return xp.where(self.over(state)[..., None], paid, 0.0)
 
     def scale(self, state: Voyages) -> Array:
@@ -168,19 +161,18 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         finished = xp.where(self.over(state), state.status + 1, state.ballot)
         counted = xp.arange(self.ballots) < finished[..., None]
         counts = xp.where(counted, state.votes.sum(axis=-1), 0)
-        accepted = of_player(state.votes.swapaxes(-1, -2), player)
+        accepted = entry_at(state.votes.swapaxes(-1, -2), player)
         return self._observation(player, state.ballot, state.plans, counts, accepted)
 
     def _observation(
         self, player: Array, ballot: Array, plans: Array, counts: Array, accepted: Array
     ) -> Array:
-        """Return an observation: shares of the gold and of the pirates, and own votes."""
+        """Return an observation: plans and vote counts as shares, and the player's own votes."""
         xp = namespace(ballot)
-        features = [
+        return concatenated(player, [
             one_hot(xp, player, self.count), one_hot(xp, ballot, self.ballots),
-            (plans / self.rules.gold).reshape(*ballot.shape, -1), counts / self.count, accepted,
-        ]  # fmt: skip
-        return xp.concatenate([feature.astype(np.float32) for feature in features], axis=-1)
+            plans / self.rules.gold, counts / self.count, accepted,
+        ])  # fmt: skip
 
     def position(self, request: DecisionRequest) -> Voyages:
         ballot = request.event.round - 1
@@ -190,7 +182,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         return Voyages(plans, votes, np.array(ballot), np.array(moves), np.array(RUNNING))
 
     def observe_request(self, request: DecisionRequest) -> Array:
-        """Return the observation; only the number of the other pirates' votes is known."""
+        """Return the actor's observation, which contains only counts of other pirates' votes."""
         plans = np.zeros((self.ballots, self.count), np.int32)
         counts, accepted = np.zeros(self.ballots, np.int32), np.zeros(self.ballots, bool)
         for event, action in [*request.heard, (request.event, None)]:
@@ -206,8 +198,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
     def action(self, request: DecisionRequest, number: int) -> Action:
         if number < PLAN:
             return Vote.model_validate({"decision": ANSWERS[number]})
-        plan = self.plans[number - PLAN].tolist()
-        named = zip(self.players, plan, strict=True)
+        named = zip(self.players, self.plans[number - PLAN].tolist(), strict=True)
         living = getattr(request.event, "living", ())
         return Plan(proposal={name: coins for name, coins in named if coins or name in living})
 
@@ -220,7 +211,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
 
 
 def shared_out(gold: int, pirates: int) -> Iterator[tuple[int, ...]]:
-    """Yield all divisions of the gold, first those that give little to the first pirates.
+    """Yield all divisions of the gold, in ascending order of the first pirate's share.
 
     >>> list(shared_out(2, 2))
     [(0, 2), (1, 1), (2, 0)]

@@ -1,1 +1,1 @@
-"""Calls to models: dispatcher, budgets, cache, batches and control of a run."""
+"""Model calls of a run: dispatcher, budgets, response cache, provider batches and run control."""

@@ -1,8 +1,8 @@
-"""Play in providers' batches: each batch advances all live matches by one call.
+"""Provider batches: submit the calls of all live matches together, and collect the replies.
 
-Calls wait until no match can continue without a reply; then one batch per model is submitted. A
-batch and its calls are stored before it is submitted, and its replies before they are used, so that
-a run can be killed at any time and its batches collected days later.
+Calls wait until no match can continue without a reply; then one batch per model is submitted. Each
+batch is stored before it is submitted, and its replies before they are used. Therefore a run can be
+killed at any time, and a later run can collect its batches.
 """
 
 import asyncio
@@ -37,19 +37,18 @@ from cheaptalk.rules import counted
 POLL = 30.0
 """Default polling interval of a batch in seconds."""
 READINGS = 5
-"""Number of attempts to read incomplete results before the missing replies are unresolved."""
+"""Attempts to read incomplete results, after which the missing replies are marked unresolved."""
 MAX_LISTED = 3
-"""Maximum number of batches that are listed individually."""
+"""Maximum number of batches that a progress message lists individually."""
 LOCKED_OUT = (401, 402, 403, 429)
-"""HTTP statuses of a wrong key or an exhausted account if retrying does not help: the batch stays
-open for a later run."""
+"""HTTP statuses of a wrong key or an exhausted account: the batch stays open for a later run."""
 
 
 class Batching(NamedTuple):
-    """Options for a run in batches.
+    """Options of a run that sends its calls in provider batches.
 
     Attributes:
-        wait: whether to wait for batches to end rather than submit them and exit.
+        wait: whether the run waits for batches to end; otherwise it exits after submitting them.
         poll: polling interval in seconds.
     """
 
@@ -59,14 +58,11 @@ class Batching(NamedTuple):
 
 @dataclass
 class Carrier:
-    """Submits batches and collects their results.
-
-    Answer formats that servers reject are recorded in the routes; ``tell`` receives the progress of
-    all batches.
+    """Submits provider batches and collects their results.
 
     Attributes:
         ply: number of batch rounds in this run.
-        halted: the reason for no longer waiting, if any.
+        halted: why the run stopped waiting, if it did.
     """
 
     _ledger: Ledger
@@ -82,29 +78,26 @@ class Carrier:
     _stopped: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def close(self) -> None:
-        """Close all connections; open batches stay open."""
         for server in self._servers.values():
             await server.close()
 
     def stop(self, reason: str) -> None:
-        """Stop waiting for batches."""
         self.halted = reason
         self._stopped.set()
 
     def server(self, model: str) -> BatchServer:
-        """Return the batch endpoint of a model."""
         if model not in self._servers:
             self._servers[model] = self._connect(ModelName.parse(model))
         return self._servers[model]
 
     async def carry(self, batch: Batch, *, fresh: bool) -> dict[int, Reply]:
-        """Complete a batch from its current state and return the replies by call number.
+        """Resume a batch from its stored state, and return its replies by call number.
 
         Args:
-            fresh: whether it cannot have been submitted yet.
+            fresh: whether the batch is certainly not submitted yet.
 
         Raises:
-            Halted: waiting has stopped, or the key is wrong; the batch stays open.
+            Halted: the run stopped waiting, or the provider rejected the key; the batch stays open.
         """
         server = self.server(batch.model)
         calls = {call.number: ModelCall.model_validate(call.call) for call in batch.calls}
@@ -142,7 +135,6 @@ class Carrier:
         return replies
 
     def _finished(self, reply: Reply, call: ModelCall, server: BatchServer, batch: Batch) -> Reply:
-        """Add answer format, duration and cost to a reply."""
         seconds = round(time.time() - batch.planned, 1)
         fields = server.says(call) | {"batch": True, "seconds": seconds}
         reply = offered(metered(reply.model_copy(update=fields), call), call)
@@ -152,7 +144,7 @@ class Carrier:
     async def _submit(
         self, server: BatchServer, batch: Batch, lines: Sequence[BatchLine], *, fresh: bool
     ) -> str:
-        """Submit a batch exactly once, with retries, and return its id."""
+        """Submit a batch exactly once, retrying after failures, and return its id."""
         while True:
             try:
                 self._say(batch, "being submitted")
@@ -166,10 +158,7 @@ class Carrier:
             await self._wait()
 
     async def _collect(self, server: BatchServer, batch: Batch) -> Results:
-        """Wait until a batch has ended, and fetch its results.
-
-        Incomplete results, for example of an interrupted transfer, are read again.
-        """
+        """Wait until a batch has ended and fetch its results; retry if they are incomplete."""
         assert batch.name is not None
         readings = 0
         while True:
@@ -191,11 +180,6 @@ class Carrier:
             await self._wait()
 
     async def _wait(self) -> None:
-        """Wait for one polling interval.
-
-        Raises:
-            Halted: the run has stopped waiting.
-        """
         try:
             await asyncio.wait_for(self._stopped.wait(), self._options.poll)
         except TimeoutError:
@@ -203,7 +187,7 @@ class Carrier:
         raise Halted(self.halted)
 
     def _say(self, batch: Batch, state: str | None) -> None:
-        """Report the progress of all batches; a state of None removes this one."""
+        """Report the progress of all open batches; a state of None removes the batch."""
         self._states.pop(batch.id, None)
         if state is not None:
             minutes = (time.time() - batch.planned) / 60
@@ -215,17 +199,17 @@ class Carrier:
 
 
 def _state(reply: Reply) -> str:
-    """Return the ledger state of a call: ``answered`` if play uses it, ``failed`` otherwise."""
+    """Return a call's ledger state: ``answered`` if the match uses the reply, else ``failed``."""
     lost = reply.failure is Failure.PROVIDER_ERROR or (reply.failure and reply.retry)
     return "failed" if lost else "answered"
 
 
 SENDINGS = 5
-"""Maximum number of batches in which a call is sent before its failure is final."""
+"""Maximum number of batches that contain the same call before its failure is final."""
 
 
 class WaitingCall(NamedTuple):
-    """A call that waits for a batch or in one."""
+    """A call that waits for the next batch or for the reply from a submitted batch."""
 
     intent: Intent
     call: ModelCall
@@ -234,14 +218,10 @@ class WaitingCall(NamedTuple):
 
 
 class Batches:
-    """Collects calls, submits them in batches and distributes the replies.
-
-    Args:
-        carrier: submits and collects batches.
-        routes: the answer formats that each model still supports.
+    """Collects calls from matches, submits them in provider batches and distributes the replies.
 
     Attributes:
-        in_order: halt reasons for which submitted calls are still awaited.
+        in_order: halt reasons after which the run still waits for submitted calls.
     """
 
     def __init__(self, ledger: Ledger, pace: Pace, carrier: Carrier, routes: RouteSupport) -> None:
@@ -255,14 +235,13 @@ class Batches:
         pace.when_still = self._submit_all
 
     async def close(self) -> None:
-        """Stop polling and close all connections; open batches stay open."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._carrier.close()
 
     def stop(self, reason: str) -> None:
-        """Stop waiting for batches, unless the run halts in order."""
+        """Stop waiting for batches, unless the reason for stopping is in ``in_order``."""
         if reason in self.in_order:
             return
         self._carrier.stop(reason)
@@ -271,10 +250,10 @@ class Batches:
             self._pass_on(waiting_call, Halted(reason))
 
     async def reply(self, intent: Intent, call: ModelCall) -> Reply:
-        """Return a call's reply from a batch, which is submitted once no match can continue.
+        """Return the reply to a call, which is submitted when all matches wait for replies.
 
         Raises:
-            Halted: the run has stopped waiting; the call stays in its batch, if it is in one.
+            Halted: the run stopped waiting; a submitted call stays in its batch.
         """
         if self._carrier.halted:
             raise Halted(self._carrier.halted)
@@ -286,14 +265,14 @@ class Batches:
         return await reply
 
     def next_attempt(self, call: ModelCall) -> ModelCall:
-        """Return the call with the first answer format that its model supports."""
+        """Return the call with the strictest answer format that its model still supports."""
         route = self._routes.remaining(call)[0]
         if call.form is None or route == ways(call)[0]:
             return call
         return call.model_copy(update={"form": call.form.model_copy(update={"route": route})})
 
     def should_retry(self, call: ModelCall, reply: Reply) -> bool:
-        """Return whether to put a call into the next batch."""
+        """Return whether the next batch should contain a call again."""
         if refuses(reply, reply.route):
             return call.form is not None and call.form.route == "auto"
         return bool(reply.failure and reply.retry)
@@ -302,7 +281,7 @@ class Batches:
         """Collect the batches of earlier runs.
 
         Raises:
-            Halted: some have not ended, and the run does not wait for them.
+            Halted: a batch has not ended, and the run does not wait for batches.
         """
         ends = await asyncio.gather(
             *(self._carrier.carry(batch, fresh=False) for batch in batches), return_exceptions=True
@@ -312,7 +291,6 @@ class Batches:
                 raise end
 
     def _submit_all(self) -> None:
-        """Submit all waiting calls, in as few batches per model as possible."""
         waiting, self._queue = self._queue, []
         if not waiting:
             return
@@ -327,7 +305,6 @@ class Batches:
                 task.add_done_callback(self._tasks.discard)
 
     async def _ask(self, model: str, waiting: Sequence[WaitingCall]) -> None:
-        """Send calls in one batch and distribute the replies."""
         try:
             intents = [waiting_call.intent for waiting_call in waiting]
             plan = partial(

@@ -1,7 +1,4 @@
-"""Budgets: limits, spending and reservations for calls in flight.
-
-The size of a call is first guessed and then estimated from earlier calls.
-"""
+"""Budgets: limits on calls, tokens and dollars, checked before each model call."""
 
 import asyncio
 import math
@@ -25,15 +22,15 @@ from cheaptalk.rules.errors import first_problem
 from cheaptalk.text import money
 
 USUAL_ANSWER = 400
-"""Assumed tokens of the first answer, excluding reasoning."""
+"""Assumed length of the first answer in tokens, excluding reasoning."""
 
 
 @dataclass
 class Sizes:
-    """The sizes of calls to one model so far.
+    """Estimates the size of the next call to one model from earlier calls.
 
     Attributes:
-        density: input tokens per character: first a guess, then the observed maximum.
+        density: input tokens per character: a default at first, then the observed maximum.
         answer: tokens of the longest answer; None before the first.
     """
 
@@ -55,7 +52,6 @@ class Sizes:
         return Usage(input_tokens=input_tokens, output_tokens=answer)
 
     def note(self, call: ModelCall, usage: Usage) -> None:
-        """Update the sizes with a completed call."""
         if usage.input_tokens:
             density = usage.input_tokens / max(characters(call), 1)
             self.density = density if self.answer is None else max(density, self.density)
@@ -77,7 +73,7 @@ class Cap(Value):
 
 
 class Budget(Cap):
-    """The budget of a study over all its runs, checked before each call including calls in flight.
+    """The budget of a study over all its runs; each check includes the calls in flight.
 
     Attributes:
         per_match: the budget of each match.
@@ -89,19 +85,19 @@ class Budget(Cap):
 NO_PRICES = Prices({})
 NO_CAP: Cap = Cap()
 DUST = 1e-9
-"""Tolerance for rounding errors, in dollars."""
+"""Tolerance for floating-point errors, in dollars."""
 
 
 class Halted(Exception):
-    """The run stops early; recorded data is kept, and the run can be resumed."""
+    """Stops a run early; the store keeps all recorded data, and the run can be resumed."""
 
 
 class MatchSpent(Exception):
-    """A match has exhausted its budget: it fails, and resumes if the budget is raised."""
+    """The match's own budget is exhausted: the match fails, and resumes if the budget is raised."""
 
 
 class CallSize(NamedTuple):
-    """The maximum size of a call; ``guessed`` before the first reply of its model."""
+    """The estimated maximum size of a call; ``guessed`` before the model's first reply."""
 
     tokens: int
     dollars: float
@@ -113,7 +109,7 @@ SMALLEST = CallSize(1, 1e-8, guessed=True)
 
 @dataclass(eq=False)
 class Account:
-    """The limits, spending and reservations of one scope.
+    """Tracks one budget: its limits, the cost so far, and reservations for calls in flight.
 
     Attributes:
         name: the name of the limit in messages.
@@ -135,9 +131,10 @@ class Account:
     _came_back: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def reserve(self, expected: Callable[[], CallSize]) -> CallSize:
-        """Reserve a call's maximum cost; wait for calls in flight if the result depends on them.
+        """Reserve a call's maximum cost; if a limit is near, first wait for calls in flight.
 
-        A call of unknown size may be sent alone, unless earlier calls had no token count.
+        A call of unknown size may be sent without other calls in flight, unless an earlier call had
+        no token count.
 
         Args:
             expected: returns the current estimate of the call's size.
@@ -160,7 +157,7 @@ class Account:
             return size
 
     def release(self, size: CallSize, paid: Cost) -> None:
-        """Release a reservation, unless the usage is unknown, and record the cost."""
+        """Record a call's cost and release its reservation, unless the usage is unknown."""
         self.in_flight -= 1
         if not paid.unknown:
             self.held_tokens -= size.tokens
@@ -170,15 +167,14 @@ class Account:
 
     @property
     def uncounted(self) -> bool:
-        """Whether reservations remain for calls without a token count."""
+        """Whether amounts remain reserved for calls whose token counts are unknown."""
         return not self.in_flight and self.held_tokens > 0
 
     def wake(self) -> None:
-        """Wake up waiting calls."""
         self._came_back.set()
 
     def exceeded(self, size: CallSize, cap: Cap) -> str | None:
-        """Return the unit in which a call of this size would exceed a cap; None if it would not."""
+        """Return the first limit that a call would exceed, such as ``tokens``; None if none."""
         spent = self.spent
         if cap.calls is not None and spent.calls + self.in_flight >= cap.calls:
             return "calls"
@@ -203,7 +199,7 @@ class Account:
 
 
 class Reservation(NamedTuple):
-    """The reservations for a call in flight, by account."""
+    """The amounts reserved for a call in flight, by account."""
 
     call: ModelCall
     accounts: list[tuple[Account, CallSize]]
@@ -212,19 +208,16 @@ class Reservation(NamedTuple):
 class BudgetTracker:
     """Tracks the budgets of a study, a run and its matches, including calls in flight.
 
-    A call's size is estimated from its characters, the model's earlier calls, and ``max_tokens`` or
-    the longest answer so far.
+    The size of a call is estimated from its characters, earlier calls to the model, and
+    ``max_tokens`` or the longest answer so far.
 
     Args:
-        budget: the study's budget over all runs.
         spent: the study's cost before this run.
-        prices: model prices.
-        run: the budget of this run.
-        batch: whether calls are sent in batches, which cost less.
+        batch: whether calls are sent in provider batches, which cost less.
 
     Attributes:
         short: whether the study's own budget refused a call, so that further runs would not help;
-            changes by :meth:`set` apply only to this run.
+            :meth:`set` changes only the budget of this run.
         uncountable: whether a limit refused a call because earlier calls had no token count.
         used_up: accounts of matches that exhausted their own budget.
     """
@@ -255,17 +248,16 @@ class BudgetTracker:
         return self.study.spent
 
     def set(self, budget: Budget) -> None:
-        """Replace the study's budget for this run and wake up waiting calls."""
         self.budget = budget
         self.study.wake()
 
     def tab(self, spent: Cost | None = None) -> Account:
-        """Return the account of a match, with its earlier cost."""
+        """Return the account of a match, which includes its cost in earlier runs."""
         cap = "the match's budget"
         return Account(cap, lambda: self.budget.per_match, spent or Cost(), MatchSpent)
 
     def learn(self, replies: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
-        """Learn call sizes, and which models report no tokens, from earlier replies."""
+        """Learn call sizes, and which models report no token counts, from earlier replies."""
         for call, reply in replies:
             if not reply.get("cached"):
                 usage = Usage.model_validate(reply.get("usage", {}))
@@ -279,11 +271,11 @@ class BudgetTracker:
             account.held_dollars += size.dollars
 
     async def open(self, call: ModelCall, tab: Account) -> Reservation:
-        """Reserve a call's maximum cost; wait for calls in flight if the result depends on them.
+        """Reserve a call's maximum cost; if a limit is near, first wait for calls in flight.
 
         Raises:
-            Halted: it would exceed the study's or the run's budget, or this cannot be determined.
-            MatchSpent: it would exceed the match's budget.
+            Halted: the call would exceed the study's or the run's budget, or its cost is unknown.
+            MatchSpent: the call would exceed the match's budget.
         """
         self._check_countable(call.model)
         reservation = Reservation(call, [])
@@ -310,7 +302,7 @@ class BudgetTracker:
         return CallSize(usage.input_tokens + usage.output_tokens, dollars, sizes.answer is None)
 
     def close(self, reservation: Reservation, reply: Reply | None) -> None:
-        """Record a completed call; a reply of None cancels it."""
+        """Record the cost of a completed call; if ``reply`` is None, the call was cancelled."""
         parts = {"usage", "status", "cached", "unreached", "dollars"}
         data = None if reply is None else reply.model_dump(include=parts)
         if reply is not None:
@@ -318,7 +310,6 @@ class BudgetTracker:
         self._release(reservation, cost_of(data))
 
     def _note(self, call: ModelCall, usage: Usage, text: str | None) -> None:
-        """Learn the size of a model's calls from a reply."""
         self._sizes[call.model].note(call, usage)
         if text is not None and not usage.input_tokens:
             self._silent.add(call.model)
@@ -328,11 +319,7 @@ class BudgetTracker:
             account.release(size, paid)
 
     def _check_countable(self, model: str) -> None:
-        """Check that the limits can be enforced for a model.
-
-        Raises:
-            Halted: its price is unknown, or its server does not report tokens.
-        """
+        """Raise Halted if a model lacks a price or token counts that a limit requires."""
         caps = (self.budget, self.budget.per_match, self.run)
         price = self.prices.of(model)
         in_dollars = any(cap.dollars for cap in caps)
@@ -347,11 +334,6 @@ class BudgetTracker:
 
 
 def _recorded(call: Mapping[str, Any]) -> ModelCall:
-    """Parse a recorded call.
-
-    Raises:
-        DamagedStore: the record is invalid.
-    """
     try:
         return ModelCall.model_validate(call)
     except ValidationError as error:
@@ -359,7 +341,6 @@ def _recorded(call: Mapping[str, Any]) -> ModelCall:
 
 
 def _counts(cap: Cap, *, dollars: bool) -> bool:
-    """Return whether a cap requires token counts, for tokens or for dollars."""
     return cap.tokens is not None or (dollars and cap.dollars is not None)
 
 
@@ -376,7 +357,7 @@ def study_budget_tracker(
 
 
 def unpriced(model: str) -> str:
-    """Return the error message for a budget in dollars without a known price."""
+    """Return the error message for a dollar budget when the model's price is unknown."""
     return (
         f"no price is known for {model}, so a budget in dollars cannot be enforced: add the price "
         "to a file (cheaptalk model prices --init prices.yaml), or limit calls or tokens"

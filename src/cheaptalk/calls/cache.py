@@ -1,4 +1,4 @@
-"""The response cache: identical calls are not paid for twice."""
+"""Response cache of a run: identical calls are paid for only once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -13,13 +13,12 @@ from cheaptalk.rules import counted
 
 
 class CacheUse(NamedTuple):
-    """A run's use of the cache.
+    """Statistics of a run's response cache.
 
     Attributes:
-        hits: calls answered from the cache.
-        misses: calls that were made.
+        hits, misses: calls answered from the cache, and calls sent to a model.
         saved: tokens saved by the hits.
-        damaged: damaged entries, counted as misses.
+        damaged: damaged cache entries, which are included in ``misses``.
     """
 
     hits: int
@@ -36,11 +35,7 @@ class CacheUse(NamedTuple):
 
 @contextmanager
 def open_cache(path: Path | str | None) -> Iterator["CallCache | None"]:
-    """Open the cache in a file, which is created if missing; None for no cache.
-
-    Raises:
-        CacheError: the file is not a cache, or cannot be used.
-    """
+    """Open the response cache in a file, which is created if missing; None disables the cache."""
     if path is None:
         yield None
         return
@@ -49,7 +44,7 @@ def open_cache(path: Path | str | None) -> Iterator["CallCache | None"]:
 
 
 class CallCache:
-    """Looks up each call before it is made; identical concurrent calls are made once."""
+    """Looks up each call before it is sent; concurrent identical calls are sent once."""
 
     def __init__(self, cache: Cache) -> None:
         self.cache = cache
@@ -63,11 +58,7 @@ class CallCache:
     async def reply(
         self, request: Request, match_id: str, pace: Pace, buy: Callable[[], Awaitable[Reply]]
     ) -> Reply:
-        """Return the cached reply to a request, or call ``buy`` and cache its reply.
-
-        Raises:
-            CacheError: the cache cannot be used.
-        """
+        """Return the cached reply to a request, or call ``buy`` and cache its reply."""
         while (pending := self._buying.get(request.key)) is not None:
             with pace.resting():
                 await pending.wait()

@@ -1,4 +1,4 @@
-"""The run's side of remote control: publish its state and obey orders from other terminals."""
+"""Control of a run from other terminals: the run publishes its state and obeys commands."""
 
 import asyncio
 import os
@@ -21,18 +21,17 @@ from cheaptalk.rules import suggest
 from cheaptalk.rules.errors import first_problem
 
 BEAT = 1.0
-"""Seconds between two state updates of a run."""
+"""Seconds between two published states of a run."""
 STOPPED = "stopped by cheaptalk control"
-"""Halt reason of a run stopped from another terminal."""
+"""Halt reason of a run that was stopped from another terminal."""
 
 
 class Control:
-    """Publishes a run's state and obeys orders. Use it as a context manager.
+    """Publishes a run's state and executes orders. Use it as a context manager.
 
     Args:
         mailbox: the store's mailbox.
-        study: the study's name.
-        matches: returns the match counts.
+        matches: returns the current match counts.
     """
 
     def __init__(self, mailbox: Mailbox, study: str, matches: Callable[[], MatchCounts]) -> None:
@@ -62,7 +61,7 @@ class Control:
     async def minding(
         self, dispatcher: Dispatcher, tell: Callable[[RunState], None]
     ) -> AsyncIterator[None]:
-        """Control a dispatcher meanwhile: publish the state, obey orders and report."""
+        """Publish the state and execute orders every second while the context is open."""
         self.dispatcher = dispatcher
 
         async def mind() -> None:
@@ -79,12 +78,12 @@ class Control:
                 await task
 
     def beat(self) -> None:
-        """Publish the state and obey orders if an update is due."""
+        """Publish the state and execute orders if an update is due."""
         if time.monotonic() >= self._due:
             self.give_account()
 
     def give_account(self) -> RunState:
-        """Obey new orders, publish the run's state and return it."""
+        """Execute new orders, publish the run's state and return it."""
         now = time.monotonic()
         self._due = now + BEAT
         with suppress(OSError, StoreAway):  # the run continues without control
@@ -96,7 +95,7 @@ class Control:
         return state
 
     def _take(self, id_: str, text: str) -> None:
-        """Execute an order once and record the result."""
+        """Execute an order once and record its result."""
         try:
             order = Order.model_validate_json(text)
         except ValidationError as error:
@@ -108,7 +107,7 @@ class Control:
             del self._replies[next(iter(self._replies))]
 
     def _obey(self, order: Order) -> str | None:
-        """Execute an order; return the reason if that is impossible."""
+        """Execute an order; return an error message if that is impossible."""
         if order.action == "stop":
             self.halted = STOPPED
             if self.dispatcher is not None:
@@ -140,16 +139,14 @@ class Control:
         eta = matches.seconds_left or (remaining / rate if rate else None)
         return RunState(
             run=self.run, study=self.study, pid=os.getpid(), started=self.started,
-            written=time.time(), state=self._doing(), planned=matches.planned,
-            done=matches.done, failed=matches.failed, forfeited=matches.forfeited,
-            verb=matches.verb,
+            written=time.time(), state=self._doing(), planned=matches.planned, done=matches.done,
+            failed=matches.failed, forfeited=matches.forfeited, verb=matches.verb,
             live=dispatcher.live if dispatcher else 0, left=remaining, per_second=round(rate, 3),
             eta=round(eta, 1) if eta is not None and self._doing() == "running" else None,
             concurrency=dispatcher.concurrency if dispatcher else 0, **_spent(dispatcher),
             quiet=round(now - self._last_heard, 1),
             limiters=[
-                _limiter(limiter, waiting, (limiter.answered - earlier_answered.get(limiter.name,
-                0)) / span)
+                _limiter(limiter, waiting, earlier_answered.get(limiter.name, 0), span)
                 for limiter, waiting in limiters
             ],
             replies=self._replies,
@@ -162,24 +159,23 @@ class Control:
 
 
 def _change(dispatcher: Dispatcher, order: Order) -> str | None:
-    """Apply all settings of an order or none; return the reason if that is impossible."""
+    """Apply all settings of an order or none; return an error message if that is impossible."""
     models = [limiter.name for limiter, _ in dispatcher.limiters.all()]
     for model in order.limits:
         if model not in models:
             return f"there have been no calls to {suggest(model, models)}"
     if order.budget:
+        tracker = dispatcher.budget_tracker
         try:
-            budget = Budget.model_validate(
-                dispatcher.budget_tracker.budget.model_dump() | order.budget
-            )
+            budget = Budget.model_validate(tracker.budget.model_dump() | order.budget)
         except ValidationError as error:
             return f"budget: {first_problem(error)}"
-        missing = [model for model in models if dispatcher.budget_tracker.prices.of(model) is None]
+        missing = [model for model in models if tracker.prices.of(model) is None]
         if budget.dollars and missing:
             return unpriced(missing[0])
-        if refusal := _spent_already(order, dispatcher.budget_tracker.spent):
+        if refusal := _spent_already(order, tracker.spent):
             return refusal
-        dispatcher.budget_tracker.set(budget)
+        tracker.set(budget)
     for model, limit in order.limits.items():
         dispatcher.limiters.fix(model, limit)
     if order.concurrency is not None:
@@ -188,7 +184,7 @@ def _change(dispatcher: Dispatcher, order: Order) -> str | None:
 
 
 def _spent_already(order: Order, spent: Cost) -> str | None:
-    """Return why a new budget would end the run immediately; None if it would not."""
+    """Return an error message if the study has already used up a new budget."""
     for unit, limit in order.budget.items():
         used = getattr(spent, unit)
         if limit is not None and limit <= used:
@@ -203,20 +199,18 @@ def _spent_already(order: Order, spent: Cost) -> str | None:
 def _spent(dispatcher: Dispatcher | None) -> dict[str, Any]:
     if dispatcher is None:
         return {"calls": 0, "tokens": 0, "uncounted": 0, "dollars": None, "budget": {}}
-    budget_tracker = dispatcher.budget_tracker
+    spent, budget = dispatcher.budget_tracker.spent, dispatcher.budget_tracker.budget
     return {
-        "calls": budget_tracker.spent.calls,
-        "tokens": budget_tracker.spent.tokens,
-        "uncounted": budget_tracker.spent.uncounted,
-        "dollars": budget_tracker.spent.dollars_known,
-        "budget": budget_tracker.budget.model_dump(exclude_none=True),
-    }
+        "calls": spent.calls, "tokens": spent.tokens, "uncounted": spent.uncounted,
+        "dollars": spent.dollars_known, "budget": budget.model_dump(exclude_none=True),
+    }  # fmt: skip
 
 
-def _limiter(limiter: RateLimiter, waiting: int, rate: float) -> RateLimiterState:
+def _limiter(limiter: RateLimiter, waiting: int, answered: int, span: float) -> RateLimiterState:
     return RateLimiterState(
         model=limiter.name, limit=limiter.width, fixed=limiter.fixed is not None,
-        in_flight=limiter.in_flight, waiting=waiting, per_second=round(rate, 2),
+        in_flight=limiter.in_flight, waiting=waiting,
+        per_second=round((limiter.answered - answered) / span, 2),
         seconds=round(limiter.round_trip, 3), answered=limiter.answered,
         failures={str(trouble): count for trouble, count in limiter.failures.items()},
         paused=round(max(0.0, limiter.paused_until - limiter.clock()), 1),

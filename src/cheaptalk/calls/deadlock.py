@@ -1,4 +1,4 @@
-"""Detect deadlock: all matches of a run wait for replies."""
+"""Detection of deadlock: all matches of a run wait for replies."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -10,10 +10,10 @@ A = TypeVar("A")
 
 
 class Pace:
-    """Counts active tasks: matches between requests, and answers in progress.
+    """Counts active tasks: matches that compute their next request, and answers in progress.
 
-    ``when_still`` is called when no task is active. A match becomes active again (:meth:`go`)
-    before it receives its reply.
+    ``when_still`` is called when no task is active. A match becomes active again before it receives
+    a reply.
     """
 
     def __init__(self) -> None:
@@ -21,18 +21,17 @@ class Pace:
         self.when_still: Callable[[], None] | None = None
 
     def go(self) -> None:
-        """Count a task as active."""
         self.moving += 1
 
     def rest(self) -> None:
-        """Count a task as waiting. Tasks ready to run get a turn before ``when_still``."""
+        """Mark a task as waiting; if no task is active, schedule ``when_still``."""
         self.moving -= 1
         if not self.moving and self.when_still is not None:
             asyncio.get_running_loop().call_soon(self._look)
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """Count as waiting for another match inside the context."""
+        """Mark a match as waiting while the context is open."""
         self.rest()
         try:
             yield
@@ -40,7 +39,7 @@ class Pace:
             self.go()
 
     def answering(self, answer: Callable[[Q], Awaitable[A]]) -> Callable[[Q], Awaitable[A]]:
-        """Wrap a match's answer function; the match is active until all its answers wait."""
+        """Wrap a match's answer function, so that the match is active until all answers wait."""
         thinking = 0
 
         async def counted(request: Q) -> A:

@@ -1,4 +1,4 @@
-"""Dispatch calls: replay recorded replies from the ledger, and send all other calls.
+"""The dispatcher of model calls: it replays recorded replies and sends all other calls.
 
 An intent is recorded before each attempt, and a reply before it is used.
 """
@@ -36,12 +36,11 @@ C = TypeVar("C", bound=Call)
 
 
 class Thought(NamedTuple, Generic[T]):
-    """The result of a player's answer, with its calls.
+    """The result of a player's answer generator, with all calls that it made.
 
     Attributes:
-        result: the player's result.
-        calls: recorded data of each call, in order.
-        keys: ledger keys of the calls.
+        result: the generator's return value.
+        calls, keys: recorded data and ledger key of each call, in order.
         last: the last reply; None without calls.
     """
 
@@ -52,20 +51,21 @@ class Thought(NamedTuple, Generic[T]):
 
 
 class Models(Protocol):
-    """A client for models."""
+    """A client that sends calls to models."""
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call.
+        """Send one call and return its reply.
 
         Args:
-            deadline: timeout in seconds, from when the model starts to process the call as far as
-                the client knows: time in the client's own queue is excluded.
+            number: the call's id for the server's log.
+            deadline: timeout in seconds from the start of processing; time in the client's queue is
+                excluded.
         """
 
 
 @dataclass
 class Dispatcher:
-    """The state shared by live matches: clients, budgets, rate limiters and halting.
+    """State that all live matches of a run share: clients, budgets, rate limiters, halt reason.
 
     Create it inside the event loop.
 
@@ -101,34 +101,30 @@ class Dispatcher:
         self._room = asyncio.Event()
 
     def halt(self, reason: str) -> None:
-        """Wait for calls in flight and make no more; callable from any thread."""
+        """Stop sending calls and wait for calls in flight; callable from any thread."""
         self.halted = self.halted or reason
         with suppress(RuntimeError):  # the event loop and the run have ended
             self._loop.call_soon_threadsafe(self._wake)
 
     def check(self) -> None:
-        """Raise if the run is halted.
-
-        Raises:
-            Halted: the run is halted.
-        """
+        """Raise :class:`.Halted` if the run is halted."""
         if self.halted:
             raise Halted(self.halted)
 
     async def rest(self, seconds: float) -> None:
-        """Wait for some seconds or until the run is halted."""
+        """Wait for some seconds, or until the run is halted."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopped.wait(), seconds)
 
     def retune(self, concurrency: int) -> None:
-        """Change the number of concurrent matches; matches in progress continue."""
+        """Change the maximum number of concurrent matches; matches in progress continue."""
         self.concurrency = concurrency
         self._room.set()
 
     async def work_on(
         self, items: Iterable[T], work: Callable[[T], Coroutine[Any, Any, None]]
     ) -> None:
-        """Process items with limited concurrency until they are exhausted or the run is halted."""
+        """Process items concurrently until all are processed or the run is halted."""
 
         async def work_and_release(item: T) -> None:
             try:
@@ -160,12 +156,12 @@ class Dispatcher:
 
 
 class Caller:
-    """Makes the calls of one match.
+    """Sends the calls of one match.
 
     Args:
         match_id: the match's id in the ledger.
-        seed: distinguishes identical calls in the cache.
-        ask_person: asks the people in the match; None without people.
+        seed: the match's seed, which distinguishes identical calls in the response cache.
+        ask_person: sends requests to the people in the match; None without people.
     """
 
     def __init__(
@@ -198,7 +194,7 @@ class Caller:
         spec: SeatSpec,
         attempts: int = 0,
     ) -> Thought[T]:
-        """Run a player's answer generator to its end, making its calls.
+        """Run a player's answer generator to its end, making the calls that it yields.
 
         Args:
             request, actor: the decision request.
@@ -218,7 +214,7 @@ class Caller:
             calls.append(entry)
 
     async def make(self, key: CallKey, call: Call, spec: SeatSpec) -> tuple[Reply, dict[str, Any]]:
-        """Make a call or replay it from the ledger; return the reply and its record."""
+        """Send a call, or replay it from the ledger; return the reply and its record."""
         data = call.model_dump(mode="json", exclude_none=True)
         past = self.past.pop(key, None)
         if past is not None:
@@ -242,7 +238,7 @@ class Caller:
     async def _look_up(
         self, key: CallKey, call: ModelCall, data: dict[str, Any], deadline: float
     ) -> Reply:
-        """Return a reply from the cache, recorded without cost, or call the model."""
+        """Return the cached reply and record it without cost, or send the call."""
         dispatcher = self.dispatcher
         ask = (
             partial(self._ask_model, key, call, data, deadline)
@@ -260,7 +256,7 @@ class Caller:
         return reply
 
     async def _ask_in_batch(self, batches: Batches, key: CallKey, call: ModelCall) -> Reply:
-        """Send a call in a batch, and in further batches while that may help."""
+        """Send a call in one batch after another until its reply is final."""
         dispatcher = self.dispatcher
         tried = 0
         while True:
@@ -305,20 +301,12 @@ class Caller:
             await dispatcher.rest(wait)
 
     async def _send(
-        self,
-        key: CallKey,
-        call: ModelCall,
-        data: dict[str, Any],
-        deadline: float,
-        retries: Retries,
+        self, key: CallKey, call: ModelCall, data: dict[str, Any], deadline: float, retries: Retries
     ) -> tuple[Reply, float | None]:
-        """Make one attempt: wait for the rate limiter and budget, then record intent and reply.
+        """Make one attempt; return the reply, and the seconds until a retry (None if final).
 
-        Replies used by play, including a final timeout, are settled as answered; replies that are
-        retried or end the match as failed.
-
-        Returns:
-            The reply, and the seconds until the next attempt; None if the reply is final.
+        Replies that play uses, including a final timeout, are settled as answered. Replies that are
+        retried or that fail the match are settled as failed.
         """
         dispatcher = self.dispatcher
         reply = None
@@ -347,7 +335,7 @@ class Caller:
         return reply, wait
 
     async def _settled_if_broken(self, number: int, pending: Awaitable[Reply]) -> Reply:
-        """Settle a call as failed if its client raises an unexpected error."""
+        """Await a call; settle it as failed if its client raises an unexpected error."""
         try:
             return await pending
         except Halted:
@@ -387,7 +375,7 @@ def _outcome(reply: Reply, sending: int) -> str:
 
 
 def _same_request(call: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Compare two calls, ignoring the answer format chosen for a batch."""
+    """Return whether two calls are equal apart from the answer format chosen for a batch."""
 
     def bare(data: dict[str, Any]) -> dict[str, Any]:
         return data | {"form": data.get("form", {}) | {"route": None}}

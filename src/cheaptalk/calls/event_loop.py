@@ -1,5 +1,4 @@
-"""The event loop of a run: open a dispatcher, run coroutines and handle Ctrl-C without data
-loss."""
+"""The event loop of a run, which handles Ctrl-C without losing replies."""
 
 import asyncio
 import signal
@@ -25,9 +24,9 @@ from cheaptalk.records.ledger.batches import open_batches, refusals
 from cheaptalk.records.ledger.ledger import Ledger
 
 INTERRUPTED = "interrupted"
-"""Halt reason of a run interrupted from the keyboard."""
+"""Halt reason of a run that was interrupted from the keyboard."""
 CALLED_OFF = "called off"
-"""Halt reason of a run cancelled by its caller."""
+"""Halt reason of a run that its caller cancelled."""
 
 HEARTBEAT = 0.2
 """Interval in seconds at which an awaited run wakes its event loop: ipykernel cancels tasks from a
@@ -38,13 +37,13 @@ T = TypeVar("T")
 
 
 def awaitable(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Make a run awaitable by executing it in a thread.
+    """Return an asynchronous version of a function that performs a run in its own thread.
 
-    If the awaiting task is cancelled, the run is cancelled too, and the task ends after calls in
-    flight are completed and recorded.
+    If the awaiting task is cancelled, the run stops, and the task ends once all calls in flight are
+    recorded.
 
     Args:
-        work: the function; its argument ``stop`` is the event that cancels it.
+        work: the function; its argument ``stop`` is the event that cancels the run.
     """
 
     @wraps(work)
@@ -71,11 +70,11 @@ def awaitable(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
 
 
 def drive(main: Coroutine[Any, Any, None], dispatcher: Callable[[], Dispatcher | None]) -> None:
-    """Run a coroutine, in a new thread if this one already has an event loop (as in notebooks).
+    """Run a coroutine, in its own thread if this one has an event loop (as in notebooks).
 
     Args:
-        main: the coroutine; the first of several errors is raised.
-        dispatcher: returns the dispatcher opened by now, which Ctrl-C halts.
+        main: the coroutine; of several errors, the first is raised.
+        dispatcher: returns the current dispatcher, which Ctrl-C halts.
     """
     try:
         asyncio.get_running_loop()
@@ -114,19 +113,15 @@ async def open_dispatcher(
     cache: CallCache | None = None,
     signals: bool = True,
 ) -> AsyncIterator[Dispatcher]:
-    """Open a dispatcher for a store, closed at the end.
+    """Open a dispatcher for a store and close it when the context ends.
 
     Args:
         store: the store, locked for writing.
-        budget_tracker: the budgets.
-        study_id: the study to which calls are charged; None for no study.
+        study_id: the study that pays for the calls, if any.
         models: the model client; by default over HTTP.
-        remote_agents: serves remote agents, if any.
-        concurrency: maximum number of concurrent matches.
         patience: seconds for which a model's server may be overloaded or unreachable before its
             calls fail.
-        cache: the response cache, if any.
-        signals: whether Ctrl-C halts it.
+        signals: whether Ctrl-C halts the dispatcher.
     """
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(Ledger(store, study_id))
@@ -150,7 +145,7 @@ async def open_dispatcher(
 
 @contextmanager
 def interruptible(dispatcher: Dispatcher) -> Iterator[None]:
-    """On Ctrl-C, wait for calls in flight and record them; on a second one, stop immediately."""
+    """Halt a dispatcher on the first Ctrl-C, and stop immediately on the second."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -188,11 +183,11 @@ async def in_batches(
 ) -> AsyncIterator[None]:
     """Collect the batches of earlier runs, then send a dispatcher's calls in batches.
 
-    The dispatcher halts if some of these have not ended and the options exclude waiting.
+    The dispatcher halts if an earlier batch has not ended and ``batching`` excludes waiting.
 
     Args:
-        tell: receives the progress of all batches.
-        matches: ids of the matches that are played.
+        tell: receives progress messages.
+        matches: ids of the matches in this run.
     """
     clients = import_module("cheaptalk.models.clients")  # slow import, rarely needed
     routes = RouteSupport(refusals(dispatcher.store))

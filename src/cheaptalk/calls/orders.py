@@ -1,6 +1,6 @@
-"""Orders to a running study and its published state, exchanged through the store's mailbox.
+"""Orders to a running study, and the state that it publishes, exchanged in the store's mailbox.
 
-The run publishes its state about once per second. State and orders are deleted when the run ends.
+A run publishes its state about once per second. State and orders are deleted when the run ends.
 """
 
 import secrets
@@ -21,15 +21,15 @@ from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.errors import first_problem
 
 QUIET = 120.0
-"""Seconds without an answer or an ended match before a notice."""
+"""Seconds without a reply or an ended match after which a notice is shown."""
 REPLY_WAIT = 15.0
-"""Timeout in seconds for the run to accept an order."""
+"""Timeout in seconds for a run to process an order."""
 LOOK = 0.1
-"""Polling interval for the result of an order, in seconds."""
+"""Polling interval in seconds for the result of an order."""
 
 
 class ControlError(CheaptalkError):
-    """A study is not running, or rejects an order."""
+    """The study is not running, or the run rejects an order."""
 
 
 class MatchCounts(NamedTuple):
@@ -79,7 +79,7 @@ class RateLimiterState(Frozen):
 
 
 class RunState(Frozen):
-    """The published state of a run.
+    """The state that a run publishes.
 
     Attributes:
         run: the run's id.
@@ -127,14 +127,14 @@ class RunState(Frozen):
 
     @property
     def how_far(self) -> str:
-        """The number of ended matches and their outcomes, as text."""
+        """Number of ended matches and their outcomes, as text."""
         return ended_text(
             self.done, self.planned, forfeited=self.forfeited, failed=self.failed, verb=self.verb
         )
 
     @property
     def notice(self) -> str:
-        """Problems to show to a waiting user; empty if there are none."""
+        """Problems that a waiting user should see; empty if there are none."""
         parts: list[str] = [self.state] if self.state != "running" else []
         for limiter in self.limiters:
             if limiter.given_up:
@@ -142,9 +142,8 @@ class RunState(Frozen):
             elif limiter.paused >= 1:
                 parts.append(f"{limiter.model} is paused for {limiter.paused:.0f} s")
             elif limiter.waiting and limiter.failures.get("overloaded"):
-                parts.append(
-                    f"{limiter.model} limited to {counted(limiter.limit, 'concurrent call')}"
-                )
+                limit = counted(limiter.limit, "concurrent call")
+                parts.append(f"{limiter.model} limited to {limit}")
         if self.quiet >= QUIET:
             parts.append(f"no replies for {self.quiet / 60:.0f} min")
         return "; ".join(parts)
@@ -171,13 +170,13 @@ class Order(Frozen):
 
 
 def watch(store: Store | Path | str, study: str) -> RunState:
-    """Return the state of a study's run.
+    """Return the current state of a study's run.
 
     Args:
         store: the store, its file or its URL.
 
     Raises:
-        ControlError: the study is not running; the message contains its progress.
+        ControlError: the study is not running; the message states its progress.
     """
     with _opened(store) as opened:
         return _watch(opened, study)
@@ -203,7 +202,7 @@ def _watch(store: Store, study: str) -> RunState:
 
 
 def _idle_reason(store: Store, study: str) -> str:
-    """Return why a study is not running, and what to do."""
+    """Return why a study is not running, and how to continue."""
     option = f"--store {shlex.quote(store.name)}"
     try:
         summary = store.study(study)
@@ -233,11 +232,7 @@ def _idle_reason(store: Store, study: str) -> str:
 
 
 def account_of(store: Store) -> RunState | None:
-    """Return the latest state of a live run; None if there is none.
-
-    Raises:
-        ControlError: it cannot be read.
-    """
+    """Return the latest state of a live run, or None; see :func:`last_account`."""
     state = last_account(store)
     return state if state is not None and store.held() else None
 
@@ -246,7 +241,7 @@ def last_account(store: Store) -> RunState | None:
     """Return the last published state, possibly of a killed run; None if there is none.
 
     Raises:
-        ControlError: it cannot be read.
+        ControlError: the state cannot be read.
     """
     mailbox = store.backend.mailbox
     try:
@@ -257,27 +252,24 @@ def last_account(store: Store) -> RunState | None:
 
 
 def check_free(store: Store) -> None:
-    """Check that no other process is writing to a store without sharing its work.
+    """Check that no other process holds an exclusive lock on a store.
 
     Raises:
-        StoreLocked: one is; the message names the process and its study.
-        StoreError: it cannot be written.
+        StoreLocked: another process holds it; the message names the process and its study.
+        StoreError: the store is not writable.
     """
     try:
         store.backend.check_free()
     except StoreLocked:
         with suppress(ControlError):
             if (state := account_of(store)) is not None:
-                raise StoreLocked(_busy(store, state)) from None
+                raise StoreLocked(
+                    f"{store.name}: another cheaptalk process is writing to the store: process "
+                    f'{state.pid} is running "{state.study}" ({state.how_far}); wait for it to '
+                    f"end, or control it with: cheaptalk control {state.study} --store "
+                    f"{shlex.quote(store.name)}"
+                ) from None
         raise
-
-
-def _busy(store: Store, state: RunState) -> str:
-    ctl = f"cheaptalk control {state.study} --store {shlex.quote(store.name)}"
-    return (
-        f"{store.name}: another cheaptalk process is writing to the store: process {state.pid} is "
-        f'running "{state.study}" ({state.how_far}); wait for it to end, or control it with: {ctl}'
-    )
 
 
 def give_order(
@@ -289,21 +281,17 @@ def give_order(
     limits: Mapping[str, int | None] | None = None,
     budget: Mapping[str, float | None] | None = None,
 ) -> RunState:
-    """Send an order to a running study and wait for the result.
+    """Send an order to a running study and return the run's state after the order.
 
     Args:
         store: the store, its file or its URL.
-        action: ``pause``, ``resume``, ``stop`` or ``set``.
-        concurrency: for ``set``: maximum number of concurrent matches with models.
-        limits: for ``set``: maximum concurrent calls by model or player label; None restores
-            automatic limits.
-        budget: for ``set``: the study's budget by unit; None removes a limit.
-
-    Returns:
-        The state of the run after the order.
+        action: ``pause``, ``resume``, ``stop`` or ``set``; the other arguments are for ``set``.
+        concurrency: maximum number of concurrent matches with models.
+        limits: maximum concurrent calls by model or player label; None restores automatic limits.
+        budget: the study's budget by unit; None removes a limit.
 
     Raises:
-        ControlError: the study is not running, or rejects the order.
+        ControlError: the study is not running, or the run rejects the order.
     """
     with _opened(store) as opened:
         state = _watch(opened, study)
@@ -324,25 +312,19 @@ def give_order(
 
 
 def _limits_by_model(limits: Mapping[str, Any], store: Store, state: RunState) -> dict[str, Any]:
-    """Replace player labels and short model names in limits with model strings.
-
-    Raises:
-        ControlError: a label does not belong to a model.
-    """
+    """Replace player labels and short model names in limits with model strings."""
     players = store.study(state.study, counted=False).spec["players"]
     models = {label: entry["model"] for label, entry in players.items() if "model" in entry}
     for name in limits:
         if name not in models and "/" not in name:
-            raise ControlError(
-                f"no player with a model has the label {suggest(name, list(models))}"
-            )
+            raise ControlError(f"no player with a model has the label {suggest(name, [*models])}")
     short = short_names(limiter.model for limiter in state.limiters)
     models |= {name: model for model, name in short.items()}
     return {models.get(name, name): limit for name, limit in limits.items()}
 
 
 def _reply_to(order: Order, store: Store, state_before: RunState) -> RunState:
-    """Wait for the result of an order, and withdraw it after a timeout."""
+    """Wait for the result of an order, and withdraw the order after a timeout."""
     until = time.monotonic() + REPLY_WAIT
     while time.monotonic() < until:
         time.sleep(LOOK)

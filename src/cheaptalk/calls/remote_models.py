@@ -1,5 +1,4 @@
-"""Make calls to models from the machines of a cluster; budgets, rate limits and the ledger stay
-with the run."""
+"""Model calls from the machines of a cluster; budgets and the ledger stay on the main machine."""
 
 import asyncio
 import os
@@ -20,16 +19,16 @@ from cheaptalk.rules import CheaptalkError, Game
 GRACE = 60.0
 """Seconds after a call's timeout before its machine is considered lost."""
 PAUSE = 1.0
-"""Polling interval for a lost machine, in seconds."""
+"""Polling interval in seconds for a lost machine."""
 
 
 class Asker:
-    """Makes calls on one machine.
+    """Sends calls to models from one machine of the cluster.
 
     Args:
         variables: environment variables with the providers' keys and parts of their URLs.
         earlier: models and replies that may have rejected an answer format.
-        providers: providers by name, which override those of this machine.
+        providers: providers by name, which override those of the machine.
     """
 
     def __init__(
@@ -44,20 +43,18 @@ class Asker:
         self._models = open_models(RouteSupport(earlier))
 
     async def missing_models(self, players: Iterable[tuple[ModelSeat, Game]]) -> str | None:
-        """Return why one of these players cannot be reached from here; None if all can."""
+        """Return why this machine cannot reach one of the players; None if it can."""
         reasons = (player.missing(game, NO_SOURCES) for player, game in players)
         return next((reason for reason in reasons if reason is not None), None)
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call."""
         return await self._models.call(call, number, deadline)
 
 
 class RemoteModels:
     """Distributes calls over the machines of a cluster in turn.
 
-    An actor on a lost machine gets no calls until it responds from another one, so that only calls
-    in flight on the lost machine are unresolved.
+    The actor of a lost machine gets no calls until it responds again, possibly on another machine.
     """
 
     def __init__(self, cluster: Cluster, askers: Iterable[Any]) -> None:
@@ -73,23 +70,15 @@ class RemoteModels:
         players: Sequence[tuple[ModelSeat, Game]],
         earlier: Sequence[tuple[str, Reply]] = (),
     ) -> "RemoteModels":
-        """Create a client after checking that every machine can reach the players.
-
-        Args:
-            players: the players with their games.
-            earlier: see :class:`Asker`.
+        """Create a client after checking that every machine can reach the players' models.
 
         Raises:
-            CheaptalkError: a player cannot be reached from one of the machines.
+            CheaptalkError: a machine cannot reach a player's model.
         """
         names = [ModelName.parse(player.model) for player, _ in players]
         providers = {name.provider: name.entry for name in names if name.provider in PROVIDERS}
-        needed = {
-            variable for name in names for variable in (name.entry.key, *name.entry.variables)
-        }
-        variables = {
-            variable: os.environ[variable] for variable in needed if variable in os.environ
-        }
+        needed = {key for name in names for key in (name.entry.key, *name.entry.variables)}
+        variables = {key: os.environ[key] for key in needed if key in os.environ}
         askers = cluster.actors(Asker, variables, earlier, providers)
         for asker in askers:
             reason = await cluster.answer(asker.missing_models.remote(players))
@@ -98,10 +87,8 @@ class RemoteModels:
         return cls(cluster, askers)
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call; if its machine is lost, it is unknown whether the call was made."""
-        queued = (
-            ModelName.parse(call.model).protocol == "in process"
-        )  # there is no telling how long
+        """Send one call; if its machine is lost, the call may or may not have been made."""
+        queued = ModelName.parse(call.model).protocol == "in process"  # for an unknown time
         try:
             async with asyncio.timeout(None if queued else deadline + GRACE):
                 while not self._there:
@@ -126,7 +113,7 @@ class RemoteModels:
             task.add_done_callback(self._returning.discard)
 
     async def _return(self, asker: Any) -> None:
-        """Wait until an asker responds again, possibly from another machine."""
+        """Wait until an asker responds again, possibly on another machine."""
         while True:
             try:
                 await self._cluster.answer(asker.missing_models.remote([]))

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """A command, which is imported only when it is used.
+    """A command that is imported when it is first used.
 
     Attributes:
-        location: module below ``cheaptalk.cli``, and the name of the function or Typer app in it.
+        location: module below ``cheaptalk.cli``, and its function or Typer app.
         summary: first sentence of the command's help.
     """
 
@@ -18,12 +18,7 @@ class Entry(NamedTuple):
 
 
 class GroupEntry(NamedTuple):
-    """A group of commands.
-
-    Attributes:
-        summary: help of the group.
-        commands: the group's commands by name.
-    """
+    """A command group: its help, and its commands by name."""
 
     summary: str
     commands: dict[str, Entry]
@@ -92,7 +87,7 @@ GROUPS: dict[str, GroupEntry] = {
         },
     ),
     "model": GroupEntry(
-        "Look up providers, prices, rosters and prompts; mock models.",
+        "List providers, prices and rosters; preview prompts; mock APIs.",
         {
             "providers": Entry(
                 "catalogue.providers:providers",
@@ -194,7 +189,7 @@ RENAMED: dict[str, str] = {
     "import": "store import",
     "doctor": "store doctor",
 }
-"""The commands' names before 0.1.0, and today's; to be removed at 1.0."""
+"""Current command names by their names before version 0.1.0; to be removed in 1.0."""
 
 
 def full_names() -> dict[str, Entry]:

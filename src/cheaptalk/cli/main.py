@@ -1,8 +1,8 @@
 """The command line's entry point: run a command and turn errors into messages and exit statuses.
 
-Exit statuses: 0 success, 1 incomplete or failed, 2 invalid input, 3 calls still in a provider's
-batch, 128 plus a signal's number if a signal ended the command: 130 Ctrl-C, 143 SIGTERM, 129 a
-closed terminal, 141 a closed output pipe.
+Exit statuses: 0 for success, 1 if the command is incomplete or failed, 2 for invalid input, 3 if
+calls are still in a provider's batch, and 128 plus the number of the signal that ended the command:
+130 after Ctrl-C, 143 after SIGTERM, 129 after a closed terminal, 141 after a closed output pipe.
 """
 
 import sys
@@ -55,13 +55,13 @@ def options(
         bool,
         typer.Option(
             "--help-all",
-            help="Show all commands and global options, and exit.",
+            help="Show the commands of all groups and the global options, and exit.",
             is_eager=True,
             callback=show_full_help,
         ),
     ] = False,
 ) -> None:
-    """Run the options before a command."""
+    """Handle the options before a command."""
     if version:
         typer.echo(f"cheaptalk {ct.__version__}")
         raise typer.Exit

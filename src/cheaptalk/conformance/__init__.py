@@ -1,16 +1,16 @@
-"""The conformance kit: laws that every game must satisfy, as checks for your own games.
+"""The conformance kit: checks of your own games against the laws that every game must satisfy.
 
-Run them all with :func:`check_game`, or at the terminal with ``cheaptalk game check GAME``, or each
-as a separate test::
+Run all checks with :func:`check_game`, or in a terminal with ``cheaptalk game check GAME``. To run
+each check as a separate test, write::
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     @pytest.mark.parametrize("game", variants(SPEC).values(), ids=variants(SPEC))
     def test_my_game(game, check):
         check(SPEC, game, "any seed")
 
-A check plays matches between ``random`` strategies, drawn with the seed, and raises
-:class:`ConformanceError` if a law is violated. Those of ``SPEC_CHECKS`` check a game as a whole:
-``check(SPEC, SEEDS)``.
+Each check plays matches between ``random`` strategies with the seed, and raises
+:class:`ConformanceError` if the game violates a law. The checks in ``SPEC_CHECKS`` take several
+seeds and choose the configurations themselves: ``check(SPEC, SEEDS)``.
 """
 
 import inspect
@@ -69,9 +69,9 @@ CHECKS: tuple[Law, ...] = (
     check_memory,
     check_extremes,
 )
-"""All laws of a single configuration, the simplest first."""
+"""The checks of a single configuration, the simplest first."""
 SPEC_CHECKS: tuple[SpecLaw, ...] = (check_parameters, check_events, check_processes)
-"""All laws of a game as a whole."""
+"""The checks across all configurations of a game."""
 SEEDS = ("1", "2", "3")
 
 
@@ -79,11 +79,10 @@ class Verdict(NamedTuple):
     """The result of a check.
 
     Attributes:
-        check: its name.
-        law: what it checks, in one line.
-        problem: the first violation, with its location and reason; None if there is none.
-        cause: the cause of the problem, without its numbers, so that checks with the same cause
-            match.
+        check: the check's name.
+        law: the law that the check tests, in one sentence.
+        problem: the first violation, with its location and reason; None if the game passes.
+        cause: the root cause without numbers, by which equal causes of several checks are found.
     """
 
     check: str
@@ -97,16 +96,15 @@ def verdicts(
 ) -> Iterator[Verdict]:
     """Run every check on a game, in every variant and with each seed.
 
-    Parts that other packages register for the game, such as strategies, are checked with it. A
-    check that does not finish is the last.
+    Parts that other packages register for the game, such as strategies, are included. If a check
+    exceeds the time limit, the remaining checks are skipped.
 
     Args:
         limit: maximum seconds of the game's code from one answer to the next; 0 for no limit.
     """
     registered = games().get(game_spec.name)
-    game_spec = (
-        registered if registered is not None and registered.rules is game_spec.rules else game_spec
-    )
+    if registered is not None and registered.rules is game_spec.rules:
+        game_spec = registered
     for check, runs in _planned(game_spec, seeds, limit):
         error = _first_error(runs)
         law = (inspect.getdoc(check) or "").partition("\n")[0].replace("`", "")
@@ -119,7 +117,7 @@ def verdicts(
 def _planned(
     game_spec: GameSpec, seeds: Sequence[str], limit: float
 ) -> Iterator[tuple[Law | SpecLaw, list[Callable[[], None]]]]:
-    """Yield every check with its runs, one for each configuration and seed."""
+    """Yield every check with a function for each configuration and seed."""
     pairs = list(product(variants(game_spec).values(), seeds))
     for check in CHECKS:
         yield check, [partial(check, game_spec, game, seed, limit=limit) for game, seed in pairs]
@@ -137,16 +135,15 @@ def _first_error(runs: Iterable[Callable[[], None]]) -> ConformanceError | None:
 
 
 def _cause(game: str, error: ConformanceError) -> str:
-    """Return the root error, without numbers, which differ from match to match."""
-    message = root_cause(error).replace(f"{game}: ", "")
-    return re.sub(r"-?\d+([.,]\d+)*(e[+-]?\d+)?", "#", message)
+    """Return the message of the root cause, without the numbers, which differ between matches."""
+    return re.sub(r"-?\d+([.,]\d+)*(e[+-]?\d+)?", "#", root_cause(error).replace(f"{game}: ", ""))
 
 
 def check_game(game_spec: GameSpec, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT) -> None:
-    """Run every check on a game, in every variant and with each seed, as :func:`verdicts` does.
+    """Raise an error for the first check that the game fails; see :func:`verdicts`.
 
     Raises:
-        ConformanceError: the first law that the game violates, with its location and reason.
+        ConformanceError: the game violates a law; the message has the location and the reason.
     """
     for verdict in verdicts(game_spec, seeds, limit=limit):
         if verdict.problem is not None:

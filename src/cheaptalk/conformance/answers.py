@@ -35,16 +35,16 @@ NO_NUMBERS = (True, math.nan, math.inf, "plenty")
 EXTREMES = (-1e15, -1.0, 1e15)
 NO_ANSWERS = ("", "I would rather not say.", "{", "{}", '{"no such field": 1}')
 TRIES = 50
-"""Attempts to draw another answer from random play."""
+"""Maximum attempts to draw a different answer from the strategy ``random``."""
 
 
 class Stranger(Action):
-    """An action of no game."""
+    """An action that belongs to no game."""
 
 
 @law
 def check_schemas(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """Actions refuse missing and unknown fields, non-numbers, and text without a limit."""
+    """Action types refuse missing and unknown fields, invalid numbers, and unlimited text."""
     for _, action in questions(game_spec, new_table(game, seed)):
         for fields, fault in _with_faults(action):
             try:
@@ -55,7 +55,7 @@ def check_schemas(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the action's fields with one fault each, and the fault in words."""
+    """Yield invalid variants of an action's fields, each with one fault, and the fault in words."""
     fields = action.model_dump()
     schema, texts = type(action).model_json_schema(), texts_of(action)
     yield fields | {"no such field": 1}, "an unknown field"
@@ -71,7 +71,7 @@ def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def _fields(action: Action) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the names and schemas of an action's fields, without null if it is allowed."""
+    """Yield the names and schemas of an action's fields, without the alternative null."""
     for name, spec in type(action).model_json_schema()["properties"].items():
         kinds = [kind for kind in spec.get("anyOf", ()) if kind.get("type") != "null"]
         yield name, kinds[0] if len(kinds) == 1 else spec
@@ -90,11 +90,11 @@ def texts_of(action: Action) -> dict[str, int]:
 def check_answers(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Unreadable, ambiguous, oversized and illegal responses are refused and change nothing.
 
-    A legal answer, written in any style, is parsed as the same answer.
+    Every style parses a legal answer that it wrote as the same answer.
     """
     table = new_table(game, seed)
     for request, action in questions(game_spec, table):
-        before, other = State.of(table), _another(game_spec, request, action)
+        before, other = State.of(table), _other_answer(game_spec, request, action)
         for style in (style_in(game_spec, name) for name in game_spec.styles):
             _check_reading(style, request, action)
             _check_unreadable(style, request, action, other)
@@ -103,18 +103,15 @@ def check_answers(game_spec: GameSpec, game: Game, seed: str) -> None:
     same(State.of(table), State.of(played(game_spec, game, seed)), "with refused answers between")
 
 
-def _another(game_spec: GameSpec, request: DecisionRequest, action: Action) -> Action | None:
-    """Return another legal answer, if random play finds one."""
-    for number in range(TRIES):
-        other = game_spec.strategies["random"](request._replace(chance=Chance(f"other {number}")))
-        if other != action:
-            return other
-    return None
+def _other_answer(game_spec: GameSpec, request: DecisionRequest, action: Action) -> Action | None:
+    """Return a different legal answer, if random play finds one."""
+    requests = (request._replace(chance=Chance(f"other {number}")) for number in range(TRIES))
+    answers = map(game_spec.strategies["random"], requests)
+    return next((answer for answer in answers if answer != action), None)
 
 
 def _check_reading(style: Style, request: DecisionRequest, action: Action) -> None:
-    """Check that a style parses an answer as itself, and within other text as itself or not at
-    all."""
+    """Check that a style does not misread an answer that it wrote, without or within other text."""
     written = style.codec.write(action)
     for reply in (written, f"Very well.\n{written}\nThank you."):
         with no_error(f'reading {reply!r} in style "{style.name}"'):
@@ -131,7 +128,7 @@ def _check_reading(style: Style, request: DecisionRequest, action: Action) -> No
 def _check_unreadable(
     style: Style, request: DecisionRequest, action: Action, other: Action | None
 ) -> None:
-    """Check that a style refuses a response with no answer, a huge answer or several answers."""
+    """Check that a style refuses responses with no answer, a huge answer or several answers."""
     write = style.codec.write
     wrong = list(NO_ANSWERS) if type(action).model_fields else list(NO_ANSWERS[:3])
     for name, maximum in texts_of(action).items():
@@ -148,7 +145,7 @@ def _check_unreadable(
 
 
 def _check_refusals(table: Table, request: DecisionRequest, action: Action) -> None:
-    """Check that actions of another type, or ones that the rules object to, are refused."""
+    """Check that the table refuses actions of another type, and actions that the rules refuse."""
     candidates: list[Action] = [Stranger()]
     for name, spec in _fields(action):
         if spec.get("type") in ("number", "integer"):
@@ -156,20 +153,19 @@ def _check_refusals(table: Table, request: DecisionRequest, action: Action) -> N
     for candidate in candidates:
         with no_error(f'judging {candidate!r} of "{request.actor}"'):
             reason = request.ask.refuse(candidate)
-        if reason is None:
-            continue
-        if not reason:
+        if reason == "":
             raise Broken(f"{candidate!r} is refused without a reason")
-        with suppress(IllegalAction):
-            table.answer(request.actor, candidate)
+        if reason is not None:
+            with suppress(IllegalAction):
+                table.answer(request.actor, candidate)
 
 
 @law
 def check_forfeits(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """A forfeit at any request ends the match as forfeited, or as the rules define; never an error.
+    """A forfeit at any request ends the match, as forfeited or as the rules define, without errors.
 
-    At every request one actor forfeits, and then all actors of the simultaneous request; the others
-    continue.
+    At every request, first one actor forfeits, then all actors with simultaneous requests; all
+    other actors continue.
     """
     match = played(game_spec, game, seed)
     for count, given in enumerate(match.given):
@@ -187,5 +183,5 @@ def check_forfeits(game_spec: GameSpec, game: Game, seed: str) -> None:
                 in_bounds(table)
             elif not table.forfeited & set(actors):
                 raise Broken(
-                    f"after {description}, the match has neither an outcome nor a forfeit of theirs"
+                    f"after {description}, the match has no outcome and is not forfeited by them"
                 )

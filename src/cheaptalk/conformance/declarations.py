@@ -1,16 +1,9 @@
-"""Laws of declarations: a game's declarations are correct."""
+"""Laws of declarations: seats, texts, bounds, metrics and series are as the game declares them."""
 
 import math
 from collections import Counter
 
-from cheaptalk.conformance.matches import (
-    Broken,
-    in_bounds,
-    law,
-    no_error,
-    outcome_of,
-    played,
-)
+from cheaptalk.conformance.matches import Broken, in_bounds, law, no_error, outcome_of, played
 from cheaptalk.rules import (
     Action,
     Event,
@@ -27,14 +20,14 @@ from cheaptalk.rules.bounds import beyond, within
 from cheaptalk.styles import block_name, style_in
 
 MATCHES = 5
-"""Matches whose payoffs are checked; several, because few may pay anything."""
+"""Number of matches whose payoffs are checked; several, because payoffs are often 0."""
 
 
 @law
 def check_seats(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """Actors have unique names, seats have declared roles, and only these actors observe anything.
+    """Actors have unique names, and each has a declared seat, role and briefing.
 
-    Each actor observes its briefing before its first request.
+    Each actor observes an event before its first request.
     """
     names = Counter(actor.name for actor in game.actors)
     duplicates = [name for name, count in names.items() if count > 1]
@@ -58,9 +51,9 @@ def check_seats(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 @law
 def check_words(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """Every event and action is declared and has its own text in every style.
+    """Every event and action is declared and has a text in every style.
 
-    All events and actions of a match are plain, immutable values that can be rendered.
+    All events of a match are plain, immutable values, and every style renders them.
     """
     kinds: list[type[Event] | type[Action]] = [*game.events, *game.actions]
     blocks = Counter(block_name(kind) for kind in kinds)
@@ -76,13 +69,12 @@ def check_words(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 def _check_moment(game_spec: GameSpec, game: Game, actor: str, moment: Moment) -> None:
-    """Check that an observation is declared, plain and rendered in every style."""
+    """Check that an observation's types are declared and that every style renders them."""
     event, action = moment
     for value, kinds in ((event, game.events), (action, game.actions)):
         if value is not None and type(value) not in kinds:
-            raise Broken(
-                f'"{actor}" observes or takes {type(value).__name__}, which is not declared'
-            )
+            kind = type(value).__name__
+            raise Broken(f'"{actor}" observes or takes {kind}, which is not declared')
     with no_error(f"hashing {event}, which must be immutable,"):
         hash(event)
     for name in game_spec.styles:
@@ -118,7 +110,7 @@ def check_metrics(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 def measured(game_spec: GameSpec, match: Table) -> None:
-    """Check that every metric of a match is valid."""
+    """Check that every metric has a description and a valid value for a match."""
     result = Result(match.game, match.instance, outcome_of(match), lambda: match.given)
     for metric in game_spec.metrics.values():
         if not metric.meaning:
@@ -127,11 +119,9 @@ def measured(game_spec: GameSpec, match: Table) -> None:
             with no_error(f'metric "{metric.name}"'):
                 value = metric.variant(as_published)(result)
                 finite = value is None or math.isfinite(value)
-            if not finite:
-                raise Broken(f'metric "{metric.name}" of {match.outcome!r} is {value}')
             bounds = metric.bounds_in(match.game)
-            if value is not None and not within(value, bounds):
-                problem = beyond(value, bounds)
+            if value is not None and not (finite and within(value, bounds)):
+                problem = beyond(value, bounds) if finite else value
                 raise Broken(f'metric "{metric.name}" of {match.outcome!r} is {problem}')
 
 
@@ -151,9 +141,9 @@ def check_json(game_spec: GameSpec, game: Game, seed: str) -> None:
 def check_series(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Every series has a description and computes numbers by round from a finished match.
 
-    Each number is finite and within the series' bounds, or None; it belongs to a seat of the game
-    or to all together, and is unique for its round and seat. Rounds count from 1 and do not exceed
-    the number of requests.
+    Each number is None, or finite and within the series' bounds. It belongs to one seat or to all
+    seats, and no other number has the same round and seat. Rounds are numbered from 1 and do not
+    exceed the number of requests.
     """
     match = played(game_spec, game, seed)
     result = Result(game, match.instance, outcome_of(match), lambda: match.given)
@@ -167,7 +157,6 @@ def check_series(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 def _check_points(game: Game, requests: int, series: Series, points: list[Point]) -> None:
-    """Check that the points of a series fit a table of rounds and seats."""
     label = f'series "{series.name}"'
     bounds = series.bounds_in(game)
     for number, seat, value in points:

@@ -1,4 +1,4 @@
-"""The law of events: every declared event happens in some match."""
+"""The law of events: every declared event occurs in some match."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,15 +8,15 @@ from cheaptalk.conformance.strategies import seatings
 from cheaptalk.rules import GameSpec, Table
 
 MATCHES = 20
-"""Maximum matches that are played for each seed and configuration until an event occurs."""
+"""Maximum matches for each seed and configuration until every event has occurred."""
 
 
 @spec_law
 def check_events(game_spec: GameSpec, seeds: Sequence[str]) -> None:
-    """Every declared event and action happens in some match.
+    """Every declared event and action occurs in some match.
 
-    Matches are played at random, by every strategy and with forfeits, in every variant and at the
-    edges of numeric parameters, until all have happened.
+    The matches have random play, every strategy or forfeits, in every variant and at the edges of
+    numeric parameters. They end when every event and action has occurred.
     """
     missing = {*game_spec.rules.events, *game_spec.rules.actions}
     for match in _matches(game_spec, tuple(seeds)):
@@ -47,7 +47,7 @@ def _matches(game_spec: GameSpec, seeds: tuple[str, ...]) -> Iterator[Table]:
 
 
 def _forfeited(game_spec: GameSpec, match: Table, count: int) -> Table:
-    """Replay the match with a forfeit at the given answer."""
+    """Return a copy of a match in which the actor forfeits instead of giving answer ``count``."""
     table = new_table(match.game, match.chance.seed)
     for given in match.given[:count]:
         table.answer(given.actor, given.action)

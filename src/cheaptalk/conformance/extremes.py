@@ -1,4 +1,4 @@
-"""The law of extremes: rules handle every answer that they accept, however large or small."""
+"""The law of extremes: rules handle every number that they accept, however large or small."""
 
 from collections.abc import Iterator
 from itertools import pairwise, product
@@ -6,42 +6,33 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cheaptalk.conformance.matches import (
-    finished,
-    in_bounds,
-    law,
-    no_error,
-    played,
-)
+from cheaptalk.conformance.matches import finished, in_bounds, law, no_error, played
 from cheaptalk.rules import Action, Game, GameSpec, Given, Table
 from cheaptalk.rules.bounds import Path, numbers
 
 EXTREMES = (0, 5e-324, 1e-9, -1, 10**9, 10**15, -(10**15), 1e308)
-"""Numbers that few players consider; integer fields take only the integers."""
-
+"""Extreme numbers to answer with; integer fields accept only the integers among them."""
 STREAMS = ("", "another", "a third")
-"""Random streams with which the others continue: their own, and two others."""
+"""Names of the random streams with which the match continues; "" for the match's own streams."""
 
 
 @law
 def check_extremes(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Numbers that are huge, tiny, 0 or negative are refused, or the match continues within bounds.
 
-    At the first and last request of each kind, every number of the answer is changed, individually
-    and together with the next one, so that their sum stays the same.
+    The first and the last answer of each actor and type are changed: every number individually, and
+    every pair of adjacent numbers without a change of its sum.
     """
     match = played(game_spec, game, seed)
-    indices: dict[tuple[str, type[object]], list[int]] = {}
-    for index, given in enumerate(match.given):
-        indices.setdefault((given.actor, type(given.action)), []).append(index)
-    for index in sorted(
-        {position for positions in indices.values() for position in (positions[0], positions[-1])}
-    ):
+    kinds = [(given.actor, type(given.action)) for given in match.given]
+    first = {kind: index for index, kind in reversed([*enumerate(kinds)])}
+    last = {kind: index for index, kind in enumerate(kinds)}
+    for index in sorted({*first.values(), *last.values()}):
         _check_answer(game_spec, match, match.given[index], match.given[:index])
 
 
 def _check_answer(game_spec: GameSpec, match: Table, given: Given, previous: list[Given]) -> None:
-    """Check that matches in which one answer is extreme end like any other."""
+    """Check that a match ends within its bounds after an extreme answer that the rules accept."""
     assert given.action is not None
     for action, stream in product(extreme(given.action), STREAMS):
         table = Table(match.game, match.instance, match.chance.seed)
@@ -59,12 +50,12 @@ def _check_answer(game_spec: GameSpec, match: Table, given: Given, previous: lis
 
 
 def extreme(action: Action) -> Iterator[Action]:
-    """Yield the action with extreme numbers instead of its own, if its type accepts them."""
+    """Yield copies of an action with extreme numbers, if the action's type accepts them."""
     fields = action.model_dump()
     paths = list(numbers(fields))
     changes = [{path: value} for path, _ in paths for value in EXTREMES]
-    for (path, value_here), (next_path, next_value) in pairwise(paths):
-        total = value_here + next_value
+    for (path, number), (next_path, next_number) in pairwise(paths):
+        total = number + next_number
         changes += [{path: value, next_path: total - value} for value in (-1, total + 1)]
     for change in changes:
         try:
@@ -76,7 +67,7 @@ def extreme(action: Action) -> Iterator[Action]:
 
 
 def _with(value: Any, path: Path, change: dict[Path, Any]) -> Any:
-    """Return fields with numbers replaced at the given paths."""
+    """Return nested data with the numbers replaced at the given paths."""
     if path in change:
         return change[path]
     if isinstance(value, dict):

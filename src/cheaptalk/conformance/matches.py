@@ -1,4 +1,4 @@
-"""Shared by the checks: variants of a game, random matches, and states to compare."""
+"""Tools of the checks: variants of a game, random matches, and comparisons of states."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -27,13 +27,13 @@ from cheaptalk.rules.game import expect_finite, expect_json
 
 
 class Named(Protocol):
-    """A check with the name of its function."""
+    """An object with a name, as functions have."""
 
     __name__: str
 
 
 class Law(Named, Protocol):
-    """A law: raises :class:`ConformanceError` if a game violates it with a seed.
+    """A check of one configuration with one seed; raises :class:`ConformanceError` if it fails.
 
     ``limit`` is the maximum time, in seconds, of the game's code from one answer to the next.
     """
@@ -44,7 +44,7 @@ class Law(Named, Protocol):
 
 
 class SpecLaw(Named, Protocol):
-    """A law of a game as a whole, for several seeds; the limit is that of :class:`Law`."""
+    """A check across all configurations of a game, with several seeds; see :class:`Law`."""
 
     def __call__(
         self, game_spec: GameSpec, seeds: Sequence[str], *, limit: float = LIMIT
@@ -53,35 +53,35 @@ class SpecLaw(Named, Protocol):
 
 HORIZONS = (Horizon(rounds=1), Horizon(rounds=3), Horizon(rounds=5, hidden=True))
 LONGEST = 10_000
-"""Requests after which a match is considered endless."""
+"""Maximum requests in a match of random play; more raise an error because it may never end."""
 
 
 class ConformanceError(AssertionError):
-    """A violated law; the message says which one, where and why."""
+    """A violation of a law; the message names the check, the configuration and the reason."""
 
 
 class OutOfTime(ConformanceError):
-    """Code of the game does not finish, so that no other check would finish either."""
+    """A violation of the time limit, after which all other checks are skipped."""
 
 
 class Broken(ConformanceError):
-    """A violation, without its location."""
+    """A violation of a law before its check and configuration are known."""
 
 
 @contextmanager
-def no_error(what: str) -> Iterator[None]:
-    """Turn any error inside into a violation."""
+def no_error(activity: str) -> Iterator[None]:
+    """Raise any error in the block as a violation."""
     sign_of_life()
     try:
         yield
     except Broken:
         raise
     except Exception as error:
-        raise Broken(f"{what} failed: {describe(error)}") from error
+        raise Broken(f"{activity} failed: {describe(error)}") from error
 
 
 def law(check: Callable[[GameSpec, Game, str], None]) -> Law:
-    """Turn a function into a check whose errors name the game, the configuration and the seed."""
+    """Turn a function into a check whose errors name the game, configuration and seed."""
 
     @wraps(check)
     def checked(game_spec: GameSpec, game: Game, seed: str, *, limit: float = LIMIT) -> None:
@@ -96,7 +96,7 @@ def law(check: Callable[[GameSpec, Game, str], None]) -> Law:
 
 
 def spec_law(check: Callable[[GameSpec, Sequence[str]], None]) -> SpecLaw:
-    """Turn a function into a check of a game as a whole whose errors name the game."""
+    """Turn a function into a check across configurations whose errors name the game."""
 
     @wraps(check)
     def checked(game_spec: GameSpec, seeds: Sequence[str], *, limit: float = LIMIT) -> None:
@@ -110,7 +110,6 @@ def spec_law(check: Callable[[GameSpec, Sequence[str]], None]) -> SpecLaw:
 
 
 def _placed(game_spec: GameSpec, context: str, error: Exception | Stuck) -> ConformanceError:
-    """Return a violation with the game and the check."""
     if isinstance(error, Stuck):
         return OutOfTime(f"{game_spec.name}: {context}: {error}")
     problem = str(error) if isinstance(error, Broken) else describe(error)
@@ -120,34 +119,30 @@ def _placed(game_spec: GameSpec, context: str, error: Exception | Stuck) -> Conf
 
 
 def root_cause(error: BaseException) -> str:
-    """Return the root cause of an error, in one line."""
+    """Describe the root cause of an error in one line."""
     while error.__cause__ is not None:
         error = error.__cause__
-    message = (
-        describe(error)
-        if isinstance(error, Exception) and not isinstance(error, ConformanceError)
-        else str(error)
-    )
-    return " ".join(message.split())
+    is_foreign = isinstance(error, Exception) and not isinstance(error, ConformanceError)
+    return " ".join((describe(error) if is_foreign else str(error)).split())
 
 
 def _setting(game_spec: GameSpec, game: Game) -> str:
-    """Return the label of a game's parameters, as in :func:`variants`."""
+    """Return the label of a configuration in :func:`variants`, or its parameters as JSON."""
     labels = (label for label, variant in variants(game_spec).items() if variant == game)
     return next(labels, None) or game.model_dump_json(exclude_defaults=True)
 
 
 def variants(game_spec: GameSpec) -> dict[str, Game]:
-    """Return configurations to check by label: the defaults, and each flag, choice and horizon
-    changed individually. Configurations that the game refuses are omitted."""
+    """Return the configurations to check by label: the defaults and individual changes.
+
+    Each flag, choice and horizon is changed individually, unless the game refuses the change.
+    """
     default = game_spec.rules()
     games = {"defaults": default}
     for name, field in game_spec.rules.model_fields.items():
         for value in _alternatives(field.annotation, getattr(default, name)):
-            try:
+            with suppress(ValidationError):
                 games[f"{name}: {value}"] = game_spec.rules.model_validate({name: value})
-            except ValidationError:
-                continue
     return games
 
 
@@ -162,10 +157,10 @@ def _alternatives(annotation: Any, default: Any) -> tuple[Any, ...]:
 
 
 def random_moves(game_spec: GameSpec) -> dict[str, Decide]:
-    """Return random legal play for every role: the strategy ``random`` that every game has.
+    """Return the strategy ``random`` for every role.
 
     Raises:
-        ConformanceError: the game has no such strategy, or not for all its roles.
+        ConformanceError: the game lacks this strategy, or the strategy lacks a role.
     """
     strategy = game_spec.strategies.get("random")
     if strategy is None or not set(game_spec.rules.roles) <= set(strategy.roles):
@@ -174,18 +169,18 @@ def random_moves(game_spec: GameSpec) -> dict[str, Decide]:
 
 
 def new_table(game: Game, seed: str) -> Table:
-    """Return a table with this seed's instance."""
+    """Return a new match with the instance of this seed."""
     return Table(game, game.instance_of(seed), seed)
 
 
 def questions(
     game_spec: GameSpec, table: Table, players: Mapping[str, Decide] | None = None, stream: str = ""
 ) -> Iterator[tuple[DecisionRequest, Action]]:
-    """Play a table to its end; yield every request with its answer before the answer is given.
+    """Play a match to its end; yield every request with its answer before the answer is given.
 
     Args:
-        players: strategies by seat or role; all others play at random.
-        stream: the name of random streams for the players, instead of the table's.
+        players: strategies by seat or role; all other seats play at random.
+        stream: the name of random streams that replace those of the match, if not empty.
     """
     strategies, roles = random_moves(game_spec) | dict(players or {}), table.game.seats
     seats = {actor.name: actor.seat for actor in table.game.actors}
@@ -201,8 +196,7 @@ def questions(
             if stream:
                 request = request._replace(chance=request.chance.apart(stream))
             decide = strategies.get(seat, strategies[roles[seat]])
-            action = decided(request, decide)
-            yield request, action
+            yield request, (action := decided(request, decide))
             try:
                 table.answer(ask.actor, action)
             except IllegalAction as illegal:
@@ -216,7 +210,7 @@ def questions(
 
 
 def _expect_numbers(game: Game, outcome: Outcome) -> None:
-    """Refuse payoffs and outcomes with non-finite numbers, because NaN equals nothing."""
+    """Refuse payoffs and outcomes with non-finite numbers, because NaN is not equal to itself."""
     paid: dict[str, float] = {}
     with suppress(Exception):  # reported by check_payoffs
         paid = game.payoffs(outcome)
@@ -227,7 +221,7 @@ def _expect_numbers(game: Game, outcome: Outcome) -> None:
 def finished(
     game_spec: GameSpec, table: Table, players: Mapping[str, Decide] | None = None, stream: str = ""
 ) -> Table:
-    """Return the table, played to its end by :func:`questions`."""
+    """Play a match to its end, as in :func:`questions`, and return the match."""
     for _ in questions(game_spec, table, players, stream):
         pass
     return table
@@ -236,12 +230,12 @@ def finished(
 def played(
     game_spec: GameSpec, game: Game, seed: str, players: Mapping[str, Decide] | None = None
 ) -> Table:
-    """Return a match with this seed, played to its end by :func:`questions`."""
+    """Return a match with this seed, played to its end as in :func:`questions`."""
     return finished(game_spec, new_table(game, seed), players)
 
 
 class State(NamedTuple):
-    """Everything about a table that is visible from outside."""
+    """The observable state of a match, for comparisons."""
 
     requests: int
     waiting: tuple[tuple[str, type[Action], object], ...]
@@ -251,7 +245,6 @@ class State(NamedTuple):
 
     @classmethod
     def of(cls, table: Table) -> "State":
-        """Return the current state."""
         return cls(
             table.requests,
             tuple((ask.actor, ask.action, ask.event) for ask in table.pending.values()),
@@ -261,35 +254,32 @@ class State(NamedTuple):
         )
 
     def difference(self, other: "State") -> str | None:
-        """Return how two states differ, in words; None if they are equal."""
+        """Describe the first difference between two states; return None if they are equal."""
         if self == other:
             return None
         for actor, heard in self.heard.items():
             for first, second in zip_longest(heard, other.heard[actor]):
                 if first != second:
                     return f'"{actor}" observes {first} in the first and {second} in the second'
+        label, first, second = "outcome is", repr(self.outcome), repr(other.outcome)
         if self.waiting != other.waiting:
-            return (
-                f"the open requests are {self.waiting} in the first and {other.waiting} in the "
-                "second"
-            )
-        return f"the outcome is {self.outcome!r} in the first and {other.outcome!r} in the second"
+            label, first, second = "open requests are", repr(self.waiting), repr(other.waiting)
+        return f"the {label} {first} in the first and {second} in the second"
 
 
 def same(first: State, second: State, context: str) -> None:
-    """Check that two states are equal."""
-    difference = first.difference(second)
-    if difference is not None:
+    """Raise a violation if two states differ."""
+    if (difference := first.difference(second)) is not None:
         raise Broken(f"{context}, {difference}")
 
 
 def outcome_of(match: Table) -> Outcome:
-    """Return the outcome of a match that must have one."""
+    """Return the outcome of a match; raise a violation if the match has no outcome."""
     if match.outcome is None:
         raise Broken(f"the match is {match.standing}, although every request was answered")
     return match.outcome
 
 
 def in_bounds(match: Table) -> None:
-    """Check that a match has a payoff for every actor, within the bounds of every seat's role."""
+    """Check that a match pays every actor, and every seat within the bounds of its role."""
     match.game.seat_payoffs(outcome_of(match))

@@ -1,4 +1,4 @@
-"""Advice on omissions in a game that violate no law but affect users."""
+"""Advice on missing descriptions of a game, which violate no law but affect users."""
 
 import math
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from cheaptalk.rules import GameSpec, Metric, Series, field_meanings
 
 
 def advice(game_spec: GameSpec) -> Iterator[str]:
-    """Yield a sentence for everything that a game's description lacks, with the consequence."""
+    """Yield a sentence for each missing description, with the consequence for users."""
     rules = game_spec.rules
     if not rules.__doc__:
         yield f"{rules.__name__} has no docstring; cheaptalk game list would show it"
@@ -37,6 +37,4 @@ def advice(game_spec: GameSpec) -> Iterator[str]:
     quantities: list[Metric | Series] = [*game_spec.metrics.values(), *game_spec.series.values()]
     unitless = [quantity.name for quantity in quantities if not quantity.unit]
     if unitless:
-        yield (
-            f"no unit for {', '.join(unitless)}; tables and axes do not say what the numbers count"
-        )
+        yield f"no unit for {', '.join(unitless)}; tables and axes show numbers without a unit"

@@ -1,4 +1,4 @@
-"""Laws of privacy: no actor observes another's private information, or simultaneous answers."""
+"""Laws of privacy: no actor observes private information or simultaneous answers of others."""
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
@@ -32,7 +32,7 @@ from cheaptalk.styles import Style, style_in
 
 @law
 def check_simultaneous(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """Check that simultaneous answers are hidden from each other and their order has no effect.
+    """Actors do not observe simultaneous answers, and the order of these answers has no effect.
 
     The match is played twice, with simultaneous answers in order and in reverse order.
     """
@@ -42,8 +42,7 @@ def check_simultaneous(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 def _play_in_order(game_spec: GameSpec, game: Game, seed: str, order: int) -> State:
-    """Return the final state of a match with simultaneous answers in order (1) or in reverse
-    (-1)."""
+    """Return the end of a match with simultaneous answers in order (1) or in reverse (-1)."""
     table = new_table(game, seed)
     move, *_ = random_moves(game_spec).values()
     while not table.over:
@@ -65,7 +64,7 @@ def _sees(table: Table, actor: str) -> str:
 
 
 class Observation(NamedTuple):
-    """One event or, with an action type, one request that an actor observes."""
+    """An event that an actor observes, or a request if it has an action type."""
 
     actor: str
     event: Event
@@ -78,28 +77,28 @@ class Observation(NamedTuple):
 
 
 class Refused(Event):
-    """A previously legal move is refused."""
+    """The refusal of a move that was legal in the original match."""
 
     reason: str
 
 
 class Over(Event):
-    """The match is over."""
+    """The end of the match."""
 
 
 OVER = Observation("", Over())
 CUT = Observation("", Event())
-"""Ends the comparison."""
+"""A marker at which the comparison of observations ends."""
 
 
 @law
 def check_secrets(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """No actor's text changes with another's private information; its own text does.
+    """The actor's private information changes the actor's texts, but no other actor's texts.
 
-    For every secret of the game, the same moves are repeated with only that fact changed.
-    Everything that other actors observe before the event that reveals it must stay the same, as
-    data and in the text of every style. Something that its owners observe must change: a secret
-    that changes nothing tests nothing.
+    For every secret of the game, the same moves are repeated with only this fact changed. The
+    observations of all other actors, as data and as text in every style, must stay the same until
+    the fact is revealed. At least one observation of the owners must change, because otherwise the
+    secret tests nothing.
     """
     match = played(game_spec, game, seed)
     styles = [style_in(game_spec, name) for name in game_spec.styles]
@@ -137,7 +136,7 @@ def check_secrets(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 def _fact(match: Table, secret: Secret) -> str:
-    """Return what a secret changes, in words; "" if it changes nothing."""
+    """Describe the values that a secret changes; return "" if it changes nothing."""
     pairs: tuple[tuple[Value, Value], ...] = (
         (match.instance, secret.instance), (match.game, secret.game),
     )  # fmt: skip
@@ -152,8 +151,7 @@ def _fact(match: Table, secret: Secret) -> str:
 def _both(
     match: Table, secret: Secret, actors: frozenset[str]
 ) -> Iterator[tuple[Observation, Observation]]:
-    """Yield what some actors observe in a match with and without the secret changed, until
-    revealed."""
+    """Yield the observations in both matches, pair by pair, until the fact is revealed."""
     lines = _observations(match.game, match.instance, match, secret, actors)
     others = _observations(secret.game, secret.instance, match, secret, actors)
     for line, other in zip_longest(lines, others, fillvalue=OVER):
@@ -165,8 +163,7 @@ def _both(
 def _observations(
     game: Game, instance: Any, match: Table, secret: Secret, actors: frozenset[str]
 ) -> Iterator[Observation]:
-    """Yield what some actors observe when the moves of a match are repeated, until the secret is
-    revealed."""
+    """Yield the actors' observations when the moves of a match are repeated; end with ``CUT``."""
     moves = {
         actor.name: iter([given.action for given in match.given if given.actor == actor.name])
         for actor in game.actors
@@ -206,7 +203,6 @@ def _lines(step: Step) -> Iterator[Observation]:
 
 
 def _text(style: Style, game: Game, line: Observation) -> str:
-    """Render an observation in a style."""
     if isinstance(line.event, Over | Refused):
         return ""
     text = style.tell(line.event, game, line.actor)

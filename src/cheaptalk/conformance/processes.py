@@ -1,4 +1,4 @@
-"""The law of processes: a match is the same wherever it is played."""
+"""The law of processes: a match is the same in every process."""
 
 import json
 import os
@@ -22,16 +22,16 @@ PROGRAM = "from cheaptalk.conformance.processes import main; main()"
 def check_processes(game_spec: GameSpec, seeds: Sequence[str]) -> None:
     """The same seeds play identical matches in processes with different hash seeds.
 
-    This detects dependence on the order of a set of strings, on a global random generator, or on
-    the clock. A game that no module contains, such as one defined in a notebook, is unknown to
-    other processes and is skipped.
+    The check detects dependence on the order of a set of strings, on a global random generator, or
+    on the clock. Games that other processes cannot import, such as games in a notebook, are
+    skipped.
     """
     limit = allowed()
-    with time_limit(0):  # the processes have one of their own
+    with time_limit(0):  # each process has its own limit
         location = reference(game_spec)
         if location is None:
             return
-        runs = [_start(location, limit, tuple(seeds), hash_seed) for hash_seed in ("1", "2")]
+        runs = [_start((location, str(limit), *seeds), hash_seed) for hash_seed in ("1", "2")]
         ended = [(run.communicate(), run.returncode) for run in runs]
     first, second = (_lines(printed, errors, status) for (printed, errors), status in ended)
     for line, other_line in zip_longest(first, second):
@@ -40,7 +40,7 @@ def check_processes(game_spec: GameSpec, seeds: Sequence[str]) -> None:
 
 
 def reference(game_spec: GameSpec) -> str | None:
-    """Return the game spec's name or ``MODULE:NAME`` for other processes; None if it has none."""
+    """Return the name or ``MODULE:NAME`` by which other processes find a game spec, or None."""
     if game_spec.name in games() and games()[game_spec.name].rules is game_spec.rules:
         return game_spec.name
     package = game_spec.rules.__module__
@@ -54,11 +54,11 @@ def reference(game_spec: GameSpec) -> str | None:
 
 
 def spec_at(location: str) -> GameSpec:
-    """Return the spec of a registered game, or of a module as ``MODULE:NAME``.
+    """Return the game spec of a registered game, or at a location ``MODULE:NAME``.
 
     Raises:
-        CheaptalkError: no game has this name; the module does not exist, fails, or has no game spec
-            of this name.
+        CheaptalkError: no game has this name, the module cannot be imported, or the module contains
+            no such game spec.
     """
     module, colon, name = location.partition(":")
     if not colon:
@@ -79,19 +79,17 @@ def spec_at(location: str) -> GameSpec:
     return game_spec
 
 
-def _start(
-    location: str, limit: float, seeds: Sequence[str], hash_seed: str
-) -> subprocess.Popen[str]:
+def _start(arguments: Sequence[str], hash_seed: str) -> subprocess.Popen[str]:
     """Start a process that plays the matches."""
     return subprocess.Popen(  # noqa: S603 - this Python
-        [sys.executable, "-c", PROGRAM, location, str(limit), *seeds],
+        [sys.executable, "-c", PROGRAM, *arguments],
         env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 
 def _lines(printed: str, errors: str, status: int) -> list[str]:
-    """Return the lines that a finished process printed; raise an error if it failed."""
+    """Return the output lines of a finished process; raise a violation if it failed."""
     if status:
         cause = CheaptalkError((errors.strip().splitlines() or ["it was killed"])[-1])
         raise Broken(f"another process failed to play the matches: {cause}") from cause
@@ -99,7 +97,7 @@ def _lines(printed: str, errors: str, status: int) -> list[str]:
 
 
 def main() -> None:
-    """Play the matches of the game, with the seeds, of the command line."""
+    """Print the matches of a game; the arguments are the game, the time limit and the seeds."""
     location, limit, *seeds = sys.argv[1:]
     try:
         game_spec = spec_at(location)
@@ -110,19 +108,16 @@ def main() -> None:
 
 
 def _played(game_spec: GameSpec, seeds: Sequence[str]) -> Iterator[str]:
-    """Yield every strategy's matches, line by line."""
     for label, game in variants(game_spec).items():
         for seed in seeds:
             for strategy, seats in seatings(game_spec, game, single=False):
                 match = played(game_spec, game, seed, dict.fromkeys(seats, strategy))
-                yield from (
-                    json.dumps([strategy.name, label, f"seed {seed}", *line])
-                    for line in _told(game_spec, match)
-                )
+                for line in _observations(game_spec, match):
+                    yield json.dumps([strategy.name, label, f"seed {seed}", *line])
 
 
-def _told(game_spec: GameSpec, match: Table) -> Iterator[list[str]]:
-    """Yield all that happens in a match, as data and in the text of the default style."""
+def _observations(game_spec: GameSpec, match: Table) -> Iterator[list[str]]:
+    """Yield all observations, with their text in the default style, and the outcome."""
     for actor, heard in match.heard.items():
         renderer = style_in(game_spec).to(match.game, actor)
         for event, action in heard:

@@ -1,6 +1,4 @@
-"""Laws of repetition: a seed determines one match, and replaying a record leads to the same
-request.
-"""
+"""Laws of repetition: a seed determines the match, and a replay leads to the same request."""
 
 import json
 
@@ -10,7 +8,7 @@ from cheaptalk.rules import Game, GameSpec, Table, replay
 
 @law
 def check_same_seed(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """The same seed draws the same instance and leads to the same requests."""
+    """The same seed leads to the same instance and the same requests."""
     first, second = played(game_spec, game, seed), played(game_spec, game, seed)
     if first.instance != second.instance:
         raise Broken(f"one seed draws the instance {first.instance!r} and then {second.instance!r}")
@@ -21,8 +19,7 @@ def check_same_seed(game_spec: GameSpec, game: Game, seed: str) -> None:
 def check_replay(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Replaying the first answers of a match, read from JSON, leads to the next request.
 
-    This holds after any number of answers, even if only some of the simultaneous requests have been
-    answered.
+    The law holds after any number of answers, also between answers to simultaneous requests.
     """
     match = played(game_spec, game, seed)
     answers = [

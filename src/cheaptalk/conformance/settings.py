@@ -23,16 +23,16 @@ from cheaptalk.rules.bounds import Bounds
 FAR = 1_000
 """The value to test if a parameter has no maximum."""
 ANSWERS = 1_000
-"""Answers after which a match is stopped, because there may be many rounds."""
+"""Maximum answers in a match, because the maximum of a parameter may allow many rounds."""
 
 
 @spec_law
 def check_parameters(game_spec: GameSpec, seeds: Sequence[str]) -> None:
-    """Up to 1,000 answers can be given with every numeric parameter at its minimum and maximum.
+    """Matches of up to 1,000 answers work with every numeric parameter at its minimum and maximum.
 
-    The adjacent numbers are checked, too; with the defaults, matches are played to their end.
-    Configurations that the game refuses are skipped. If a parameter has no range, -1, 0, 1 and
-    1,000 are used: declare a range if the game cannot be played with them.
+    The check also plays with the adjacent numbers, and one match with the defaults to its end.
+    Configurations that the game refuses are skipped. For a parameter without a range, the numbers
+    are -1, 0, 1 and 1,000; declare a range if the rules do not support these numbers.
     """
     played(game_spec, game_spec.rules(), seeds[0])
     for label, game in edge_settings(game_spec.rules()).items():
@@ -44,8 +44,7 @@ def check_parameters(game_spec: GameSpec, seeds: Sequence[str]) -> None:
 
 
 def edge_settings(game: Game) -> dict[str, Game]:
-    """Return a game with one numeric parameter at an edge, by label, without those that it
-    refuses."""
+    """Return the valid configurations with one numeric parameter at an edge, by label."""
     games = {}
     for name, field in type(game).model_fields.items():
         for value in edges(field):
@@ -55,7 +54,7 @@ def edge_settings(game: Game) -> dict[str, Game]:
 
 
 def played_some(game_spec: GameSpec, game: Game, seed: str) -> Table:
-    """Return a match with this seed, played at random for a limited number of answers."""
+    """Return a match with this seed after at most 1,000 answers of random play."""
     table = new_table(game, seed)
     for _ in islice(questions(game_spec, table), ANSWERS):
         pass
@@ -63,8 +62,7 @@ def played_some(game_spec: GameSpec, game: Game, seed: str) -> Table:
 
 
 def edges(field: FieldInfo) -> tuple[float, ...]:
-    """Return the minimum, its neighbour and the maximum of a parameter; empty if it is not
-    numeric."""
+    """Return a numeric parameter's minimum, maximum and adjacent numbers; () for other types."""
     bounds = limits(field)
     if bounds is None:
         return ()

@@ -1,4 +1,4 @@
-"""Laws of strategies: they play legally to the end, and depend only on their observations."""
+"""Laws of strategies: strategies play legally and depend only on their observations."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,8 @@ from cheaptalk.rules import Game, GameSpec, Strategy
 def check_strategies(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Every strategy plays its roles legally to the end, and payoffs stay within their bounds.
 
-    Each strategy plays all seats of its roles, then only the first of them, with random play in the
-    others. With the defaults, metrics stay within their bounds, too.
+    Each strategy plays all seats of its roles, then only the first of these seats; all other seats
+    play at random. In the default configuration, metrics must stay within their bounds, too.
     """
     for strategy, seats in seatings(game_spec, game):
         if not strategy.meaning:
@@ -28,25 +28,23 @@ def check_strategies(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 @law
 def check_memory(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """Check that a strategy repeats a match identically after playing others.
+    """A strategy repeats a match identically after other matches.
 
-    This detects strategies with their own random generator, or that keep state between matches.
+    The check detects strategies that keep state between matches or use their own random generator.
     """
     for strategy, seats in seatings(game_spec, game, single=False):
         players = dict.fromkeys(seats, strategy)
         first, _, second = (
-            played(game_spec, game, match_seed, players) for match_seed in (seed, f"{seed}+", seed)
+            State.of(played(game_spec, game, match_seed, players))
+            for match_seed in (seed, f"{seed}+", seed)
         )
-        same(
-            State.of(first), State.of(second),
-            f'playing strategy "{strategy.name}" again after another match',
-        )  # fmt: skip
+        same(first, second, f'playing strategy "{strategy.name}" again after another match')
 
 
 def seatings(
     game_spec: GameSpec, game: Game, *, single: bool = True
 ) -> Iterator[tuple[Strategy, tuple[str, ...]]]:
-    """Yield each strategy in all seats of its roles and, optionally, only in the first of them."""
+    """Yield each strategy with all seats of its roles and, if ``single``, with only one seat."""
     for strategy in game_spec.strategies.values():
         seats = tuple(seat for seat, role in game.seats.items() if role in strategy.roles)
         for filled in dict.fromkeys((seats, seats[:1])) if single else (seats,):

@@ -1,4 +1,4 @@
-"""The law of messages: a player's message is never more than text to its readers."""
+"""The law of messages: readers see a player's message only as quoted text."""
 
 from contextlib import suppress
 
@@ -15,30 +15,29 @@ HARMLESS = "x" * len(ATTACK)
 
 @law
 def check_talk(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """Other players' messages are rendered with the filter ``quoted``, and change no surrounding
-    text.
+    """Messages of other players appear with the filter ``quoted``, and change no other text.
 
-    The same moves are repeated with harmless text and with text that imitates the referee in every
-    free-text field.
+    The same moves are repeated twice. All free-text fields contain harmless text in one match, and
+    text that imitates the referee in the other match.
     """
     match = played(game_spec, game, seed)
-    calm, wild = (_saying(match, seed, words) for words in (HARMLESS, ATTACK))
+    harmless, attack = (_with_text(match, seed, text) for text in (HARMLESS, ATTACK))
     for style in (style_in(game_spec, name) for name in game_spec.styles):
         quoted = style.writing.quoted
-        for actor, heard in wild.heard.items():
-            texts = style.story(heard, game, actor)
-            for text, other in zip(
-                texts, style.story(calm.heard[actor], game, actor), strict=False
-            ):
+        for actor in attack.heard:
+            texts, others = (
+                style.story(table.heard[actor], game, actor) for table in (attack, harmless)
+            )
+            for text, other in zip(texts, others, strict=False):
                 if text.replace(quoted(ATTACK), quoted(HARMLESS)) != other:
                     raise Broken(
-                        f'in style "{style.name}" a message of another player appears outside '
-                        f'"quoted" in what "{actor}" reads: {text!r}',
+                        f'in style "{style.name}", "{actor}" reads a message of another player '
+                        f'without the filter "quoted": {text!r}'
                     )
 
 
-def _saying(match: Table, seed: str, words: str) -> Table:
-    """Repeat the moves of a match with this text in every free-text field."""
+def _with_text(match: Table, seed: str, words: str) -> Table:
+    """Repeat the moves of a match with the given text in every free-text field."""
     table = new_table(match.game, seed)
     for _, actor, action in match.given:
         ask = table.pending.get(actor)
@@ -49,10 +48,7 @@ def _saying(match: Table, seed: str, words: str) -> Table:
 
 
 def _with(ask: Ask, action: Action, words: str) -> Action:
-    """Return a move with other text, or the move itself if it cannot contain such text.
-
-    Empty free-text fields are filled, too, if the rules accept it.
-    """
+    """Return a move with the given text in its free-text fields, as far as the rules accept it."""
     names = list(texts_of(action))
     filled = [name for name in names if getattr(action, name) is not None]
     for fields in (names, filled):

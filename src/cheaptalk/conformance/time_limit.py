@@ -1,4 +1,4 @@
-"""A time limit for a game's code: rules in an endless loop would never return."""
+"""A time limit for a game's code, which stops rules in an endless loop."""
 
 import signal
 from collections.abc import Iterator
@@ -14,25 +14,25 @@ LIMIT = 60.0
 
 
 class Stuck(BaseException):
-    """Code of a game took too long; the arguments are its location and the limit.
+    """An error about code that exceeds the limit; the arguments are its location and the limit.
 
-    It is not an :class:`Exception`, which a loop that continues after any error would catch.
+    The class is no :class:`Exception`, so that game code with ``except Exception`` cannot catch it.
     """
 
     def __str__(self) -> str:
         location, seconds = self.args
         return (
-            f"{location} is still running after {seconds:g} seconds without a decision "
-            "request; let its loops end, or raise the limit"
+            f"{location} is still running after {seconds:g} seconds without a decision request; "
+            "check for an endless loop, or raise --timeout (limit= in Python)"
         )
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise :class:`Stuck` after this many seconds without :func:`sign_of_life`; 0 for no limit.
+    """Raise :class:`Stuck` after this time without :func:`sign_of_life`; 0 for no limit.
 
-    Only the main thread of a program can be interrupted; other threads have no limit. A single call
-    of a library, such as an endless sum, is not interrupted either.
+    Only the main thread can be interrupted; other threads, and single calls of compiled library
+    code, have no limit.
     """
     if current_thread() is not main_thread():
         yield

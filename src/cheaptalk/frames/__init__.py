@@ -1,4 +1,4 @@
-"""Frames: a store's data for statistics. Loaded when first used; needs ``[analysis]``."""
+"""Data frames of a study's matches, rounds and participants. They require ``[analysis]``."""
 
 import lazy_loader
 

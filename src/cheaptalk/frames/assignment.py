@@ -1,4 +1,4 @@
-"""How evenly participants are assigned to treatments and to the parameters that these vary."""
+"""Balance of the assignment of participants to treatments and to varied parameters."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -16,8 +16,7 @@ from cheaptalk.text import plain, readable
 
 UNDER_WAY = ("assigned", "playing")
 COUNTS: dict[str, Any] = dict.fromkeys(("assigned", "finished", "dropped"), pl.Int64)
-"""Participants who were assigned, who finished a game, and who dropped out (neither finished nor
-still active)."""
+"""Participants who were assigned, who finished a game, and who dropped out."""
 ASSIGNED = ("participant", "state", "treatment", "configuration")
 TREATMENT: dict[str, Any] = {"treatment": pl.String, "game": pl.String}
 TREATMENT_SETTINGS = pl.DataFrame(schema=TREATMENT | {"settings": pl.String})
@@ -30,23 +29,22 @@ TEST: dict[str, Any] = {
 
 
 class Balance(NamedTuple):
-    """How many participants were assigned, finished and dropped out, by treatment and parameter.
+    """Numbers of participants assigned, finished and dropped out, by treatment and parameter.
 
-    A participant who was assigned to the same cell several times counts once in it. ``assigned``,
-    ``finished`` and ``dropped`` count participants; those who ``dropped`` neither finished a game
-    there nor are still active.
+    A participant who was assigned to the same cell several times is counted once. ``dropped``
+    counts participants who neither finished a game there nor are still active.
 
     Attributes:
         treatments: one row per ``treatment`` and ``game``, with ``settings``: the values of the
-            varied parameters, null if they are unknown.
+            varied parameters, null if unknown.
         levels: one row per ``game``, varied ``parameter`` and ``level``, with the number of
-            ``treatments`` that have it.
-        crossings: the same for each pair of parameters; ``other`` and ``other_level`` are the
-            second.
-        tests: one row for the treatments (``of`` is ``treatment``; of all games), each parameter
-            and each crossing: ``cells``, ``people``, ``largest`` (the largest difference between
-            two cells, in participants per treatment) and ``p`` (chi-square test that assignment is
-            even over treatments; null for a single cell).
+            ``treatments`` that have the level.
+        crossings: the same counts for each pair of parameters; ``other`` and ``other_level`` are
+            the second parameter and its level.
+        tests: one row for the treatments of all games (``of`` is ``treatment``), for each parameter
+            and for each crossing: ``cells``, ``people``, ``largest`` (the largest difference
+            between two cells, in participants per treatment) and ``p`` (chi-square test of even
+            assignment over treatments; null for a single cell).
     """
 
     treatments: pl.DataFrame
@@ -57,12 +55,12 @@ class Balance(NamedTuple):
 
 @reads_study
 def balance(store: Store, study: str) -> Balance:
-    """Return how evenly participants are assigned to treatments and to the varied parameters.
+    """Count the participants by treatment and by level of each varied parameter.
 
     A level that twice as many treatments have is expected to have twice as many participants. The
-    test assumes independent participants. If participants are assigned in groups, this does not
-    hold and p is too small. Parameters are those of the matches that were played; treatments
-    without matches, or without participants, are not included.
+    test assumes independent participants; if they are assigned in groups, p is too small.
+    Parameters are those of the matches that were played. Treatments without matches or without
+    participants are omitted.
 
     Raises:
         StoreError: there is no such study.
@@ -73,11 +71,7 @@ def balance(store: Store, study: str) -> Balance:
     digests: dict[str, set[str]] = {}
     for setting in settings:
         digests.setdefault(setting.treatment, set()).add(setting.digest)
-    sole = {
-        treatment: min(digests_of)
-        for treatment, digests_of in digests.items()
-        if len(digests_of) == 1
-    }
+    sole = {treatment: min(keys) for treatment, keys in digests.items() if len(keys) == 1}
     rows = played.with_columns(
         configuration=pl.coalesce(
             pl.col("match_id").replace_strict(by_match, default=None, return_dtype=pl.String),
@@ -104,13 +98,10 @@ def balance(store: Store, study: str) -> Balance:
             crossings.append(_counts(crossed, CROSSING))
             tests.append((game, f"{name} x {other}", *_test_of(crossings[-1])))
     cells = {"treatments": pl.Int64}
+    texts = pl.concat(settings_of)
     return Balance(
         treatments.drop("treatments").join(
-            pl.concat(settings_of),
-            on=[*TREATMENT],
-            how="left",
-            maintain_order="left",
-            validate="1:1",
+            texts, on=[*TREATMENT], how="left", maintain_order="left", validate="1:1"
         ),
         pl.concat([pl.DataFrame(schema=LEVEL | cells | COUNTS), *levels]),
         pl.concat([pl.DataFrame(schema=CROSSING | cells | COUNTS), *crossings]),
@@ -121,29 +112,24 @@ def balance(store: Store, study: str) -> Balance:
 def _varied(
     rows: pl.DataFrame, parameters: dict[str, dict[str, Any]]
 ) -> Iterator[tuple[str, list[str], pl.DataFrame]]:
-    """Yield, for each game with varied parameters, their names and rows with their levels."""
+    """Yield each game with varied parameters, the names of these, and rows with their values."""
     known = rows.drop_nulls("configuration")
     for (game,), of_game in known.group_by("game", maintain_order=True):
-        configurations = {
-            digest: parameters[digest] for digest in of_game["configuration"].unique().sort()
-        }
+        configurations = {key: parameters[key] for key in of_game["configuration"].unique().sort()}
         names = varying(configurations)
         if names:
             levels = [
                 {"configuration": digest} | {name: readable(values[name]) for name in names}
                 for digest, values in configurations.items()
             ]
-            yield (
-                str(game),
-                names,
-                of_game.select(ASSIGNED).join(
-                    pl.DataFrame(levels), on="configuration", maintain_order="left", validate="m:1"
-                ),
+            joined = of_game.select(ASSIGNED).join(
+                pl.DataFrame(levels), on="configuration", maintain_order="left", validate="m:1"
             )
+            yield str(game), names, joined
 
 
 def _settings(rows: pl.DataFrame, game: str, names: list[str]) -> pl.DataFrame:
-    """Return the settings of each treatment of a game, as text; see :func:`_varied`."""
+    """Return each treatment's settings in a game, as text."""
     texts = [pl.format("{} {}", pl.lit(plain(name)), pl.col(name)) for name in names]
     first = rows.unique("treatment", keep="first", maintain_order=True)
     return first.select(
@@ -152,7 +138,7 @@ def _settings(rows: pl.DataFrame, game: str, names: list[str]) -> pl.DataFrame:
 
 
 def _counts(rows: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
-    """Count participants (assigned, finished, dropped) and treatments by key."""
+    """Count participants (assigned, finished, dropped out) and treatments for each key."""
     finished, under_way = pl.col("state") == "finished", pl.col("state").is_in(UNDER_WAY)
     person = rows.group_by(*key, "participant", maintain_order=True).agg(
         finished=finished.any(), dropped=~(finished | under_way).any()
@@ -173,7 +159,7 @@ def _counts(rows: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
 
 
 def _as_number(name: str) -> pl.Expr:
-    """Return an expression that sorts numeric levels by size."""
+    """Return an expression that converts levels to numbers, for sorting."""
     return pl.col(name).str.replace_all(",", "").cast(pl.Float64, strict=False)
 
 
@@ -184,7 +170,7 @@ def _test_of(counts: pl.DataFrame) -> tuple[int, int, float, float | None]:
 def _test(
     assigned: Sequence[int], treatments: Sequence[int]
 ) -> tuple[int, int, float, float | None]:
-    """Return cells, participants, the largest difference per treatment, and p of an even spread."""
+    """Return cells, participants, their largest difference per treatment, and p if balanced."""
     people = sum(assigned)
     ratios = [count / size for count, size in zip(assigned, treatments, strict=True)]
     largest = max(ratios, default=0.0) - min(ratios, default=0.0)

@@ -1,4 +1,4 @@
-"""The minimum and maximum of scores, as far as they follow from the matches' parameters."""
+"""Bounds of scores: the minimum and maximum that the matches' parameters imply."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,9 +21,9 @@ def with_bounds(
     """Add the bounds of the game's metrics and of each role's payoff to a frame of matches.
 
     Returns:
-        The frame, with columns for bounds that differ between matches, and all bounds by score, in
-        the format of :func:`.mean_intervals`. Those of a role's payoff are named ``payoff_ROLE``.
-        There are none if parameters do not fit the installed rules.
+        The frame, with columns for bounds that differ between matches, and all bounds by score in
+        the format of :func:`.mean_intervals`. The bounds of a role's payoff are named
+        ``payoff_ROLE``. Scores have no bounds if the parameters do not fit the installed rules.
     """
     by_configuration = pl.DataFrame(
         [
@@ -45,22 +45,21 @@ def with_bounds(
             bounds[name] = columns
         else:
             bounds[name] = distinct.row(0)
-    remaining = frame.select(pl.exclude(varying))
-    joined = remaining.join(by_configuration.select("configuration", *varying),
-    on="configuration", how="left",
-                       maintain_order="left", validate="m:1")  # fmt: skip
-    return joined if varying else frame, bounds
+    if not varying:
+        return frame, bounds
+    ends = by_configuration.select("configuration", *varying)
+    joined = frame.select(pl.exclude(varying)).join(
+        ends, on="configuration", how="left", maintain_order="left", validate="m:1"
+    )
+    return joined, bounds
 
 
 def beyond(frame: pl.DataFrame, values: Mapping[str, Bounds | BoundsColumns]) -> Iterator[str]:
-    """Yield a sentence for each column with values that violate the declared bounds.
+    """Yield a sentence for each score with values outside its bounds, naming the first such match.
 
     Args:
         frame: matches, with the columns of bounds.
         values: the bounds of each column.
-
-    Yields:
-        A sentence per column, with the first such match.
     """
     for name, ends in values.items():
         if name not in frame.columns:
@@ -85,16 +84,13 @@ def beyond(frame: pl.DataFrame, values: Mapping[str, Bounds | BoundsColumns]) ->
 def with_mean_bounds(
     frame: pl.DataFrame, game: str, role: str, filled: str
 ) -> tuple[pl.DataFrame, BoundsColumns]:
-    """Add the bounds of mean payoffs over several seats of a role, row by row.
+    """Add each match's bounds on the mean payoff of several seats with the same role.
 
-    They lie within those of a single seat: if one of ten players wins, the mean over all ten is
-    0.1. There are none if players do not come near them; see :attr:`.Game.payoffs_reach_bounds`.
+    These bounds are narrower than those of a single seat: if one of ten players wins, the mean over
+    all ten is 0.1. A game without :attr:`.Game.payoffs_reach_bounds` has none.
 
     Args:
-        frame: matches.
-        game: the game's name.
-        role: the role of the seats.
-        filled: the column with the number of seats that the mean is over.
+        filled: the column with the number of seats that the mean covers.
 
     Returns:
         The frame, and the names of the added columns; null if parameters do not fit the installed
@@ -103,15 +99,13 @@ def with_mean_bounds(
     columns = (f"payoff_{role}.mean{LEAST}", f"payoff_{role}.mean{MOST}")
     rules = {key: _rules(game, parameters) for key, parameters in parameters_in(frame).items()}
     selected = frame.drop(columns, strict=False).with_columns(pl.col(filled).cast(pl.Int64))
-    sizes = (
-        selected.select("configuration", filled).unique().drop_nulls().filter(pl.col(filled) > 0)
-    )
+    sizes = selected.select("configuration", filled).unique().drop_nulls()
     rows = [
         (key, size, *mean_bounds(
             game_rules.payoff_bounds()[role], game_rules.total_bounds()[role],
             [*game_rules.seats.values()].count(role), size,
         ))
-        for key, size in sizes.iter_rows()
+        for key, size in sizes.filter(pl.col(filled) > 0).iter_rows()
         if (game_rules := rules[key]) is not None and game_rules.payoffs_reach_bounds
     ]  # fmt: skip
     kinds = {"configuration": pl.String, filled: pl.Int64, **dict.fromkeys(columns, pl.Float64)}
@@ -123,7 +117,7 @@ def with_mean_bounds(
 
 
 def _rules(game: str, parameters: Mapping[str, Any]) -> Game | None:
-    """Return the rules with these parameters; None if they do not fit."""
+    """Return the rules with these parameters; None if the parameters are invalid."""
     values = {name: value for name, value in parameters.items() if value is not None}
     try:
         return get_game(game).rules.model_validate(values)
@@ -132,19 +126,12 @@ def _rules(game: str, parameters: Mapping[str, Any]) -> Game | None:
 
 
 def _ends(game: str, parameters: Mapping[str, Any]) -> dict[str, float]:
-    """Return the bounds of each score in one configuration, as far as its parameters determine
-    them."""
-    game_spec, rules = get_game(game), _rules(game, parameters)
+    metrics, rules = get_game(game).metrics, _rules(game, parameters)
     if rules is None:
         return {}
     limits: dict[str, Bounds] = {}
     if rules.payoffs_reach_bounds:
         limits = {f"payoff_{role}": ends for role, ends in rules.payoff_bounds().items()}
-    limits |= {
-        name: metric.limits(rules) for name, metric in game_spec.metrics.items() if metric.limits
-    }
-    ends = (
-        ((name + LEAST, minimum), (name + MOST, maximum))
-        for name, (minimum, maximum) in limits.items()
-    )
-    return dict(pair for pairs in ends for pair in pairs)
+    limits |= {name: metric.limits(rules) for name, metric in metrics.items() if metric.limits}
+    minima = {name + LEAST: minimum for name, (minimum, _) in limits.items()}
+    return minima | {name + MOST: maximum for name, (_, maximum) in limits.items()}

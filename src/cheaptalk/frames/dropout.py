@@ -1,4 +1,4 @@
-"""Progress of a study's participants: by step, by ending, and by check of attention."""
+"""Dropout of participants: progress by step, endings, and attention checks."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -24,12 +24,12 @@ from cheaptalk.records.store.schema import ENDINGS
 from cheaptalk.studies.lookup import reads_study
 
 NOBODYS = ("assignment", "end", "ended")
-"""Steps that the server completes, and the end."""
+"""Steps without a page for participants: the server completes them."""
 COUNTED: dict[str, Any] = {"people": pl.Int64, "share": pl.Float64}
 
 
 class Funnel(NamedTuple):
-    """Participants' progress; all shares are relative to everyone who arrived.
+    """Progress of a study's participants; all shares are relative to everyone who arrived.
 
     Attributes:
         stages: one row per ``stage`` with ``people`` and ``share``: ``came``, ``consented``,
@@ -55,9 +55,7 @@ class Funnel(NamedTuple):
 
 @reads_study
 def funnel(store: Store, study: str) -> Funnel:
-    """Return participants' progress by stage, by step of the path, by ending and by check.
-
-    A study without participants gives empty frames.
+    """Count a study's participants by stage, step of the path, ending and check.
 
     Raises:
         StoreError: there is no such study.
@@ -78,7 +76,7 @@ def funnel(store: Store, study: str) -> Funnel:
 def _stages(
     store: Store, study: str, steps: list[ReachedStep]
 ) -> tuple[pl.DataFrame, list[tuple[str | None, int]]]:
-    """Return the checks, and the number of participants who reached each stage."""
+    """Return the frame of checks, and the number of participants who reached each stage."""
     by_kind: dict[str, list[str]] = {}
     for item in steps:
         kind = step_kind(item.step)

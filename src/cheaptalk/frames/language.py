@@ -1,6 +1,6 @@
-"""Language metrics of many matches: vocabulary and n-gram entropy, with confidence intervals.
+"""Language metrics over many matches: vocabulary and n-gram entropy with intervals.
 
-:mod:`cheaptalk.games.language` computes those of one match, with the same words and formulas.
+:mod:`cheaptalk.games.language` computes the metrics of a single match with the same formulas.
 """
 
 import math
@@ -24,7 +24,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def entropy_name(n: int) -> str:
-    """Return the metric's name of the entropy of n-grams."""
+    """Return the name of the metric for the entropy of n-grams."""
     return f"entropy_{n}"
 
 
@@ -42,10 +42,11 @@ def corpus_metrics(
     without punctuation. The entropy of n-grams is H = - sum over g of p(g) log2 p(g), in bits,
     where p(g) is the share of n-gram g among all sequences of n words within a message.
 
-    Both increase with the number of messages, so compare only cells with about as many matches. For
-    the same reason, a bootstrap, which draws some instances twice, would be biased. Intervals are
-    computed by leaving out one instance at a time (the jackknife of Efron and Tibshirani 1993,
-    chapter 11): with T_d the value without instance d, of D instances, the standard error is
+    Both metrics increase with the number of messages, so compare only cells with similar numbers of
+    matches. For the same reason, a bootstrap, which draws some instances twice, would be biased.
+    Intervals are computed by leaving out one instance at a time (the jackknife of Efron and
+    Tibshirani 1993, chapter 11): with T_d the value without instance d, of D instances, the
+    standard error is
 
         sqrt((D - 1) / D * sum over d of (T_d - mean of T_d) ** 2),
 
@@ -62,7 +63,7 @@ def corpus_metrics(
     Returns:
         One row per cell and metric: the columns of ``by``, then ``metric`` (``vocabulary``,
         ``entropy_1`` and so on), ``value``, ``error``, ``low``, ``high``, ``n`` (words or n-grams)
-        and ``clusters`` (instances). A cell without any n-gram has no row for their entropy.
+        and ``clusters`` (instances). A cell without n-grams has no row for their entropy.
     """
     sizes = sorted(set(ngrams))
     parts: list[pl.DataFrame] = []
@@ -81,7 +82,7 @@ def corpus_metrics(
 def _measured(
     cell: pl.DataFrame, ngrams: Sequence[int], cluster: Sequence[str], level: float
 ) -> Iterator[list[Any]]:
-    """Yield the rows of a cell, without its key."""
+    """Yield one row per metric of a cell, without the cell's key."""
     instances = cell.select(cluster).unique().height
     words = cell.select(
         instance=pl.struct(cluster).rank("dense"),
@@ -95,12 +96,9 @@ def _measured(
         own, total, instance = (counts[name].to_numpy() for name in ("own", "whole", "instance"))
         value, without = (_entropies if n else _sizes)(own, total, instance - 1, instances)
         error = low = high = None
-        if (
-            instances > 1 and not np.isnan(without).any()
-        ):  # one instance, or n-grams of only one, give no interval
-            error = math.sqrt(
-                (instances - 1) / instances * float(((without - without.mean()) ** 2).sum())
-            )
+        if instances > 1 and not np.isnan(without).any():  # no instance has all n-grams
+            squares = float(((without - without.mean()) ** 2).sum())
+            error = math.sqrt((instances - 1) / instances * squares)
             width = float(stdtrit(instances - 1, (1 + level) / 2)) * error
             low, high = max(0.0, value - width), value + width
         name = entropy_name(n) if n else VOCABULARY
@@ -108,12 +106,11 @@ def _measured(
 
 
 def _counts(words: pl.DataFrame, n: int) -> pl.DataFrame:
-    """Count each n-gram within each instance (``own``) and in total (``whole``)."""
-    later = [pl.col("word").shift(-step).alias(f"word.{step}") for step in range(1, n)]
-    names = ["word", *(f"word.{step}" for step in range(1, n))]
-    runs = words.select(
-        "instance", "word", *later, within=pl.col("text") == pl.col("text").shift(1 - n)
-    )
+    """Count each n-gram within each instance (``own``) and over all instances (``whole``)."""
+    later = {f"word.{step}": pl.col("word").shift(-step) for step in range(1, n)}
+    within = pl.col("text") == pl.col("text").shift(1 - n)
+    names = ["word", *later]
+    runs = words.select("instance", "word", within=within, **later)
     same = runs.filter("within").group_by("instance", *names, maintain_order=True)
     own = same.agg(pl.len().alias("own"))
     return own.with_columns(whole=pl.col("own").sum().over(names))
@@ -122,7 +119,7 @@ def _counts(words: pl.DataFrame, n: int) -> pl.DataFrame:
 def _sizes(
     own: NDArray[Any], total: NDArray[Any], instance: NDArray[Any], instances: int
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the number of different n-grams, and the same without each instance."""
+    """Return the number of different n-grams, in total and with each instance left out."""
     size = float((own / total).sum().round())
     without = size - np.bincount(instance, own == total, instances).astype(np.float64)
     return size, without
@@ -131,7 +128,7 @@ def _sizes(
 def _entropies(
     own: NDArray[Any], overall: NDArray[Any], instance: NDArray[Any], instances: int
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the entropy of n-grams, and the same without each instance.
+    """Return the entropy of n-grams, in total and with each instance left out.
 
     With N n-grams in total and c of one kind, it is log2 N - sum over kinds of c log2 c / N.
     """

@@ -1,4 +1,4 @@
-"""A study's matches as frames: one row per match, with everything that statistics need."""
+"""Data frames of matches: one row per match, with all variables for statistics."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
@@ -24,7 +24,7 @@ from cheaptalk.studies.lookup import reads_study
 
 KINDS = tuple(kind.value for kind in Kind)
 SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
-"""Which matches of a frame are scored."""
+"""Whether a match is scored, as an expression on a frame of matches."""
 HEAD = {
     "match_id": pl.String,
     "status": pl.String,
@@ -45,18 +45,16 @@ HEAD = {
 
 
 class Observer(Protocol):
-    """Sees matches, and accumulates data on them."""
+    """Processes matches while they are read, and accumulates data on them."""
 
     def add(self, record: MatchRecord) -> None:
-        """Process a match, with its answers."""
+        """Process a match, which was read with its answers."""
 
     def join(self, later: Self) -> None:
-        """Merge the data of another observer, which saw later matches."""
+        """Merge the data of another observer, which processed later matches."""
 
 
 class _Part(NamedTuple):
-    """The rows of a game's frame from a part of a study, and parameters by configuration."""
-
     frame: pl.DataFrame
     parameters: dict[str, dict[str, Any]]
 
@@ -70,31 +68,29 @@ def match_frames(
     as_published: bool = False,
     workers: int = 1,
 ) -> Frames:
-    """Return the matches of a study, as one frame per game.
+    """Return the matches of a study as data frames, one per game.
 
-    Every match is a row, whatever its status. Metrics and payoffs are null unless the match
-    finished and was not excluded (see :class:`~cheaptalk.studies.Unanswered`). Metrics are also
-    null if they are undefined, or if the match was played under another version of the rules than
-    the installed one (column ``rules``), to which they may not apply.
+    Each match is a row, whatever its status. Metrics and payoffs are null unless the match finished
+    and was not excluded (see :class:`~cheaptalk.studies.Unanswered`). Metrics are also null if they
+    are undefined, or if the match was played under another version of the rules than the installed
+    one.
 
-    Columns: ``match`` (its id), ``status``, ``dropped``, ``rules``, ``configuration`` (a digest of
-    game and parameters), ``instance`` (equal, within a configuration, for matches on the same
-    instance),
-    ``repeat``, ``pairing`` (labels in the order of seats, see :func:`.line_up`), ``calls``,
-    ``input_tokens``, ``output_tokens``, ``dollars`` (as far as prices are known), ``finished``
-    (seconds since 1970; for imported matches the time of import), ``played`` (when an imported
-    match was played, as the other system wrote it; null if unknown, or if no metric is selected),
-    then ``player_SEAT`` (labels), ``answers_SEAT_KIND`` (the number of answers of each kind; for
-    imported matches ``ok`` counts all valid answers and ``repaired`` is null, because their
-    attempts are unknown), ``payoff_SEAT`` (in the game's unit), the game's metrics under their own
-    names, ``game.PARAMETER`` (numbers and booleans as such, anything else as JSON), and in studies
-    with factors ``factor.SEAT.FACTOR`` (the level of the seat's player). There are columns for the
-    seats of all configurations; they are null if a match has no such seat.
+    Columns: ``match_id``, ``status``, ``dropped``, ``rules_version``, ``configuration`` (a digest
+    of game and parameters), ``instance`` (within a configuration, equal for matches on the same
+    instance), ``repeat``, ``pairing`` (labels in the order of seats, see :func:`.line_up`),
+    ``calls``, ``input_tokens``, ``output_tokens``, ``dollars`` (as far as prices are known),
+    ``finished`` (seconds since 1970; for imported matches the time of import), ``played`` (when an
+    imported match was played, as the other system wrote it; null if unknown, or if no metric is
+    selected), then ``player_SEAT`` (labels), ``answers_SEAT_KIND`` (the number of answers of each
+    kind; for imported matches ``ok`` counts all valid answers and ``repaired`` is null, because
+    their attempts are unknown), ``payoff_SEAT`` (in the game's unit), the game's metrics under
+    their own names, ``game.PARAMETER`` (numbers and booleans as such, anything else as JSON), and
+    in studies with factors ``factor.SEAT.FACTOR`` (the level of the seat's player). A frame has
+    columns for the seats of all configurations; they are null if a match lacks the seat.
 
     Args:
-        study: its name in the store.
-        only: names of the metrics to compute, which saves time; None for all. A game's frame has
-            those that the game has.
+        study: the study's name in the store.
+        only: names of the metrics to compute, which saves time; None for all.
         as_published: use the published variants of metrics if they differ.
         workers: parallel processes, used if there is much to read and this program registered
             nothing itself. More than one requires a store in a file, and an importable script
@@ -117,10 +113,10 @@ def observed_frames(
     as_published: bool = False,
     workers: int = 1,
 ) -> tuple[Frames, Sequence[Observer]]:
-    """Return :func:`match_frames`, and observers of all scored matches, which are read only once.
+    """Return :func:`match_frames`, and observers that processed all scored matches.
 
     Args:
-        observers: their classes; one instance of each is returned.
+        observers: the observers' classes; one instance of each is returned.
     """
     seats = places_of(store, study)
     metrics = chosen(seats, "metric", lambda game_spec: game_spec.metrics, only)
@@ -136,13 +132,12 @@ def observed_frames(
         for item, later in zip(first, later_observers, strict=True):
             item.join(later)
     factors = store.study(study, counted=False).spec.get("factors") or {}
-    return Frames(
-        {
-            game: with_factors(frame, seats[game], factors)
-            for game, frame in frames.items()
-            if frame is not None
-        }
-    ), first
+    full_frames = {
+        game: with_factors(frame, seats[game], factors)
+        for game, frame in frames.items()
+        if frame is not None
+    }
+    return Frames(full_frames), first
 
 
 def with_factors(
@@ -152,23 +147,19 @@ def with_factors(
 
     Args:
         frame: matches with columns ``player_SEAT``.
-        seats: the seats, or roles, to add columns for.
+        seats: the seats, or roles, to add columns for; columns are null for players without the
+            factor.
         factors: the level of each factor, by player and factor.
-
-    Returns:
-        The frame with columns for the seats that such players fill; null for other players.
     """
     names = dict.fromkeys(name for levels in factors.values() for name in levels)
     columns = []
     for seat in seats:
         filled = set(frame[f"player_{seat}"].unique())
         for name in names:
-            level_of = {
-                player: levels[name] for player, levels in factors.items() if name in levels
-            }
-            if filled & level_of.keys():
+            levels = {player: values[name] for player, values in factors.items() if name in values}
+            if filled & levels.keys():
                 level = pl.col(f"player_{seat}").replace_strict(
-                    level_of, default=None, return_dtype=pl.String
+                    levels, default=None, return_dtype=pl.String
                 )
                 columns.append(level.alias(f"factor.{seat}.{name}"))
     return frame.with_columns(columns)
@@ -183,14 +174,12 @@ def _read_part(
     as_published: bool,
     kinds: Sequence[type[Observer]],
 ) -> tuple[dict[str, _Part], Sequence[Observer]]:
-    """Return some matches of a study, by game, and the observers that saw them."""
+    """Return the rows of a part of a study by game, and the observers of its matches."""
     reader, observers = Reader.of(store, study), [kind() for kind in kinds]
-    games = {
-        game: _Rows(list(game_seats),
-        [get_game(game).metrics[item] for item in metric_names[game]], reader,
-                    as_published)
-        for game, game_seats in seats.items()
-    }  # fmt: skip
+    games = {}
+    for game, game_seats in seats.items():
+        metrics = [get_game(game).metrics[name] for name in metric_names[game]]
+        games[game] = _Rows(list(game_seats), metrics, reader, as_published)
     bodies = bool(observers) or any(metric_names.values())
     for record in store.records(study, bodies=bodies, where=of_part(part)):
         games[record.game].add(record)
@@ -202,8 +191,7 @@ def _read_part(
 
 
 def _whole(parts: Sequence[_Part]) -> pl.DataFrame | None:
-    """Return the frame of a game, with the parameters of its configurations; None without
-    matches."""
+    """Return the complete frame of a game, with its parameters; None if it has no matches."""
     if not parts:
         return None
     parameters: dict[str, dict[str, Any]] = {}
@@ -219,8 +207,6 @@ def _whole(parts: Sequence[_Part]) -> pl.DataFrame | None:
 
 
 class _Rows:
-    """The rows of one game as they are read."""
-
     def __init__(
         self, seats: list[str], metrics: list[Metric], reader: Reader, as_published: bool
     ) -> None:
@@ -237,8 +223,8 @@ class _Rows:
         self.parameters.setdefault(configuration, record.parameters)
         paid = (record.payoffs or {}) if self.reader.counts(record) else {}
         unknown = dict.fromkeys([Kind.REPAIRED.value]) if record.imported else {}
-        kinds = [record.kinds.get(label_seat, {}) | unknown if label_seat in labels else None
-                 for label_seat in self.seats]  # fmt: skip
+        kinds = [record.kinds.get(seat, {}) | unknown if seat in labels else None
+                 for seat in self.seats]  # fmt: skip
         self.rows.append(
             [
                 record.id, record.status.value, self.reader.dropped(record), record.version,
@@ -246,8 +232,7 @@ class _Rows:
                 record.calls, record.input_tokens, record.output_tokens, record.dollars,
                 record.finished, None if record.unread else record.played,
                 *map(labels.get, self.seats),
-                *[None if counts is None else counts.get(kind,
-                0) for counts in kinds for kind in KINDS],
+                *[None if own is None else own.get(kind, 0) for own in kinds for kind in KINDS],
                 *map(paid.get, self.seats), *self.measured(record),
             ]
         )  # fmt: skip
@@ -277,7 +262,7 @@ class _Rows:
 
 
 def _uniform(values: list[Any]) -> list[Any]:
-    """Return values that fit one column: unchanged if all are of one plain type, else as JSON."""
+    """Return the values as one column: unchanged if they share a plain type, otherwise as JSON."""
     types = {type(value) for value in values if value is not None}
     if types == {int, float}:
         return [None if value is None else float(value) for value in values]

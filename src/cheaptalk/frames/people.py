@@ -1,6 +1,7 @@
-"""A study's participants as frames: who they are, their answers, games and payments.
+"""Data frames of a study's participants: progress, responses, games and payments.
 
 Participants are identified only by their codes: no frame contains names or other identifying data.
+A study without participants gives empty frames; an unknown study raises StoreError.
 """
 
 from collections.abc import Mapping
@@ -48,14 +49,9 @@ PAYMENTS: dict[str, Any] = {
 def participants(store: Store, study: str) -> pl.DataFrame:
     """Return the participants of a study, one row each, in the order of arrival.
 
-    Columns: ``participant`` (a code), ``cohort``, ``step`` (where on the path they are or stopped),
-    ``visit`` (the number of visits), ``ending`` (null while they are active), ``language``,
-    ``flags``,
-    ``begun`` and ``changed`` (seconds since 1970). As with all frames here, a study without
-    participants gives an empty frame.
-
-    Raises:
-        StoreError: there is no such study.
+    Columns: ``participant`` (a code), ``cohort``, ``step`` (the current or last step on the path),
+    ``visit`` (the number of visits), ``ending`` (null for active participants), ``language``,
+    ``flags``, ``begun`` and ``changed`` (seconds since 1970).
     """
     store.study(study, counted=False)
     return pl.DataFrame(list(participants_of(store, study)), PARTICIPANTS, orient="row")
@@ -63,15 +59,12 @@ def participants(store: Store, study: str) -> pl.DataFrame:
 
 @reads_study
 def plays(store: Store, study: str) -> pl.DataFrame:
-    """Return the games of a study's participants, one row each, in order for every participant.
+    """Return the games of a study's participants, one row each, ordered by participant.
 
-    Columns: ``participant``, ``number`` (1 for the first), ``treatment``, ``game``, ``match`` (its
-    id; null before it begins, and after it is deleted), ``seat``, ``state``, ``payoff`` (in the
-    game's unit),
-    ``cents`` (the game's earnings), ``assigned`` and ``ended`` (seconds since 1970).
-
-    Raises:
-        StoreError: there is no such study.
+    Columns: ``participant``, ``number`` (1 for the first game), ``treatment``, ``game``,
+    ``match_id`` (null before the match begins, and after its deletion), ``seat``, ``state``,
+    ``payoff`` (in the game's unit), ``cents`` (the game's earnings), ``assigned`` and ``ended``
+    (seconds since 1970).
     """
     store.study(study, counted=False)
     return pl.DataFrame(list(plays_of(store, study)), PLAYS, orient="row")
@@ -80,11 +73,10 @@ def plays(store: Store, study: str) -> pl.DataFrame:
 def with_people(
     store: Store, study: str, frames: Mapping[str, pl.DataFrame]
 ) -> dict[str, pl.DataFrame]:
-    """Add the participants of each match to frames of matches, if the study has any.
+    """Add a column with the codes of each match's participants, if the study has participants.
 
     Returns:
-        The frames with the column :data:`.PEOPLE`, a list of the codes of the match's participants,
-        null in matches without participants.
+        The frames with the column :data:`.PEOPLE`, a list, null in matches without participants.
     """
     seated = [(play.match_id, play.participant) for play in plays_of(store, study) if play.match_id]
     if not seated:
@@ -106,9 +98,6 @@ def payments(store: Store, study: str) -> pl.DataFrame:
 
     Columns: ``participant`` (null if their data were deleted), ``kind`` (``base`` or ``bonus``),
     ``key`` (the reason), ``cents``, ``made`` (seconds since 1970), ``paid_out``.
-
-    Raises:
-        StoreError: there is no such study.
     """
     store.study(study, counted=False)
     return pl.DataFrame(list(payments_of(store, study)), PAYMENTS, orient="row")
@@ -116,17 +105,13 @@ def payments(store: Store, study: str) -> pl.DataFrame:
 
 @reads_study
 def responses(store: Store, study: str) -> pl.DataFrame:
-    """Return participants' responses, one row per item, in order for every participant.
+    """Return participants' responses, one row per item, ordered by participant.
 
     Columns: ``participant``, ``number`` (counts a participant's responses, from 0), ``step``,
-        ``visit``,
-    ``game`` (the number of the preceding game), ``item`` and ``answer`` (as text; null if there was
-    no question, and at the step where participants choose a name), ``value`` (of a number),
-    ``correct`` (of the complete step; null if there is no correct answer), ``shown`` and
-    ``answered`` (seconds since 1970).
-
-    Raises:
-        StoreError: there is no such study.
+    ``visit``, ``game`` (the number of the preceding game), ``item`` and ``answer`` (as text; null
+    for steps without questions and for the choice of a name), ``value`` (a numeric answer),
+    ``correct`` (of the complete step; null if no answer is expected), ``shown`` and ``answered``
+    (seconds since 1970).
     """
     store.study(study, counted=False)
     rows = [
@@ -139,14 +124,11 @@ def responses(store: Store, study: str) -> pl.DataFrame:
 
 @reads_study
 def survey_answers(store: Store, study: str) -> pl.DataFrame:
-    """Return survey answers, one row per participant who answered anything.
+    """Return survey answers, one row per participant who answered any question.
 
-    Columns: ``participant``, then one per item, numeric if all of its answers are. If a participant
-    answered an item several times, for example after each game, the last answer counts. An item
-    that two steps contain is named after both, such as ``survey.age``.
-
-    Raises:
-        StoreError: there is no such study.
+    Columns: ``participant``, then one per item, numeric if all answers to the item are. If a
+    participant answered an item several times, for example after each game, the last answer is
+    used. If two steps contain an item of the same name, the columns are named ``STEP.ITEM``.
     """
     store.study(study, counted=False)
     answers: dict[str, dict[tuple[str, str], AnsweredItem]] = {}
@@ -167,8 +149,7 @@ def survey_answers(store: Store, study: str) -> pl.DataFrame:
 
 
 def in_survey(response: Response) -> bool:
-    """Return whether a response belongs to a survey: a step of that kind or of none, without a
-    solution."""
+    """Return whether a response is from a survey, or from a custom step without a solution."""
     return response.correct is None and step_kind(response.step) in (SURVEY, None)
 
 

@@ -1,4 +1,4 @@
-"""Shared by frames by match and by round: which matches are scored, and reading them."""
+"""Selection of scored matches, shared by the frames by match and by round."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -21,10 +21,10 @@ class MetricError(CheaptalkError):
 
 
 class Reader:
-    """Determines which matches of a study are scored, and reads them.
+    """Determines which matches of a study are scored, and reads their results.
 
     Args:
-        policies: which matches are excluded.
+        policies: the study's policy for each kind of invalid answer.
     """
 
     def __init__(self, policies: Unanswered) -> None:
@@ -32,28 +32,22 @@ class Reader:
 
     @classmethod
     def of(cls, store: Store, study: str) -> "Reader":
-        """Return the reader of a study's matches.
-
-        Raises:
-            StoreError: there is no such study.
-        """
         return cls(policies_of(store.study(study, counted=False).spec))
 
     def dropped(self, record: MatchRecord) -> bool:
-        """Return whether the study's policies exclude the match."""
-        for counts in record.kinds.values():
-            for kind, count in counts.items():
-                if count and kind in self.dropping:
-                    return True
-        return False
+        """Return whether the study's policies exclude the match from metrics."""
+        return any(
+            count and kind in self.dropping
+            for counts in record.kinds.values()
+            for kind, count in counts.items()
+        )
 
     def counts(self, record: MatchRecord) -> bool:
         """Return whether the match is scored: it finished and was not excluded."""
         return record.status is Status.FINISHED and not self.dropped(record)
 
     def result(self, record: MatchRecord) -> Result | None:
-        """Return a scored match as metrics see it; None if its rules differ from the installed
-        ones."""
+        """Return a scored match's result for metrics; None if it can't be scored."""
         current = record.version == get_game(record.game).rules.version
         return record.result() if current and self.counts(record) else None
 
@@ -69,11 +63,7 @@ def failed(kind: str, name: str, record: MatchRecord, error: Exception) -> Metri
 def check_bounds(
     kind: str, quantity: Quantity[Any], value: float | None, record: MatchRecord
 ) -> None:
-    """Check that a number of a metric or series lies within its bounds, if it is defined.
-
-    Raises:
-        MetricError: it does not.
-    """
+    """Raise MetricError if the value of a metric or series is outside its bounds."""
     bounds = quantity.bounds_in(record.rules)
     if value is not None and not within(value, bounds):
         raise MetricError(
@@ -89,13 +79,12 @@ def chosen(
     """Return the selected metrics or series, by game.
 
     Args:
-        games: names of games.
-        kind: "metric" or "series".
+        kind: ``metric`` or ``series``.
         of: returns a game's objects of this kind, by name.
-        only: names; None for all.
+        only: selected names; None for all.
 
     Raises:
-        UnknownName: a game is not installed, or none of them has what is selected.
+        UnknownName: a game is not installed, or no game has an object with a selected name.
     """
     available = {game: of(get_game(game)) for game in games}
     names = list(dict.fromkeys(name for quantity in available.values() for name in quantity))
@@ -109,18 +98,14 @@ def chosen(
 
 
 def check_free(kind: str, quantities: Iterable[Quantity[Any]], columns: Collection[str]) -> None:
-    """Check that no metric or series has the name of another column.
-
-    Raises:
-        MetricError: one has.
-    """
+    """Raise MetricError if a metric or series has the name of another column."""
     taken = next((quantity.name for quantity in quantities if quantity.name in columns), None)
     if taken is not None:
         raise MetricError(f'the {kind} name "{taken}" is reserved for a column; rename it')
 
 
 def places_in(frame: pl.DataFrame) -> list[str]:
-    """Return the seats that a frame of matches has columns for, in order."""
+    """Return the seats in a frame of matches, in the order of their columns."""
     return [name.removeprefix("player_") for name in frame.columns if name.startswith("player_")]
 
 
@@ -136,7 +121,7 @@ def parameters_in(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def varying(configurations: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the parameters in which configurations differ."""
+    """Return the names of the parameters that differ between configurations."""
     names = dict.fromkeys(name for parameters in configurations.values() for name in parameters)
     values = {
         name: {json.dumps(parameters[name]) for parameters in configurations.values()}
@@ -146,15 +131,15 @@ def varying(configurations: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def decoded(value: Any) -> Any:
-    """Return a parameter's value, parsed from JSON if it is a list or similar."""
+    """Return a parameter's value, parsed if it is JSON, such as a list."""
     try:
         return json.loads(value) if isinstance(value, str) else value
-    except ValueError:  # a text of its own
+    except ValueError:  # plain text
         return value
 
 
 class Frames(dict[str, pl.DataFrame]):
-    """A frame for each game, by its name."""
+    """Data frames by the name of the game."""
 
     def __repr__(self) -> str:
         sizes = (f"{name} ({len(frame):,} rows)" for name, frame in self.items())

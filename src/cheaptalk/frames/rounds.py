@@ -1,4 +1,4 @@
-"""A study's matches by round: one row per round and seat, with the games' series."""
+"""Data frames of rounds: one row per round and seat, with the games' series."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -23,11 +23,11 @@ from cheaptalk.studies.lookup import reads_study
 MATCH = {
     name: HEAD[name] for name in ("match_id", "configuration", "instance", "repeat", "pairing")
 }
-"""The columns that identify the match, as in the frames of :func:`.match_frames`."""
+"""The columns that identify a match, as in :func:`.match_frames`."""
 WHERE = {"at": pl.Int64, "round": pl.Int64, "index": pl.Int64}
-"""The numeric key of a row; seats are numbered in the game's order."""
+"""The numeric key of a row: match, round, and the seat's index in the game's order."""
 PART = 100_000
-"""Rows that are collected before they are converted to columns."""
+"""Number of rows that are collected before they are converted to columns."""
 
 
 @reads_study
@@ -36,19 +36,18 @@ def round_frames(
 ) -> Frames:
     """Return the matches of a study round by round, as one frame for each game with series.
 
-    A match is scored as in :func:`.match_frames`: it has finished, was not excluded (see
-    :class:`~cheaptalk.studies.Unanswered`), and was played under the installed rules. All others
-    have no rows.
+    Only scored matches have rows: they finished, were not excluded (see
+    :class:`~cheaptalk.studies.Unanswered`), and were played under the installed rules.
 
-    Columns: ``match``, ``configuration``, ``instance``, ``repeat`` and ``pairing`` as there;
-    ``round`` (from 1; if players take turns, two of which may form a round, the series document
-    which they count), ``seat`` (null in the rows of all players together), ``player`` (the label of
-    the seat's player), then one column per series, null if it is undefined. Rows are in the order
-    of matches, rounds and seats, with those of all together first.
+    Columns: ``match_id``, ``configuration``, ``instance``, ``repeat`` and ``pairing`` as in
+    :func:`.match_frames`; ``round`` (from 1; if players alternate, the series documents whether two
+    turns are one round), ``seat`` (null in rows that cover all players), ``player`` (the label of
+    the seat's player), then one column per series, null if undefined. Rows are in the order of
+    matches, rounds and seats; rows that cover all players come first.
 
     Args:
-        study: its name in the store.
-        only: names of the series to compute; None for all. Games without any of these are omitted.
+        study: the study's name in the store.
+        only: names of the series to compute; None for all. Games without any of them are omitted.
         as_published: use the published variants of series if they differ.
 
     Raises:
@@ -69,8 +68,6 @@ def round_frames(
 
 
 class _Rounds:
-    """The rounds of one game as its matches are read."""
-
     def __init__(
         self, seats: Sequence[str], series: list[Series], reader: Reader, as_published: bool
     ) -> None:
@@ -114,7 +111,7 @@ class _Rounds:
             self.pack()
 
     def pack(self) -> None:
-        """Convert the rows so far to columns, which take less memory."""
+        """Convert the collected rows to columns, which take less memory."""
         self.parts.append(pl.DataFrame(self.rows, schema=self.schema, orient="row"))
         self.rows = []
 
@@ -122,18 +119,13 @@ class _Rounds:
         check_free("series", self.series, [*MATCH, *WHERE, "seat", "player"])
         self.pack()
         matches = pl.DataFrame(self.matches, schema=MATCH, orient="row").with_row_index("at")
+        matches = matches.cast({"at": pl.Int64})
         seated = {"at": pl.Int64, "index": pl.Int64, "seat": pl.String, "player": pl.String}
         players = pl.DataFrame(self.players, schema=seated, orient="row")
         return (
             pl.concat(self.parts)
             .sort("at", "round", "index", nulls_last=False)
-            .join(
-                matches.cast({"at": pl.Int64}),
-                on="at",
-                how="left",
-                maintain_order="left",
-                validate="m:1",
-            )
+            .join(matches, on="at", how="left", maintain_order="left", validate="m:1")
             .join(players, on=["at", "index"], how="left", maintain_order="left", validate="m:1")
             .select(*MATCH, "round", "seat", "player", *(item.name for item in self.series))
         )

@@ -1,4 +1,4 @@
-"""Matches that no score includes, counted by the reason."""
+"""Counts of matches that are not scored, by reason."""
 
 from collections.abc import Mapping
 
@@ -10,32 +10,29 @@ from cheaptalk.records.forfeits import VALID
 from cheaptalk.text import plain
 
 DROPPED = "dropped"
-"""A finished match that the study's policy excludes."""
+"""The reason of finished matches that the study's policy excludes."""
 REASON = pl.when(pl.col("status") == Status.FINISHED.value).then(pl.lit(DROPPED)).otherwise(
     pl.col("status")
 )  # fmt: skip
-"""Why an unscored match is not scored."""
+"""The reason why a match is not scored, as an expression on a frame of matches."""
 VERBS = {
     Status.FAILED.value: ("failed", "failed"),
     Status.FORFEITED.value: ("was forfeited", "were forfeited"),
     Status.LIVE.value: ("has not ended", "have not ended"),
     DROPPED: ("was dropped by the study's policy", "were dropped by the study's policy"),
 }
-"""The end of one such match and of several, in the order in which they are listed."""
+"""Descriptions of unscored matches in singular and plural, in the order of listing."""
 
 
 def unscored(frame: pl.DataFrame) -> dict[str, int]:
-    """Count the matches of a frame that no score includes, by status.
-
-    A finished match that the study's policy excludes counts as :data:`DROPPED`.
-    """
+    """Count the unscored matches of a frame by status, or :data:`DROPPED`."""
     ends = frame.filter(~SCORED).group_by(REASON.alias("reason"), maintain_order=True)
     counts = dict(ends.len().iter_rows())
     return {reason: counts[reason] for reason in VERBS if reason in counts}
 
 
 def unscored_text(counts: Mapping[str, int], total: int) -> str:
-    """Return how many matches are not scored, and why; empty if all are.
+    """Return the number of unscored matches and the reasons; empty if all are scored.
 
     >>> unscored_text({"failed": 19, "forfeited": 1}, 30)
     '19 of 30 matches failed, 1 was forfeited'
@@ -46,16 +43,16 @@ def unscored_text(counts: Mapping[str, int], total: int) -> str:
 
 
 BY_OTHERS = "forfeited by others"
-"""The end of a match for a player that did not cause its forfeit."""
+"""How a match ended for a player that did not cause the forfeit."""
 ENDS = {Status.LIVE.value: "not ended", BY_OTHERS: BY_OTHERS}
-"""Ends in words; all others are adjectives already."""
+"""Texts for ends of matches whose names are not adjectives."""
 
 
 def own_end(role: str) -> pl.Expr:
     """Return why a player's match is not scored, as a column ``end``; null if it is scored.
 
-    It is the kind of the player's own answer that forfeited the match, such as ``refused``,
-    :data:`BY_OTHERS`, or the reason of :func:`unscored`.
+    The reason is the kind of the player's own invalid answer, such as ``refused``, or
+    :data:`BY_OTHERS`, or a key of :func:`unscored`.
 
     Args:
         role: the player's role; the frame has a row for each match and player of the role, with the

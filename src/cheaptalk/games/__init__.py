@@ -1,4 +1,4 @@
-"""The games, one package each, with their rules under their own names; loaded on first use."""
+"""The games: packages of rules, prompts, strategies and metrics, loaded on first use."""
 
 import lazy_loader
 

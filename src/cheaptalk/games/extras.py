@@ -1,4 +1,4 @@
-"""Modules of the extra ``[analysis]``, imported on first use."""
+"""Imports of optional dependencies on first use, from the extra ``[analysis]``."""
 
 from importlib import import_module
 from typing import Any
@@ -9,32 +9,26 @@ from cheaptalk.rules import CheaptalkError
 class Deferred:
     """A module that is imported on the first use of one of its attributes.
 
-    Python's ``LazyLoader`` doesn't work here: it puts an unfinished module into ``sys.modules``,
-    and a later import of one of its submodules then loads that submodule twice (importing
-    ``scipy.special`` after ``jax`` failed inside NumPy).
+    Python's ``LazyLoader`` puts an unfinished module into ``sys.modules``, so that submodules can
+    be loaded twice: importing ``scipy.special`` after ``jax`` then failed inside NumPy.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("__"):  # inspection does not use the module
+        if attribute.startswith("__"):  # inspection must not import the module
             raise AttributeError(attribute)
         try:
             module = import_module(self._name)
         except ModuleNotFoundError as error:
-            raise CheaptalkError(
-                f'this needs {error.name}: pip install "cheaptalk[analysis]"'
-            ) from None
+            message = f'this needs {error.name}: pip install "cheaptalk[analysis]"'
+            raise CheaptalkError(message) from None
         value = getattr(module, attribute)
         setattr(self, attribute, value)
         return value
 
 
 def needed(name: str) -> Any:
-    """Return a module that is imported on first use.
-
-    Raises:
-        CheaptalkError: on first use, if the module is not installed; the message names the extra.
-    """
+    """Return a lazily imported module; if it is missing, its first use names the extra."""
     return Deferred(name)

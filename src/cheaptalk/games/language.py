@@ -28,15 +28,11 @@ def vocabulary(texts: Iterable[str]) -> int:
 
 
 def ngram_entropy(texts: Iterable[str], n: int) -> float | None:
-    """Return the entropy of the n-grams of some texts in bits; None if there are none.
+    """Return the entropy of texts' n-grams in bits; None if no text has ``n`` words.
 
     H = - sum over g of p(g) log2 p(g), where p(g) is the share of n-gram g among all sequences of n
     words within a text (Liao, Tomlin and Klein 2024, figure 10). Entropy grows with the number of
     n-grams, so compare equal numbers of texts.
-
-    Args:
-        texts: the messages.
-        n: the number of words per n-gram, from 1.
 
     >>> ngram_entropy(["no deal", "my deal"], 1)
     1.5

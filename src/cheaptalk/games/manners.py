@@ -1,9 +1,8 @@
-"""Messages of scripted talkers that several games share.
+"""Messages of scripted talkers in several games, by manner, such as polite or threatening.
 
-``manners.yaml`` gives for each manner its meaning, its wordings, and whether it states something
-false. A game defines what can be claimed in it (:class:`Topics`). Talkers with the same strategy
-but different manners make the same moves at the same times, so any difference in the other player's
-answers is the effect of the messages.
+``manners.yaml`` describes each manner, and each game defines the claims in it (:class:`Topics`).
+Talkers with the same strategy but different manners make the same moves at the same times. Any
+difference in the other player's answers is therefore an effect of the messages.
 """
 
 from collections.abc import Mapping
@@ -37,14 +36,14 @@ Manner = Literal[
 
 
 class Topics(NamedTuple):
-    """Game-specific claims of a speaker.
+    """Game-specific phrases of a speaker, which fill the placeholders in messages.
 
     Attributes:
         anchor: a clause with a number that strongly favours the speaker.
-        claim: a sentence about the speaker that would help it if it were true.
-        rule: a clause with an invented rule that would make the listener yield.
+        claim: a sentence about the speaker that would help the speaker if it were true.
+        rule: a clause with an invented rule that would make the listener concede.
         rival: a clause with another partner's alleged offer to the speaker.
-        wish: the answer that the speaker wants, as the listener would give it.
+        wish: the answer that the speaker wants, in the listener's answer format.
         private: the listener's private information, as the object of "tell me".
     """
 
@@ -60,9 +59,9 @@ class Description(NamedTuple):
     """A manner of speaking.
 
     Attributes:
-        meaning: what the speaker does, such as "flatters the player".
-        untrue: whether it states something false.
-        wordings: its messages, with the fields of :class:`Topics` in braces; none if it is silent.
+        meaning: a description of the speaker, such as "flatters the player".
+        untrue: whether the messages contain false statements.
+        wordings: the messages, with fields of :class:`Topics` in braces; empty if silent.
     """
 
     meaning: str
@@ -81,10 +80,10 @@ def manners() -> Mapping[str, Description]:
 
 
 def wording(manner: Manner, topics: Topics, request: DecisionRequest) -> str:
-    """Return the message of a manner for a request; empty if the manner is silent.
+    """Return the message of a manner for a request; "" if the manner is silent.
 
-    The first wording of a match is drawn from the actor's random stream, which depends on the
-    instance and not on the other player. Later requests of the match use the next wordings.
+    The first wording of a match is drawn from the actor's random stream, which does not depend on
+    the other player. Later requests in the match use the next wordings.
     """
     wordings = manners()[manner].wordings
     if not wordings:

@@ -1,4 +1,4 @@
-"""Common base of games in which all players decide simultaneously in every round."""
+"""The base class of games in which all players decide simultaneously in every round."""
 
 import math
 from abc import abstractmethod
@@ -28,12 +28,12 @@ from cheaptalk.rules import (
 C = TypeVar("C")
 
 Wholes = Annotated[tuple[Annotated[int, Field(strict=True)], ...], Field(min_length=1)]
-"""One or more integers: the setting of a strategy that repeats fixed choices in turn."""
+"""One or more integers: the setting of a strategy that cycles through fixed choices."""
 
 REMEMBERED = 4_096
-"""The number of cached actions; scripted strategies choose the same few numbers repeatedly."""
+"""Size of the caches of actions; scripted strategies choose the same few numbers repeatedly."""
 UNLIMITED = 10**9
-"""The maximum of a number for which the rules set no limit."""
+"""Maximum of a number for which the rules set no limit."""
 
 
 class RoundsPlayed(Outcome, Generic[C]):
@@ -44,7 +44,7 @@ class RoundsPlayed(Outcome, Generic[C]):
 
 
 def gain_limits(game: "Rounds") -> tuple[float, float]:
-    """Return the minimum and maximum mean gain per round of a player."""
+    """Return the minimum and maximum of a player's mean gain per round."""
     minimum, maximum = game.payoff_bounds()["player"]
     return minimum / game.rounds, maximum / game.rounds
 
@@ -57,13 +57,12 @@ class Over(Event):
 
 
 class Rounds(Game):
-    """N players decide simultaneously in each of K rounds; then each gets its own report.
+    """A game in which N players decide simultaneously in each of K rounds, then get reports.
 
-    The players are player_1, player_2 and so on, all in one role. A subclass declares its
-    parameters, one action with one field (in ``actions``), its events (the first is the briefing,
-    the second accompanies each request), and two methods: :meth:`gains` computes the gains of a
-    round and :meth:`reports` the reports on it. All randomness is in the instance. A player's
-    payoff is the sum of its gains and is reported last (:class:`Over`).
+    The players are player_1, player_2 and so on, all in one role. A subclass declares parameters,
+    one action with one field, and events: first the briefing, then the event of each request. It
+    implements :meth:`gains` and :meth:`reports` for a round. The instance contains all random
+    draws. A player's payoff is the sum of its gains, which :class:`Over` reports.
     """
 
     roles = ("player",)
@@ -76,20 +75,19 @@ class Rounds(Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        """The seats player_1 to player_N."""
         return numbered("player", self.players)
 
     def _same_event(self, event_type: Any, *values: Any) -> list[Event]:
-        """Return the same event for all players: these values, then parameters by field name."""
+        """Return one event for all players; missing fields get the parameter of the same name."""
         field_names = event_type.__struct_fields__[len(values) :]
         return [event_type(*values, *(getattr(self, name) for name in field_names))] * self.players
 
     def briefings(self, instance: Any) -> list[Event]:
-        """Return each player's briefing, in the order of the players."""
+        """Return the briefings in the order of the players."""
         return self._same_event(self.events[0])
 
     def questions(self, number: int, instance: Any) -> list[Event]:
-        """Return the event that accompanies each player's request in a round, numbered from 1."""
+        """Return the event of each player's request in a round, numbered from 1."""
         return self._same_event(self.events[1], number)
 
     def objection(self, question: Any, action: Any) -> str | None:
@@ -98,18 +96,18 @@ class Rounds(Game):
 
     @abstractmethod
     def gains(self, number: int, choices: Sequence[Any], instance: Any) -> Sequence[float]:
-        """Return each player's gain from these choices."""
+        """Return each player's gain in a round with these choices."""
 
     @abstractmethod
     def reports(
         self, number: int, choices: Sequence[Any], gains: Sequence[float], instance: Any
     ) -> Iterable[Event]:
-        """Return each player's report after a round."""
+        """Return each player's report on a round."""
 
     def outcome(
         self, choices: Sequence[Sequence[Any]], gains: Sequence[Sequence[float]], instance: Any
     ) -> Outcome:
-        """Return the outcome; override this if it contains more than choices and gains."""
+        """Return the outcome; override this method to add fields to choices and gains."""
         return self.outcome_type.model_validate({"choices": choices, "gains": gains})
 
     def play(self, instance: Instance, chance: Chance) -> Play[Outcome]:
@@ -121,13 +119,11 @@ class Rounds(Game):
         choices: list[tuple[Any, ...]] = []
         gains: list[tuple[float, ...]] = []
         for number in range(1, self.rounds + 1):
-            questions = self.questions(number, instance)
-            answers = yield tuple(
-                [
-                    Ask(seat, kind, question, partial(self.objection, question))
-                    for seat, question in zip(seats, questions, strict=True)
-                ]
-            )
+            asks = [
+                Ask(seat, kind, question, partial(self.objection, question))
+                for seat, question in zip(seats, self.questions(number, instance), strict=True)
+            ]
+            answers = yield tuple(asks)
             chosen = tuple(map(choice, answers.values()))
             gained = tuple(self.gains(number, chosen, instance))
             reports = self.reports(number, chosen, gained, instance)
@@ -146,9 +142,9 @@ class Rounds(Game):
 
 
 def out_of_range(field: str, value: int, low: int, high: int) -> str | None:
-    """Return why a number is invalid for a field, or None if it lies from ``low`` to ``high``.
+    """Return why a number is invalid, or None if it is between ``low`` and ``high``, inclusive.
 
-    If one bound is :data:`UNLIMITED`, the message gives only the other bound.
+    The message does not mention a bound that is :data:`UNLIMITED`.
 
     >>> out_of_range("bid", 1200, 0, 1000)
     '"bid" must be from 0 to 1000, not 1200'
@@ -165,7 +161,7 @@ def out_of_range(field: str, value: int, low: int, high: int) -> str | None:
 
 
 def in_turn(choices: Sequence[C], number: int) -> C:
-    """Return the choice of a round, numbered from 1, from a sequence that is repeated.
+    """Return the choice in a round, numbered from 1, of a player who cycles through choices.
 
     >>> [in_turn(("go", "stay"), number) for number in (1, 2, 3)]
     ['go', 'stay', 'go']
@@ -183,13 +179,11 @@ def by_player(
     rows: Iterable[Sequence[float | None]],
     total: Callable[[Sequence[float]], float] = fmean,
 ) -> Iterator[Point]:
-    """Yield each player's number in each round, and their aggregate.
+    """Yield each player's number in each round, and an aggregate over all players.
 
     Args:
-        result: a finished match.
         rows: one row per round with a number, or None, for each player in order.
-        total: the function that aggregates the numbers of a round, by default their mean; the
-            aggregate is None if there are none.
+        total: aggregates the numbers of a round, if there are any; by default the mean.
     """
     seats = tuple(result.game.seats)
     for number, row in enumerate(rows, 1):

@@ -1,13 +1,12 @@
-"""Seat names: players' numbers, and the seats to which names in answers refer."""
+"""Names of seats: find the seat that a name in an answer refers to, and a player's number."""
 
 from cheaptalk.rules import Game
 
 
 def find_seat(game: Game, name: str) -> str | None:
-    """Return the seat to which a name refers, or None if it refers to none or to several.
+    """Return the seat with this name or display name; None if there is no seat, or several.
 
-    A seat can be named by its own name or its display name, ignoring case and underscores: player_2
-    is also "Player 2".
+    Case and underscores are ignored: "Player 2" refers to player_2.
     """
     if name in game.seats:
         return name

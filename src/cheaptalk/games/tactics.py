@@ -9,7 +9,7 @@ Late = Annotated[float, Field(gt=1)]
 Early = Annotated[float, Field(gt=0, lt=1)]
 
 PATIENCE = 12
-"""The number of rounds over which concessions spread if the horizon is unknown."""
+"""Number of rounds over which players concede if the horizon is unknown."""
 
 
 def conceded(stage: int, rounds: int | None, start: float, end: float, power: float) -> float:
@@ -19,7 +19,7 @@ def conceded(stage: int, rounds: int | None, start: float, end: float, power: fl
 
     Args:
         stage: the stage, from 1.
-        rounds: the last stage, or None if it is unknown; then :data:`PATIENCE` is used.
+        rounds: the last stage; None if it is unknown, for :data:`PATIENCE`.
         start: the demand at the first stage.
         end: the demand at the last stage.
         power: 1 for a constant pace, above 1 to concede late, below 1 to concede early.

@@ -1,7 +1,4 @@
-"""Judges: models that judge matches and survey answers by a rubric, and their agreement.
-
-Loaded on first use; needs ``[analysis]``.
-"""
+"""Judges: models that apply rubrics to matches and survey answers; requires ``[analysis]``."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Agreement of judges with a game's exact check and with one another."""
+"""Agreement between judges, and of judges with a game's exact check."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -29,21 +29,21 @@ ENOUGH = 10
 VerdictTables = NDArray[np.int64]
 """Counts by instance, reference verdict (rows) and judge's verdict (columns)."""
 Cells = NDArray[np.bool_]
-"""Mask of a table's cells that count."""
+"""A mask that selects cells of a table."""
 TableStatistic = Callable[[NDArray[Any]], NDArray[np.float64]]
-"""A function from tables to one number each; NaN if undefined."""
+"""A function that returns a number for each table; NaN if undefined."""
 CHECK = "exact check"
 Verdicts = Mapping[str, Mapping[str, str]]
 """Verdicts by match and item."""
 
 
 class Interval(NamedTuple):
-    """A value with its 95 % confidence interval and the number of instances behind it.
+    """An estimate with a 95 % confidence interval and the number of instances.
 
     Attributes:
-        value: None if undefined.
-        low, high: the bounds; None if there is no interval.
-        instances: number of instances with an item that counts.
+        value: the estimate; None if undefined.
+        low, high: the bounds; None if the interval is undefined.
+        instances: number of instances with at least one relevant item.
     """
 
     value: float | None
@@ -53,7 +53,7 @@ class Interval(NamedTuple):
 
     @property
     def missing(self) -> str:
-        """The reason why there is no interval; empty if there is one."""
+        """The reason for a missing interval; empty if there is an interval."""
         if self.value is None or self.low is not None:
             return ""
         if self.instances < ENOUGH:
@@ -82,15 +82,15 @@ class Agreement:
         reference: the other judge's digest, or ``exact check``.
         labels: the verdicts, in the order of the rubric.
         table: counts of the reference's (rows) and the judge's verdicts (columns).
-        finds: the labels that count as a find.
-        matches: matches with an item that both judged.
-        silent: items that only the judge judged.
+        finds: the labels that count as positive.
+        matches: number of matches with an item that has both verdicts.
+        silent: number of items without a verdict of the reference.
         weighted: whether kappa squares differences, as for scores.
         kappa: Cohen's kappa.
-        same: share of the common items with the same verdict.
-        precision: share of the judge's finds that are also the reference's.
-        recall: share of the reference's finds that are also the judge's.
-        alike: share of the common items in which both or neither have a find of any kind.
+        same: share of the common items with identical verdicts.
+        precision: share of the judge's positive items that the reference confirms.
+        recall: share of the reference's positive items that the judge finds.
+        alike: share of the common items that are positive, or negative, in both verdicts.
     """
 
     judge: str
@@ -109,10 +109,8 @@ class Agreement:
 
     def __repr__(self) -> str:
         kappa = "undefined" if self.kappa.value is None else f"{self.kappa.value:.3f}"
-        return brief(
-            self,
-            f"{self.judge} with {self.reference}, {counted(self.items, 'item')}, kappa {kappa}",
-        )
+        items = counted(self.items, "item")
+        return brief(self, f"{self.judge} with {self.reference}, {items}, kappa {kappa}")
 
     def _repr_html_(self) -> str:
         rows = zip(self.labels, *zip(*self.table, strict=True), strict=True)
@@ -120,7 +118,7 @@ class Agreement:
 
     @property
     def items(self) -> int:
-        """Number of items with a verdict of both."""
+        """Number of items with both verdicts."""
         return sum(map(sum, self.table))
 
 
@@ -128,20 +126,20 @@ class Agreement:
 def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     """Return the agreement of each judge of a study with the exact check and with other judges.
 
-    Two judges are compared if their rubrics have the same name and the same verdicts, on the items
-    for which both gave a valid verdict: the later judge with the earlier, and a model with people.
-    The exact check covers only some moves; if it covers none, the agreement has no items.
+    Two judges are compared on the items for which both gave a valid verdict, if their rubrics have
+    the same name and verdicts. The reference is the earlier judge, or a person. An agreement with
+    the exact check can have no items, because the check covers only some moves.
 
-    Cohen's kappa (1960, A coefficient of agreement for nominal scales) is 1 - D / E: D is the
-    observed disagreement, E the disagreement expected if both kept their verdict frequencies and
-    were independent. Two different categories disagree by 1; two scores by the square of their
+    Cohen's kappa (1960, A coefficient of agreement for nominal scales) is 1 - D / E. D is the
+    observed disagreement, and E is the disagreement expected from independent verdicts with the
+    same frequencies. Two different categories disagree by 1, and two scores by the square of their
     difference (Cohen 1968, weighted kappa). For the intervals, see :func:`.interval`.
 
     Args:
         seed: seed of the bootstrap.
 
     Raises:
-        StoreError: there is no such study.
+        StoreError: the store has no study of this name.
     """
     store.study(study)
     judges = judges_of(store, study)
@@ -174,15 +172,12 @@ def valid_verdicts(store: Store, study: str, judge: str) -> dict[str, dict[str, 
 def _checked(
     store: Store, study: str, rubric: Rubric, ids: Sequence[str]
 ) -> dict[str, dict[str, str]]:
-    """Return the exact check's verdicts on these matches, by match and move."""
     verdicts: dict[str, dict[str, str]] = {}
     for record in read_matches(store, study, ids):
         check = get_game(record.game).checks.get(rubric.name)
         if check is not None and rubric.item == "move":
-            categories = check(record.result())
-            verdicts[record.id] = {
-                move_name(*move): category for move, category in categories.items()
-            }
+            categories = check(record.result()).items()
+            verdicts[record.id] = {move_name(*move): category for move, category in categories}
     return verdicts
 
 
@@ -196,10 +191,8 @@ def _compare(
     instances: Mapping[str, Hashable],
     seed: int,
 ) -> Agreement:
-    labels = list(rubric.labels)
-    labels += sorted(
-        {verdict for verdicts in expected.values() for verdict in verdicts.values()} - set(labels)
-    )
+    known = {verdict for verdicts in expected.values() for verdict in verdicts.values()}
+    labels = [*rubric.labels, *sorted(known.difference(rubric.labels))]
     by_instance: defaultdict[Hashable, VerdictTables] = defaultdict(
         lambda: np.zeros((len(labels), len(labels)), np.int64)
     )
@@ -230,7 +223,7 @@ def _compare(
 
 
 def _share(tables: VerdictTables, numerator: Cells, denominator: Cells, *, seed: int) -> Share:
-    """Return the share of the denominator's cells that the numerator's cells hold."""
+    """Return the share of items in the denominator's cells that are in the numerator's cells."""
     count_numerator, count_denominator = (
         partial(_count, cells=cells) for cells in (numerator, denominator)
     )
@@ -248,49 +241,45 @@ def _share(tables: VerdictTables, numerator: Cells, denominator: Cells, *, seed:
 
 
 def _count(tables: NDArray[Any], cells: Cells) -> NDArray[np.float64]:
-    """Return the number of items in the given cells of each table."""
     counts: NDArray[np.float64] = tables[:, cells].sum(axis=1, dtype=float)
     return counts
 
 
 def _weights(labels: Sequence[str], *, squared: bool) -> NDArray[np.float64]:
-    """Return the disagreement of each pair of verdicts."""
     positions = np.arange(len(labels), dtype=float)
     differences = positions[:, None] - positions[None, :]
     return differences**2 if squared else (differences != 0).astype(float)
 
 
 def kappa(tables: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Cohen's kappa of each table of counts; NaN if both always give the same verdict.
+    """Return Cohen's kappa of each table of counts; NaN if all verdicts are the same.
 
     >>> float(kappa(np.array([[[20, 5], [10, 15]]]), _weights("ab", squared=False))[0])
     0.4
     """
     total = tables.sum(axis=(1, 2), dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
-        expected = (
-            tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :] / total[:, None, None]
-        )
-        value: NDArray[np.float64] = 1 - (tables * weights).sum(axis=(1, 2)) / (
-            expected * weights
-        ).sum(axis=(1, 2))
+        rows, columns = tables.sum(axis=2)[:, :, None], tables.sum(axis=1)[:, None, :]
+        expected = (rows * columns / total[:, None, None] * weights).sum(axis=(1, 2))
+        value: NDArray[np.float64] = 1 - (tables * weights).sum(axis=(1, 2)) / expected
     return value
 
 
 def interval(
     tables: NDArray[Any], statistic: TableStatistic, counts: TableStatistic, seed: int
 ) -> Interval:
-    """Return a statistic of all tables together, with its 95 % bootstrap interval.
+    """Return a statistic of the sum of tables, with its 95 % bootstrap interval.
 
-    The interval spans the 2.5 % and 97.5 % quantiles over 2,000 bootstrap samples of instances
-    (Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13), because verdicts on
-    one instance are dependent. There is none with fewer than ten instances, for which it would
-    be too narrow (Cameron and Miller 2015, section VI), nor if all samples give the same value.
+    The bootstrap draws 2,000 samples of instances, because verdicts on the same instance are
+    dependent. The interval spans the 2.5 % and 97.5 % quantiles (Efron and Tibshirani 1993, An
+    Introduction to the Bootstrap, chapter 13). With fewer than ten instances, the interval would be
+    too narrow (Cameron and Miller 2015, section VI) and is undefined. It is also undefined if all
+    samples have the same value.
 
     Args:
         tables: shape (instances, labels, labels).
-        statistic: the function of tables.
-        counts: the number of items of a table that count.
+        statistic: the statistic of each table.
+        counts: the number of relevant items of each table.
         seed: seed of the bootstrap.
     """
     value = float(statistic(tables.sum(axis=0)[None])[0])
@@ -309,7 +298,6 @@ def interval(
 def _resampled(
     tables: NDArray[Any], statistic: TableStatistic, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the statistic of each bootstrap sample of the instances."""
     instances = len(tables)
     flat = tables.reshape(instances, -1).astype(float)
     values = []

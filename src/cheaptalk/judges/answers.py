@@ -1,4 +1,4 @@
-"""Free survey answers of a study's participants: items for judges, and the judges' verdicts."""
+"""Free survey answers of participants as items for judges, and the judges' verdicts."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ COLUMNS: dict[str, Any] = {
 
 
 def people_for(store: Store, study: str, rubric: Rubric) -> list[str]:
-    """Return the ids (see :func:`.answers_id`) of people whose answers a rubric can judge.
+    """Return the ids (see :func:`.answers_id`) of participants whose answers a rubric judges.
 
     Raises:
         CheaptalkError: no participant gave such an answer and played a game of the rubric.
@@ -52,18 +52,15 @@ def _why(store: Store, study: str, rubric: Rubric) -> str:
 
 
 def answers_of(store: Store, study: str, rubric: Rubric) -> dict[str, list[Item]]:
-    """Return the answers that a rubric judges, by person; only from games that the rubric fits."""
+    """Return the survey answers that a rubric judges, by participants who played its games."""
     responses = survey_answers(store, study)
     texts = [
         name for name, kind in responses.schema.items()
         if kind == pl.String and name != "participant"
         and (rubric.answers is None or name in rubric.answers)
     ]  # fmt: skip
-    eligible = {
-        person
-        for person, game in plays(store, study).select("participant", "game").iter_rows()
-        if rubric.fits(game)
-    }
+    games = plays(store, study).select("participant", "game").iter_rows()
+    eligible = {person for person, game in games if rubric.fits(game)}
     items_by_person: dict[str, list[Item]] = {}
     for row in responses.filter(pl.col("participant").is_in(list(eligible))).iter_rows(named=True):
         items = [
@@ -80,13 +77,13 @@ def answers_of(store: Store, study: str, rubric: Rubric) -> dict[str, list[Item]
 def answer_verdicts(store: Store, study: str) -> pl.DataFrame:
     """Return all verdicts on a study's free survey answers, one row per answer and judge.
 
-    Columns: ``judge`` (its digest), ``rubric`` and ``model`` (their names), ``participant``,
-    ``item`` (the survey question), ``kind`` (of the judge's answer), ``verdict`` (a category, or a
-    score as text; null without a valid answer) and ``score`` (for a category, 1 if the rubric
-    lists it in ``found``, else 0).
+    Columns: ``judge`` (digest), names of ``rubric`` and ``model``, ``participant``, ``item`` (the
+    survey question), ``kind`` of the judge's answer, ``verdict`` (a category, or a score as text;
+    null if invalid) and ``score`` (for a category, 1 if the rubric lists the category in ``found``,
+    else 0).
 
     Raises:
-        StoreError: there is no such study.
+        StoreError: the store has no study of this name.
     """
     store.study(study, counted=False)
     judgements = list(read_judged_answers(store, study))
@@ -111,5 +108,5 @@ def verdict_of(judgement: Judgement, rubric: Rubric) -> tuple[str | None, float 
 
 
 def label(verdict: dict[str, Any]) -> str:
-    """Return a verdict as text: its category or score."""
+    """Return the category or score of a verdict as text."""
     return str(verdict.get("category", verdict.get("score")))

@@ -1,4 +1,4 @@
-"""Code free answers: a judge classifies what people wrote in a survey."""
+"""Code free survey answers with a judge."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,20 +32,20 @@ def code_answers(
     models: Models | None = None,
     prices: Prices | None = None,
 ) -> dict[str, str | None]:
-    """Return a judge's verdict on each free answer; for judges, see :func:`.judge_of`.
+    """Return a judge's verdict on each free survey answer.
 
-    Each theme has its own rubric, so that an answer can have several (Strategic Tradeoffs,
-    section 6.3, footnote 14). The store's ledger keeps every call, so that no response is paid for
-    twice; identical answers are judged once. The calls belong to no study: they appear in no
-    study's cost and in no export, only in ``status``.
+    Use a rubric for each theme, because an answer can have several themes (Strategic Tradeoffs,
+    section 6.3, footnote 14). The store's ledger keeps every call, so no response is paid for
+    twice, and identical answers are judged once. The calls belong to no study: ``status`` shows
+    them, but no study's cost or export includes them.
 
     Args:
-        store: keeps the calls; may be new.
-        answers: texts by person.
-        by: the judge.
-        question: the survey question, which the judge reads too.
+        store: the store of the calls; may be new.
+        answers: answers by person.
+        by: the judge, from :func:`.judge_of`.
+        question: the survey question, which the judge also reads.
         budget: the judge's limit for these answers over all runs.
-        concurrency: answers judged at once.
+        concurrency: maximum number of answers judged concurrently.
         models: makes the calls; by default over HTTP.
         prices: the models' prices; by default from :func:`~cheaptalk.models.prices.load_prices`.
 
@@ -53,9 +53,9 @@ def code_answers(
         The category or score by person; None if the judge gave no valid verdict.
 
     Raises:
-        CheaptalkError: the model's key isn't set, its price is unknown, the budget is exhausted, or
-            the provider failed; responses received until then are kept.
-        KeyboardInterrupt: stopped by Ctrl-C; what was answered is kept.
+        CheaptalkError: the model's key isn't set, the model's price is unknown, the budget is
+            exhausted, or the provider failed; earlier responses are kept.
+        KeyboardInterrupt: stopped by Ctrl-C; earlier responses are kept.
     """
     if models is None and (missing := by.seat.unreachable()):
         raise CheaptalkError(f"the judge's model cannot be called: {missing}")
@@ -82,8 +82,6 @@ def code_answers(
 
 @dataclass
 class _Coding:
-    """A run that codes answers."""
-
     store: Store
     by: Judge
     items: Mapping[str, Item]
@@ -105,12 +103,10 @@ class _Coding:
         if missing:
             raise CheaptalkError(
                 f"{counted(missing, 'answer')} of {len(self.items)} could not be coded: "
-                f"{dispatcher.halted or self.problem}; other verdicts are kept and won't be "
-                "requested again"
+                f"{dispatcher.halted or self.problem}; other verdicts are kept"
             )
 
     async def code(self, key: str, dispatcher: Dispatcher) -> None:
-        """Judge one answer; record its verdict or the provider's error."""
         try:
             caller = Caller(ledger_id(self.by.digest, key), dispatcher)
             thinking = self.by.think(self.items[key])

@@ -1,4 +1,4 @@
-"""Estimates of a judge's calls, tokens and cost before it is called."""
+"""Estimates of a judge's calls, tokens and cost before a run."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +16,9 @@ from cheaptalk.studies.estimates.tokens import CHARACTERS, REASKED, amounts_of, 
 from cheaptalk.studies.lookup import reads_study
 
 READ = 400
-"""Maximum number of matches whose items are read."""
+"""Maximum number of matches from which items are read."""
 VERDICT = (100, 800)
-"""Characters of a verdict with its reason and quote: low and high."""
+"""Low and high estimate of the characters of a verdict with reason and quote."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class JudgingEstimate:
     """The estimated usage of a judge.
 
     Attributes:
-        matches: matches to be judged, or people whose answers are.
-        items: items that still have to be judged.
-        before: items judged before, in the matches that were read.
-        invalid_before: items judged before without a valid verdict, which aren't judged again.
-        read: matches read for the estimate.
+        matches: number of matches to judge, or of participants with answers to judge.
+        items: number of remaining items.
+        before: number of items with a verdict in the matches that were read.
+        invalid_before: number of items with an invalid verdict that won't be judged again.
+        read: number of matches read for the estimate.
         spent: the judge's cost for the study so far.
         amounts: remaining calls, tokens and dollars.
         assumes: the assumptions, one sentence each.
-        nothing: the reason why there is nothing to judge, or None.
+        nothing: the reason if there is nothing to judge, or None.
     """
 
     matches: int
@@ -48,7 +48,7 @@ class JudgingEstimate:
     nothing: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the estimate as plain data."""
+        """Return the estimate as JSON-compatible data."""
         counts = {name: getattr(self, name) for name in ("matches", "items", "before", "read")}
         notes = {"assumes": list(self.assumes), "nothing": self.nothing}
         counts["no_verdict_before"] = self.invalid_before
@@ -67,22 +67,22 @@ def estimate_judging(
     again: bool = False,
     prices: Prices | None = None,
 ) -> JudgingEstimate:
-    """Estimate a judge's remaining usage without calling its model.
+    """Estimate a judge's remaining usage without calling the model.
 
-    The judge's prompts are built and their characters counted, in all matches or in 400 spread
-    evenly over a larger number. Cached responses aren't taken into account.
+    The estimate counts the characters of the prompts for all matches, or for a sample of 400
+    matches. It ignores cached responses.
 
     Args:
         sample: as for :func:`.judge`.
-        player: likewise.
         seed: as for :func:`.judge`.
+        player: as for :func:`.judge`.
         again: as for :func:`.judge`.
         prices: the models' prices; by default from :func:`~cheaptalk.models.prices.load_prices`.
 
     Raises:
-        StoreError: there is no such study.
+        StoreError: the store has no study of this name.
         CheaptalkError: no match fits the rubric.
-        ReplayMismatch: the installed rules do not replay a match.
+        ReplayMismatch: the installed rules cannot replay a match.
     """
     ids = matches_for(store, study, by, sample=sample, seed=seed, player=player)
     kinds = judged_items(store, study, by.digest)

@@ -1,4 +1,4 @@
-"""Items for judges: moves, seats, matches or answers, rendered as readable text."""
+"""Items for judges: moves, seats, matches or survey answers, as readable text."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -11,14 +11,14 @@ from cheaptalk.text import visible
 
 
 class Item(NamedTuple):
-    """One item to be judged.
+    """An item to judge.
 
     Attributes:
         name: ``REQUEST/ACTOR`` for a move, an actor's name, ``match``, or a survey question's name.
-        request, actor: the decision request and actor; 0 and empty for a match, 0 and the name
-            for an answer.
+        request: the number of the decision request of a move, else 0.
+        actor: the actor, empty for a match, or the survey question's name.
         seen: the text that the judge reads.
-        judged: the part of the text to be judged.
+        judged: a description of the part of the text to judge.
     """
 
     name: str
@@ -29,26 +29,23 @@ class Item(NamedTuple):
 
 
 def move_name(request: int, seat: str) -> str:
-    """Return the item name of a move."""
+    """Return the name of a move as an item: ``REQUEST/ACTOR``."""
     return f"{request}/{seat}"
 
 
 def items_of(record: MatchRecord, rubric: Rubric) -> list[Item]:
-    """Return the items of a match that a rubric judges, in the order of play.
+    """Return the items of a match for a rubric, in the order of play.
 
-    The judge of a move or seat reads only what that actor observed: in Deal or No Deal
-    one player's values are masked, as in Liao, Tomlin and Klein (2024, appendix E.1). Matches and
-    seats without messages have no items.
+    The judge of a move or seat reads only the actor's observations. In Deal or No Deal, for
+    example, the partner's values are hidden, as in Liao, Tomlin and Klein (2024, appendix E.1).
+    Matches and seats without messages have no items.
 
     Raises:
-        ReplayMismatch: the installed rules do not replay the match.
+        ReplayMismatch: the installed rules cannot replay the match.
     """
     lines = transcript(record)
-    actions = {
-        (given.request, given.actor): given.action
-        for given in record.replay().given
-        if given.action
-    }
+    given = record.replay().given
+    actions = {(move.request, move.actor): move.action for move in given if move.action}
     spoken = [move for move, action in actions.items() if getattr(action, "message", None)]
     if rubric.item == "move":
         judged = spoken
@@ -63,7 +60,7 @@ def items_of(record: MatchRecord, rubric: Rubric) -> list[Item]:
 
 
 def answer_item(name: str, seat: str, question: str, text: str) -> Item:
-    """Return the item of a free answer with its question."""
+    """Return a free survey answer, with its question, as an item to judge."""
     seen = f"A person is asked:\n{quote(question)}\n\nThe person answers:\n{quote(disarmed(text))}"
     return Item(name, 0, seat, seen, "the person's answer")
 
@@ -74,10 +71,8 @@ def _move(lines: Iterable[Line], request: int, seat: str) -> Item:
         if line.actor == seat:
             seen.append(line)
             if line.request == request:
-                return Item(
-                    move_name(request, seat), request, seat, _quoted(seen),
-                    f"the last answer of {line.name}",
-                )  # fmt: skip
+                name, judged = move_name(request, seat), f"the last answer of {line.name}"
+                return Item(name, request, seat, _quoted(seen), judged)
     raise ReplayMismatch(f"request {request} of {seat} is not in the transcript")
 
 
@@ -87,10 +82,6 @@ def _seat(lines: Iterable[Line], seat: str) -> Item:
 
 
 def _quoted(lines: Iterable[Line]) -> str:
-    """Return a transcript with ``>`` before each line quoted from the record.
-
-    A message can't end the quotation: its line breaks are quoted too, or escaped.
-    """
     return "\n\n".join(part for line in lines for part in _parts(line))
 
 
@@ -105,7 +96,7 @@ def _parts(line: Line) -> Iterator[str]:
 
 
 def quote(text: str) -> str:
-    """Prefix each line with ``>`` and escape hidden characters.
+    """Prefix each line with ``>`` and escape hidden characters, so that no text ends the quotation.
 
     >>> print(quote("one\\ntwo \\u202eowt"))
     > one

@@ -1,8 +1,7 @@
-"""Run a judge on a study: send every item without a verdict of this judge to its model.
+"""Judge the matches or survey answers of a study, and store the verdicts.
 
-A judge's calls use the same ledger and dispatcher as a player's, and its verdicts are stored apart
-from the matches: a later run continues, and no response is paid for twice. ``cheaptalk control``
-controls a running judge as it does a study. :func:`verdict_frame` returns one row per item.
+Judges share the ledger and dispatcher of players, so that a later run continues an earlier one, and
+no response is paid for twice. ``cheaptalk control`` also controls running judges.
 """
 
 import time
@@ -49,20 +48,12 @@ from cheaptalk.rules.display import brief
 from cheaptalk.studies.lookup import reads_study
 
 CONCURRENCY = 32
-"""Default number of matches judged at once."""
+"""Default number of matches judged concurrently."""
 COLUMNS: dict[str, Any] = {
-    "judge": pl.String,
-    "match_id": pl.String,
-    "game": pl.String,
-    "configuration": pl.String,
-    "instance": pl.String,
-    "item": pl.String,
-    "seat": pl.String,
-    "player": pl.String,
-    "kind": pl.String,
-    "verdict": pl.String,
-    "score": pl.Float64,
-}
+    "judge": pl.String, "match_id": pl.String, "game": pl.String, "configuration": pl.String,
+    "instance": pl.String, "item": pl.String, "seat": pl.String, "player": pl.String,
+    "kind": pl.String, "verdict": pl.String, "score": pl.Float64,
+}  # fmt: skip
 
 
 @dataclass
@@ -70,23 +61,23 @@ class Judging:
     """The progress of a judge's run.
 
     Attributes:
-        matches: matches to be judged.
-        done: matches with no item left to be judged.
-        failed: matches with items left, because a call failed or the match does not replay.
-        before: items that had a verdict before this run.
-        kinds_before: invalid answers of earlier runs by kind, for items that are not judged again.
-        verdicts: this run's verdicts by category or score.
-        kinds: the judge's final answers of this run by kind, invalid ones included.
+        matches: number of matches to judge.
+        done: number of completely judged matches.
+        failed: number of incomplete matches, because a call or the replay failed.
+        before: number of items that had a verdict before this run.
+        kinds_before: number of items that remain invalid from earlier runs, by kind.
+        verdicts: number of this run's verdicts, by category or score.
+        kinds: number of this run's final answers, including invalid answers, by kind.
         problems: number of items not judged, by reason.
-        unresolved: calls of earlier runs whose responses were never recorded.
+        unresolved: number of calls of earlier runs without a recorded response.
         cost: the cost of this run's accepted calls.
-        spent: the judge's cost for the study over all its runs, set at the end of this one.
+        spent: the judge's cost for the study over all runs, set at the end of this run.
         halted: why the run stopped early, or None.
         short: whether the budget was exhausted.
-        uncountable: whether the run stopped because its token budget needs token counts that the
-            provider does not report.
+        uncountable: whether the run stopped because the provider does not report the token counts
+            that a token budget requires.
         nothing: why there was nothing to judge, or None.
-        state: the state of the run, updated about once a second.
+        state: the state of the run, updated about once per second.
     """
 
     matches: int = 0
@@ -107,32 +98,31 @@ class Judging:
     state: RunState | None = None
 
     def __repr__(self) -> str:
-        how_far = ended_text(self.done, self.matches, failed=self.failed, verb="judged")
-        return brief(self, how_far)
+        return brief(self, ended_text(self.done, self.matches, failed=self.failed, verb="judged"))
 
     @property
     def judged(self) -> int:
-        """Items for which the judge gave a verdict in this run."""
+        """Number of items with a valid verdict in this run."""
         return self.verdicts.total()
 
     @property
     def invalid(self) -> int:
-        """Items for which the judge gave no valid verdict in this run."""
+        """Number of items with an invalid verdict in this run."""
         return self.kinds.total() - self.judged
 
     @property
     def invalid_before(self) -> int:
-        """Items without a valid verdict from earlier runs that were not judged again."""
+        """Number of items that remain invalid from earlier runs."""
         return self.kinds_before.total()
 
     @property
     def without(self) -> Counter[Kind]:
-        """The judge's invalid final answers so far, by kind."""
+        """Number of items that still lack a valid verdict, by kind of answer."""
         kinds = self.kinds + self.kinds_before
         return Counter({kind: count for kind, count in kinds.items() if kind not in VERDICT_KINDS})
 
     def note(self, judgement: Judgement, new: Sequence[dict[str, Any]]) -> None:
-        """Count a judgement and the cost of its new calls."""
+        """Count a judgement, and add the cost of its new calls."""
         self.kinds[judgement.kind] += 1
         self.cost = sum((cost_of(call["reply"]) for call in new), self.cost)
         if judgement.verdict is not None:
@@ -159,28 +149,27 @@ def judge(
 ) -> Judging:
     """Judge the finished matches of a study by a rubric, except items judged before.
 
-    A rubric for answers judges the participants' survey answers; then "match" below means
-    a participant, and :func:`.answer_verdicts` returns the verdicts.
+    With a rubric for survey answers, "match" below means a participant, and
+    :func:`.answer_verdicts` returns the verdicts.
 
     Args:
         study: the name of a study in the store.
         by: the judge.
         sample: number of matches, drawn at random; by default all. A larger sample with the same
-            seed contains the smaller one.
+            seed contains the smaller sample.
         seed: seed of the sample.
-        player: a label: judge only matches of this player.
-        again: judge items again for which the judge gave no valid verdict; its earlier answers
-            stay in the record.
-        budget: the judge's limit for this study, over all its runs.
+        player: the label of a player, to judge only this player's matches.
+        again: judge items with an invalid verdict again; the earlier answers remain recorded.
+        budget: the judge's limit for this study over all runs.
         cache: a file of cached responses, created if missing; None for no cache.
-        concurrency: matches judged at once.
-        progress: called after every match, and about once a second.
+        concurrency: maximum number of matches judged concurrently.
+        progress: called after every match, and about once per second.
         models: makes the calls; by default over HTTP.
         prices: the models' prices; by default from :func:`~cheaptalk.models.prices.load_prices`.
         stop: stops the run when another thread sets it, as for :func:`.run`.
 
     Raises:
-        StoreError: there is no such study, or the store can't be written.
+        StoreError: the store has no study of this name, or cannot be written.
         CheaptalkError: no match fits the rubric, or the model's key isn't set.
         KeyboardInterrupt: stopped by Ctrl-C; stored verdicts and calls are kept.
     """
@@ -201,7 +190,7 @@ def judge(
 
 
 judge_async = awaitable(judge)
-"""Like :func:`judge`, but awaitable, as :func:`.run_async` is."""
+"""An awaitable version of :func:`judge`."""
 
 
 class _JudgingRun:
@@ -240,13 +229,9 @@ class _JudgingRun:
         models: Models | None,
     ) -> None:
         opened = open_dispatcher(
-            self.store,
-            budget_tracker,
-            self.study_id,
-            models=models,
-            concurrency=concurrency,
+            self.store, budget_tracker, self.study_id, models=models, concurrency=concurrency,
             cache=cache,
-        )
+        )  # fmt: skip
         async with opened as dispatcher, self.control.minding(dispatcher, self.report_state):
             self.dispatcher = dispatcher
             items = subjects(self.store, self.study, self.by.rubric, self.chosen)
@@ -267,7 +252,6 @@ class _JudgingRun:
         self.report(self.state)
 
     async def judge_subject(self, subject: Subject, dispatcher: Dispatcher) -> None:
-        """Judge the remaining items of a match or of a person's answers."""
         state = self.state
         try:
             caller = Caller(ledger_id(self.by.digest, subject.id), dispatcher, subject.id)
@@ -284,7 +268,6 @@ class _JudgingRun:
         self.report(state)
 
     def pending(self, subject: Subject) -> list[Item]:
-        """Return the items to be judged."""
         items = []
         for item in subject.items():
             kind = self.known.get((subject.id, item.name))
@@ -299,15 +282,10 @@ class _JudgingRun:
     async def judge_item(
         self, subject: Subject, item: Item, caller: Caller, dispatcher: Dispatcher
     ) -> bool:
-        """Judge an item; store the verdict with all its calls.
-
-        Returns:
-            Whether the item is settled; False if the provider failed.
-        """
-        thinking = self.by.think(item)
+        """Store the verdict on an item with its calls; return False if the provider failed."""
         earlier_calls = self.calls_before(subject, item)
         thought = await caller.think(
-            thinking, item.request, item.actor, self.by.seat, attempts=len(earlier_calls)
+            self.by.think(item), item.request, item.actor, self.by.seat, attempts=len(earlier_calls)
         )
         verdict, last_reply = thought.result, thought.last
         if verdict.kind is Kind.PROVIDER_ERROR:
@@ -315,15 +293,11 @@ class _JudgingRun:
             self.state.problems[detail or "the provider failed"] += 1
             return False
         notes = noted_calls(self.store, caller.match_id)
+        kind = Kind.REPAIRED if earlier_calls and verdict.kind is Kind.OK else verdict.kind
         judgement = Judgement(
-            subject.id,
-            self.by.digest,
-            item.name,
-            Kind.REPAIRED if earlier_calls and verdict.kind is Kind.OK else verdict.kind,
-            verdict.data,
-            [*earlier_calls, *annotated(thought.calls, thought.keys, notes)],
-            time.time(),
-        )
+            subject.id, self.by.digest, item.name, kind, verdict.data,
+            [*earlier_calls, *annotated(thought.calls, thought.keys, notes)], time.time(),
+        )  # fmt: skip
         await dispatcher.ledger.write(
             lambda connection: write_judgement(connection, self.study_id, judgement, thought.keys)
         )
@@ -331,27 +305,24 @@ class _JudgingRun:
         return True
 
     def calls_before(self, subject: Subject, item: Item) -> list[dict[str, Any]]:
-        """Return the recorded calls for an item without a valid verdict."""
         if (subject.id, item.name) not in self.known:
             return []
-        judgements = read_judgements(self.store, judge=self.by.digest, match_id=subject.id)
-        return next(
-            (judgement.calls for judgement in judgements if judgement.item == item.name), []
-        )
+        earlier = read_judgements(self.store, judge=self.by.digest, match_id=subject.id)
+        return next((each.calls for each in earlier if each.item == item.name), [])
 
 
 @reads_study
 def verdict_frame(store: Store, study: str) -> pl.DataFrame:
     """Return all judgements of a study, one row per item and judge.
 
-    Columns: ``judge`` (its digest), ``match``, ``game``, ``configuration`` and ``instance`` as in
-    :func:`.match_frames`, ``item`` (what was judged), ``seat`` and ``player`` (whose item it is;
-    null for a match), ``kind`` (of the judge's answer), ``verdict`` (a category, or a
-    score as text; null without a valid answer) and ``score`` (for a category, 1 if the rubric
-    lists it in ``found``, else 0). For survey answers, see :func:`.answer_verdicts`.
+    Columns: ``judge`` (digest), ``match_id``, ``game``, ``configuration`` and ``instance`` as in
+    :func:`.match_frames`, ``item``, ``seat`` and ``player`` (null for a match), ``kind`` of the
+    judge's answer, ``verdict`` (a category, or a score as text; null if invalid) and ``score`` (for
+    a category, 1 if the rubric lists the category in ``found``, else 0). For survey answers, see
+    :func:`.answer_verdicts`.
 
     Raises:
-        StoreError: there is no such study.
+        StoreError: the store has no study of this name.
     """
     store.study(study)
     rubrics = {

@@ -1,4 +1,4 @@
-"""Judges, each a rubric and a model, and the selection of a study's matches for them."""
+"""Judges and their prompts, and the selection of matches to judge."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from cheaptalk.styles import Illegal, Unreadable
 from cheaptalk.styles.codec import JsonCodec
 
 TRIES = 3
-"""Default number of responses to an item."""
+"""Default number of attempts per item."""
 SETTINGS = ("model", "tries", "deadline", "refusals", *ModelSettings.model_fields)
 """The settings of a judge's model."""
 CUT_OFF = "the reply was cut off before its answer"
@@ -39,7 +39,7 @@ Words = Annotated[str, Field(max_length=4_000)]
 
 
 class Verdict(NamedTuple):
-    """A judge's final answer, or None, and its kind."""
+    """A judge's final answer, or None if invalid, and the kind of the answer."""
 
     data: dict[str, Any] | None
     kind: Kind
@@ -47,19 +47,14 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Judge:
-    """A rubric and the model that judges by it.
-
-    Attributes:
-        rubric: the question and its verdicts.
-        seat: the model with its settings.
-    """
+    """A rubric, and the model that applies the rubric."""
 
     rubric: Rubric
     seat: ModelSeat
 
     @property
     def written(self) -> dict[str, Any]:
-        """The judge's definition as plain data."""
+        """The judge's definition as JSON-compatible data."""
         return {
             "rubric": self.rubric.model_dump(mode="json", exclude_none=True),
             "model": self.seat.model_dump(mode="json", exclude_none=True, include=set(SETTINGS)),
@@ -67,12 +62,11 @@ class Judge:
 
     @cached_property
     def digest(self) -> str:
-        """The judge's id: another prompt, model or setting gives another digest."""
+        """The judge's id, a digest of its prompt, model and settings."""
         return written_judge_digest(self.written)
 
     @cached_property
     def answer(self) -> type[Action]:
-        """The answer type of a verdict."""
         rubric = self.rubric
         if rubric.scale is None:
             choice: Any = {"category": (Literal.__getitem__(tuple(rubric.labels)), ...)}
@@ -83,7 +77,7 @@ class Judge:
         return create_model("Verdict", __base__=Action, **fields)
 
     def think(self, item: Item) -> Generator[ModelCall, Reply, Verdict]:
-        """Ask the model about an item, and again after an invalid response."""
+        """Ask the model for a verdict on an item, and retry after an invalid response."""
         messages = self.messages(item)
         codec, ask = JsonCodec(), Ask("judge", self.answer, Event())
         kind = Kind.UNPARSABLE
@@ -101,11 +95,10 @@ class Judge:
                 reason = str(problem)
                 if reply.truncated:
                     kind, reason = Kind.TRUNCATED, CUT_OFF
+                retry = f"That does not count: {reason}.\n\n{self.how()}"
                 messages += [
                     ChatMessage(role="assistant", content=reply.text),
-                    ChatMessage(
-                        role="user", content=f"That does not count: {reason}.\n\n{self.how()}"
-                    ),
+                    ChatMessage(role="user", content=retry),
                 ]
             else:
                 kind = Kind.REPAIRED if attempt else Kind.OK
@@ -113,15 +106,12 @@ class Judge:
         return Verdict(None, kind)
 
     def call(self, messages: Sequence[ChatMessage]) -> ModelCall:
-        """Return the model call with these messages."""
         form = AnswerForm(name="verdict", json_schema=self.answer.model_json_schema())
-        settings = self.seat.settings()
-        return ModelCall(
-            model=self.seat.model, messages=tuple(messages), settings=settings, form=form
-        )
+        model, settings = self.seat.model, self.seat.settings()
+        return ModelCall(model=model, messages=tuple(messages), settings=settings, form=form)
 
     def messages(self, item: Item) -> list[ChatMessage]:
-        """Return the prompt of an item: the rubric, identical for all items, then the record."""
+        """Return the prompt of an item: the rubric, then the item's record."""
         examples = [
             f"For example, of this record:\n{quote(example.seen)}\n"
             f"the verdict is: {example.score if example.category is None else example.category}. "
@@ -136,7 +126,6 @@ class Judge:
         ]
 
     def _verdicts(self) -> str:
-        """Return the meanings of the verdicts."""
         scale = self.rubric.scale
         if scale is not None:
             ends = f"{scale.low} means: {scale.low_means}. {scale.high} means: {scale.high_means}."
@@ -148,7 +137,6 @@ class Judge:
         )
 
     def how(self) -> str:
-        """Return the instructions for the answer's format."""
         return (
             "Answer with one JSON object of this form, with your reason in a sentence or two and, "
             f"where there is one, the words that decide it: {JsonCodec().form(self.answer)}"
@@ -156,15 +144,14 @@ class Judge:
 
 
 def judge_of(rubric: Rubric | Path | str, model: object) -> Judge:
-    """Return a judge with a rubric (or its name or file) and a model.
+    """Create a judge from a rubric and a model.
 
     Args:
-        rubric: see :func:`.find_rubric`.
+        rubric: a rubric, or the name or file of a rubric.
         model: a model string, or a mapping with the model and its settings.
 
     Raises:
-        CheaptalkError: there is no such rubric, it names an unknown game or action, or the model
-            or a setting is invalid.
+        CheaptalkError: the rubric is unknown or invalid, or the model or a setting is invalid.
     """
     data = {"model": model} if isinstance(model, str) else model
     if not isinstance(data, dict) or "model" not in data:
@@ -187,18 +174,16 @@ def matches_for(
     store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0,
     player: str | None = None,
 ) -> list[str]:  # fmt: skip
-    """Return the ids of the finished matches that a judge is to judge.
-
-    For a rubric for answers, return the ids of people who gave any; see :func:`.answers_id`.
+    """Return the ids of the matches to judge or, for survey answers, of the participants.
 
     Args:
-        sample: number of matches, drawn at random.
-        seed: seed of the sample.
-        player: a label: only matches of this player.
+        sample: as for :func:`.judge`.
+        seed: as for :func:`.judge`.
+        player: as for :func:`.judge`.
 
     Raises:
-        StoreError: there is no such study.
-        CheaptalkError: there are no such matches.
+        StoreError: the store has no study of this name.
+        CheaptalkError: the study has no such matches or answers.
     """
     store.study(study)
     if by.rubric.item == "answer":
@@ -231,11 +216,11 @@ def first_item(
     store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0,
     player: str | None = None,
 ) -> tuple[str, Item]:  # fmt: skip
-    """Return the first item to be judged, with its match's id.
+    """Return the first item to judge, preceded by the id of its match or participant.
 
     Raises:
-        StoreError: there is no such study.
-        CheaptalkError: it has nothing to judge.
+        StoreError: the store has no study of this name.
+        CheaptalkError: the study has nothing to judge.
     """
     ids = matches_for(store, study, by, sample=sample, seed=seed, player=player)
     for subject in subjects(store, study, by.rubric, ids, batch=20):
@@ -247,11 +232,11 @@ def first_item(
 
 
 def why_nothing(rubric: Rubric, before: int = 0, without: int = 0) -> str:
-    """Return the reason why matches contain nothing to judge by a rubric.
+    """Return the reason why there is nothing to judge by a rubric.
 
     Args:
-        before: items judged before.
-        without: items judged before without a valid verdict.
+        before: number of items with a verdict.
+        without: number of items with an invalid verdict.
     """
     if without:
         return f"everything was judged before, {counted(without, 'item')} without a valid verdict"

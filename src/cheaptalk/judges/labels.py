@@ -1,8 +1,7 @@
-"""Manual labels: a sheet of items, and the verdicts that people enter in it.
+"""Manual labels: export a sheet of items, and import the verdicts of annotators.
 
-A sheet is a CSV file with one item per row. It shows neither the players nor any judge's verdicts,
-and its rows are shuffled, so that annotators are blind. Imported verdicts belong to a judge who is
-a person, and are treated like those of any other judge.
+A sheet is a CSV file with one item per row. Annotators are blind: rows are shuffled, and neither
+players nor judges' verdicts are shown. Each annotator becomes a judge in the store.
 """
 
 import csv
@@ -36,16 +35,16 @@ from cheaptalk.studies.lookup import reads_study
 COLUMNS = ("match_id", "item", "record", "judged", "verdict", "reason")
 NEEDED = ("match_id", "item", "verdict")
 POOL = 10
-"""Matches drawn per item if nothing was judged before."""
+"""Number of matches drawn per item if the study has no verdicts yet."""
 
 
 class Labels(NamedTuple):
     """Counts of an imported sheet.
 
     Attributes:
-        taken: new labels.
-        before: identical labels imported before.
-        empty: rows without a verdict.
+        taken: number of new labels.
+        before: number of labels imported before.
+        empty: number of rows without a verdict.
     """
 
     taken: int
@@ -63,20 +62,19 @@ def write_sheet(
     sample: int = 100,
     seed: int = 0,
 ) -> int:
-    """Write a sheet of randomly drawn items to label, from judged items if there are any.
+    """Write a sheet of random items to label, and return the number of items.
+
+    Items are drawn from those with a verdict, or from all items if there are no verdicts.
 
     Args:
         study: the name of a study in the store.
-        rubric: see :func:`.find_rubric`.
-        path: the CSV file; it must not exist.
+        rubric: a rubric, or the name or file of a rubric.
+        path: the CSV file; must not exist.
         sample: maximum number of items.
         seed: seed of the draw.
 
-    Returns:
-        The number of items.
-
     Raises:
-        StoreError: there is no such study.
+        StoreError: the store has no study of this name.
         CheaptalkError: there is nothing to judge, or the file exists.
     """
     rubric, path = find_rubric(rubric), Path(path)
@@ -100,9 +98,7 @@ def write_sheet(
 def take_labels(
     store: Store, study: str, rubric: Rubric | Path | str, path: Path | str, *, by: str
 ) -> Labels:
-    """Import the verdicts of a sheet as those of a judge.
-
-    Rows without a verdict and labels imported before are skipped.
+    """Import the verdicts of a sheet, except rows without a verdict and labels imported before.
 
     Args:
         rubric: the rubric of the sheet.
@@ -110,9 +106,9 @@ def take_labels(
         by: the annotator's name, shown in reports.
 
     Raises:
-        StoreError: there is no such study.
-        CheaptalkError: the file can't be read, a row has an item that isn't in the study or a
-            verdict that isn't in the rubric, or the same judge gave another verdict before.
+        StoreError: the store has no study of this name.
+        CheaptalkError: the file can't be read, an item isn't in the study, a verdict isn't in the
+            rubric, or the annotator gave another verdict before.
     """
     rubric, path = find_rubric(rubric), Path(path)
     store.study(study)
@@ -143,7 +139,7 @@ def take_labels(
 
 
 def hand_judge(rubric: Rubric, by: str) -> dict[str, Any]:
-    """Return the definition of a judge who is a person, as plain data."""
+    """Return an annotator's definition as a judge, in JSON-compatible form."""
     return {
         "rubric": rubric.model_dump(mode="json", exclude_none=True),
         "model": {"model": by, "person": True},
@@ -151,18 +147,14 @@ def hand_judge(rubric: Rubric, by: str) -> dict[str, Any]:
 
 
 def _items(store: Store, study: str, by: Judge, sample: int, seed: int) -> set[tuple[str, str]]:
-    """Return the items to draw from: those judged by the rubric, else those of drawn matches."""
+    """Return the items judged by the rubric, or else the items of randomly drawn matches."""
     name = by.rubric.name
-    judgements = [
-        judgement
-        for judgement in _judgements(store, study, by.rubric)
-        if judgement.verdict is not None
-    ]
+    judgements = _judgements(store, study, by.rubric)
     specs = specs_of_judges(store, {judgement.judge for judgement in judgements})
     judged = {
         (judgement.match_id, judgement.item)
         for judgement in judgements
-        if specs[judgement.judge]["rubric"]["name"] == name
+        if judgement.verdict is not None and specs[judgement.judge]["rubric"]["name"] == name
     }
     if judged:
         return judged
@@ -175,7 +167,6 @@ def _items(store: Store, study: str, by: Judge, sample: int, seed: int) -> set[t
 
 
 def _judgements(store: Store, study: str, rubric: Rubric) -> list[Judgement]:
-    """Return all judgements of a study's matches or, for a rubric for answers, of its people."""
     if rubric.item == "answer":
         return list(read_judged_answers(store, study))
     return list(read_judgements(store, study=study))
@@ -184,7 +175,6 @@ def _judgements(store: Store, study: str, rubric: Rubric) -> list[Judgement]:
 def _items_by_match(
     store: Store, study: str, rubric: Rubric, matches: Sequence[str]
 ) -> dict[str, dict[str, Item]]:
-    """Return the items of matches, by match and name."""
     return {
         subject.id: {item.name: item for item in subject.items()}
         for subject in subjects(store, study, rubric, matches)
@@ -192,7 +182,6 @@ def _items_by_match(
 
 
 def _read(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a sheet with their texts stripped."""
     try:
         reader = csv.DictReader(StringIO(read_whole(path), ""), restval="", strict=True)
         rows = list(reader)
@@ -205,13 +194,9 @@ def _read(path: Path) -> list[dict[str, str]]:
 
 
 def _check_exist(
-    store: Store,
-    study: str,
-    rubric: Rubric,
-    path: Path,
+    store: Store, study: str, rubric: Rubric, path: Path,
     filled: Sequence[tuple[int, Mapping[str, str]]],
-) -> None:
-    """Reject a sheet with an item that isn't in the study."""
+) -> None:  # fmt: skip
     is_answer = rubric.item == "answer"
     known_ids = {*(answers_of(store, study, rubric) if is_answer else instances_of(store, study))}
     matches = sorted({row["match_id"] for _, row in filled if row["match_id"] in known_ids})
@@ -236,10 +221,8 @@ def _store(
     scored = "scale" in written["rubric"]
     with store.transaction() as connection:
         for row in rows:
-            verdict = row["verdict"]
+            match, item, verdict = row["match_id"], row["item"], row["verdict"]
             answer: dict[str, Any] = {"score": int(verdict)} if scored else {"category": verdict}
             answer |= {"reason": row.get("reason", "")}
-            judgement = Judgement(
-                row["match_id"], key, row["item"], Kind.OK, answer, [], time.time()
-            )
+            judgement = Judgement(match, key, item, Kind.OK, answer, [], time.time())
             write_judgement(connection, study_id, judgement, [])

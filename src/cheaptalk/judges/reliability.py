@@ -1,4 +1,4 @@
-"""Krippendorff's alpha: the agreement of all raters by a rubric."""
+"""Krippendorff's alpha: the agreement of all raters that used a rubric."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,21 +17,21 @@ from cheaptalk.rules.display import brief
 from cheaptalk.studies.lookup import reads_study
 
 Metric = Literal["nominal", "ordinal", "interval"]
-"""How differences between verdicts count: only whether they differ, their order or their size."""
+"""The level of measurement of verdicts, which determines their distances."""
 Tables = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """The agreement of the raters by a rubric.
+    """The agreement of the raters that used a rubric.
 
     Attributes:
-        rubric: its name.
+        rubric: the name of the rubric.
         raters: the judges' digests.
         metric: ``nominal`` for categories; ``interval`` and ``ordinal`` for a scale.
         items: number of items with valid verdicts of at least two raters.
         ratings: number of valid verdicts on these items.
-        alpha: Krippendorff's alpha: 1 for full agreement, 0 for none beyond chance.
+        alpha: Krippendorff's alpha, 1 for full agreement and 0 for chance agreement.
     """
 
     rubric: str
@@ -48,18 +48,17 @@ class Reliability:
 
 @reads_study
 def reliabilities(store: Store, study: str, *, seed: int = 0) -> list[Reliability]:
-    """Return the agreement of all raters by each rubric, models and people alike.
+    """Return the agreement of all raters, models and people, for each rubric.
 
-    Raters are grouped if their rubrics have the same name and verdicts. An item counts if at least
-    two of them gave a valid verdict, so raters may miss items. For the intervals, see
-    :func:`.interval`. A scale has two results: ``interval`` uses the distances between scores, as
-    their means do, and ``ordinal`` only their order.
+    Raters form a group if their rubrics have the same name and verdicts. Items with at least two
+    valid verdicts count. A scale has two results: ``interval`` uses the distances between scores,
+    and ``ordinal`` only their order. For the intervals, see :func:`.interval`.
 
     Args:
         seed: seed of the bootstrap.
 
     Raises:
-        StoreError: there is no such study.
+        StoreError: the store has no study of this name.
     """
     store.study(study)
     groups: defaultdict[tuple[str, tuple[str, ...]], dict[str, Rubric]] = defaultdict(dict)
@@ -87,11 +86,10 @@ def reliabilities(store: Store, study: str, *, seed: int = 0) -> list[Reliabilit
 def coincidences_by_instance(
     raters: Sequence[Verdicts], labels: Sequence[str], instances: Mapping[str, Hashable]
 ) -> tuple[Tables, int]:
-    """Return the coincidences of verdicts, shape (instances, labels, labels), and the number of
-    items.
+    """Return the coincidences of verdicts and the number of items with at least two verdicts.
 
-    Each of an item's m >= 2 verdicts is paired with the m - 1 others; each pair counts
-    1 / (m - 1), so that an item's weight is its number of verdicts.
+    Each of an item's m verdicts is paired with the other m - 1; each pair counts 1 / (m - 1), so
+    that an item's weight is the number of its verdicts. Shape (instances, labels, labels).
 
     Args:
         raters: the verdicts of each rater.

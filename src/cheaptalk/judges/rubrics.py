@@ -1,4 +1,4 @@
-"""Rubrics: the questions and verdicts of judges, written as YAML."""
+"""Rubrics: a judge's question with its possible verdicts, written as YAML."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,7 +19,7 @@ CategoryName = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 class RubricError(CheaptalkError, ValueError):
-    """An invalid rubric; the message names the file, the key and the fix."""
+    """An error in a rubric; the message names the file, the key and the fix."""
 
 
 class Scale(Value):
@@ -38,7 +38,7 @@ class Scale(Value):
 
 
 class Example(Value):
-    """An example for the judge: the record, its category or score, and the reason."""
+    """An example for the judge: a record, the correct verdict and the reason."""
 
     seen: RubricText
     category: str | None = None
@@ -47,21 +47,21 @@ class Example(Value):
 
 
 class Rubric(Value):
-    """The question that a judge answers, with its verdicts.
+    """A judge's question with its possible verdicts.
 
     Attributes:
-        name: its name in reports.
-        description: a description for people.
-        games: the games it applies to; by default all.
-        item: the unit judged. ``move``: one action, with everything its actor had observed by
-            then. ``seat``: an actor's conduct in a match, with everything it observed. ``match``:
-            a match, with everything that any actor observed. ``answer``: a survey answer.
-        actions: for moves, the action types that are judged; by default all with a message.
-        answers: for answers, the survey questions that are judged; by default all with text.
+        name: the name in reports.
+        description: what the rubric measures, for readers.
+        games: the games that can be judged; by default all.
+        item: the unit of judgement: ``move`` (an action, with the actor's observations so far),
+            ``seat`` (an actor's conduct in a match, with the actor's observations), ``match`` (with
+            all observations) or ``answer`` (a survey answer).
+        actions: for moves, the action types to judge; by default all with a message.
+        answers: for answers, the survey questions to judge; by default all with text.
         question: the question that the judge answers.
-        categories: the possible verdicts with their meanings; or
-        scale: the range of scores.
-        found: the categories that count as a find; by default all but the first.
+        categories: the possible verdicts with their meanings; None with a scale.
+        scale: the range of scores; None with categories.
+        found: the categories that count as positive; by default all but the first.
         examples: examples with their verdicts.
     """
 
@@ -101,16 +101,11 @@ class Rubric(Value):
 
     def _known(self, name: str | None, key: str) -> None:
         if name not in (self.categories or {}):
-            raise ValueError(
-                f"{key}: no category {suggest(str(name), list(self.categories or {}))}"
-            )
+            known = list(self.categories or {})
+            raise ValueError(f"{key}: no category {suggest(str(name), known)}")
 
     def check(self) -> None:
-        """Check that the rubric's games and actions exist; stored judgements stay readable if not.
-
-        Raises:
-            RubricError: there is no such game or action.
-        """
+        """Raise a RubricError if one of the rubric's games or actions does not exist."""
         try:
             actions = {
                 action.__name__
@@ -129,20 +124,19 @@ class Rubric(Value):
 
     @property
     def labels(self) -> list[str]:
-        """The verdicts in order, scores as text."""
+        """All possible verdicts in order, with scores as text."""
         if self.scale is not None:
             return [str(score) for score in range(self.scale.low, self.scale.high + 1)]
         return list(self.categories or {})
 
     @property
     def finds(self) -> list[str]:
-        """The categories that count as a find; none for a scale."""
+        """The categories that count as positive; empty for a scale."""
         if self.scale is not None:
             return []
         return self.labels[1:] if self.found is None else self.found
 
     def fits(self, game: str) -> bool:
-        """Return whether the rubric applies to this game."""
         return self.games is None or game in self.games
 
 
@@ -158,10 +152,10 @@ def rubric_names() -> list[str]:
 
 
 def find_rubric(name: Rubric | Path | str) -> Rubric:
-    """Return a rubric: as given, from a file (``.yaml`` or ``.yml``), or an installed one.
+    """Return a rubric by name or from a YAML file (``.yaml`` or ``.yml``).
 
     Raises:
-        RubricError: there is no such rubric, or it is invalid.
+        RubricError: the rubric is unknown or invalid.
     """
     if isinstance(name, Rubric):
         return name
@@ -177,16 +171,14 @@ def find_rubric(name: Rubric | Path | str) -> Rubric:
 
 
 def load_rubric(source: Path | str) -> Rubric:
-    """Read a rubric file.
+    """Load a rubric from a YAML file.
 
     Raises:
-        RubricError: it can't be read, or is invalid.
+        RubricError: the file can't be read, or the rubric is invalid.
     """
     data: Any = read_yaml(Path(source))
     if not isinstance(data, dict):
-        raise RubricError(
-            f"{source}: a rubric must be a mapping with a name, an item and a question"
-        )
+        raise RubricError(f"{source}: expected a mapping with a name, an item and a question")
     try:
         rubric = Rubric.model_validate(data)
         rubric.check()

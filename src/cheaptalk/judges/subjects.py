@@ -1,4 +1,4 @@
-"""The subjects of a judge, one after the other: matches, or people with their free answers."""
+"""The subjects of a judge: matches, or participants with their free survey answers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -12,11 +12,11 @@ from cheaptalk.records.store.queries import read_matches
 
 
 class Subject(NamedTuple):
-    """A match, or a person with their answers.
+    """A match, or a participant with survey answers.
 
     Attributes:
-        id: the match's id, or :func:`.answers_id`.
-        items: creates the items to be judged.
+        id: the id of the match, or of the participant (see :func:`.answers_id`).
+        items: creates the items to judge.
     """
 
     id: str
@@ -26,14 +26,11 @@ class Subject(NamedTuple):
 def subjects(
     store: Store, study: str, rubric: Rubric, ids: Sequence[str], batch: int = 200
 ) -> Iterator[Subject]:
-    """Iterate over a judge's subjects, in the order of ids.
+    """Yield the subjects of a judge in the order of ids.
 
     Args:
-        ids: of matches, or of people if the rubric is for answers.
-        batch: matches read at once.
-
-    Raises:
-        ReplayMismatch: the installed rules do not replay a match whose items are requested.
+        ids: ids of matches, or of participants if the rubric is for answers.
+        batch: number of matches read together.
     """
     if rubric.item == "answer":
         items_by_person = answers_of(store, study, rubric)

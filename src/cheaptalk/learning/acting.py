@@ -8,10 +8,10 @@ from cheaptalk.learning.networks import Array, jax, jnp
 
 
 class Played(NamedTuple):
-    """Completed matches. The leading axes are steps and matches.
+    """A batch of complete matches. The leading axes are steps and matches.
 
     Attributes:
-        player, seen, legal, action: whose turn it was, its observation, legal actions and action.
+        player, seen, legal, action: the acting player, its observation, legal actions and action.
         here: whether the step exists; False after a match has ended.
         more: additional values returned with the actions.
         returns: the players' payoffs, in the game's unit; shape (matches, players).
@@ -34,7 +34,7 @@ values."""
 
 
 def play(game: ArrayGame[Any, Any], draws: Array, choose: Choose, key: Array) -> Played:
-    """Play matches.
+    """Play a batch of complete matches.
 
     Args:
         draws: random numbers of the instances, in [0, 1); shape (matches, ``game.uniforms``).
@@ -56,22 +56,17 @@ def play(game: ArrayGame[Any, Any], draws: Array, choose: Choose, key: Array) ->
 
 
 def rows_of(by_step: Any) -> Any:
-    """Merge the leading axes of arrays, steps and matches, into one."""
+    """Merge the two leading axes of arrays, steps and matches, into one."""
     return jax.tree.map(lambda array: array.reshape(-1, *array.shape[2:]), by_step)
 
 
 def picked(numbers: Array, index: Array) -> Array:
-    """Return the number at each index; shapes (..., numbers), (...) and (...)."""
+    """Return the number at each index; shapes (..., numbers) and (...)."""
     return jnp.take_along_axis(numbers, index[..., None], axis=-1)[..., 0]
 
 
 def by_lot(shares: Array, draws: Array) -> Array:
-    """Draw one action each in proportion to its share; shape (...).
-
-    Args:
-        shares: shape (..., actions), with a positive sum.
-        draws: random numbers in [0, 1); shape (...).
-    """
+    """Draw an action in proportion to ``shares``, shape (..., actions), using numbers in [0, 1)."""
     cumulative = jnp.cumsum(shares, axis=-1)
     total = cumulative[..., -1:]
     return ((cumulative <= draws[..., None] * total) & (cumulative < total)).sum(axis=-1)

@@ -23,7 +23,7 @@ np = needed("numpy")
 
 
 class Settings(Value):
-    """Settings of every algorithm."""
+    """Settings that all learning algorithms share."""
 
     matches: int = Field(default=256, ge=1)
     """Matches per loop."""
@@ -36,11 +36,11 @@ class Settings(Value):
 
 
 class Standing(Protocol):
-    """The state of a training."""
+    """The state of a training run in progress."""
 
     @property
     def loops(self) -> Array:
-        """Number of loops done."""
+        """The number of completed loops."""
 
 
 S = TypeVar("S", bound=Settings)
@@ -48,7 +48,7 @@ L = TypeVar("L", bound=Standing)
 
 
 class Progress(NamedTuple):
-    """The progress of a training, as means over the loops since the last report.
+    """The progress of a training run, as means over the loops since the last report.
 
     Attributes:
         matches: number of matches played.
@@ -64,12 +64,12 @@ class Progress(NamedTuple):
     gains: tuple[tuple[float, float], ...] = ()
 
     def written(self) -> dict[str, Any]:
-        """Return the progress as a flat mapping."""
+        """Return the progress as a flat mapping for a log."""
         optional = {"gains": [list(gain) for gain in self.gains]} if self.gains else {}
         return {"matches": self.matches, **self.metrics, "returns": list(self.returns), **optional}
 
     def numbers(self) -> dict[str, float]:
-        """Return all values except the matches as single numbers, with seats counted from 1."""
+        """Return all values except the matches as numbers, with seats counted from 1."""
         result = dict(self.metrics)
         for seat, payoff in enumerate(self.returns, start=1):
             result[f"returns/player_{seat}"] = payoff
@@ -79,22 +79,22 @@ class Progress(NamedTuple):
 
 
 class Diverged(CheaptalkError):
-    """A loss or weight isn't finite any more."""
+    """Raised if a loss or weight is no longer finite."""
 
 
 class Training(ABC, Generic[S, L]):
-    """A training of a game by an algorithm.
+    """A training run of a learning algorithm on a game.
 
     Args:
         game: the array game.
         settings: the algorithm's settings.
 
     Attributes:
-        name: the algorithm's name.
+        name: the name of the algorithm.
         options: the class of its settings.
         metrics: descriptions of its metrics by name.
         network: the name in :data:`.NETWORKS` of the network that it trains. If that isn't a
-            :class:`.Network`, register a :class:`.PolicyNetwork` with which its policies play.
+            :class:`.Network`, register a :class:`.PolicyNetwork` that plays its policies.
     """
 
     name: ClassVar[str]
@@ -109,7 +109,7 @@ class Training(ABC, Generic[S, L]):
 
     @abstractmethod
     def begin(self) -> L:
-        """Return the initial state."""
+        """Return the initial state of the training run."""
 
     @abstractmethod
     def weights(self, learned: L) -> Any:
@@ -124,7 +124,6 @@ class Training(ABC, Generic[S, L]):
         return Rounding(self.settings.threshold, self.settings.bins)
 
     def played(self, learned: L) -> int:
-        """Return the number of matches played."""
         return int(learned.loops) * self.settings.matches
 
     def train(
@@ -156,7 +155,7 @@ class Training(ABC, Generic[S, L]):
         return learned
 
     def policy(self, learned: L, **about: Any) -> Policy:
-        """Return the learned policy, which can be written to a file and play matches.
+        """Return the learned policy, which can play matches and be written to a file.
 
         Args:
             about: additional facts about the training.
@@ -170,7 +169,7 @@ class Training(ABC, Generic[S, L]):
         return Policy(self.game, weights, metadata | about, self.rounding(learned), self.network)
 
     def _loops(self, learned: L, count: Array) -> tuple[L, Array, Array]:
-        """Run loops; return the state, the means of their metrics, and whether all are finite."""
+        """Run loops; return the state, the mean metrics, and whether all numbers are finite."""
 
         def loop(_: Array, state: tuple[L, Array]) -> tuple[L, Array]:
             learned, means = self._loop(state[0])

@@ -18,12 +18,12 @@ from cheaptalk.learning.rounding import AS_IT_IS
 
 
 class Gain(NamedTuple):
-    """The gain of a response in a seat over the policy itself, in the game's unit.
+    """The gain of a best response over the evaluated policy in one seat, in the game's unit.
 
     Attributes:
         player: the seat.
         gain, error: the mean over instances, and its standard error.
-        own: the policy's own payoff in the seat.
+        own: the evaluated policy's own payoff in the seat.
     """
 
     player: str
@@ -33,11 +33,11 @@ class Gain(NamedTuple):
 
 
 class BestResponse(NFSP):
-    """A training of a response to a policy.
+    """The training of a best response to a policy.
 
     Args:
         policy: the evaluated policy.
-        settings: those for the values; see :class:`.NFSPSettings`.
+        settings: settings for learning the values.
     """
 
     def __init__(self, policy: Policy, settings: NFSPSettings) -> None:
@@ -56,7 +56,7 @@ class BestResponse(NFSP):
         return learned._replace(weights=learned.weights._replace(policy=self.policy_weights))
 
     def gains(self, learned: Learned, matches: int = 20_000, seed: int = 1) -> list[Gain]:
-        """Return the response's gain in each seat, on new instances."""
+        """Return the best response's gain in each seat, on new instances."""
         return [
             self._gain(learned, seat, matches, jax.random.fold_in(jax.random.key(seed), seat))
             for seat in range(len(self.game.players))
@@ -76,8 +76,6 @@ class BestResponse(NFSP):
         )  # fmt: skip
 
     def _play_out(self, learned: Learned, instances: Array, responds: Array, key: Array) -> Array:
-        """Return the players' payoffs without exploration."""
-
         def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, None]:
             mode = picked(responds, player)
             return self._chosen(learned, seen, legal, mode, key, 0.0), None
@@ -91,7 +89,7 @@ class BestResponse(NFSP):
         return jnp.log(self.rounded(jax.nn.softmax(logits), likeliest))
 
     def _value_mask(self, counts: Array, best: Array) -> Array:
-        """Return the mask of the response's own decisions, in which it faces the policy."""
+        """Return the mask of the best response's own decisions."""
         return counts & best
 
     def _modes(self, key: Array) -> Array:
@@ -102,7 +100,6 @@ class BestResponse(NFSP):
     def _update(
         self, target: Any, newest: Memory, best: Memory, weights: Weights, key: Array
     ) -> tuple[Weights, Array]:
-        """Update the values only."""
         rows = drawn(newest, self.settings.batch, key)
         loss, gradient = jax.value_and_grad(self._q_loss)(weights.q, target, rows)
         change, q_steps = self.q_steps.update(gradient, weights.q_steps)
@@ -114,7 +111,7 @@ def respond(
     policy: Policy, settings: NFSPSettings, matches: int,
     progress: Callable[[Learned, Progress], None] | None = None,
 ) -> list[Gain]:  # fmt: skip
-    """Train a response to a policy and return its gain in each seat."""
+    """Train a best response to a policy and return its gain in each seat."""
     training = BestResponse(policy, settings)
     learned = training.train(training.begin(), matches, progress=progress)
     return training.gains(learned)

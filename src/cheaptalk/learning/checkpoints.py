@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a training in one file, from which it resumes exactly."""
+"""Checkpoints: the state of a training run in one file, from which it resumes exactly."""
 
 import json
 from pathlib import Path
@@ -21,11 +21,11 @@ FORMAT = 1
 
 
 class CheckpointError(CheaptalkError):
-    """A file isn't a checkpoint of this training."""
+    """Raised if a file isn't a checkpoint of the training run to resume."""
 
 
 def save(training: Training[S, L], learned: L, file: Path) -> None:
-    """Write the state of a training atomically."""
+    """Write the state of a training run atomically."""
     parts = {f"{number:04}": np.asarray(array) for number, array in enumerate(_leaves(learned))}
     metadata = {"cheaptalk": json.dumps({"format": FORMAT} | _identity(training))}
     with whole_path(file) as temporary:
@@ -33,11 +33,10 @@ def save(training: Training[S, L], learned: L, file: Path) -> None:
 
 
 def load(training: Training[S, L], file: Path) -> L:
-    """Read the state of a training.
+    """Read the state of a training run from its checkpoint.
 
     Raises:
-        CheckpointError: it can't be read, or is for another algorithm, game or settings; the
-            message names the difference.
+        CheckpointError: the file can't be read, or belongs to another algorithm, game or settings.
     """
     try:
         with safe_open(file, "np") as tensors:
@@ -49,10 +48,8 @@ def load(training: Training[S, L], file: Path) -> L:
         raise CheckpointError(f"{file} was written by a newer cheaptalk; upgrade to resume it")
     for name, expected in _identity(training).items():
         stored = metadata.get(name, expected)
-        if differs := [
-            key for key in {**expected, **stored} if stored.get(key) != expected.get(key)
-        ]:
-            first = differs[0]
+        names = (key for key in {**expected, **stored} if stored.get(key) != expected.get(key))
+        if first := next(names, None):
             raise CheckpointError(
                 f"{file} belongs to a training with {name} {first} {stored.get(first)}, not "
                 f"{expected.get(first)}; resume with the original value, or choose another file"
@@ -67,7 +64,7 @@ def load(training: Training[S, L], file: Path) -> L:
 
 
 def _identity(training: Training[S, L]) -> dict[str, dict[str, Any]]:
-    """Return the settings that a training must share with its checkpoint."""
+    """Return the settings that must match between a training run and its checkpoint."""
     rules = training.game.rules
     game = {"name": rules.name, "version": rules.version} | rules.model_dump(mode="json")
     settings = training.settings.model_dump(mode="json")
@@ -75,7 +72,6 @@ def _identity(training: Training[S, L]) -> dict[str, dict[str, Any]]:
 
 
 def _leaves(learned: Any) -> list[Any]:
-    """Return the arrays of a state, with random keys as numbers."""
     return [
         jax.random.key_data(leaf) if _is_key(leaf) else leaf for leaf in jax.tree.leaves(learned)
     ]

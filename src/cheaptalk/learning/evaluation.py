@@ -24,11 +24,11 @@ EXACT = "computed exactly on the full game tree"
 
 
 class Exploitability(NamedTuple):
-    """The gains of best responses to a policy.
+    """The exploitability of a policy: the gain of a best response in each seat.
 
     Attributes:
-        gains: gain in each seat.
-        method: how it was computed.
+        gains: the gain in each seat.
+        method: how the gains were computed.
     """
 
     gains: list[Gain]
@@ -41,11 +41,11 @@ class Exploitability(NamedTuple):
 
 
 class ExploitabilityEvaluator:
-    """Computes the exploitability of a game's policies.
+    """Computes the exploitability of a game's policies, exactly or by a learned response.
 
     Args:
         game: the array game.
-        matches: that a response learns from, if the game is not small.
+        matches: the matches that a response learns from if the game is large.
     """
 
     def __init__(self, game: ArrayGame[Any, Any], matches: int = LEARNED) -> None:
@@ -55,11 +55,6 @@ class ExploitabilityEvaluator:
     def __call__(
         self, policy: Policy, progress: Callable[[Progress], None] | None = None
     ) -> Exploitability:
-        """Return the exploitability of a policy.
-
-        Args:
-            progress: called while a response is trained.
-        """
         if self._tree is not None:
             return Exploitability(_exact_gains(self._tree, policy), EXACT)
         gains = respond(
@@ -74,10 +69,11 @@ class ExploitabilityEvaluator:
 def exploitability(
     policy: Policy, matches: int = LEARNED, progress: Callable[[Progress], None] | None = None
 ) -> Exploitability:
-    """Return the exploitability of a policy.
+    """Compute the exploitability of a policy.
 
     Args:
-        matches: that a response learns from, if the game is too large for the exact method.
+        matches: the matches that a response learns from if the game is too large for the exact
+            method.
         progress: called while a response is trained.
     """
     return ExploitabilityEvaluator(policy.game, matches)(policy, progress)

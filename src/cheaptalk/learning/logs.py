@@ -1,4 +1,4 @@
-"""Logs of trainings: JSON lines beside the policy's file."""
+"""Logs of training runs: JSON lines beside the policy's file."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from cheaptalk.learning.algorithms import Progress
 
 
 class Log:
-    """A log with one line per progress report.
+    """A log of a training run, with one line per progress report.
 
     A killed training resumes from its last checkpoint; later lines and a truncated one are removed,
     because the training writes them again.
@@ -28,11 +28,7 @@ class Log:
                 temporary.write_text("".join(map(_line, rows)), encoding="utf-8")
 
     def add(self, progress: Progress, seconds: float) -> None:
-        """Append a line.
-
-        Args:
-            seconds: since the training was resumed.
-        """
+        """Append a line; ``seconds`` counts from the start or the last resumption."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         row = progress.written() | {"seconds": round(self.seconds + seconds, 3)}
         with self.file.open("a", encoding="utf-8") as file:
@@ -40,9 +36,7 @@ class Log:
 
 
 def logged(policy: Path) -> list[dict[str, Any]]:
-    """Return a policy's log in order: the values of :class:`.Progress` and the ``seconds`` until
-    then; empty if there is no log.
-    """
+    """Return a policy's log in order: :class:`.Progress` values and ``seconds``; may be empty."""
     return _rows(log_beside(policy))
 
 
@@ -56,7 +50,6 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:
-    """Return the rows of a log, without a truncated last line."""
     if not file.exists():
         return []
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -27,7 +27,7 @@ LOW = -1e9
 
 
 class Network(nnx.Module):
-    """A network from observations to the actions' logits.
+    """A network from observations to the logits of actions.
 
     A dense layer with ReLU, a residual dense layer with ReLU, and a head, as in the paper's
     released policies.
@@ -55,22 +55,19 @@ class Network(nnx.Module):
 
 
 class Actor(Network):
-    """A policy network with a second head for the player's expected payoff.
-
-    Args: see :class:`Network`.
-    """
+    """A :class:`Network` with a second head for the player's expected payoff."""
 
     def __init__(self, observed: int, hidden: int, actions: int, seed: Any) -> None:
         super().__init__(observed, hidden, actions, seed)
         self.value = nnx.Linear(hidden, 1, rngs=nnx.Rngs(seed))
 
     def both(self, observations: Array) -> tuple[Array, Array]:
-        """Return the logits and the expected payoff; shapes (..., actions), (...)."""
+        """Return the logits, shape (..., actions), and the expected payoff, shape (...)."""
         inner = self.inner(observations)
         return self.head(inner), self.value(inner)[..., 0]
 
     def worth(self, observations: Array) -> Array:
-        """Return the expected payoff; shape (...)."""
+        """Return the acting player's expected payoff; shape (...)."""
         return self.value(self.inner(observations))[..., 0]
 
 
@@ -80,11 +77,7 @@ def masked(numbers: Array, legal: Array) -> Array:
 
 
 def device_of(kind: Device) -> Any:
-    """Return the device to train on; ``auto`` selects the fastest kind available.
-
-    Raises:
-        CheaptalkError: there is no device of this kind.
-    """
+    """Return the device to train on; ``auto`` selects the fastest kind available."""
     try:
         return jax.devices(None if kind == "auto" else kind)[0]
     except RuntimeError:

@@ -26,7 +26,7 @@ MAX_DECISIONS = 2**31 - 1
 
 
 class NFSPSettings(Settings):
-    """Settings of a training. Values from the paper's appendix G are marked with G."""
+    """Settings of neural fictitious self-play. Values with (G) are from the paper's appendix G."""
 
     anticipatory: float = Field(default=0.1, ge=0, le=1)
     """Probability that a player plays the best response in a match (eta; G)."""
@@ -58,12 +58,13 @@ class NFSPSettings(Settings):
 
 
 class Decisions(NamedTuple):
-    """Decisions of players with their consequences.
+    """A batch of decisions with their consequences.
 
     Attributes:
         seen, legal, action: the observation, the legal actions and the action taken.
         reward: the payoff if the match ended before the player's next decision, else 0.
-        after, later: observation and legal actions at its next decision; zeros if there was none.
+        after, later: observation and legal actions at the player's next decision; zeros if there is
+            none.
     """
 
     seen: Array
@@ -75,24 +76,14 @@ class Decisions(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """A buffer on the device.
-
-    Attributes:
-        rows: decisions.
-        count: number of decisions ever added.
-    """
+    """A buffer of decisions on the device, and the number of decisions ever added."""
 
     rows: Decisions
     count: Array
 
 
 class Weights(NamedTuple):
-    """The learned parameters.
-
-    Attributes:
-        policy, q: the networks' weights.
-        policy_steps, q_steps: the optimisers' states.
-    """
+    """The weights of both networks and the states of their optimisers."""
 
     policy: Any
     q: Any
@@ -101,7 +92,7 @@ class Weights(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """The complete state of a training.
+    """The complete state of a training run with neural fictitious self-play.
 
     Attributes:
         weights: the learned parameters.
@@ -142,7 +133,6 @@ class NFSP(Training[NFSPSettings, Learned]):
         self.q_steps = optax.adam(settings.q_rate)
 
     def begin(self) -> Learned:
-        """Return the initial state."""
         policy, q, match_key = jax.random.split(jax.random.key(self.settings.seed), 3)
         policy_weights, q_weights = (nnx.split(self._network(key))[1] for key in (policy, q))
         steps = self.policy_steps.init(policy_weights), self.q_steps.init(q_weights)
@@ -178,14 +168,13 @@ class NFSP(Training[NFSPSettings, Learned]):
         return learned.weights.policy
 
     def probabilities(self, learned: Learned, seen: Any, legal: Any) -> Any:
-        """Return the average policy's probabilities; shape (..., actions)."""
+        """Return the average policy's action probabilities; shape (..., actions)."""
         logits = nnx.merge(self.policy_graph, learned.weights.policy)(jnp.asarray(seen))
         return jax.nn.softmax(masked(logits, jnp.asarray(legal)), axis=-1)
 
     # One loop
 
     def _loop(self, learned: Learned) -> tuple[Learned, Array]:
-        """Play matches, store their decisions and update the networks."""
         key, play_key, reservoir_key, batch_key = jax.random.split(learned.key, 4)
         rows, counts, best, returns = self._play(learned, play_key)
         newest = _put(learned.newest, rows, self._value_mask(counts, best))
@@ -218,12 +207,10 @@ class NFSP(Training[NFSPSettings, Learned]):
         return counts
 
     def _modes(self, key: Array) -> Array:
-        """Draw which players play the best response; shape (matches, players)."""
         shape = (self.settings.matches, len(self.game.players))
         return jax.random.uniform(key, shape) < self.settings.anticipatory
 
     def _act(self, learned: Learned, seen: Array, legal: Array, mode: Array, key: Array) -> Array:
-        """Return one action per match in training."""
         return self._chosen(learned, seen, legal, mode, key, self.settings.exploration)
 
     def _chosen(
@@ -235,7 +222,6 @@ class NFSP(Training[NFSPSettings, Learned]):
         key: Array,
         exploration: float,
     ) -> Array:
-        """Return one action per match, from the best response or the average policy by mode."""
         explore_key, random_key, average_key = jax.random.split(key, 3)
         q = masked(nnx.merge(self.graph, learned.weights.q)(seen), legal)
         explores = jax.random.uniform(explore_key, mode.shape) < exploration
@@ -245,13 +231,12 @@ class NFSP(Training[NFSPSettings, Learned]):
         return jnp.where(mode, best, jax.random.categorical(average_key, logits))
 
     def _policy_logits(self, learned: Learned, seen: Array, legal: Array) -> Array:
-        """Return the logits of the average policy."""
         return masked(nnx.merge(self.policy_graph, learned.weights.policy)(seen), legal)
 
     def _with_next(
         self, player: Array, seen: Array, legal: Array, action: Array, here: Array, shares: Array
     ) -> Decisions:
-        """Return decisions by step and match, with each player's next one, by a backward scan."""
+        """Return decisions by step and match with each player's next decision (backward scan)."""
         matches = shares.shape[0]
         players = jnp.arange(shares.shape[1])
         empty = (
@@ -284,7 +269,6 @@ class NFSP(Training[NFSPSettings, Learned]):
     def _update(
         self, target: Any, newest: Memory, best: Memory, weights: Weights, key: Array
     ) -> tuple[Weights, Array]:
-        """Update each network once."""
         newest_key, best_key = jax.random.split(key)
         rows = drawn(newest, self.settings.batch, newest_key)
         q_loss, gradient = jax.value_and_grad(self._q_loss)(weights.q, target, rows)
@@ -305,13 +289,11 @@ class NFSP(Training[NFSPSettings, Learned]):
         return ((predicted - jax.lax.stop_gradient(target_value)) ** 2).mean()
 
     def _policy_loss(self, weights: Any, rows: Decisions) -> Array:
-        """Return the cross-entropy of the average policy and best-response actions."""
         logits = masked(nnx.merge(self.policy_graph, weights)(rows.seen), rows.legal)
         return optax.softmax_cross_entropy_with_integer_labels(logits, rows.action).mean()
 
 
 def _put(memory: Memory, rows: Decisions, counts: Array) -> Memory:
-    """Add decisions to a circular buffer, replacing the oldest."""
     size = memory.rows.action.shape[0]
     number = memory.count + jnp.cumsum(counts) - 1
     position = jnp.where(counts, number % size, size)
@@ -328,15 +310,11 @@ def _keep(memory: Memory, rows: Decisions, counts: Array, key: Array) -> Memory:
 
 
 def _written(memory: Memory, rows: Decisions, counts: Array, position: Array) -> Memory:
-    """Write rows to their positions and drop those beyond the buffer.
-
-    If several rows share a position, the last one is written.
-    """
+    """Write rows to their positions (the last row wins), and drop those beyond the buffer."""
     size, number = memory.rows.action.shape[0], jnp.arange(position.shape[0])
     last = jnp.full(size, -1).at[position].max(number, mode="drop")
-    position = jnp.where(
-        last.at[position].get(mode="fill", fill_value=-1) == number, position, size
-    )
+    is_last = last.at[position].get(mode="fill", fill_value=-1) == number
+    position = jnp.where(is_last, position, size)
     stored = jax.tree.map(
         lambda old, new: old.at[position].set(new.astype(old.dtype), mode="drop"), memory.rows, rows
     )

@@ -42,7 +42,7 @@ LARGEST = 200_000_000
 
 
 class PolicyError(CheaptalkError):
-    """A file isn't a policy, or not one for this game."""
+    """Raised if a file isn't a policy, or not a policy for this game."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ RESIDUAL_NETWORK = PolicyNetwork(residual)
 
 
 class Policy:
-    """A learned policy.
+    """A learned policy that plays a game.
 
     Args:
         game: the array game that it plays.
         weights: the network's weights.
         about: facts about the training, such as algorithm, matches, seed and hardware.
-        rounding: how its probabilities are rounded before play.
-        network: its network's name in :data:`NETWORKS`.
+        rounding: the rule for rounding its probabilities before play.
+        network: the name of its network in :data:`NETWORKS`.
 
     Raises:
         PolicyError: the network isn't installed, or the weights don't fit the network or game, or
@@ -155,20 +155,16 @@ class Policy:
         return game.action(request, min(number, int(np.flatnonzero(legal)[-1])))
 
     def why_not(self, game: Game) -> str | None:
-        """Return why it can't play a game (the parameter that differs), or None if it can."""
-        trained = self.game.rules.model_dump(mode="json")
+        """Return why the policy can't play a game (the parameter that differs), or None."""
         offered = game.model_dump(mode="json")
-        differs = [
-            name for name in trained if name != "names" and trained[name] != offered.get(name)
-        ]
-        if not differs:
-            return None
-        name = differs[0]
-        return f"the policy was trained for {name} {trained[name]}, not {offered.get(name)}"
+        for name, value in self.game.rules.model_dump(mode="json").items():
+            if name != "names" and value != offered.get(name):
+                return f"the policy was trained for {name} {value}, not {offered.get(name)}"
+        return None
 
 
 class RoundingHeader(Struct):
-    """A :class:`.Rounding` in a file."""
+    """The :class:`.Rounding` in the header of a policy's file."""
 
     threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     bins: Annotated[int, Meta(ge=0)] = 0
@@ -212,11 +208,8 @@ def write_policy(policy: Policy, file: Path) -> None:
     parts, offset = [], 0
     for name, array in policy.weights.items():
         data = np.ascontiguousarray(array, dtype="<f4").tobytes()
-        tensors[name] = {
-            "dtype": "F32",
-            "shape": list(array.shape),
-            "data_offsets": [offset, offset + len(data)],
-        }
+        offsets = [offset, offset + len(data)]
+        tensors[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": offsets}
         parts.append(data)
         offset += len(data)
     text = msgspec.json.encode(tensors)
@@ -229,7 +222,7 @@ def read_policy(file: Path | str) -> Policy:
     """Read a policy from its file.
 
     Raises:
-        PolicyError: it can't be read, isn't a policy, or is for another version of its game.
+        PolicyError: the file can't be read, isn't a policy, or is for another version of its game.
     """
     file = Path(file)
     try:
@@ -263,7 +256,6 @@ def read_policy(file: Path | str) -> Policy:
 
 @lru_cache(32)
 def _known(name: str, _digest: str) -> Policy:
-    """Read a policy with this name and digest once."""
     return read_policy(policy_file(name))
 
 
@@ -287,11 +279,7 @@ def policy_names() -> list[str]:
 
 
 def _digest(name: str) -> str:
-    """Return 20 hexadecimal digits that identify a policy's contents.
-
-    Raises:
-        PolicyError: it can't be read.
-    """
+    """Return 20 hexadecimal digits that identify a policy's contents."""
     try:
         return sha256(policy_file(name).read_bytes()).hexdigest()[:20]
     except OSError as error:
@@ -299,13 +287,12 @@ def _digest(name: str) -> str:
 
 
 class Learned:
-    """A policy as a player in matches with slower players; it makes no calls."""
+    """A learned policy as a player in matches with slower players; it makes no calls."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
 
     def answer(self, request: DecisionRequest) -> Thinking:
-        """Answer immediately."""
         return Answer(self.policy.decide(request), Kind.OK)
         yield  # a generator that yields nothing
 
@@ -314,7 +301,7 @@ class PolicySeat(SeatSpec):
     """A seat filled by a learned policy.
 
     Attributes:
-        policy: its file, or the name of an included policy.
+        policy: the file of the policy, or the name of an included policy.
         digest: identifies the file's contents; other weights are another player.
     """
 
@@ -327,21 +314,13 @@ class PolicySeat(SeatSpec):
     @model_validator(mode="before")
     @classmethod
     def _with_digest(cls, data: Any) -> Any:
-        """Add the digest of the current file if there is none."""
-        if (
-            isinstance(data, Mapping)
-            and "digest" not in data
-            and isinstance(data.get("policy"), str)
-        ):
-            return {**data, "digest": _digest(data["policy"])}
-        return data
+        complete = not isinstance(data, Mapping) or "digest" in data
+        if complete or not isinstance(data.get("policy"), str):
+            return data
+        return {**data, "digest": _digest(data["policy"])}
 
     def check(self) -> None:
-        """Check that the file is a policy and unchanged since the seat was created.
-
-        Raises:
-            PolicyError: it isn't a policy, or it changed.
-        """
+        """Raise PolicyError if the file isn't a policy or has changed since joining a study."""
         if _digest(self.policy) != self.digest:
             raise PolicyError(
                 f"{self.policy} has changed since it joined the study; use a separate file for "
@@ -353,11 +332,11 @@ class PolicySeat(SeatSpec):
         return _known(self.policy, self.digest)
 
     def trained_for(self, game: Game) -> bool:
-        """Return whether it plays this game, with any parameters."""
+        """Return whether the policy plays this game, with any parameters."""
         return bool(self._read().game.rules.name == game.name)
 
     def why_not(self, game: Game) -> str | None:
-        """Return why it can't play this configuration of its game, or None if it can."""
+        """Return why the policy can't play this configuration of its game, or None."""
         return self._read().why_not(game)
 
     def seat(self, game: Game, seat_name: str) -> "PolicySeat | None":
@@ -375,7 +354,6 @@ class PolicySeat(SeatSpec):
         return self._read().decide
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Learned:
-        """Return the policy as a player in matches with slower players."""
         return Learned(self._read())
 
 

@@ -1,4 +1,4 @@
-"""Presets of trainings: algorithm, game, number of matches and settings."""
+"""Presets of training runs: algorithm, game, number of matches and settings."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -16,10 +16,10 @@ QUICK_SOURCE = "cheaptalk's settings, trained within minutes on two cores"
 
 
 class Preset(Value):
-    """A training.
+    """A preset of a training run: an algorithm with its game and settings.
 
     Attributes:
-        algorithm: its name.
+        algorithm: the name of the algorithm.
         game: the name of a game or of a configuration.
         matches: total number of matches.
         settings: those that differ from the algorithm's defaults.
@@ -85,15 +85,15 @@ TRAININGS: Mapping[str, Preset] = MappingProxyType({
 
 
 def chosen(name: str, game: str | None, matches: int | None, settings: Mapping[str, Any]) -> Preset:
-    """Return a training from :data:`TRAININGS` or an algorithm's name, with changes.
+    """Return a preset from :data:`TRAININGS` or for an algorithm's name, with changes.
 
     >>> chosen("rnad-bg5", None, 1_000, {"rate": 0.001}).game
     'BG5'
 
     Args:
-        name: the algorithm or the training.
-        game: replaces the training's game; None to keep it.
-        matches: replaces the training's matches; None to keep them.
+        name: the algorithm or the preset.
+        game: replaces the preset's game; None to keep it.
+        matches: replaces the preset's matches; None to keep them.
         settings: settings to change.
 
     Raises:

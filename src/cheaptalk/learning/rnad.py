@@ -29,8 +29,10 @@ updates, so several sizes are compiled."""
 
 
 class RNaDSettings(Settings):
-    """Settings of a training. Values from the paper's appendix H are marked with H; they are the
-    same for BG4 to BG6."""
+    """Settings of regularised Nash dynamics. Values from the paper's appendix H have an (H).
+
+    The appendix has the same values for BG4 to BG6.
+    """
 
     matches: int = Field(default=256, ge=1)
     """Matches per loop, which is a learner step (batch_size; H)."""
@@ -94,11 +96,11 @@ class RNaDSettings(Settings):
 
 
 class Learned(NamedTuple):
-    """The complete state of a training.
+    """The complete state of a training run with regularised Nash dynamics.
 
     Attributes:
         weights: the weights of policy and values.
-        target: their moving average.
+        target: the moving average of the weights.
         anchor, before: the current anchor and the previous one.
         steps: the optimiser's state.
         key: the random key of all later draws.
@@ -115,7 +117,7 @@ class Learned(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """Decisions of players.
+    """A batch of decisions.
 
     Attributes:
         seen, legal, action: the observation, the legal actions and the action taken.
@@ -134,7 +136,7 @@ class Course(NamedTuple):
     """The inputs of v-trace for each step of each match; shape (steps, matches).
 
     Attributes:
-        own: whose turn it was, if the step exists; shape (steps, matches, players).
+        own: which player acted, if the step exists; shape (steps, matches, players).
         rewards: the players' rewards after the step; shape (steps, matches, players).
         ratio: the action's current probability divided by the one with which it was taken.
         value: the acting player's estimated payoff.
@@ -152,10 +154,10 @@ class Ahead(NamedTuple):
     """The state of v-trace's backward scan for each player; shape (matches, players).
 
     Attributes:
-        weight: the product of the ratios of other players' steps since.
+        weight: the product of the ratios of other players' later steps.
         got, weighed: the player's rewards on these steps, unweighted and weighted.
-        aim: the target value of its next decision.
-        value: the estimated value of its next decision.
+        aim: the target value of the player's next decision.
+        value: the estimated value of the player's next decision.
     """
 
     weight: Array
@@ -214,7 +216,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         return self.rounded if after is None or int(learned.loops) >= after else AS_IT_IS
 
     def probabilities(self, learned: Learned, seen: Any, legal: Any) -> Any:
-        """Return the learned policy's probabilities, not rounded; shape (..., actions)."""
+        """Return the policy's action probabilities before rounding; shape (..., actions)."""
         logits = self._net(learned.target)(jnp.asarray(seen))
         return jax.nn.softmax(masked(logits, jnp.asarray(legal)), axis=-1)
 
@@ -225,7 +227,6 @@ class RNaD(Training[RNaDSettings, Learned]):
     # One loop
 
     def _loop(self, learned: Learned) -> tuple[Learned, Array]:
-        """Play matches and learn from them."""
         key, instance_key, play_key = jax.random.split(learned.key, 3)
         draws = jax.random.uniform(instance_key, (self.settings.matches, self.game.uniforms))
         explores = jax.random.bernoulli(
@@ -250,7 +251,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         return Learned(weights, target, anchor, before, steps, key, learned.loops + 1), means
 
     def _inner(self, loops: Array) -> tuple[Array, Array]:
-        """Return the loops since the anchor was set, and the number for which it stays."""
+        """Return the number of loops since the anchor was set, and until the next change."""
         sizes = np.repeat(self.settings.sizes, self.settings.repeats)
         begins = jnp.asarray(np.cumsum([0, *sizes[:-1]]))
         index = jnp.searchsorted(begins, loops, side="right") - 1
@@ -260,11 +261,6 @@ class RNaD(Training[RNaDSettings, Learned]):
     def _act(
         self, weights: Any, explores: Array, player: Array, seen: Array, legal: Array, key: Array
     ) -> tuple[Array, Array]:
-        """Return one action per match and its probability.
-
-        Args:
-            explores: whether each player acts at random; shape (matches, players).
-        """
         logits = jnp.where(picked(explores, player)[:, None], 0.0, self._net(weights)(seen))
         shares = jax.nn.softmax(masked(logits, legal), axis=-1)
         action = by_lot(shares, jax.random.uniform(key, player.shape))
@@ -306,13 +302,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         shares: Array,
         weights: Any,
     ) -> tuple[Array, Array]:
-        """Return the loss of values and policy, and the metrics.
-
-        Args:
-            indices: positions of the decisions among all steps of all matches.
-            own: whose turn it was at each step.
-            shares: the players' payoffs in each match, in shares of the scale.
-        """
+        """Return the loss and the metrics; ``indices`` are the positions of ``rows``."""
         logits, value = self._net(weights).both(rows.seen)
         log_policy = jax.lax.stop_gradient(jax.nn.log_softmax(masked(logits, rows.legal)))
         log_ratio = jnp.where(rows.legal, log_policy - self._anchor(learned, rows), 0.0)
@@ -323,21 +313,16 @@ class RNaD(Training[RNaDSettings, Learned]):
         policy_loss = -(rows.counts * (pushed * _centred(logits, rows.legal)).sum(axis=-1)).sum()
         value_loss = (rows.counts * (value - targets) ** 2).sum()
         is_decision = rows.counts > 0
-        entropy, divergence = (
-            (
-                jnp.where(rows.legal, jnp.exp(log_policy) * number, 0.0).sum(axis=-1) * is_decision
-            ).sum()
-            / is_decision.sum()
+        by_decision = (
+            jnp.where(rows.legal, jnp.exp(log_policy) * number, 0.0).sum(axis=-1)
             for number in (-log_policy, log_ratio)
         )
-        metrics = jnp.stack([value_loss, policy_loss, entropy, divergence])
+        means = [(numbers * is_decision).sum() / is_decision.sum() for numbers in by_decision]
+        metrics = jnp.stack([value_loss, policy_loss, *means])
         return value_loss + policy_loss, metrics
 
     def _anchor(self, learned: Learned, rows: Decisions) -> Array:
-        """Return the logarithms of the anchor's probabilities; shape (decisions, actions).
-
-        In the first half of its time it is interpolated with the previous anchor.
-        """
+        """Return the anchor's log-probabilities, at first mixed with the previous anchor's."""
         since, size = self._inner(learned.loops)
         share = jnp.minimum(1.0, 2 * since / size)
 
@@ -354,20 +339,11 @@ class RNaD(Training[RNaDSettings, Learned]):
         self, learned: Learned, rows: Decisions, indices: Array, own: Array, shares: Array,
         policy: Array, log_ratio: Array,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return the v-trace values of decisions and of each of their actions.
-
-        Args:
-            policy: probabilities of actions; shape (decisions, actions).
-            log_ratio: log-ratio of policy and anchor, in nats; shape (decisions, actions).
-        """
+        """Return the v-trace values of decisions and of each of their actions."""
 
         def spread(numbers: Array) -> Array:
-            return (
-                jnp.zeros(own.shape[0] * own.shape[1])
-                .at[indices]
-                .set(numbers)
-                .reshape(own.shape[:2])
-            )
+            zeros = jnp.zeros(own.shape[0] * own.shape[1])
+            return zeros.at[indices].set(numbers).reshape(own.shape[:2])
 
         value, eta = self._net(learned.target).worth(rows.seen), self.settings.eta
         after = self.settings.fine_tune
@@ -441,8 +417,5 @@ class RNaD(Training[RNaDSettings, Learned]):
 
 
 def _centred(logits: Array, legal: Array) -> Array:
-    """Subtract the mean of the legal logits."""
-    mean = (logits * legal).sum(axis=-1, keepdims=True) / jnp.maximum(
-        legal.sum(axis=-1, keepdims=True), 1
-    )
-    return logits - mean
+    count = jnp.maximum(legal.sum(axis=-1, keepdims=True), 1)
+    return logits - (logits * legal).sum(axis=-1, keepdims=True) / count

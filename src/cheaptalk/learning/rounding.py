@@ -15,7 +15,7 @@ def likeliest(shares: Array, count: int) -> Array:
 
 
 class Rounding(NamedTuple):
-    """How probabilities are rounded (Perolat and others 2022, on fine-tuning).
+    """A rule for rounding action probabilities (Perolat and others 2022, on fine-tuning).
 
     Attributes:
         threshold: actions below this probability are dropped, unless all are.
@@ -26,11 +26,7 @@ class Rounding(NamedTuple):
     bins: int = 0
 
     def __call__(self, shares: Array, ordered: Callable[[Array, int], Array] = likeliest) -> Array:
-        """Round probabilities; shape (..., actions) of both.
-
-        Args:
-            ordered: a faster equivalent of :func:`likeliest`.
-        """
+        """Round probabilities; ``ordered`` is a faster equivalent of :func:`likeliest`."""
         likely = without_unlikely(shares, self.threshold)
         return in_parts(likely, self.bins, ordered) if self.bins else likely
 

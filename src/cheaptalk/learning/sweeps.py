@@ -1,4 +1,4 @@
-"""Sweeps: one training per combination of settings, run in parallel."""
+"""Sweeps: one training run per combination of settings, run in parallel."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, as_completed
@@ -19,11 +19,11 @@ MAX_TRAININGS = 1_000
 
 
 class Trained(NamedTuple):
-    """A training of a sweep.
+    """A completed training run of a sweep.
 
     Attributes:
         settings: the varied settings.
-        policy: its file; the log is beside it.
+        policy: the file of the policy; the log is beside it.
         told: the last line of the log; see :func:`.logged`.
     """
 
@@ -33,7 +33,7 @@ class Trained(NamedTuple):
 
 
 class _Files(NamedTuple):
-    """The files of a training on another machine."""
+    """The files of a training run on another machine."""
 
     policy: bytes
     log: bytes
@@ -52,7 +52,7 @@ def sweep(
     on: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Trained]:
-    """Train a policy for each combination of settings, into a folder; skip completed trainings.
+    """Train a policy for each combination of settings, into a folder; skip completed runs.
 
     Locally, a stopped training resumes from its checkpoint. On a cluster, a training on a lost
     machine restarts on another.
@@ -79,22 +79,16 @@ def sweep(
     combinations = _combinations(algorithm, settings, varied)
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / f"{name}.policy" for name in combinations}
-    pending = {
-        name: job_settings
-        for name, job_settings in combinations.items()
-        if not _has_learned(files[name], matches)
-    }
+    pending = [name for name in combinations if not _has_learned(files[name], matches)]
     done = len(combinations) - len(pending)
-    with working(processes, on, "completed trainings are kept; run fewer at once") as pool:
+    with working(processes, on, "completed trainings are kept; use fewer processes") as pool:
         running: dict[Future[Any], str] = {}
-        for name, job_settings in pending.items():
-            task = algorithm, rules, job_settings, matches, examined_every
-            future = (
-                pool.submit(_train_remotely, *task)
-                if on
-                else pool.submit(_train_locally, *task, files[name])
-            )
-            running[future] = name
+        for name in pending:
+            task = algorithm, rules, combinations[name], matches, examined_every
+            if on:
+                running[pool.submit(_train_remotely, *task)] = name
+            else:
+                running[pool.submit(_train_locally, *task, files[name])] = name
         for future in as_completed(running):
             result = future.result()
             if result is not None:
@@ -111,7 +105,6 @@ def sweep(
 def _combinations(
     algorithm: str, settings: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]
 ) -> dict[str, Settings]:
-    """Return the settings of all trainings, by file name."""
     duplicate = next((name for name in varied if name in settings), None)
     if duplicate is not None:
         raise CheaptalkError(f"{duplicate}: a setting is either fixed or varied, not both")
@@ -131,7 +124,6 @@ def _combinations(
 
 
 def _file_name_part(value: Any) -> str:
-    """Return a value as part of a file name."""
     return "".join(
         character if character.isalnum() or character in ".-+" else "_" for character in str(value)
     )

@@ -27,7 +27,7 @@ MAX_NODES = 5_000_000
 
 
 class TooLarge(CheaptalkError):
-    """A game's tree exceeds the maximum number of nodes."""
+    """Raised if a game's tree exceeds the maximum number of nodes."""
 
 
 class Level(NamedTuple):
@@ -36,7 +36,7 @@ class Level(NamedTuple):
     Attributes:
         over: whether the match has ended; shape (nodes).
         returns: the players' payoffs, 0 before the end; shape (nodes, players).
-        player: whose turn it is; shape (nodes).
+        player: the acting player; shape (nodes).
         decision: the node's decision in the level, -1 after the end; shape (nodes).
         seen: the observation of each decision; shape (decisions, observation).
         legal: the legal actions of each decision; shape (decisions, actions).
@@ -58,8 +58,8 @@ class Tree:
 
     Args:
         game: the array game.
-        instances: the possible instances; by default all of the game.
-        chances: their probabilities; by default equal.
+        instances: the possible instances, all by default.
+        chances: the probabilities of the instances, equal by default.
         max_nodes: maximum number of nodes.
 
     Attributes:
@@ -103,7 +103,7 @@ class Tree:
 
     @property
     def decisions(self) -> int:
-        """Total number of decisions of all players."""
+        """Return the total number of decisions of all players."""
         return sum(len(level.seen) for level in self.levels)
 
     def uniform(self) -> Policy:
@@ -112,14 +112,14 @@ class Tree:
                 for level in self.levels]  # fmt: skip
 
     def policy(self, probabilities: Callable[[Floats, Integers], Floats]) -> Policy:
-        """Return the table of a policy, a function of observations and legal actions."""
+        """Convert a policy, a function of observations and legal actions, to a table."""
         return [
             probabilities(level.seen, level.legal) if len(level.seen) else level.legal.astype(float)
             for level in self.levels
         ]
 
     def reach(self, policy: Policy) -> list[Floats]:
-        """Return each node's reach probabilities by player; those of chance in the last column."""
+        """Return each node's reach probabilities by player, with chance's in the last column."""
         players = len(self.game.players)
         reaches = [np.ones((len(self.chances), players + 1))]
         reaches[0][:, players] = self.chances
@@ -148,11 +148,7 @@ class Tree:
         return payoffs
 
     def best_response(self, policy: Policy, player: int) -> tuple[float, Policy]:
-        """Return a player's best response to a policy.
-
-        Returns:
-            Its expected payoff, and the policy with the player's decisions replaced.
-        """
+        """Return a player's expected payoff from a best response, and the changed policy."""
         below: Floats = np.zeros(0)
         best: Policy = []
         reversed_levels = reversed(list(zip(self.levels, policy, self.reach(policy), strict=True)))
@@ -167,15 +163,12 @@ class Tree:
                 (level.decision[edges], level.action[is_own_edge]),
                 others_reach[edges] * below[is_own_edge],
             )
-            choice = (
-                np.where(level.legal, action_values, -np.inf).argmax(axis=1)
-                if len(action_values)
-                else []
-            )
             played = table.copy()
             decided = np.unique(level.decision[is_own_node])
             played[decided] = 0.0
-            played[decided, np.asarray(choice, dtype=int)[decided]] = 1.0
+            if len(decided):
+                choice = np.where(level.legal, action_values, -np.inf).argmax(axis=1)
+                played[decided, choice[decided]] = 1.0
             chance = played[level.decision[level.parent], level.action]
             below = level.returns[:, player] + np.bincount(
                 level.parent, chance * below, minlength=len(level.over)
@@ -209,7 +202,7 @@ def _level(game: ArrayGame[Any, Any], state: Any) -> Level:
 
 @dataclass(frozen=True)
 class Solution:
-    """The result of CFR.
+    """The result of counterfactual regret minimisation.
 
     Attributes:
         tree: the game's tree.

@@ -1,4 +1,4 @@
-"""Train a policy to a file, with checkpoints, a log and resumption."""
+"""Train a policy and save it, with checkpoints, a log and resumption."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ Track: TypeAlias = Callable[[int, Mapping[str, float]], None]
 
 
 class Pace(NamedTuple):
-    """The progress of a training with its speed.
+    """The progress and speed of a training run.
 
     Attributes:
         told: the algorithm's progress.
@@ -43,7 +43,7 @@ class Pace(NamedTuple):
 
 
 def game_of(name: str, parameters: Mapping[str, Any]) -> Game:
-    """Return a game by its name, or by a publication's name for a configuration.
+    """Return a game by its name, or by a paper's name for one of its configurations.
 
     >>> game_of("BG4", {"rounds": 2}).discount, game_of("bargaining", {}).name
     (0.9, 'bargaining')
@@ -89,20 +89,21 @@ def train(
     tracks: Sequence[Track] = (),
     progress: Callable[[Pace], None] | None = None,
 ) -> Progress | None:
-    """Train the policy of a file until it has learned from the given number of matches.
+    """Train a policy until it has learned from the given number of matches, and save it.
 
     A checkpoint is saved as ``FILE.training``, together with the policy: a training that was
     stopped or killed resumes from it and gives the same numbers. ``FILE.log.jsonl`` contains the
     metrics.
 
     Args:
-        algorithm: its name in :data:`.ALGORITHMS`.
+        algorithm: the name of the algorithm in :data:`.ALGORITHMS`.
         settings: from :func:`settings_of`.
         matches: total number of matches.
         out: the policy's file.
         device: the device to train on.
-        examined_every: matches between evaluations of exploitability, with one at the end; in games
-            too large for an exact one, by a response trained on :data:`GLANCE` matches; 0 for none.
+        examined_every: matches between evaluations of exploitability, with one at the end; 0 for
+            none. In games too large for an exact evaluation, a response is trained on
+            :data:`GLANCE` matches.
         tracks: receive the metrics of each log line, such as the ``log`` method of a
             :class:`.Tracker`.
         progress: called every few seconds.
@@ -127,10 +128,8 @@ def train(
         log = Log(log_beside(out), before)
         watch = _Watch(training, matches, out, checkpoint, before, log, progress, tracks)
         if examined_every:
-            watch.examine, watch.examined_every = (
-                ExploitabilityEvaluator(training.game, GLANCE),
-                examined_every,
-            )
+            watch.examine = ExploitabilityEvaluator(training.game, GLANCE)
+            watch.examined_every = examined_every
         if before < matches:
             learned = training.train(learned, matches - before, every=100, progress=watch)
         watch.save(learned)
@@ -139,7 +138,7 @@ def train(
 
 @dataclass
 class _Watch:
-    """Evaluates, logs and saves a training at each progress report."""
+    """An observer that evaluates, logs and saves a training run at each progress report."""
 
     training: Training[Any, Any]
     matches: int
@@ -173,7 +172,6 @@ class _Watch:
             self.saved = time.monotonic()
 
     def with_exploitability(self, learned: Any, state: Progress) -> Progress:
-        """Add the exploitability if an evaluation is due."""
         if self.examine is None or (
             state.matches // self.examined_every == self.evaluated // self.examined_every
             and state.matches < self.matches

@@ -24,13 +24,11 @@ UNREADABLE = (LookupError, ValueError, ArithmeticError)
 """Errors raised when the text of another game is parsed."""
 KINDS = ("book", "hat", "ball")
 """The item types of Deal or No Deal."""
-
-
 share = fraction
 
 
 def answer(messages: Messages, seed: int = 0) -> str:
-    """Return an answer to the last message: JSON with surrounding text, or tagged text.
+    """Return an answer to the last message, as JSON within text or as tagged text.
 
     The answer is an instance of the request's schema, or of its form if there is no schema, within
     the bounds that the request names. It is legal in the usual prompt styles of the included games,
@@ -64,7 +62,7 @@ SPECIAL: Mapping[str, Callable[[Messages, float], dict[str, Any]]] = {
 
 
 def _fields(messages: Messages, draw: float) -> dict[str, Any]:
-    """Return the fields of an answer, by the game's text if it is known, else by the schema."""
+    """Return an answer's fields, derived from the game's text if known, else from the schema."""
     question = messages[-1]["content"]
     for mark, special in SPECIAL.items():
         if mark in question:
@@ -74,7 +72,6 @@ def _fields(messages: Messages, draw: float) -> dict[str, Any]:
 
 
 def _filled(messages: Messages, draw: float) -> dict[str, Any]:
-    """Return values for the schema or form of a request."""
     question = messages[-1]["content"]
     form = _form(question)
     schema = _schema(messages, form)
@@ -91,8 +88,8 @@ def _filled(messages: Messages, draw: float) -> dict[str, Any]:
 def _schema(messages: Messages, form: str) -> Schema:
     """Return the request's schema restricted to the form's fields, or the form's schema.
 
-    A form such as ``{"action": "miss"}`` shows which fields belong together, and their values. A
-    strict schema requires all fields; those that aren't in the form are null if possible.
+    A form such as ``{"action": "miss"}`` shows which fields belong together. A strict schema
+    requires all fields; fields that are missing from the form become null if possible.
     """
     form_schema = schema_of_form(form)
     if SCHEMA not in messages[-1]:
@@ -112,13 +109,11 @@ def _schema(messages: Messages, form: str) -> Schema:
 
 def _can_be_null(schema: Schema) -> bool:
     options = [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]
-    return any(
-        option.get("type") == "null" or "null" in option.get("type", ()) for option in options
-    )
+    return any("null" in option.get("type", ()) for option in options)
 
 
 def _typical(messages: Messages) -> Bounds:
-    """Return the range of an unbounded number: up to the smallest amount in the last message."""
+    """Return the range for an unbounded number: up to the smallest amount last mentioned."""
     for message in reversed(messages):
         if positive := [amount for amount in _amounts(message["content"]) if amount > 0]:
             return Bounds(0, min(positive))
@@ -146,7 +141,6 @@ def _amounts(text: str) -> list[float]:
 
 
 def _division(messages: Messages, schema: Schema, draw: float) -> dict[str, Any]:
-    """Return a division between Alice and Bob of the first amount in the briefing."""
     if "alice_gain" not in schema["properties"]:
         return {}
     money = _amounts(messages[0]["content"])[0]
@@ -155,7 +149,6 @@ def _division(messages: Messages, schema: Schema, draw: float) -> dict[str, Any]
 
 
 def _price(messages: Messages, schema: Schema, draw: float) -> dict[str, Any]:
-    """Return a price near the product's value to the player."""
     if "price" not in schema["properties"]:
         return {}
     worth = _amounts(messages[0]["content"].partition("worth")[2])[0]
@@ -165,12 +158,10 @@ def _price(messages: Messages, schema: Schema, draw: float) -> dict[str, Any]:
 
 
 def _trade(messages: Messages, schema: Schema, draw: float) -> dict[str, Any]:
-    """Return a trade of chips."""
     return _traded(messages, draw) if "give_amount" in schema["properties"] else {}
 
 
 def _judged(messages: Messages, draw: float) -> dict[str, Any]:
-    """Return a judge's verdict: a category, or a score on the scale."""
     briefing, question = messages[0]["content"], messages[-1]["content"]
     fields = _chosen(_form(question), draw)
     scale = re.search(r"The verdict is a whole number from (-?\d+) to (-?\d+)", briefing)
@@ -181,13 +172,11 @@ def _judged(messages: Messages, draw: float) -> dict[str, Any]:
 
 
 def _form(question: str) -> str:
-    """Return the form at the end of a question, or an empty string."""
     candidates = [candidate for candidate in forms(question) if '"' in candidate]
     return candidates[-1] if candidates else ""
 
 
 def _chosen(form: str, draw: float) -> dict[str, Any]:
-    """Choose an option for each field of a form that has options."""
     chosen: dict[str, Any] = {}
     for name, options in re.findall(r'"(\w+)": ((?:"[^"<>]+"(?: or )?)+)', form):
         choices = re.findall(r'"([^"]+)"', options)
@@ -196,12 +185,10 @@ def _chosen(form: str, draw: float) -> dict[str, Any]:
 
 
 def _bounds(question: str) -> Bounds:
-    """Return the bounds that the question names."""
     return Bounds(0, 0) if re.search(r"only (?:bid )?0\b", question) else named_bounds(question)
 
 
 def _divided(messages: Messages, draw: float) -> dict[str, Any]:
-    """Return a move of Deal or No Deal: a message, a selection, or what the other player leaves."""
     briefing, question = messages[0]["content"], messages[-1]["content"]
     pool = [int(re.findall(rf"(\d+) {kind}", briefing)[0]) for kind in KINDS]
     offers = [
@@ -220,14 +207,12 @@ def _divided(messages: Messages, draw: float) -> dict[str, Any]:
 
 
 def _tagged(move: dict[str, Any]) -> str:
-    """Return a move of Deal or No Deal as tagged text."""
     if "message" in move:
         return f"[message] {move['message']}"
     return "[propose] ({books} books, {hats} hats, {balls} balls)".format(**move)
 
 
 def _bargained(messages: Messages, draw: float) -> dict[str, Any]:
-    """Return a move of item bargaining: an offer, often an acceptance, seldom a walk."""
     pool = [int(count) for count in re.findall(r"- kind \d+: (\d+) item", messages[0]["content"])]
     request = [message["content"] for message in messages if "(WALK)" in message["content"]][-1]
     if "(ACCEPT)" in request and (draw < 0.5 or "(COUNTEROFFER)" not in request):
@@ -238,10 +223,8 @@ def _bargained(messages: Messages, draw: float) -> dict[str, Any]:
 
 
 def _traded(messages: Messages, draw: float) -> dict[str, Any]:
-    """Return a trade of a few chips of the most frequent colour for another one."""
-    own_chips = re.findall(
-        r"\(you\): ([^\n]+)", "\n".join(message["content"] for message in messages)
-    )[-1]
+    spoken = "\n".join(message["content"] for message in messages)
+    own_chips = re.findall(r"\(you\): ([^\n]+)", spoken)[-1]
     held = {colour: int(count) for count, colour in re.findall(r"(\d+) (\w+)", own_chips)}
     give = max(held, key=held.__getitem__)
     want = next(colour for colour in held if colour != give)
@@ -250,7 +233,6 @@ def _traded(messages: Messages, draw: float) -> dict[str, Any]:
 
 
 def _shared_out(messages: Messages) -> dict[str, Any]:
-    """Return a plan of the pirate game: coins for every other pirate aboard, by seniority."""
     request = [message["content"] for message in messages if "share out" in message["content"]][-1]
     coins = int(re.findall(r"share out (\d+) coins?", request)[0])
     aboard = re.findall(r'\("(\w+)"\)', request)

@@ -42,7 +42,6 @@ class Batches:
         self.fine_tuning = FineTuning(self.files, looks)
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the routes of the endpoints."""
         return [
             web.post("/v1/files", self._upload),
             web.get("/v1/files/{name}/content", self._content),
@@ -56,7 +55,6 @@ class Batches:
         ]
 
     def add(self, lines: list[Line], metadata: Any, kind: str) -> Batch:
-        """Add a batch."""
         name = f"batch_{len(self.batches)}"
         self.batches[name] = {
             "id": name, "kind": kind, "lines": lines, "metadata": metadata, "looks": 0, "failed": 0,
@@ -65,7 +63,7 @@ class Batches:
         return self.batches[name]
 
     def result(self, name: str, body: Json, kind: str) -> Json | None:
-        """Return the result of a line, or None if it has none."""
+        """Return the result of a line; None for a line that gets no result."""
         if kind == "messages":
             message = formats.messages(body, self.answerer)
             return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
@@ -73,7 +71,7 @@ class Batches:
         return {"id": f"line-{name}", "custom_id": name, "response": response, "error": None}
 
     def work(self, batch: Batch) -> None:
-        """Answer a batch; its results are in another order than its lines."""
+        """Answer all lines of a batch; the results are in a different order."""
         results: dict[bool, list[str]] = {True: [], False: []}
         for name, body in reversed(batch["lines"]):
             answer = self.result(name, body, batch["kind"])
@@ -90,11 +88,9 @@ class Batches:
                 batch[key] = self._kept(self.joined(lines))
 
     def joined(self, lines: Sequence[str]) -> bytes:
-        """Join lines into a result file."""
         return "\n".join(lines).encode()
 
     def shown(self, batch: Batch) -> Json:
-        """Return a batch in the provider's format."""
         total, failed, ended = len(batch["lines"]), batch["failed"], "results" in batch
         done = total if ended else 0
         if batch["kind"] == "messages":
@@ -166,7 +162,6 @@ class Batches:
 
 
 def _succeeded(result: Json) -> bool:
-    """Return whether a line of results contains an answer."""
     if "result" in result:
         return bool(result["result"]["type"] == "succeeded")
     return result["error"] is None and result["response"]["status_code"] == 200

@@ -24,13 +24,13 @@ class Bounds(NamedTuple):
     high: float = math.inf
 
     def within(self, other: "Bounds") -> "Bounds":
-        """Return the intersection with another range; this range if it is empty."""
+        """Return the intersection with a range, or this range if the intersection is empty."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         return Bounds(low, high) if low <= high else self
 
 
 def named_bounds(text: str) -> Bounds:
-    """Return the bounds of a number that a request names; the last of each kind counts.
+    """Return the bounds of a number in a request's text; later bounds replace earlier ones.
 
     >>> named_bounds("A whole number from 3 to 1,900.")
     Bounds(low=3.0, high=1900.0)

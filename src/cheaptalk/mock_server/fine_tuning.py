@@ -10,14 +10,14 @@ from cheaptalk.mock_server.formats import Json
 
 
 class FineTuning:
-    """The fine-tuning endpoint and the submitted jobs. It trains nothing.
+    """The fine-tuning endpoint and the submitted jobs, which train nothing.
 
     Args:
         files: uploaded files by name.
         looks: number of polls before a job ends.
 
     Attributes:
-        jobs: submitted jobs by name: the request, ``looks``, and its final status ``ends``.
+        jobs: submitted jobs by name: the request, ``looks``, and the final status ``ends``.
         ends: the final status of new jobs.
     """
 
@@ -28,7 +28,6 @@ class FineTuning:
         self.jobs: dict[str, dict[str, Any]] = {}
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the routes of the endpoint."""
         return [
             web.post("/v1/fine_tuning/jobs", self._create),
             web.get("/v1/fine_tuning/jobs", self._list),
@@ -46,20 +45,18 @@ class FineTuning:
         return web.json_response(self._shown(self.jobs[name]))
 
     def _wrong(self, body: Json) -> str | None:
-        """Return what is wrong with a request, or None."""
         file = self.files.get(str(body.get("training_file")))
         if file is None:
             return f"no such file: {body.get('training_file')}"
         try:
             chats = [json.loads(line)["messages"] for line in file.decode().split("\n")]
         except (LookupError, TypeError, ValueError):
-            return "the training file is not made of chats"
+            return "the training file does not contain chats; expected JSON lines with messages"
         if any(not chat or chat[-1]["role"] != "assistant" for chat in chats):
             return "the last message of each chat must be the assistant's"
         return None if len(chats) >= 10 else f"{len(chats)} chats are too few: 10 are needed"
 
     def _shown(self, job: Json) -> Json:
-        """Return a job in the provider's format."""
         fields: Json = {
             key: job[key] for key in ("id", "model", "training_file", "seed") if key in job
         }
@@ -96,7 +93,7 @@ class FineTuning:
 
 
 def paged(newest: Sequence[Json], last: str | None) -> web.Response:
-    """Return a page of two entries of a list, after the given entry."""
+    """Return a page with the two entries of a list after the given entry."""
     start = next((n + 1 for n, entry in enumerate(newest) if entry["id"] == last), 0)
     page = newest[start : start + 2]
     return web.json_response({"data": page, "has_more": start + 2 < len(newest)})

@@ -12,7 +12,7 @@ Respond: TypeAlias = Callable[[Json, Answerer], Json]
 
 
 def bare(text: str) -> str:
-    """Return the JSON in a text without the surrounding text."""
+    """Return the JSON contained in a text, without the surrounding text."""
     return text[text.find("{") : text.rfind("}") + 1]
 
 
@@ -23,22 +23,19 @@ def conversation(body: Json) -> Messages:
 
 
 def with_schema(messages: Messages, schema: Json | None) -> Messages:
-    """Add the answer's schema to the last message, if the request has one."""
+    """Add the schema of the answer to the last message, if the request has a schema."""
     if not schema:
         return messages
     return [*messages[:-1], {**messages[-1], SCHEMA: json.dumps(schema)}]
 
 
 def counted(messages: Messages, text: str) -> tuple[int, int]:
-    """Count the tokens of a conversation and of its answer; each word counts as one."""
+    """Count the tokens of a conversation and its answer; each word is one token."""
     return sum(len(message["content"].split()) for message in messages), len(text.split())
 
 
 def completion(body: Json, text: str) -> Json:
-    """Return a completion in the chat format.
-
-    If the request has a schema or a tool, the answer has no surrounding text.
-    """
+    """Return a completion in the chat format, without surrounding text for schemas and tools."""
     input_tokens, output_tokens = counted(body["messages"], text)
     message: Json = {"role": "assistant", "content": text}
     if bare(text) and body.get("tools"):

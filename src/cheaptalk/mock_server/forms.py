@@ -14,7 +14,7 @@ BLANKS: Mapping[str, Mapping[str, Any]] = {
 
 
 def forms(text: str) -> list[str]:
-    """Return the balanced pairs of braces of a text, outermost only, in order.
+    """Return the outermost texts in balanced braces, in order.
 
     >>> forms('Say {"a": {"b": 1}} or {"c": 2}.')
     ['{"a": {"b": 1}}', '{"c": 2}']
@@ -32,7 +32,7 @@ def forms(text: str) -> list[str]:
 
 
 def schema_of_form(form: str) -> dict[str, Any]:
-    """Return the schema of a form with blanks, as far as it can be read.
+    """Return the JSON schema of a form with blanks; fields that cannot be parsed are omitted.
 
     >>> schema_of_form('{"bid": <whole number>, "say": "yes" or "no"}')["properties"]
     {'bid': {'type': 'integer'}, 'say': {'enum': ['yes', 'no']}}
@@ -67,7 +67,6 @@ def _schema_of_blank(blank: str) -> dict[str, Any]:
 
 
 def _split(text: str) -> list[str]:
-    """Split a text at commas outside brackets and quotation marks."""
     parts, depth, quoted = [""], 0, False
     for character in text:
         quoted ^= character == '"'

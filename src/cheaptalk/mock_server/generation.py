@@ -1,7 +1,4 @@
-"""JSON values generated from a JSON schema.
-
-What is random follows from ``luck``, a number in [0, 1), alone.
-"""
+"""JSON values generated from a JSON schema and ``luck``, a number in [0, 1)."""
 
 import hashlib
 import math
@@ -26,19 +23,19 @@ ABOVE_KEYS, BELOW_KEYS = ("exclusiveMinimum", "gt"), ("exclusiveMaximum", "lt")
 
 
 def fraction(text: str) -> float:
-    """A number in [0, 1) that follows from a text alone."""
+    """Return a number in [0, 1) that depends only on a text."""
     return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) / 2**32
 
 
 class Generator:
-    """Generates values of a schema.
+    """A generator of values of a JSON schema.
 
     Args:
-        root: the whole schema, whose ``$defs`` references name.
-        luck: decides everything random.
-        bounds: of numbers that the schema leaves open, as the request names them.
-        typical: the range of a number that neither bounds.
-        words: strings that the request names, tried where the schema wants a pattern.
+        root: the complete schema, with the ``$defs`` to which references point.
+        luck: determines all random choices.
+        bounds: bounds named in the request, for numbers that the schema does not limit.
+        typical: the range of a number without any bounds.
+        words: strings named in the request, which are tried for patterns.
     """
 
     def __init__(
@@ -67,9 +64,7 @@ class Generator:
         for key in ("anyOf", "oneOf"):
             if key in schema:
                 options = [option for option in schema[key] if option.get("type") != "null"]
-                shared = {
-                    name: value_schema for name, value_schema in schema.items() if name != key
-                }
+                shared = {name: part for name, part in schema.items() if name != key}
                 return self.value(shared | dict(_pick(options or schema[key], draw)), draw)
         kind = schema.get("type", _implied(schema))
         if isinstance(kind, list):
@@ -77,7 +72,7 @@ class Generator:
         return self._makers[kind](schema, draw)
 
     def resolved(self, schema: Schema) -> Schema:
-        """A part of the schema with its references and ``allOf`` written out."""
+        """Return a part of the schema with references and ``allOf`` expanded."""
         while "$ref" in schema or "allOf" in schema:
             merged = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
             parts = list(schema.get("allOf", ()))
@@ -136,10 +131,7 @@ class Generator:
 
     def _range(self, schema: Schema, step: float) -> Bounds:
         lows = [*_given(schema, LOW_KEYS), *(bound + step for bound in _given(schema, ABOVE_KEYS))]
-        highs = [
-            *_given(schema, HIGH_KEYS),
-            *(bound - step for bound in _given(schema, BELOW_KEYS)),
-        ]
+        highs = [*_given(schema, HIGH_KEYS), *(high - step for high in _given(schema, BELOW_KEYS))]
         declared = Bounds(max(lows, default=-math.inf), min(highs, default=math.inf))
         bounds = declared.within(self.bounds)
         if math.isfinite(bounds.low) and math.isfinite(bounds.high):
@@ -175,19 +167,17 @@ def _pick(options: Sequence[Any], draw: float) -> Any:
 
 
 def _apart(draw: float, name: str, *, top: bool = False) -> float:
-    """The luck of a part, which is that of the whole for the fields of an answer."""
     return draw if top else fraction(f"{draw!r}/{name}")
 
 
 def _implied(schema: Schema) -> str:
-    """The type of a schema that names none."""
     if "properties" in schema or "additionalProperties" in schema:
         return "object"
     return "array" if "items" in schema or "prefixItems" in schema else "string"
 
 
 def matching(pattern: str, min_length: int = 0) -> str:
-    """Return a short string that matches a regular expression of the usual constructs.
+    """Return a short string that matches a regular expression made of common constructs.
 
     >>> matching("^[A-C]{2}-[0-9]+$")
     'AA-0'
@@ -198,7 +188,6 @@ def matching(pattern: str, min_length: int = 0) -> str:
 
 
 def _spelled(parsed: Any) -> Iterator[str]:
-    """The parts of the first string that a parsed expression matches."""
     for operation, argument in parsed:
         match str(operation):
             case "LITERAL":
@@ -224,7 +213,6 @@ PRINTABLE = [chr(one) for one in (*range(97, 123), *range(48, 58), 32, *range(33
 
 
 def _member(options: Any) -> str:
-    """A character of a set."""
     kinds = [(str(kind), argument) for kind, argument in options]
     if kinds[0][0] == "NEGATE":
         barred = {_first(kind, argument) for kind, argument in kinds[1:]}

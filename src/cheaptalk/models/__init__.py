@@ -1,4 +1,4 @@
-"""Clients for chat models: messages in, text and usage out."""
+"""Clients for language models: they send chat messages and return text and token usage."""
 
 import lazy_loader
 

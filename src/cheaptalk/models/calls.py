@@ -1,4 +1,4 @@
-"""Calls to chat models and their replies."""
+"""Model calls and replies, independent of the provider."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Frozen(BaseModel):
-    """Base class of immutable data without extra fields."""
+    """Base class of immutable data that rejects unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -24,13 +24,13 @@ Reasoning: TypeAlias = (
 )
 """The amount of reasoning before an answer: a level, or a number of tokens."""
 Route: TypeAlias = Literal["schema", "tool", "text"]
-"""An answer format: the provider's JSON schema mode, the arguments of a tool, or plain text."""
+"""An answer format: the provider's JSON schema mode, a tool call, or plain text."""
 AskedRoute: TypeAlias = Literal["auto", Route]
-"""An answer format; ``auto`` is the strictest that the server supports."""
+"""An answer format; ``auto`` selects the strictest format that the server supports."""
 
 
 class ModelSettings(Frozen):
-    """Settings of a model; unset ones are not sent.
+    """Sampling settings of a model; settings that are None are not sent.
 
     :func:`~cheaptalk.models.check_settings` checks which settings a model supports. ``stream``
     streams the response, which keeps long connections alive.
@@ -82,7 +82,7 @@ class ModelCall(Frozen):
 
 
 class Failure(StrEnum):
-    """Why a call has no answer."""
+    """The reason why a call has no answer."""
 
     REFUSED = "refused"
     """The model declined."""
@@ -95,7 +95,7 @@ class Failure(StrEnum):
 
 
 class Usage(Frozen):
-    """Tokens of one call.
+    """Token counts of one model call.
 
     Attributes:
         input_tokens: prompt tokens, including cached ones.
@@ -114,14 +114,14 @@ class Usage(Frozen):
 
 
 class Reply(Frozen):
-    """The result of a call.
+    """The reply to a model call, or the reason why there is none.
 
     Attributes:
         text: the verbatim text; None if the call failed.
         failure: the kind of failure, if any.
         detail: the provider's error message.
         retry: whether a retry may succeed.
-        retry_after: the provider's requested delay before a retry, in seconds.
+        retry_after: the delay before a retry that the provider requested, in seconds.
         status: the HTTP status of a failure, if any.
         unreached: true if no server was reached and nothing was sent.
         id: the server's id of the reply; None if it may not be unique.
@@ -129,18 +129,18 @@ class Reply(Frozen):
         fingerprint: the provider's system fingerprint.
         finish: the provider's finish reason; ``length`` if the text was truncated.
         route: the answer format used.
-        rerouted: true if the server rejected the format and the next attempt uses another.
+        rerouted: true if the server rejected the answer format and the next attempt uses another.
         tools: names of the tools that the model called; None for none.
         sent: the settings that were sent.
         reasoning: the model's reasoning, if reported; never part of the answer.
-        usage: tokens used.
-        reported: the server's implausible token counts as JSON; ``usage`` is then our own upper
-            estimate.
+        usage: token usage.
+        reported: the server's implausible token counts as JSON; ``usage`` is then cheaptalk's own
+            upper estimate.
         seconds: duration from sending to the last byte.
-        cached: whether it came from the response cache.
+        cached: whether the reply came from the response cache.
         saved: the original usage of a cached reply; not part of ``usage``.
-        batch: whether it came from a provider's batch, which costs less.
-        dollars: its cost at the time; None if the price is unknown.
+        batch: whether the reply came from a provider batch, which costs less.
+        dollars: the cost at the time of the call; None if the price is unknown.
     """
 
     text: str | None = None
@@ -169,10 +169,10 @@ class Reply(Frozen):
 
     @property
     def uncounted(self) -> bool:
-        """Whether its tokens are unknown: there is no count, and the call was not rejected."""
+        """Whether token usage is unknown: the call was sent and not rejected, but has no count."""
         return not (self.usage.input_tokens or self.status or self.unreached)
 
     @property
     def truncated(self) -> bool:
-        """Whether the text was truncated at the token limit."""
+        """Whether the text was cut off at the token limit."""
         return self.text is not None and self.finish == "length"

@@ -1,4 +1,4 @@
-"""The built-in providers.
+"""The built-in providers and their models.
 
 Supported settings follow the providers' documentation as of November 2026.
 """
@@ -9,14 +9,14 @@ from cheaptalk.models.providers import CHAT, LOCAL, SAMPLING, Family, Level, Pro
 ANSWER_TOKENS = 4_096
 """Default ``max_tokens`` of Anthropic's models, excluding reasoning."""
 LOCAL_TOKENS = 1_024
-"""Default ``max_tokens`` of a model in this process."""
+"""Default ``max_tokens`` of in-process models."""
 EXACT = {"provider": {"require_parameters": True}}
-"""Prevents OpenRouter from dropping unsupported settings silently."""
+"""Makes OpenRouter reject unsupported settings instead of silently dropping them."""
 ALL: tuple[Level, ...] = ("none", "minimal", "low", "medium", "high")
 SOME: tuple[Level, ...] = ("minimal", "low", "medium", "high")
 THREE: tuple[Level, ...] = ("low", "medium", "high")
 SWITCH: tuple[Level, ...] = ("none", "high")
-"""Levels of a model whose reasoning is either on or off."""
+"""Reasoning levels of models that can only turn reasoning on or off."""
 
 OPENAI = CHAT | {"max_tokens": "max_completion_tokens"}
 OPENAI_REASONING = {"max_tokens": "max_completion_tokens"} | same("seed", "stream")
@@ -153,4 +153,4 @@ OURS = {
         models=(Family("*", CHAT, "level", ALL, budget=True, streamed={}),),
     ),
 }  # fmt: skip
-"""Entries by the first part of a model string."""
+"""Providers by the first part of a model string."""

@@ -1,4 +1,4 @@
-"""Clients for models and batch endpoints, selected by model string."""
+"""Clients for models and batch endpoints, selected by the model string."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,10 +23,10 @@ from cheaptalk.models.usage import metered
 
 
 class Client(TypingProtocol):
-    """A client for one protocol; all failures are returned as replies."""
+    """A client for one protocol; it returns all failures as replies."""
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call.
+        """Send one call and return its reply.
 
         Args:
             number: the call's id for the server's log.
@@ -39,17 +39,16 @@ class Client(TypingProtocol):
 
 @dataclass
 class HttpModels:
-    """Makes calls over HTTP in one format.
+    """Sends calls over HTTP in one provider's format.
 
-    A call uses the strictest answer format that the server has not rejected. A rejection is
+    A call uses the strictest answer format that the server has not rejected yet. A rejection is
     returned as a reply with ``rerouted``; the next attempt uses the next format.
 
     Attributes:
-        wire: the HTTP transport.
-        path: the path after the server's URL.
+        path: the path appended to the server's URL.
         headers: headers of every request, without the key.
-        body: makes the request body of a call in an answer format.
-        read: parses a response; raises ValueError if it is invalid.
+        body: returns the request body of a call in an answer format.
+        read: parses a response; raises ValueError if the response is invalid.
         routes: the answer formats that each model supports.
     """
 
@@ -61,7 +60,6 @@ class HttpModels:
     routes: RouteSupport = field(default_factory=RouteSupport)
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call; see :meth:`Client.call`."""
         name = ModelName.parse(call.model)
         url = name.endpoint(self.path)
         headers = {**self.headers, **name.key_header, CALL_HEADER: number}
@@ -69,28 +67,21 @@ class HttpModels:
         body = self.body(call, route)
         reply = await self.wire.post(url, headers, body, name.key, deadline, self.read)
         refused = self.routes.note(call.model, route, reply)
-        how = {
-            "sent": settings_sent(call.settings, call.model),
-            "route": route if call.form else None,
-        }
-        rerouted = (refused and bool(alternatives)) or None
-        reply = metered(reply.model_copy(update=how | {"rerouted": rerouted}), call)
+        fields = {
+            "sent": settings_sent(call.settings, call.model), "route": call.form and route,
+            "rerouted": (refused and bool(alternatives)) or None,
+        }  # fmt: skip
+        reply = metered(reply.model_copy(update=fields), call)
         return offered(hinted(reply, name, url), call)
 
 
 class AgentModels:
-    """Makes calls to agents over HTTP."""
+    """Sends calls to agents over HTTP."""
 
     def __init__(self, wire: HttpTransport) -> None:
         self._wire = wire
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call; failures are returned as replies.
-
-        Args:
-            number: the call's id; see :func:`.agent.body`.
-            deadline: timeout in seconds, from sending to the last byte.
-        """
         name = ModelName.parse(call.model)
         headers = name.key_header | {CALL_HEADER: number}
         posted = agent.body(call, number)
@@ -101,7 +92,7 @@ class AgentModels:
 
 
 class AllModels:
-    """A client for all models. Close it, or use it as an asynchronous context manager."""
+    """A client for models of all providers, also an asynchronous context manager."""
 
     def __init__(self, routes: RouteSupport, remote_agents: RemoteAgents | None) -> None:
         self._wire = wire = HttpTransport()
@@ -125,17 +116,15 @@ class AllModels:
         await self.close()
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call; see :meth:`Client.call`."""
         client = self._clients[ModelName.parse(call.model).protocol]
         return await client.call(call, number, deadline)
 
     def capacity(self, model: str) -> int | None:
-        """Return the batch size of a model in this process; None for a server."""
+        """Return the batch size of an in-process model; None for a model on a server."""
         name = ModelName.parse(model)
         return self._local.capacity(name.model) if name.protocol == "in process" else None
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._wire.close()
         await self._local.close()
 
@@ -143,11 +132,11 @@ class AllModels:
 def open_models(
     routes: RouteSupport | None = None, remote_agents: RemoteAgents | None = None
 ) -> AllModels:
-    """Open a client for all models.
+    """Open a client for models of all providers.
 
     Args:
         routes: answer formats that servers are known to reject.
-        remote_agents: serves remote agents; None without any.
+        remote_agents: serves remote agents, if any.
     """
     return AllModels(routes or RouteSupport(), remote_agents)
 

@@ -1,9 +1,9 @@
-"""Faster token-by-token decoding of small models on a CPU.
+"""Faster token-by-token decoding for small models on a CPU.
 
-For a small model, overhead costs more than computing a token: the key-value cache is copied to
-append a token, attention kernels are planned for long inputs, and sampling sorts the vocabulary.
-Here the cache has spare capacity, the attention of one token is two matrix products, and sampling
-uses one random number.
+For a small model, overhead dominates: transformers copies the key-value cache to append a token,
+plans attention kernels for long inputs, and sorts the vocabulary to sample. Here the cache has
+spare capacity, the attention of one token is two matrix products, and sampling uses one random
+number.
 """
 
 from functools import cache
@@ -11,15 +11,15 @@ from importlib import import_module
 from typing import Any
 
 TO_COME = 64
-"""Spare capacity in tokens when the cache grows."""
+"""Spare capacity in tokens that is added when the cache grows."""
 OWN = "cheaptalk"
-"""The name of this attention in transformers."""
+"""Name under which this attention is registered in transformers."""
 APART = ("position_bias", "s_aux", "softcap", "cache")
 """Attention arguments of some models that this implementation does not support."""
 
 
 def set_attention(model: Any) -> None:
-    """Replace a model's PyTorch attention with this implementation."""
+    """Replace a model's PyTorch attention with the implementation of this module."""
     if model.config._attn_implementation == "sdpa":
         transformers = import_module("transformers")
         masks = import_module("transformers.masking_utils")
@@ -31,12 +31,11 @@ def set_attention(model: Any) -> None:
 def attention(
     module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any
 ) -> tuple[Any, None]:
-    """Compute attention for transformers; several tokens at once use PyTorch's implementation.
+    """Compute attention for one new token; for several, use PyTorch's implementation.
 
     Args:
         query: [chats, heads, tokens, width].
-        key: [chats, key heads, all tokens, width]; each serves consecutive heads.
-        value: same shape as the keys.
+        key, value: [chats, key heads, all tokens, width]; each head serves consecutive query heads.
         attention_mask: true for attended tokens, [chats, 1, tokens, all tokens], or None.
         options: the scale and further arguments of sdpa_attention_forward.
 
@@ -65,10 +64,9 @@ NARROWING = (
 
 
 def with_single_draw(model: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Change settings to draw each token with one random number, if only temperature applies.
+    """Change ``generate`` arguments to sample each token with one random number.
 
-    Args:
-        arguments: arguments of transformers' ``generate``.
+    Settings that restrict sampling, such as ``top_p``, leave the arguments unchanged.
     """
     config = model.generation_config
     narrowed = any(
@@ -87,17 +85,13 @@ def with_single_draw(model: Any, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 class Draw:
-    """A logits processor that samples one token per row.
-
-    Args:
-        temperature: the divisor of the logits.
-    """
+    """A logits processor that samples one token per row at a given temperature."""
 
     def __init__(self, temperature: float) -> None:
         self._temperature = temperature
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Mask all logits but one per row."""
+        """Mask all logits of each row except the sampled one."""
         torch = import_module("torch")
         chances = (scores / self._temperature).softmax(-1).cumsum(-1, dtype=torch.float64)
         point = torch.rand((len(chances), 1), dtype=chances.dtype, device=chances.device)
@@ -113,11 +107,11 @@ def roomy_cache() -> Any:
 
 @cache
 def roomy_layer() -> type[Any]:
-    """Return its layer class, created once transformers is imported."""
+    """Return the layer class of a cache with spare capacity, created on first use."""
     base: type[Any] = import_module("transformers.cache_utils").DynamicLayer
 
     class RoomyLayer(base):  # type: ignore[misc] # known at run time
-        """Keys and values at the start of larger tensors."""
+        """A cache layer whose keys and values fill the start of larger tensors."""
 
         room: list[Any]
 

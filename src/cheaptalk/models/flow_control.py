@@ -1,8 +1,8 @@
-"""Flow control: concurrency limits and retries of calls to models.
+"""Flow control of model calls: concurrency limits and retries.
 
-A :class:`RateLimiter` observes calls and replies and decides when the next call may be sent;
-:class:`Retries` computes the delay before a retry. Neither waits or sends. :class:`RateLimiters`
-contains the rate limiters of a run and queues its calls.
+A :class:`RateLimiter` decides when the next call to a model may be sent, and :class:`Retries`
+computes the delay before a retry. Neither waits or sends. :class:`RateLimiters` contains the rate
+limiters of a run and queues its calls.
 """
 
 import asyncio
@@ -22,29 +22,29 @@ START = 32.0
 CEILING = 1_000.0
 """Maximum automatic limit of concurrent calls."""
 DECREASE = 0.75
-"""Factor of the limit after a sign of overload."""
+"""Factor by which the limit is multiplied after a sign of overload."""
 TOLERATED = 0.05
-"""Share of calls in a round trip that may be rejected without a decrease."""
+"""Share of the calls in a round trip that may be rejected without lowering the limit."""
 BREATH = 0.1
 """Minimum pause after a sign of overload, in seconds."""
 SPREAD = 1.5
 """Ratio of the sending rate to the completion rate after a sign of overload."""
 LONGEST = 60.0
-"""Maximum pause in seconds, even if a server requests more; then one call probes the server."""
+"""Maximum pause in seconds, even if a server requests a longer one."""
 PATIENCE = 600.0
-"""Seconds for which a server may be overloaded or unreachable before its calls fail."""
+"""Seconds for which a server may be overloaded or unreachable before calls to it fail."""
 GRACE = 5.0
-"""Seconds after the first failure before calls fail to a server that has never answered."""
+"""Seconds from the first failure until calls fail, for a server that has never answered."""
 IN_A_ROW = 10
 """Consecutive failures that indicate an outage."""
 DENIALS = 3
 """Consecutive denials that indicate a wrong key, model name or URL."""
 REJECTIONS = 20
-"""Consecutive rejections that indicate a fault other than the individual calls."""
+"""Consecutive rejections that indicate a problem with more than the individual call."""
 
 
 class Trouble(StrEnum):
-    """Classes of failures with different retry policies."""
+    """Kinds of failures, each with its own retry policy."""
 
     OVERLOADED = "overloaded"
     """The server is overloaded: status 429, 503 or 529."""
@@ -65,26 +65,26 @@ SENDINGS = {Trouble.TIMED_OUT: 3, Trouble.BROKEN: 5, Trouble.DENIED: 1, Trouble.
 AGENTS = ("agent/", "remote/")
 """Prefixes of the model strings of agents."""
 SENDINGS_TO_AGENTS = SENDINGS | {Trouble.TIMED_OUT: 2}
-"""Maximum attempts for agents, which usually hang again on the same request."""
+"""Maximum attempts for agents, which usually time out again on the same request."""
 ALONE_DEADLINES = 2.0
-"""Timeout of the last attempt of a call that timed out, as a multiple of its timeout. It is sent
-alone, with no other call to the model in flight, and allows time for the server's backlog.
+"""Timeout of a call's last attempt, as a multiple of the call's timeout.
+
+After earlier timeouts, this attempt is sent with no other call to the model in flight, and allows
+time for the server's backlog.
 """
 ALONE_IN_A_ROW = 5
-"""Consecutive timeouts of calls sent alone that indicate a hanging server; each one forfeits a
-match."""
+"""Consecutive timeouts of calls sent alone that indicate a hanging server."""
 FIRST_WAIT = 0.5
-"""Maximum delay before the first retry, in seconds; doubled for each retry."""
+"""Maximum delay before the first retry, in seconds; doubled for each further retry."""
 
 
 def unknown_capacity(_: str) -> int | None:
-    """Return None: the capacity is unknown."""
+    """Return None for every model: its capacity is unknown."""
     return None
 
 
 def trouble_of(reply: Reply) -> Trouble | None:
-    """Return the kind of failure of a reply; None for an answer, a filter or a rejected answer
-    format.
+    """Return the kind of failure of a reply; None for an answer or a content filter.
 
     >>> trouble_of(Reply(text="Yes."))
     >>> trouble_of(Reply(failure=Failure.PROVIDER_ERROR, status=429, retry=True))
@@ -105,9 +105,9 @@ class Retries:
 
     Each kind of failure has a maximum number of attempts; overload and outages are limited by time.
     The last attempt of a call that timed out is sent alone, so that a queue cannot cause a final
-    timeout, which counts against the player. This is not necessary if the server hung while it
-    answered other calls (:meth:`RateLimiter.hung`). Delays grow exponentially with full jitter,
-    added to the delay that the server requested.
+    timeout, which counts against the player. This is unnecessary if the server answered other calls
+    meanwhile (:meth:`RateLimiter.hung`). Delays grow exponentially with full jitter and are added
+    to the delay that the server requested.
     """
 
     def __init__(self, limiter: "RateLimiter") -> None:
@@ -118,7 +118,7 @@ class Retries:
 
     @property
     def alone(self) -> bool:
-        """Whether the next attempt must be sent alone because another timeout would be final."""
+        """Whether to send the next attempt alone, because another timeout would be final."""
         final = self.met[Trouble.TIMED_OUT] == self.limiter.sendings[Trouble.TIMED_OUT] - 1
         return final and not self._hung
 
@@ -154,8 +154,7 @@ class Sent(NamedTuple):
     Attributes:
         at: the time of sending, by the rate limiter's clock.
         turn: the rate limiter's turn at sending.
-        limiter: the rate limiter.
-        alone: whether it is sent alone.
+        alone: whether no other call to the model may be in flight.
         number: number of earlier calls of the rate limiter.
     """
 
@@ -178,22 +177,21 @@ class RateLimiter:
 
     The limit follows additive increase, multiplicative decrease (Chiu and Jain 1989): two full
     round trips raise it by one, and a sign of overload reduces it to three quarters. Until the
-    first sign every answer raises it by one, so that it doubles each round trip ("slow start",
-    Jacobson 1988). Up to :data:`TOLERATED` of the calls may be rejected without a decrease. The
-    limit decreases at most once per round trip. After a decrease, sending pauses and one call
-    probes the server. If it is rejected too, the pause is the server's Retry-After, at most
-    :data:`LONGEST`, or doubles; then another call probes the server.
+    first sign of overload, every answer raises it by one, so that it doubles each round trip ("slow
+    start", Jacobson 1988). Up to :data:`TOLERATED` of the calls may be rejected without a decrease,
+    and the limit decreases at most once per round trip. After a decrease, sending pauses and one
+    call probes the server. If the probe is rejected too, the pause is the server's Retry-After, at
+    most :data:`LONGEST`, or doubles; then another call probes the server.
 
-    If a model's capacity is known, such as the batch size of a model in this process, it is the
+    The known capacity of a model, such as the batch size of an in-process model, replaces the
     limit.
 
     Args:
         capacity: returns the model's maximum concurrent calls; None if unknown.
 
-        Attributes:
+    Attributes:
         limit: the learned limit of concurrent calls, at least 1.
         fixed: the manual limit, if any.
-        in_flight: number of calls in flight.
         answered, failures: counts of replies so far.
         round_trip: smoothed duration of a call in seconds.
         paused_until: the clock time before which no call may be sent.
@@ -219,30 +217,24 @@ class RateLimiter:
         self.clock = clock
         self.rng = rng or random.SystemRandom()
         self.fixed: int | None = None
-        self.in_flight = 0
-        self.answered = 0
+        self.in_flight = self.answered = 0
         self.failures: Counter[Trouble] = Counter()
         self.round_trip = 0.0
-        self.paused_until = -math.inf
         self.given_up: CircuitOpen | None = None
+        self.paused_until = self._next = self._full_at = -math.inf
         self._rising = True
-        self._turn = 0
-        self._next = self._full_at = -math.inf
-        self._this_turn = 0
-        self._going_ahead = False
-        self._alone = False
+        self._going_ahead = self._alone = False
         self._capacity = capacity
-        self._turned_away = 0
+        self._sent = self._turn = self._this_turn = self._turned_away = 0
         self._heard = self._signs = 0.0
         self._row: Counter[Trouble] = Counter()
         self._row_began = 0.0
         self._row_alone = 0
-        self._sent = 0
         self._newest_answered = -1
 
     @property
     def width(self) -> int:
-        """The current limit of concurrent calls."""
+        """Current limit of concurrent calls."""
         return self.fixed or self._capacity(self.name) or max(1, int(self.limit))
 
     @property
@@ -255,29 +247,25 @@ class RateLimiter:
         return self.name.startswith(AGENTS)
 
     def away(self, broken: Reply) -> bool:
-        """Return whether a broken call indicates an outage rather than a fault of the call.
+        """Return whether a failure indicates an outage rather than a fault of the call itself.
 
-        An agent that fails with status 500 or a closed connection has failed on the request itself,
-        regardless of the number of consecutive failures.
+        An agent that answers with status 500 or closes the connection has failed on the request
+        itself.
         """
         several = self._row.total() >= IN_A_ROW and not self._is_agent
         return self.answered > 0 and (broken.unreached or several)
 
     def hung(self, sent: Sent) -> bool:
-        """Return whether the server hung on a timed-out call, rather than being overloaded.
+        """Return whether a call timed out because the server hung on it, without overload.
 
-        It has answered at least :data:`IN_A_ROW` later calls, with a mean duration under a tenth of
-        the timeout.
+        The server has answered at least :data:`IN_A_ROW` later calls, with a mean duration under a
+        tenth of the timeout.
         """
         overtaken = self._newest_answered - sent.number >= IN_A_ROW
         return overtaken and self.round_trip * IN_A_ROW < self.clock() - sent.at
 
     def wait(self, *, alone: bool = False) -> float:
-        """Return the seconds until another call may be sent; infinite until a reply arrives.
-
-        Args:
-            alone: whether it is sent alone.
-        """
+        """Return the seconds until another call may be sent; infinity if a reply is needed."""
         pause = max(self.paused_until, self._next) - self.clock()
         if pause > 0:
             return pause
@@ -286,7 +274,7 @@ class RateLimiter:
         return math.inf if ahead or self.in_flight >= width else 0.0
 
     def go(self, *, alone: bool = False) -> Sent:
-        """Record that a call is sent; one sent alone blocks others until its reply."""
+        """Record a sent call; a call sent alone blocks other calls until its reply arrives."""
         self.in_flight += 1
         self._alone = alone
         self._this_turn += 1
@@ -341,14 +329,14 @@ class RateLimiter:
             self.limit = min(self.ceiling, self.limit + increase)
 
     def _listen(self) -> None:
-        """Count a reply, with decaying weights of earlier round trips."""
+        """Count a reply; after two round trips, halve all counts."""
         self._heard += 1
         if self._heard > 2 * self.width + 20:
             self._heard /= 2
             self._signs /= 2
 
     def _crashed(self, reply: Reply) -> bool:
-        """Return whether an agent that answers other requests failed on this one."""
+        """Return whether an agent that answers other requests failed on this request."""
         return self._is_agent and self.answered > 0 and _was_reached(reply)
 
     def _brake(self, trouble: Trouble, reply: Reply) -> None:
@@ -372,7 +360,7 @@ class RateLimiter:
             self._pause(reply.retry_after or 0.0, outage)
 
     def _pause(self, requested: float, outage: bool) -> None:
-        """Pause briefly, or for the requested delay if a second call is rejected."""
+        """Pause briefly, or for the requested delay if the probing call was rejected too."""
         shortest = max(BREATH, self.round_trip / 2, 1.0 if outage else 0.0)
         pause = shortest * 2.0 ** min(self._turned_away, 30) * self.rng.uniform(0.5, 1)
         if self._turned_away:
@@ -382,26 +370,17 @@ class RateLimiter:
         self._turned_away += 1
 
     def _verdict(self, reply: Reply, *, alone: bool) -> CircuitOpen | None:
-        """Return whether calls must fail immediately from now on; never for crashes of an agent.
-
-        Args:
-            alone: whether the reply is the timeout of a call sent alone.
-        """
+        """Return the reason why calls must fail immediately from now on, if there is one."""
         if self._crashed(reply):
             return None
         row, detail = self._row, reply.detail or trouble_of(reply)
         if row[Trouble.DENIED] >= DENIALS or row[Trouble.REJECTED] >= REJECTIONS:
             count = max(row[Trouble.DENIED], row[Trouble.REJECTED])
-            agent = self.name.startswith("agent/")
-            settings = (
-                "its URL, and its key if any"
-                if agent
-                else "the key, the model's name, its settings and the URL"
-            )
-            return CircuitOpen(
-                f"{self.name} rejected {count} consecutive calls: {detail}; check {settings}",
-                wrong=True,
-            )
+            settings = "the key, the model's name, its settings and the URL"
+            if self.name.startswith("agent/"):
+                settings = "its URL, and its key if any"
+            reason = f"{self.name} rejected {count} consecutive calls: {detail}; check {settings}"
+            return CircuitOpen(reason, wrong=True)
         silent = row[Trouble.BROKEN] + row[Trouble.TIMED_OUT] == row.total()
         unanswered = self.answered == 0 and silent
         enough = min(GRACE, self.patience) if unanswered else self.patience
@@ -411,15 +390,11 @@ class RateLimiter:
                 times = f"{ALONE_DEADLINES:g} times its timeout"
                 detail = f"{detail} ({times}, with no other call in flight)"
             self.paused_until = self.clock() + LONGEST
-            return CircuitOpen(
-                f"{self.name} gave no usable answer to the last {row.total()} calls: {detail}"
-                f"{self._cure(reply)}",
-                wrong=False,
-            )
+            reason = f"{self.name} gave no usable answer to the last {row.total()} calls: {detail}"
+            return CircuitOpen(reason + self._cure(reply), wrong=False)
         return None
 
     def _cure(self, reply: Reply) -> str:
-        """Return a suggestion for a model without usable answers."""
         if reply.unreached:
             return ""
         if reply.failure is Failure.TIMED_OUT:
@@ -430,16 +405,13 @@ class RateLimiter:
 
 
 def _was_reached(reply: Reply) -> bool:
-    """Return whether a server received a call and failed, without overload or timeout."""
+    """Return whether a call reached a server but failed, other than by overload or timeout."""
     broken = (Trouble.BROKEN, Trouble.DENIED, Trouble.REJECTED)
     return not reply.unreached and trouble_of(reply) in broken
 
 
 class _AdmissionQueue:
-    """The first-in, first-out queue of calls to a model.
-
-    Calls that must be sent alone come first and wait until no other call is in flight.
-    """
+    """First-in, first-out queue of the calls to a model; calls sent alone come first."""
 
     def __init__(self, limiter: RateLimiter, *, closed: bool) -> None:
         self.limiter = limiter
@@ -450,7 +422,6 @@ class _AdmissionQueue:
 
     @property
     def waiting(self) -> int:
-        """The number of waiting calls."""
         return len(self._alone) + len(self._shared)
 
     async def enter(self, *, alone: bool) -> Sent:
@@ -485,7 +456,6 @@ class _AdmissionQueue:
             queue.popleft().set_result(self.limiter.go(alone=alone))
 
     def admit_all(self) -> None:
-        """Admit all waiting calls."""
         for queue in (self._alone, self._shared):
             while queue:
                 turn = queue.popleft()
@@ -497,7 +467,7 @@ class RateLimiters:
     """The rate limiters of a run, one per model string.
 
     Args:
-        concurrency: concurrent matches; half as many calls are the initial limit.
+        concurrency: concurrent matches; half of them is the initial limit of concurrent calls.
         ceiling: maximum concurrent calls to one model.
         patience: seconds for which a server may be overloaded or unreachable.
         clock, rng: for tests.
@@ -526,24 +496,20 @@ class RateLimiters:
         return self._queue_of(model).limiter
 
     def all(self) -> list[tuple[RateLimiter, int]]:
-        """Return the rate limiters so far, each with its number of waiting calls."""
+        """Return all rate limiters, each with its number of waiting calls."""
         return [(queue.limiter, queue.waiting) for queue in self._queues.values()]
 
     def any_works(self) -> bool:
-        """Return whether calls to some model can still succeed."""
+        """Return whether calls to at least one model can still succeed."""
         return any(queue.limiter.given_up is None for queue in self._queues.values())
 
     async def enter(self, model: str, *, alone: bool = False) -> Sent:
-        """Wait until a call may be sent; when the run stops, all calls are admitted.
-
-        Args:
-            alone: whether to send the call alone.
-        """
+        """Wait until a call may be sent; a run that stops admits all waiting calls."""
         queue = self._queue_of(model)
         return queue.limiter.go() if self._stopped else await queue.enter(alone=alone)
 
     def leave(self, sent: Sent, reply: Reply | None) -> None:
-        """Record a call's reply; None if unknown."""
+        """Record a call's reply; pass None if the reply is unknown."""
         sent.limiter.back(sent, reply)
         self._queues[sent.limiter.name].admit()
 
@@ -554,19 +520,18 @@ class RateLimiters:
             queue.closed = True
 
     def resume(self) -> None:
-        """Resume sending."""
         self.paused = False
         for queue in self._queues.values():
             queue.closed = False
             queue.admit()
 
     def fix(self, model: str, limit: int | None) -> None:
-        """Set a manual limit; None restores the automatic one."""
+        """Set a manual limit of concurrent calls; None restores the automatic limit."""
         self[model].fixed = limit
         self._queues[model].admit()
 
     def stop(self) -> None:
-        """Admit all waiting calls, so that they notice that the run stops."""
+        """Admit all waiting calls, so that they notice the end of the run."""
         self._stopped = True
         for queue in self._queues.values():
             queue.admit_all()
@@ -574,7 +539,6 @@ class RateLimiters:
     def _queue_of(self, model: str) -> _AdmissionQueue:
         queue = self._queues.get(model)
         if queue is None:
-            queue = self._queues[model] = _AdmissionQueue(
-                self._new_limiter(model), closed=self.paused
-            )
+            queue = _AdmissionQueue(self._new_limiter(model), closed=self.paused)
+            self._queues[model] = queue
         return queue

@@ -1,7 +1,7 @@
 """Hugging Face models in this process, each with its own thread.
 
-Waiting calls with equal settings are answered in one batch. A call with a seed is answered alone,
-so that its answer is reproducible.
+Waiting calls with equal settings are answered in one batch. A call with a seed is answered in a
+batch of its own, so that the answer is reproducible.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ from cheaptalk.models.prefix_cache import Reading, Readings, joined, separate
 from cheaptalk.models.settings import wire
 
 TOGETHER = (16, 64, 512)
-"""Maximum batch sizes: of a large model on a CPU, of a small one on a CPU, and on a GPU."""
+"""Maximum batch sizes: a large model on a CPU, a small model on a CPU, and a model on a GPU."""
 LONG_CHAT = 2_048
-"""Tokens of a long chat, used to compute the batch size on a GPU."""
+"""Assumed tokens of a chat for the batch size on a GPU."""
 ROOM = 2**29
-"""Bytes of the prefix cache on a CPU; on a GPU it is a quarter of the free memory."""
+"""Size of the prefix cache in bytes on a CPU; on a GPU, a quarter of the free memory is used."""
 PAUSE_HARD = 2
 """OpenMP 5.0 constant: release all resources."""
 SMALL = 60_000_000
@@ -35,11 +35,7 @@ SMALL = 60_000_000
 
 
 class PendingCall(NamedTuple):
-    """A call in the queue.
-
-    Attributes:
-        deadline: timeout in seconds from the start of processing.
-    """
+    """A queued call to a model; its timeout ``deadline`` starts when processing begins."""
 
     call: ModelCall
     deadline: float
@@ -47,14 +43,14 @@ class PendingCall(NamedTuple):
 
 
 class LocalModels:
-    """Makes calls to models that are loaded into this process: ``hf/NAME`` or ``hf/FOLDER``."""
+    """Sends calls to models that are loaded into this process: ``hf/NAME`` or ``hf/FOLDER``."""
 
     def __init__(self) -> None:
         self._workers: dict[str, Worker] = {}
         self._loading = Lock()
 
     async def close(self) -> None:
-        """Unload all models after their current answers."""
+        """Unload all models after they finish their current answers."""
         for worker in self._workers.values():
             await asyncio.to_thread(worker.stop)
         if self._workers:
@@ -62,12 +58,11 @@ class LocalModels:
             give_back()
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call; the first one loads the model.
+        """Answer one call; the first call loads the model.
 
         Args:
-            number: not used.
-            deadline: seconds after which the call times out. The clock starts when the model starts
-                to process the call: neither loading the model nor waiting in the queue counts.
+            deadline: timeout in seconds from the start of processing; loading the model and waiting
+                in the queue are excluded.
 
         Raises:
             ValueError: the model does not support the call's settings.
@@ -87,19 +82,16 @@ class LocalModels:
         return reply.model_copy(update={"sent": sent, "route": route})
 
     def capacity(self, name: str) -> int:
-        """Return a model's batch size.
-
-        A model that is not loaded yet has the smallest batch size.
-        """
+        """Return a model's batch size; the smallest one if the model is not loaded yet."""
         worker = self._workers.get(name)
         return TOGETHER[0] if worker is None else worker.batch_size
 
 
 def give_back() -> None:
-    """Release idle threads and memory of PyTorch.
+    """Release PyTorch's idle threads and unused memory.
 
-    Idle OpenMP threads of one thread slow down those of another: a model answered half as fast
-    after training. Free memory remains in per-thread heaps.
+    Idle OpenMP threads of one thread slow down the others, and free memory remains in per-thread
+    heaps.
     """
     for name, argument in (("omp_pause_resource_all", PAUSE_HARD), ("malloc_trim", 0)):
         with contextlib.suppress(OSError, TypeError, AttributeError):  # without the GNU C library
@@ -107,13 +99,13 @@ def give_back() -> None:
 
 
 class Worker:
-    """A loaded model and its thread.
+    """A loaded model and the thread that runs it.
 
     Args:
         loading: lock held while a model is loaded, because concurrent loading is impossible.
 
     Attributes:
-        loaded: resolves when the model is loaded: None, or an error message.
+        loaded: None once the model is loaded, or an error message.
         batch_size: maximum batch size, once loaded.
         queue: waiting calls; None ends the thread.
     """
@@ -129,7 +121,6 @@ class Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the current calls."""
         self.queue.put(None)
         self._thread.join()
 
@@ -152,15 +143,11 @@ class Worker:
 
     def _take_waiting(self, pending: list[PendingCall]) -> bool:
         """Take all waiting calls, at least one; return whether to continue."""
-        going = True
         with contextlib.suppress(Empty):
-            while going:
-                call = self.queue.get_nowait() if pending else self.queue.get()
-                if call is None:
-                    going = False
-                else:
-                    pending.append(call)
-        return going
+            while (call := self.queue.get(block=not pending)) is not None:
+                pending.append(call)
+            return False
+        return True
 
     def _answer(self, generator: "Generator", calls: list[PendingCall]) -> None:
         live = [call for call in calls if call.reply.set_running_or_notify_cancel()]
@@ -170,9 +157,9 @@ class Worker:
 
 
 def answers(generator: "Generator", calls: list[PendingCall]) -> list[Reply]:
-    """Answer calls in one batch; split the batch in halves if it fails.
+    """Answer calls in one batch; if the batch fails, split it into halves.
 
-    A single call that fails is a failed call. Each batch and each half has the full timeout.
+    A single call that fails is a failed call. Each batch has the full timeout.
     """
     started = time.monotonic()
     try:
@@ -189,46 +176,47 @@ def answers(generator: "Generator", calls: list[PendingCall]) -> list[Reply]:
 def together(
     waiting: list[PendingCall], maximum: int
 ) -> tuple[list[PendingCall], list[PendingCall]]:
-    """Split waiting calls into the next batch, which contains the first, and the rest.
+    """Split waiting calls into the next batch, which includes the first, and all other calls.
 
-    All calls in a batch have equal settings and timeouts.
+    All calls in a batch have equal settings and timeouts. Among them, the calls most similar to the
+    first are chosen: padding makes all chats as long as the longest. A call with a seed gets a
+    batch of its own.
 
     Args:
-        maximum: how many there can be, those most like the first, since all are as long as the
-            longest and are read as far as the newest; one that has a seed is alone.
+        maximum: maximum batch size.
     """
     first_call, deadline = waiting[0].call, waiting[0].deadline
     if first_call.settings.seed is not None:
         return waiting[:1], waiting[1:]
-    begun, length = continues_chat(first_call), characters(first_call)
+    continues, length = continues_chat(first_call), characters(first_call)
 
-    def lost(index: int) -> tuple[bool, int]:
+    def unlike(index: int) -> tuple[bool, int]:
         """Return a sort key: prefer the same use of the prefix cache, then similar lengths."""
         call = waiting[index].call
-        return continues_chat(call) != begun, abs(characters(call) - length)
+        return continues_chat(call) != continues, abs(characters(call) - length)
 
     alike = [
-        place
-        for place, pending in enumerate(waiting)
+        index
+        for index, pending in enumerate(waiting)
         if (pending.call.settings, pending.deadline) == (first_call.settings, deadline)
     ]
-    chosen = set(sorted(alike, key=lost)[:maximum])
-    now = [one for place, one in enumerate(waiting) if place in chosen]
-    return now, [one for place, one in enumerate(waiting) if place not in chosen]
+    chosen = set(sorted(alike, key=unlike)[:maximum])
+    batch = [pending for index, pending in enumerate(waiting) if index in chosen]
+    return batch, [pending for index, pending in enumerate(waiting) if index not in chosen]
 
 
 def continues_chat(call: ModelCall) -> bool:
-    """Return whether a call continues a chat."""
-    return any(one.role == "assistant" for one in call.messages)
+    """Return whether a call continues a chat that the model has answered before."""
+    return any(message.role == "assistant" for message in call.messages)
 
 
 def characters(call: ModelCall) -> int:
     """Return the number of characters in a call's messages."""
-    return sum(len(one.content) for one in call.messages)
+    return sum(len(message.content) for message in call.messages)
 
 
 def token_bytes(model: Any) -> int:
-    """Return the bytes per token in a model's key-value cache."""
+    """Return the size of one token in a model's key-value cache, in bytes."""
     config = model.config.get_text_config()
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
@@ -242,7 +230,7 @@ class Generator:
         most: maximum batch size.
 
     Raises:
-        OSError: there is no such model.
+        OSError: the model does not exist.
         ImportError: the extra ``lm`` is not installed.
     """
 
@@ -270,7 +258,7 @@ class Generator:
         self._keeps = False
 
     def _capacity(self) -> tuple[int, int]:
-        """Return the maximum batch size and the bytes for the prefix cache."""
+        """Return the maximum batch size, and the size of the prefix cache in bytes."""
         large, small, most = TOGETHER
         if self.model.device.type == "cpu":
             return small if self._small else large, ROOM
@@ -279,103 +267,98 @@ class Generator:
         return max(large, min(chats, most)), free // 4
 
     def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
-        """Answer calls with equal settings in one batch.
-
-        Args:
-            deadline: timeout in seconds for unfinished answers.
-        """
+        """Answer calls with equal settings in one batch; ``deadline`` is the timeout in seconds."""
         settings = calls[0].settings
         level = settings.reasoning
         thinking = {} if level is None else {"enable_thinking": level != "none"}
-        asked: list[list[int]] = self.tokenizer.apply_chat_template(
-            [[one.model_dump() for one in call.messages] for call in calls],
+        prompts: list[list[int]] = self.tokenizer.apply_chat_template(
+            [[message.model_dump() for message in call.messages] for call in calls],
             add_generation_prompt=True, tokenize=True, return_dict=True, **thinking,
         )["input_ids"]  # fmt: skip
         with self.torch.random.fork_rng(), self.torch.inference_mode():
             if settings.seed is None:
                 self.torch.seed()  # reseed, because the forked state is the same for every call
-                states = [self._readings.find(*one) for one in zip(calls, asked, strict=True)]
+                states = [*map(self._readings.find, calls, prompts)]
             else:
                 self.torch.manual_seed(settings.seed)
                 states = []  # for reproducibility
-            answers = self._generated(calls, asked, states, deadline)
-        room = wire(settings, calls[0].model)["max_tokens"]
+            answers = self._generated(calls, prompts, states, deadline)
+        maximum = wire(settings, calls[0].model)["max_tokens"]
         return [
-            self._timed_out(ids, answer, deadline)
-            if len(answer) < room and not self._is_finished(settings, answer)
-            else self._reply(settings, len(ids), answer)
-            for ids, answer in zip(asked, answers, strict=True)
+            self._timed_out(prompt, answer, deadline)
+            if len(answer) < maximum and not self._is_finished(settings, answer)
+            else self._reply(settings, len(prompt), answer)
+            for prompt, answer in zip(prompts, answers, strict=True)
         ]
 
     def _generated(
         self,
         calls: Sequence[ModelCall],
-        asked: Sequence[list[int]],
+        prompts: Sequence[list[int]],
         states: Sequence[tuple[Any, int]],
         deadline: float,
     ) -> list[list[int]]:
-        """Return the tokens of answers, possibly with tokens after their ends.
+        """Return the tokens of all answers, possibly with tokens beyond an answer's end.
 
         Args:
-            asked: the prompts' tokens.
             states: cached states of the prompts; if empty, the cache is not used.
         """
         settings = calls[0].settings
         tokens = wire(settings, calls[0].model)["max_tokens"]
-        inputs = self.tokenizer.pad({"input_ids": asked}, return_tensors="pt")
+        inputs = self.tokenizer.pad({"input_ids": prompts}, return_tensors="pt")
         inputs = inputs.to(self.model.device)
-        lengths = [len(one) for one in asked]
-        known = {"past_key_values": joined(states, lengths)} if states and self._keeps else {}
-        given = _generation(settings, tokens)
+        arguments = _generation(settings, tokens)
         if self.model.device.type == "cpu":
-            given = with_single_draw(self.model, given)
-        made = self.model.generate(
-            **inputs, **known, max_time=deadline,
-            pad_token_id=self.tokenizer.pad_token_id, tokenizer=self.tokenizer,
-            return_dict_in_generate=True, **given,
+            arguments = with_single_draw(self.model, arguments)
+        if states and self._keeps:
+            arguments["past_key_values"] = joined(states, [*map(len, prompts)])
+        generated = self.model.generate(
+            **inputs, **arguments, max_time=deadline, pad_token_id=self.tokenizer.pad_token_id,
+            tokenizer=self.tokenizer, return_dict_in_generate=True,
         )  # fmt: skip
         width = inputs["input_ids"].shape[1]
-        answers: list[list[int]] = made.sequences[:, width:].tolist()
+        answers: list[list[int]] = generated.sequences[:, width:].tolist()
         if states:
-            self._keep(calls, asked, answers, made.past_key_values)
+            self._keep(calls, prompts, answers, generated.past_key_values)
         return answers
 
     def _keep(
         self,
         calls: Sequence[ModelCall],
-        asked: Sequence[list[int]],
+        prompts: Sequence[list[int]],
         answers: Sequence[list[int]],
         cache: Any,
     ) -> None:
         """Cache the states of prompts and answers, up to the ends of the answers."""
-        width = max(len(one) for one in asked)
-        told = [
-            [*ids, *answer[: min(self._length(answer) + 1, len(answer) - 1)]]
-            for ids, answer in zip(asked, answers, strict=True)
+        width = max(map(len, prompts))
+        texts = [
+            [*prompt, *answer[: min(self._length(answer) + 1, len(answer) - 1)]]
+            for prompt, answer in zip(prompts, answers, strict=True)
         ]
-        places = [(width - len(ids), len(all_)) for ids, all_ in zip(asked, told, strict=True)]
-        kept = separate(cache, places)
-        self._keeps = kept is not None
-        for call, ids, state in zip(calls, told, kept or (), strict=False):
+        spans = [
+            (width - len(prompt), len(ids)) for prompt, ids in zip(prompts, texts, strict=True)
+        ]
+        states = separate(cache, spans)
+        self._keeps = states is not None
+        for call, ids, state in zip(calls, texts, states or (), strict=False):
             self._readings.keep(call, Reading(ids, state))
 
     def _length(self, answer: Sequence[int]) -> int:
-        """Return the number of tokens before an answer's end."""
-        return next((place for place, one in enumerate(answer) if one in self._ends), len(answer))
+        ends = (index for index, token in enumerate(answer) if token in self._ends)
+        return next(ends, len(answer))
 
     def _is_finished(self, settings: ModelSettings, answer: Sequence[int]) -> bool:
-        """Return whether the model ended an answer with an end token or a stop string."""
         if self._length(answer) < len(answer):
             return True
         text = self.tokenizer.decode(answer, skip_special_tokens=True)
         return any(stop in text for stop in settings.stop or ())
 
-    def _timed_out(self, asked: Sequence[int], answer: Sequence[int], deadline: float) -> Reply:
+    def _timed_out(self, prompt: Sequence[int], answer: Sequence[int], deadline: float) -> Reply:
         detail = f"no answer within {deadline:g} seconds"
-        usage = Usage(input_tokens=len(asked), output_tokens=len(answer))
+        usage = Usage(input_tokens=len(prompt), output_tokens=len(answer))
         return Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True, usage=usage)
 
-    def _reply(self, settings: ModelSettings, asked: int, answer: list[int]) -> Reply:
+    def _reply(self, settings: ModelSettings, input_tokens: int, answer: list[int]) -> Reply:
         length = self._length(answer)
         text = self.tokenizer.decode(answer[:length], skip_special_tokens=True)
         stopped = [text.find(stop) for stop in settings.stop or () if stop in text]
@@ -384,19 +367,18 @@ class Generator:
             text=text[: min(stopped)] if stopped else text,
             model=self.name,
             finish="length" if cut else "stop",
-            usage=Usage(input_tokens=asked, output_tokens=min(length + 1, len(answer))),
+            usage=Usage(input_tokens=input_tokens, output_tokens=min(length + 1, len(answer))),
         )
 
 
 def _generation(settings: ModelSettings, tokens: int) -> dict[str, Any]:
-    """Convert settings to transformers' generation arguments."""
-    given: dict[str, Any] = {"max_new_tokens": tokens}
+    arguments: dict[str, Any] = {"max_new_tokens": tokens}
     if settings.temperature == 0:
-        given["do_sample"] = False
+        arguments["do_sample"] = False
     elif settings.temperature is not None:
-        given |= {"do_sample": True, "temperature": settings.temperature}
+        arguments |= {"do_sample": True, "temperature": settings.temperature}
     if settings.top_p is not None and settings.temperature != 0:
-        given |= {"do_sample": True, "top_p": settings.top_p}
+        arguments |= {"do_sample": True, "top_p": settings.top_p}
     if settings.stop:
-        given["stop_strings"] = list(settings.stop)
-    return given
+        arguments["stop_strings"] = list(settings.stop)
+    return arguments

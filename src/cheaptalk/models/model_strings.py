@@ -28,9 +28,9 @@ OWN_KEY = "set a server's key in the environment variable of its entry in provid
 VERSION = re.compile(r"v?\d[\w-]*|[\da-f]{7,40}|default|latest|stable|preview")
 """Version suffixes after an at sign, as in ``claude-sonnet-4@20250514``."""
 AGENT = re.compile(r"\w[\w.-]*", re.ASCII)
-"""Names of remote agents, which appear in URLs."""
+"""Valid names of remote agents, which appear in URLs."""
 IN_PROCESS_NEEDS = ("torch", "transformers")
-"""Packages required by models in this process: the extra ``lm``."""
+"""Packages that in-process models require: the extra ``lm``."""
 
 
 class ModelName(NamedTuple):
@@ -51,7 +51,7 @@ class ModelName(NamedTuple):
         """Parse a model string.
 
         Raises:
-            ValueError: it lacks a provider, a model or a required URL.
+            ValueError: the text lacks a provider, a model or a required URL.
             UnknownName: the provider is unknown.
         """
         entry = PROVIDERS.get(text.partition("/")[0])
@@ -59,7 +59,6 @@ class ModelName(NamedTuple):
 
     @property
     def entry(self) -> Provider:
-        """The provider's entry."""
         return PROVIDERS[self.provider]
 
     @property
@@ -69,16 +68,15 @@ class ModelName(NamedTuple):
 
     @property
     def protocol(self) -> Protocol:
-        """The model's protocol."""
         return self.entry.protocol
 
     @property
     def at_home(self) -> bool:
-        """Whether it has its provider's own scheme, host and port."""
+        """Whether the URL has the scheme, host and port of the provider's own URL."""
         return origin(self.url) == origin(self.entry.address)
 
     def endpoint(self, path: str) -> str:
-        """Return the URL of a path below its own, keeping a query.
+        """Return the URL of a path below the model's URL, keeping a query.
 
         >>> ModelName("vllm", "tiny", "http://gpu/v1?version=2").endpoint("messages")
         'http://gpu/v1/messages?version=2'
@@ -88,23 +86,18 @@ class ModelName(NamedTuple):
 
     @property
     def key(self) -> str | None:
-        """The key from the environment, sent only to the provider's own host."""
+        """The provider's key from the environment, sent only to the provider's own host."""
         return self.entry.secret_for(self.url)
 
     @property
     def key_header(self) -> dict[str, str]:
-        """The header with the key; empty without a key."""
+        """The HTTP header with the key; empty if there is no key."""
         return self.entry.key_header(self.key)
 
 
 @lru_cache(maxsize=1024)
 def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
-    """Parse a model string.
-
-    Args:
-        protocol: the provider's protocol; None if unknown.
-        usual: the provider's URL.
-    """
+    """Parse a model string, given its provider's protocol (None if unknown) and default URL."""
     refuse_secrets(text)
     provider, slash, rest = text.partition("/")
     if not slash or not rest:
@@ -138,11 +131,7 @@ def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
 
 
 def _check_agent(text: str, protocol: Protocol, name: str) -> None:
-    """Check a remote agent's name.
-
-    Raises:
-        ValueError: it is invalid.
-    """
+    """Raise ValueError if the name of a remote agent is invalid."""
     if protocol == "remote" and not AGENT.fullmatch(name):
         raise ValueError(
             f'"{text}": a remote agent has no URL, and its name can contain letters, digits, dots, '
@@ -151,11 +140,7 @@ def _check_agent(text: str, protocol: Protocol, name: str) -> None:
 
 
 def _check_at_sign(provider: str, name: str, usual: str) -> None:
-    """Check that the part after an at sign in a name is not a malformed URL.
-
-    Raises:
-        ValueError: it is; possible secrets are not repeated.
-    """
+    """Raise ValueError if the part after an at sign in a name looks like a malformed URL."""
     model, separator, tail = name.partition("@")
     if not (model and separator) or VERSION.fullmatch(tail):  # some names begin with an at sign
         return
@@ -173,11 +158,7 @@ def _check_at_sign(provider: str, name: str, usual: str) -> None:
 
 
 def refuse_secrets(text: str) -> None:
-    """Check that a URL contains no secret, before a message repeats it.
-
-    Raises:
-        ValueError: it contains one; the message does not repeat the URL.
-    """
+    """Raise ValueError, without repeating the URL, if a model string contains a secret."""
     match = re.search(SCHEME, text)
     problem = match and secret_problem(text[match.start() :])
     if match and problem:
@@ -186,15 +167,14 @@ def refuse_secrets(text: str) -> None:
 
 
 def _secret(model: str, problem: str) -> ValueError:
-    return ValueError(
-        f"{model}: {problem}, because model strings are stored and displayed; {OWN_KEY}"
-    )
+    why = "because model strings are stored and displayed"
+    return ValueError(f"{model}: {problem}, {why}; {OWN_KEY}")
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:
     """Return short, unique names of model strings for a table.
 
-    A URL is omitted or shortened to its host, as far as all names remain unique.
+    URLs are omitted or shortened to their hosts if all names remain unique.
 
     >>> short_names(["openai-compatible/a@http://gpu:81/v1", "vllm/b@http://gpu:82/v1"]).values()
     dict_values(['openai-compatible/a', 'vllm/b@gpu:82'])
@@ -219,7 +199,6 @@ def _short(model: str, *, bare: bool) -> str:
 
 
 def _no_provider(provider: str, model: str) -> ValueError | UnknownName:
-    """Return the error for an unknown provider, with a suggestion."""
     if provider.casefold() in ("http:", "https:"):
         return ValueError(
             f'"{provider}/{model}" is a URL without a model: write '
@@ -228,10 +207,8 @@ def _no_provider(provider: str, model: str) -> ValueError | UnknownName:
         )
     if correction := advice(provider, model):
         return UnknownName(f'unknown provider "{provider}": {correction}')
-    if provider in RENAMED_PROVIDERS:
-        return UnknownName(
-            f'unknown provider "{provider}" (renamed to "{RENAMED_PROVIDERS[provider]}")'
-        )
+    if new_name := RENAMED_PROVIDERS.get(provider):
+        return UnknownName(f'unknown provider "{provider}" (renamed to "{new_name}")')
     problem = unknown_provider(provider)
     if "did you mean" in str(problem):
         return problem
@@ -240,7 +217,7 @@ def _no_provider(provider: str, model: str) -> ValueError | UnknownName:
 
 
 def hint(text: str) -> str:
-    """Suggest a model string for a text without a provider; empty without a suggestion.
+    """Suggest a model string for a text without a provider; empty if there is none.
 
     >>> hint("gpt-4o"), hint("ollama:llama3.2"), hint("linear")
     ('for the model write openai/gpt-4o', 'for the model write ollama/llama3.2', '')
@@ -252,12 +229,9 @@ def hint(text: str) -> str:
     provider, colon, model = text.partition(":")
     if colon and model and provider in PROVIDERS:
         return f"for the model write {provider}/{model}"
-    provider_name = text.removesuffix("/")
-    if (
-        correction := f"write {provider_name}/NAME"
-        if provider_name in PROVIDERS
-        else advice(provider_name, "NAME")
-    ):
+    name = text.removesuffix("/")
+    correction = f"write {name}/NAME" if name in PROVIDERS else advice(name, "NAME")
+    if correction:
         return f"for a model {correction}"
     digits = "/" not in text and any(letter.isdigit() for letter in text)
     suggestion = f"a model is written with its provider, such as ollama/{text}" if digits else ""
@@ -283,7 +257,7 @@ def _provider_by_model() -> dict[str, str]:
 
 
 def is_maker(provider: str) -> bool:
-    """Return whether a provider develops the models that it serves."""
+    """Return whether a provider also develops the models that it serves."""
     return provider in PROVIDERS and PROVIDERS[provider].maker
 
 
@@ -301,7 +275,7 @@ def missing(model: str) -> str | None:
     """Return what a model requires before it can be called; None if nothing is missing.
 
     Raises:
-        ValueError: it is not a model string.
+        ValueError: the text is not a model string.
         UnknownName: the provider is unknown.
     """
     name = ModelName.parse(model)

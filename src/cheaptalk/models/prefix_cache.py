@@ -1,7 +1,7 @@
-"""A cache of key-value states, so that continued chats are not processed again.
+"""Prefix cache: key-value states of earlier calls, so that chats are not processed again.
 
 A causal model's state consists of a key and a value per token and layer. A chat's next call starts
-with the previous one, so that only new tokens must be processed.
+with the previous call, so only the new tokens must be processed.
 """
 
 from collections import OrderedDict
@@ -14,10 +14,10 @@ from cheaptalk.models.decoding import roomy_cache, roomy_layer
 
 
 class Reading(NamedTuple):
-    """A processed text.
+    """A processed text with the model's key-value state.
 
     Attributes:
-        ids: its tokens.
+        ids: the text's tokens.
         state: the state of all tokens but the last, [layers, key and value, heads, tokens, width].
     """
 
@@ -26,11 +26,7 @@ class Reading(NamedTuple):
 
 
 class Readings:
-    """A cache of the latest processed texts.
-
-    Args:
-        room: maximum bytes.
-    """
+    """A cache of the most recently processed texts, limited in bytes."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -38,7 +34,7 @@ class Readings:
         self._kept: OrderedDict[tuple[str, ...], list[Reading]] = OrderedDict()
 
     def find(self, call: ModelCall, ids: Sequence[int]) -> tuple[Any, int]:
-        """Return the state of a chat's previous call and the number of tokens that it shares.
+        """Return the state of a chat's previous call, and the number of shared tokens.
 
         Of several identical calls, the one with the longest shared prefix is used.
         """
@@ -50,7 +46,7 @@ class Readings:
         return self._take(_conversation(call)[:-2], best).state, shared[best]
 
     def keep(self, call: ModelCall, reading: Reading) -> None:
-        """Cache the state of a call and its answer."""
+        """Cache the state of a call and its answer, evicting the oldest states."""
         key = _conversation(call)
         self._kept.setdefault(key, []).append(reading)
         self._kept.move_to_end(key)
@@ -59,7 +55,6 @@ class Readings:
             self._take(next(iter(self._kept)), 0)
 
     def _take(self, key: tuple[str, ...], index: int) -> Reading:
-        """Remove an entry."""
         reading = self._kept[key].pop(index)
         if not self._kept[key]:
             del self._kept[key]
@@ -68,7 +63,7 @@ class Readings:
 
 
 def _shared_tokens(reading: Reading, ids: Sequence[int]) -> int:
-    """Return the number of shared tokens, leaving at least one to process."""
+    """Return how many cached tokens a text can reuse, leaving at least one token to process."""
     maximum = min(reading.state.shape[-2], len(ids) - 1)
     return next((index for index in range(maximum) if reading.ids[index] != ids[index]), maximum)
 
@@ -78,14 +73,14 @@ def _conversation(call: ModelCall) -> tuple[str, ...]:
 
 
 def joined(states: Sequence[tuple[Any, int]], lengths: Sequence[int]) -> Any:
-    """Join the states of several chats to one left-padded transformers cache.
+    """Join the states of several chats into one left-padded transformers cache.
 
     Args:
         states: the state of each chat, with its number of processed tokens.
-        lengths: tokens of each chat.
+        lengths: the number of tokens of each chat.
 
     Returns:
-        The cache, with the padded columns that need no processing.
+        The cache, including the padded columns that need no processing.
     """
     cache = roomy_cache()
     width = max(lengths)
@@ -104,10 +99,10 @@ def joined(states: Sequence[tuple[Any, int]], lengths: Sequence[int]) -> Any:
 
 
 def separate(cache: Any, spans: Sequence[tuple[int, int]]) -> list[Any] | None:
-    """Split a cache into the state of each chat; None for other kinds of caches.
+    """Split a cache into the state of each chat; None for an unsupported kind of cache.
 
     Args:
-        spans: start and number of tokens to keep of each chat.
+        spans: the start and the number of tokens of each chat.
     """
     layers = getattr(cache, "layers", [])
     plain = (import_module("transformers.cache_utils").DynamicLayer, roomy_layer())

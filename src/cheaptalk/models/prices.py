@@ -1,4 +1,4 @@
-"""Model prices by model string; users can override them."""
+"""Prices of models by model string; users can override them."""
 
 import os
 import re
@@ -18,32 +18,32 @@ from cheaptalk.rules.errors import first_problem
 from cheaptalk.yaml_files import read_yaml
 
 VARIABLE = "CHEAPTALK_PRICES"
-"""The environment variable with the path of a price file."""
+"""Environment variable with the path of a user's price file."""
 FILE = Path("prices.yaml")
-"""The default price file of users, if it exists."""
+"""Default price file of users, read if it exists."""
 PACKAGE = "cheaptalk"
-"""The name of the package's own price file in tables."""
+"""Name of the built-in price file in tables."""
 MILLION = 1_000_000
 
 Rate = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
 
 class PriceError(CheaptalkError, ValueError):
-    """An invalid price file; the message is one line with file, entry and solution."""
+    """A price file is invalid; the message names the file, the entry and the fix."""
 
 
 class Price(Value):
-    """The price of some models, in US dollars per million tokens.
+    """The price of models that match patterns, in US dollars per million tokens.
 
     Attributes:
         models: patterns of model strings without URLs: ``*`` matches anything, ``?`` one character.
         input: price of input tokens.
         cached_input: price of cached input tokens; by default ``input``.
         output: price of output tokens, including reasoning.
-        batch: factor of the price in a provider's batch.
+        batch: factor of the price in a provider batch.
         reasons: whether the models reason by default.
-        as_of: the date of the price.
-        note: a note.
+        as_of: date of the price.
+        note: free text.
     """
 
     models: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -56,7 +56,7 @@ class Price(Value):
     note: str | None = None
 
     def dollars(self, usage: Usage, *, batch: bool = False) -> float:
-        """Return the cost of these tokens in dollars.
+        """Return the cost of a call's tokens in dollars.
 
         >>> price = Price(models=["x"], input=2, cached_input=1, output=8, as_of=date(2025, 6, 1))
         >>> price.dollars(Usage(input_tokens=1_000_000, cached_tokens=500_000, output_tokens=1_000))
@@ -70,12 +70,11 @@ class Price(Value):
 
     @property
     def free(self) -> bool:
-        """Whether the price is zero."""
         return self.input == self.output == 0
 
 
 class Prices:
-    """Model prices; earlier files take precedence.
+    """Prices of models from one or more files; earlier files take precedence.
 
     Args:
         lists: prices by file name.
@@ -90,8 +89,7 @@ class Prices:
         return [(price, source) for source, prices in self.lists.items() for price in prices]
 
     def of(self, model: str) -> Price | None:
-        """Return a model's price: the longest matching pattern in the first file with one, or
-        None."""
+        """Return a model's price by the longest matching pattern of the first file that has one."""
         if model not in self._found:
             self._found[model] = self._find(without_url(model))
         return self._found[model]
@@ -109,7 +107,7 @@ class Prices:
         return None
 
     def paid(self, model: str, reply: Reply) -> float | None:
-        """Return the cost of a reply in dollars; None if its price or tokens are unknown.
+        """Return the cost of a reply in dollars; None if the price or the token count is unknown.
 
         A rejected call, for example with a wrong key, costs nothing.
         """
@@ -131,16 +129,16 @@ def without_url(model: str) -> str:
 
 
 def own_prices() -> Traversable:
-    """Return the package's own price file."""
+    """Return the built-in price file."""
     return files("cheaptalk.models") / "prices.yaml"
 
 
 def load_prices(file: Path | str | None = None) -> Prices:
-    """Load the package's prices, with a user's file taking precedence.
+    """Load the built-in prices, overridden by a user's file.
 
     Args:
-        file: the user's file; by default the one in ``CHEAPTALK_PRICES``, or ``prices.yaml`` in the
-            current folder if it exists.
+        file: the user's file; by default the file in ``CHEAPTALK_PRICES``, or ``prices.yaml`` in
+            the current folder if it exists.
 
     Raises:
         PriceError: a file cannot be read, or is not a list of prices.
@@ -152,11 +150,7 @@ def load_prices(file: Path | str | None = None) -> Prices:
 
 
 def read_prices(source: Path | Traversable) -> tuple[Price, ...]:
-    """Read a price file.
-
-    Raises:
-        PriceError: it cannot be read, or is not a list of prices.
-    """
+    """Read a price file; raise PriceError if it is not a valid list of prices."""
     try:
         data = read_yaml(source)
     except ValueError as error:

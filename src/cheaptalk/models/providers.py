@@ -1,4 +1,4 @@
-"""Providers: URLs, keys, protocols and supported settings of models.
+"""Providers of models: URLs, keys, protocols and supported settings.
 
 The built-in entries are in :mod:`cheaptalk.models.catalogue`; others come from packages, a user's
 file or ``ct.register``.
@@ -31,23 +31,28 @@ from cheaptalk.rules.registry import Registry, instances, several
 from cheaptalk.yaml_files import read_yaml
 
 Protocol: TypeAlias = Literal["chat", "messages", "agent", "remote", "in process", "script"]
-"""Protocols: OpenAI's chat format, Anthropic's Messages format, an agent over HTTP, a remote agent,
-a model in this process, or a scripted model."""
+"""Protocols of models.
+
+OpenAI's chat format, Anthropic's Messages format, an agent over HTTP, a remote agent, an in-process
+model, or a scripted model.
+"""
 BatchProtocol: TypeAlias = Literal["openai", "anthropic"]
-"""The API of a provider's batch endpoint."""
+"""API of a provider's batch endpoint."""
 ReasoningForm: TypeAlias = Literal[
     "level", "effort", "switch", "budget", "adaptive", "gemini", "openrouter", "thinking"
 ]
-"""The format of reasoning levels; see :data:`~cheaptalk.models.settings.REASONING`."""
+"""Request format of reasoning levels; see :data:`~cheaptalk.models.settings.REASONING`."""
 Level: TypeAlias = Literal["none", "minimal", "low", "medium", "high"]
 
 VARIABLE = "CHEAPTALK_PROVIDERS"
-"""The environment variable with the path of a user's provider file."""
+"""Environment variable with the path of a user's provider file."""
 FILE = "cheaptalk/providers.yaml"
-"""The default provider file in ``XDG_CONFIG_HOME`` or ``~/.config``. A file next to a study is
-never read, because the file determines where keys are sent."""
+"""Default provider file in ``XDG_CONFIG_HOME`` or ``~/.config``.
+
+A file next to a study is never read, because a provider file determines where keys are sent.
+"""
 HEADERS: Mapping[Protocol, str] = {"messages": "x-api-key"}
-"""Headers with the key, by protocol; the default is a bearer token."""
+"""HTTP headers for the key, by protocol; the default is a bearer token."""
 BEARER = "Authorization"
 IN_URL = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
 """Placeholders of environment variables in URLs."""
@@ -64,19 +69,19 @@ KEY = re.compile(
 )
 """Keys with a known prefix."""
 RUN = re.compile(r"[a-zA-Z\d]{32,}")
-"""Letters and digits as long as a key; names have dashes between their words."""
+"""Letters and digits in a row, as long as a key; names have dashes between their words."""
 HASH = re.compile(r"[\da-f]{32}", re.IGNORECASE)
-"""Public account ids of gateways."""
+"""Public account ids of gateways, which look like keys."""
 SCHEME = r"(?i:https?)://"
 """The URL schemes of models."""
 
 
 class ProviderError(CheaptalkError, ValueError):
-    """An invalid provider file; the message is one line with file, entry, field and solution."""
+    """A provider file is invalid; the message names the file, the entry, the field and the fix."""
 
 
 def same(*names: str) -> dict[str, str]:
-    """Map settings to identical names in requests."""
+    """Map settings to request fields of the same names."""
     return {name: name for name in names}
 
 
@@ -85,11 +90,11 @@ LOCAL = SAMPLING | same("max_tokens", "seed", "stop")
 CHAT = LOCAL | same("stream")
 """Settings that most servers with the chat format support."""
 COUNTED = {"stream_options": {"include_usage": True}}
-"""Requests token counts for streams in the chat format."""
+"""Request field that makes streams in the chat format end with token counts."""
 
 
 def _setting_names(value: Any) -> Any:
-    """Normalize settings to a mapping to their names in requests; a list keeps the names."""
+    """Convert settings to a mapping to request fields; for a list, the names are the same."""
     settings = same(*value) if isinstance(value, (list, tuple)) else value
     for name in settings if isinstance(settings, Mapping) else ():
         if name == "reasoning" or name not in ModelSettings.model_fields:
@@ -106,22 +111,22 @@ def _words_last(routes: tuple[Route, ...]) -> tuple[Route, ...]:
 
 @dataclass(frozen=True, eq=False, config=ConfigDict(extra="forbid"))
 class Family:
-    """Models that support the same settings.
+    """A group of models that support the same settings.
 
     Attributes:
-        pattern: a glob pattern of their names.
+        pattern: a glob pattern of the models' names.
         settings: supported settings, with their names in requests.
-        reasoning: the format of reasoning levels; None without such a setting.
-        levels: supported levels.
-        budget: whether a number of tokens is accepted as a level.
+        reasoning: the request format of reasoning levels; None without a reasoning setting.
+        levels: supported reasoning levels.
+        budget: whether a number of tokens is accepted as a reasoning level.
         either: whether ``temperature`` and ``top_p`` are rejected with reasoning.
-        reasons: whether they reason by default.
+        reasons: whether the models reason by default.
         hottest: the maximum temperature.
         routes: supported answer formats, strictest first.
         answer_tokens: default maximum tokens of an answer, excluding reasoning; 0 for the server's
             default.
-        streamed: additional fields with ``stream``, to count tokens.
-        always: fields of every request.
+        streamed: additional request fields with ``stream``, to count tokens.
+        always: request fields that are always sent.
     """
 
     pattern: str = "*"
@@ -155,9 +160,7 @@ def _is_url(url: str) -> str:
 
 def _is_variable(key: str) -> str:
     if key and not re.fullmatch("[A-Z][A-Z0-9_]*", key):
-        raise ValueError(
-            "write the name of an environment variable, such as LAB_API_KEY, not a key"
-        )
+        raise ValueError("write an environment variable's name, such as LAB_API_KEY, not a key")
     return key
 
 
@@ -172,18 +175,18 @@ class Provider:
     """A provider of models.
 
     Attributes:
-        url: its URL; ``${NAME}`` is replaced with an environment variable. Empty if the model
-            string contains the URL, or if there is none.
+        url: the base URL; ``${NAME}`` is replaced with an environment variable. Empty if model
+            strings contain the URL, or if no server is called.
         key: the environment variable of the key; empty without a key. The key is sent only to the
             scheme, host and port of ``url``.
         needs_key: whether the key is required.
-        protocol: its protocol.
-        batch: the API of its batch endpoint; None if it has none.
-        header: the header with the bare key; None for the protocol's default.
-        models: supported settings of its models; the first matching pattern applies.
-        maker: whether it develops the models that it serves.
-        aliases: other common names, for suggestions.
-        advice: a hint about its model strings, for suggestions.
+        protocol: the protocol of calls.
+        batch: the API of the batch endpoint; None without one.
+        header: the HTTP header with the bare key; None for the protocol's default.
+        models: supported settings of the models; the first matching pattern applies.
+        maker: whether the provider develops the models that it serves.
+        aliases: other common names of the provider, for suggestions.
+        advice: a hint about the provider's model strings, for suggestions.
     """
 
     url: Annotated[str, AfterValidator(_is_url)] = ""
@@ -201,23 +204,22 @@ class Provider:
 
     @property
     def address(self) -> str:
-        """Its URL; unset variables remain as placeholders."""
+        """The base URL; unset variables remain as placeholders."""
         if "$" not in self.url:
             return self.url
         return IN_URL.sub(lambda match: _value(match[1]) or match[0], self.url)
 
     @property
     def secret(self) -> str | None:
-        """The key from the environment; None if it is not set."""
+        """The key from the environment; None if the variable is not set."""
         return (self.key and os.environ.get(self.key, "").strip()) or None
 
     def secret_for(self, url: str) -> str | None:
-        """Return the key for a URL; None if it is not set or the URL is not this provider's."""
+        """Return the key for a URL; None for a host other than the provider's."""
         matches = origin(url) == origin(self.address) and not in_the_open(url)
         return self.secret if matches else None
 
     def key_header(self, secret: str | None) -> dict[str, str]:
-        """Return the header with a key."""
         if not secret:
             return {}
         name = self.header or HEADERS.get(self.protocol, BEARER)
@@ -225,7 +227,7 @@ class Provider:
 
     @property
     def variables(self) -> list[str]:
-        """The environment variables in its URL."""
+        """The environment variables in the base URL."""
         return IN_URL.findall(self.url)
 
     @property
@@ -236,7 +238,7 @@ class Provider:
 
     @property
     def trouble(self) -> str | None:
-        """The required setup before calls; None if complete."""
+        """The missing setup that calls require; None if the setup is complete."""
         if self.unset:
             several = "s" if len(self.unset) > 1 else ""
             return f"set the environment variable{several} {' and '.join(self.unset)}"
@@ -244,22 +246,19 @@ class Provider:
         if variables and (problem := _filled_problem(self.address)):
             return f"{variables}: {problem}"
         if self.secret and not self.secret.isprintable():
-            return (
-                f"{self.key} contains a line break or another control character: set it "
-                f"again, in one line"
-            )
+            problem = "contains a line break or another control character"
+            return f"{self.key} {problem}: set it again, in one line"
         if self.secret and in_the_open(self.address):
             return f"{self.key} would be sent over plain http: change its entry's URL to https"
         return None
 
 
 def _value(name: str) -> str:
-    """Return the value of an environment variable for use in a URL."""
     return os.environ.get(name, "").strip().rstrip("/")
 
 
 def _filled_problem(url: str) -> str | None:
-    """Return the problem of a URL after substitution; None if there is none."""
+    """Return the problem with a URL whose variables are filled in; None if the URL is valid."""
     if not re.fullmatch(rf"{SCHEME}[^/\s]\S*", url):
         return "the resulting URL does not start with http:// or https://, or contains a space"
     return url_problem(url)
@@ -293,7 +292,6 @@ def is_key(text: str) -> bool:
 
 
 def _is_random(run: str) -> bool:
-    """Return whether letters and digits alternate as in a random string."""
     parts = re.findall(r"[a-z]+|[A-Z]+|\d+", run)
     numbers = sum(part.isdigit() for part in parts)
     if HASH.fullmatch(run) or not numbers:
@@ -302,7 +300,7 @@ def _is_random(run: str) -> bool:
 
 
 def url_problem(url: str) -> str | None:
-    """Return the problem of a URL, without repeating it; None if there is none."""
+    """Return the problem with a URL, without repeating the URL; None if it is valid."""
     problem = secret_problem(url)
     if problem:
         return problem
@@ -314,7 +312,7 @@ def url_problem(url: str) -> str | None:
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port of a URL, to which a key may be sent.
+    """Return scheme, host and port of a URL, which determine whether a key is sent to it.
 
     >>> origin("https://API.example/v1") == origin("https://api.example:443/v2")
     True
@@ -328,7 +326,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 
 def in_the_open(url: str) -> bool:
-    """Return whether a URL uses plain http to another machine.
+    """Return whether a URL uses unencrypted http to another machine.
 
     >>> in_the_open("http://gpu/v1"), in_the_open("http://127.0.0.1/v1"), in_the_open("https://gpu")
     (True, False, False)
@@ -343,28 +341,23 @@ def in_the_open(url: str) -> bool:
 
 
 def users_file() -> Path | None:
-    """Return the user's provider file; None if there is none or the variable is empty."""
+    """Return the user's provider file; None if there is none."""
     return configured_file(os.environ.get(VARIABLE), FILE)
 
 
 def users_providers(registered: Mapping[str, Provider]) -> dict[str, Provider]:
-    """Read the user's provider file.
-
-    Args:
-        registered: providers registered by packages.
-
-    Raises:
-        ProviderError: the file cannot be read, or an entry is invalid.
-    """
-    path = users_file()
-    return {} if path is None else read_providers(path, registered)
+    """Read the user's provider file; see :func:`read_providers`."""
+    return {} if (path := users_file()) is None else read_providers(path, registered)
 
 
 def read_providers(path: Path, registered: Mapping[str, Provider]) -> dict[str, Provider]:
     """Read a provider file.
 
-    An entry may be ``like`` a registered or earlier one, whose protocol and model settings it then
-    uses. URL and key are never copied.
+    An entry with ``like: NAME`` copies the protocol and the model settings of another provider, but
+    not the URL or the key.
+
+    Args:
+        registered: providers registered by packages.
 
     Raises:
         ProviderError: the file cannot be read, or an entry is invalid.
@@ -389,18 +382,16 @@ def read_providers(path: Path, registered: Mapping[str, Provider]) -> dict[str, 
 
 
 FIELDS = ("url", "key", "needs_key", "protocol", "batch", "header", "models", "like")
-"""The keys of an entry in a user's file."""
+"""Fields of an entry in a user's provider file."""
 LIKE = ("protocol", "batch", "header", "models")
-"""The fields copied with ``like``."""
+"""Fields that ``like`` copies from another provider."""
 ADAPTER = TypeAdapter(Provider)
 
 
 def _entry(name: Any, entry: Any, registered: Mapping[str, Provider]) -> Provider:
-    """Parse an entry of a provider file."""
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
-        raise ValueError(
-            "a provider's name can contain letters, digits, dots, dashes and underscores"
-        )
+        characters = "letters, digits, dots, dashes and underscores"
+        raise ValueError(f"a provider's name can contain {characters}")
     if name in registered:
         raise ValueError("a provider with this name exists already; choose another name")
     if not isinstance(entry, Mapping):
@@ -422,7 +413,7 @@ def _entry(name: Any, entry: Any, registered: Mapping[str, Provider]) -> Provide
 
 
 def written(entry: Provider) -> dict[str, Any]:
-    """Return an entry as in a provider file, without default values."""
+    """Return a provider as an entry of a provider file, without default values."""
     data: dict[str, Any] = ADAPTER.dump_python(entry, mode="json", exclude_defaults=True)
     if "models" in data:
         data["models"] = [{"pattern": "*"} | family for family in data["models"]]
@@ -450,7 +441,7 @@ def unknown_provider(prefix: str) -> UnknownName:
 
 
 def advice(prefix: str, model: str) -> str:
-    """Return the correct model string for an alias of a provider; empty if there is none.
+    """Return how to write a model string whose provider is an alias; empty if unknown.
 
     >>> advice("aws", "openai.gpt-oss-20b-1:0")
     'write bedrock/openai.gpt-oss-20b-1:0'
@@ -462,5 +453,5 @@ def advice(prefix: str, model: str) -> str:
 
 
 def with_batches() -> Sequence[str]:
-    """Return the providers with a supported batch endpoint."""
+    """Return the names of providers with a supported batch endpoint."""
     return [name for name, entry in PROVIDERS.items() if entry.batch]

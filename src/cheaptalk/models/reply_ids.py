@@ -1,7 +1,7 @@
-"""Detect replies that answer two requests.
+"""Detection of replies that a server sends for two different requests.
 
-A gateway that mixes up its connections can answer a request with the reply to another one, which
-the provider's reply id reveals.
+A gateway that mixes up its connections can answer a request with the reply to another request. Such
+a reply has the id of an earlier one.
 """
 
 import hashlib
@@ -14,11 +14,11 @@ from cheaptalk.models.http.failures import broken
 from cheaptalk.models.model_strings import ModelName
 
 REMEMBERED = 100_000
-"""Number of ids remembered per server."""
+"""Maximum number of ids remembered per server."""
 
 
 class ReplyIds:
-    """The reply ids of a run, by server."""
+    """The reply ids of a run by server, to detect repeated replies."""
 
     def __init__(self) -> None:
         self._requests: defaultdict[tuple[str, str], OrderedDict[str, bytes]] = defaultdict(
@@ -26,7 +26,7 @@ class ReplyIds:
         )
 
     def checked(self, call: ModelCall, reply: Reply) -> Reply:
-        """Return the reply, or a provider error if it has answered another request before.
+        """Return the reply, or a provider error if an earlier request had the same reply.
 
         Identical requests may share a reply from a gateway's cache.
         """
@@ -48,6 +48,6 @@ class ReplyIds:
 
 
 def request_digest(call: ModelCall) -> bytes:
-    """Return a digest of a call's request."""
+    """Return a digest of a call's model, messages and settings."""
     request = call.model_dump(mode="json", include={"model", "messages", "settings"})
     return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).digest()[:16]

@@ -10,50 +10,37 @@ from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 
 WORDS = "No comment."
-"""The text of a scripted model without a required answer form."""
+"""Text of a scripted model if no answer form is required."""
 
 
 class ScriptedModels:
-    """Makes calls to scripted models: :data:`~cheaptalk.models.SCRIPTS` lists them.
+    """Sends calls to scripted models; :data:`~cheaptalk.models.SCRIPTS` lists them.
 
     A token is a word. Answers depend only on the messages and the form; settings are recorded but
     ignored.
     """
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call; it takes no time.
-
-        Args:
-            number: ignored.
-            deadline: ignored.
-        """
         name = ModelName.parse(call.model).model
         sent = wire(call.settings, call.model)
         words = sum(len(message.content.split()) for message in call.messages)
         if name in ("refuse", "fail"):
-            failure = Failure.REFUSED if name == "refuse" else Failure.PROVIDER_ERROR
-            spent = Usage(input_tokens=words if failure is Failure.REFUSED else 0)
-            detail = f"{call.model} always does"
-            return Reply(failure=failure, detail=detail, model=name, usage=spent, sent=sent)
+            refused, detail = name == "refuse", f"{call.model} always does"
+            failure = Failure.REFUSED if refused else Failure.PROVIDER_ERROR
+            usage = Usage(input_tokens=words if refused else 0)
+            return Reply(failure=failure, detail=detail, model=name, usage=usage, sent=sent)
         text = SAYS[name](call)
         route = call.form and ("text" if call.form.route == "auto" else call.form.route)
-        return Reply(
-            text=text,
-            model=name,
-            finish="stop",
-            route=route,
-            sent=sent,
-            usage=Usage(input_tokens=words, output_tokens=len(text.split())),
-        )
+        usage = Usage(input_tokens=words, output_tokens=len(text.split()))
+        return Reply(text=text, model=name, finish="stop", route=route, sent=sent, usage=usage)
 
 
 def legal(call: ModelCall) -> str:
-    """Return an answer of the required form, legal if the call has an example."""
+    """Return an answer in the required form; it is legal if the form has an example."""
     if call.form is None:
         return WORDS
-    return call.form.example or made_up(
-        call.form, json.dumps([message.content for message in call.messages])
-    )
+    seed = json.dumps([message.content for message in call.messages])
+    return call.form.example or made_up(call.form, seed)
 
 
 SAYS: dict[str, Callable[[ModelCall], str]] = {
@@ -61,7 +48,7 @@ SAYS: dict[str, Callable[[ModelCall], str]] = {
     "echo": lambda call: call.messages[-1].content,
     "silent": lambda _: "",
 }
-"""The answers of scripted models, by name."""
+"""Answer functions of scripted models, by name."""
 
 
 def made_up(form: AnswerForm, seed: str) -> str:

@@ -1,4 +1,4 @@
-"""Model settings: validated before a run and mapped to request fields, never dropped."""
+"""Model settings: validated before a run and converted to request fields."""
 
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
@@ -15,26 +15,10 @@ LEAST_BUDGET = 1_024
 """Anthropic's minimum number of reasoning tokens."""
 
 
-def _level(level: Reasoning) -> dict[str, Any]:
-    return {"reasoning": level}
-
-
-def _effort(level: Reasoning) -> dict[str, Any]:
-    return {"reasoning_effort": level}
-
-
-def _switch(level: Reasoning) -> dict[str, Any]:
-    return {"chat_template_kwargs": {"enable_thinking": level != "none"}}
-
-
 def _budget(level: Reasoning) -> dict[str, Any]:
     if level == "none":
         return {"thinking": {"type": "disabled"}}
     return {"thinking": {"type": "enabled", "budget_tokens": tokens_of(level)}}
-
-
-def _adaptive(level: Reasoning) -> dict[str, Any]:
-    return {"thinking": {"type": "adaptive"}, "output_config": {"effort": level}}
 
 
 def _gemini(level: Reasoning) -> dict[str, Any]:
@@ -43,12 +27,8 @@ def _gemini(level: Reasoning) -> dict[str, Any]:
     return {"extra_body": {"google": {"thinking_config": {"thinking_budget": level}}}}
 
 
-def _openrouter(level: Reasoning) -> dict[str, Any]:
-    return {"reasoning": {"effort": level} if isinstance(level, str) else {"max_tokens": level}}
-
-
 def tokens_of(level: Reasoning) -> int:
-    """Return the number of reasoning tokens of a level.
+    """Return the number of reasoning tokens for a reasoning level.
 
     >>> tokens_of("low"), tokens_of(2_000), tokens_of("none")
     (4096, 2000, 0)
@@ -63,20 +43,25 @@ def _thinking(level: Reasoning) -> dict[str, Any]:
 
 
 REASONING: Mapping[ReasoningForm, Callable[[Reasoning], dict[str, Any]]] = {
-    "level": _level,
-    "effort": _effort,
-    "switch": _switch,
+    "level": lambda level: {"reasoning": level},
+    "effort": lambda level: {"reasoning_effort": level},
+    "switch": lambda level: {"chat_template_kwargs": {"enable_thinking": level != "none"}},
     "budget": _budget,
-    "adaptive": _adaptive,
+    "adaptive": lambda level: {
+        "thinking": {"type": "adaptive"},
+        "output_config": {"effort": level},
+    },
     "gemini": _gemini,
-    "openrouter": _openrouter,
+    "openrouter": lambda level: {
+        "reasoning": {"effort" if isinstance(level, str) else "max_tokens": level}
+    },
     "thinking": _thinking,
 }
-"""Functions that map a reasoning level to request fields, by format."""
+"""Functions that convert a reasoning level to request fields, by format."""
 
 
 def family(name: ModelName) -> Family:
-    """Return the family of a model.
+    """Return the family of a model, which defines its supported settings.
 
     >>> family(ModelName.parse("openai/o3-mini")).levels
     ('low', 'medium', 'high')
@@ -87,12 +72,7 @@ def family(name: ModelName) -> Family:
 
 
 def check_settings(settings: ModelSettings, model: str, answers: AskedRoute = "auto") -> None:
-    """Check that a model supports all settings.
-
-    Args:
-        settings: the settings.
-        model: the model string.
-        answers: the answer format.
+    """Check that a model supports all settings and the answer format.
 
     Raises:
         ValueError: the model does not support one of them; the message contains the solution.
@@ -155,17 +135,13 @@ def routes(settings: ModelSettings, name: ModelName) -> tuple[Route, ...]:
     """Return the answer formats that a model with these settings supports."""
     available = family(name).routes
     if name.protocol == "messages" and settings.reasoning not in (None, "none"):
-        return tuple(
-            route for route in available if route != "tool"
-        )  # tool calls cannot be forced with reasoning
+        # With reasoning, tool calls cannot be forced.
+        return tuple(route for route in available if route != "tool")
     return available
 
 
 def wire(settings: ModelSettings, model: str) -> dict[str, Any]:
     """Return the request fields of the settings, which are cached and must not be changed.
-
-    Raises:
-        ValueError: the model does not support them.
 
     >>> wire(ModelSettings(max_tokens=300, reasoning="low"), "openai/o3")
     {'max_completion_tokens': 300, 'reasoning_effort': 'low'}
@@ -190,7 +166,7 @@ def _wire(settings: ModelSettings, model: str, kind: Family) -> dict[str, Any]:
 
 
 def most_tokens(settings: ModelSettings, model: str) -> int | None:
-    """Return the maximum tokens of an answer, including reasoning; None without a limit.
+    """Return the maximum tokens of an answer, including reasoning; None if unlimited.
 
     >>> most_tokens(ModelSettings(), "anthropic/claude-opus-4-1")
     4096

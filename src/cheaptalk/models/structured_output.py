@@ -15,23 +15,19 @@ KEPT = frozenset({
     "type", "description", "properties", "required", "additionalProperties", "items",
     "prefixItems", "anyOf", "enum", "const", "minimum", "maximum", "$ref", "$defs",
 })  # fmt: skip
-"""Keywords that all providers of strict schemas support. Other keywords, such as text lengths, are
-checked when an answer is parsed."""
+"""Keywords that all providers of strict schemas support.
+
+Other keywords, such as text lengths, are checked when an answer is parsed.
+"""
 RENAMED = {"ge": "minimum", "le": "maximum"}
-"""Pydantic's names of bounds after a validator."""
+"""Pydantic's names of bounds in schemas of validated fields."""
 
 
-class _Loose(Exception):
-    """A part of a schema cannot be expressed in a strict schema."""
+class _Loose(Exception): ...
 
 
 class Sendable(NamedTuple):
-    """A schema for a request.
-
-    Attributes:
-        schema: the schema.
-        strict: whether strict mode is possible.
-    """
+    """A JSON schema for a request; ``strict`` if it fits the provider's strict mode."""
 
     schema: dict[str, Any]
     strict: bool
@@ -40,8 +36,8 @@ class Sendable(NamedTuple):
 def sendable(schema: dict[str, Any]) -> Sendable:
     """Remove unsupported keywords from a schema and make it strict if possible.
 
-    In a strict schema all fields are required, including those with defaults. Mappings with
-    arbitrary keys and tuples cannot be strict.
+    A strict schema requires all fields, including those with defaults. Mappings with arbitrary keys
+    and tuples cannot be strict.
     """
     return _sendable(msgspec.json.encode(schema))
 
@@ -87,7 +83,7 @@ COMPLAINTS: dict[Route, re.Pattern[str]] = {
 }
 """Words in error messages of servers that do not support an answer format."""
 REFUSALS = (400, 404, 422)
-"""The statuses of such errors."""
+"""HTTP statuses of errors about an unsupported answer format."""
 
 
 def ways(call: ModelCall) -> Sequence[Route]:
@@ -110,10 +106,7 @@ def refuses(reply: Reply, route: Route | None) -> bool:
 
 
 def offered(reply: Reply, call: ModelCall) -> Reply:
-    """Discard calls of tools that were not offered.
-
-    The text is kept in the detail.
-    """
+    """Discard calls of tools that were not offered; the detail keeps their text."""
     unoffered = sorted({*(reply.tools or ())} - {call.form.name if call.form else ""})
     if not unoffered or reply.text is None:
         return reply
@@ -125,7 +118,7 @@ class RouteSupport:
     """Tracks the answer formats that servers support.
 
     Args:
-        earlier: models and replies that may have rejected a format.
+        earlier: models and replies that may have rejected an answer format.
     """
 
     def __init__(self, earlier: Iterable[tuple[str, Reply]] = ()) -> None:
@@ -141,7 +134,7 @@ class RouteSupport:
         return [route for route in candidates if (call.model, route) not in self._refused]
 
     def note(self, model: str, route: Route | None, reply: Reply) -> bool:
-        """Record the reply to an answer format; return whether the server rejected the format."""
+        """Record a reply; return whether the server rejected the answer format."""
         refused = refuses(reply, route)
         if refused and route is not None:
             self._refused.add((model, route))

@@ -31,15 +31,15 @@ MOST_CHARACTERS = 40.0
 MOST = 1_000_000_000
 """Maximum plausible tokens of a call."""
 GENEROUS = 20
-"""Maximum ratio of a server's count to our estimate, because templates and tools add tokens."""
+"""Maximum ratio of a server's count to cheaptalk's estimate; templates and tools add tokens."""
 UNSEEN = 10_000
-"""Input tokens that servers may always add."""
+"""Input tokens that a server may always add."""
 LONGEST_ANSWER = 1_000_000
 """Maximum plausible tokens of an answer without a limit, including reasoning."""
 KEPT = 500
-"""Maximum characters of a server's report that are kept."""
+"""Maximum characters of a server's token report that are kept."""
 IMPOSSIBLE = Usage(input_tokens=-1)
-"""The usage of an unreadable count."""
+"""The usage of an unreadable token report."""
 
 
 def reasoning_of(settings: ModelSettings, *, unset: str = "none") -> tuple[int, int]:
@@ -56,12 +56,12 @@ def reasoning_of(settings: ModelSettings, *, unset: str = "none") -> tuple[int, 
 
 
 def characters(call: ModelCall) -> int:
-    """Return the characters of a call's messages and schema."""
+    """Return the number of characters of a call's messages and schema."""
     return schema_characters(call) + sum(len(message.content) for message in call.messages)
 
 
 def schema_characters(call: ModelCall) -> int:
-    """Return the characters of a call's schema; 0 for plain text."""
+    """Return the number of characters of a call's schema; 0 for plain text."""
     return len(_schema(call))
 
 
@@ -71,7 +71,7 @@ def _schema(call: ModelCall) -> str:
 
 
 def read_usage(reported: Any, kind: type[T], usage_of: Callable[[T], Usage]) -> dict[str, Any]:
-    """Parse a server's token counts: ``usage``, and ``reported`` until checked by :func:`metered`.
+    """Parse a server's token counts; :func:`metered` checks their plausibility.
 
     Args:
         reported: the server's counts; None if it reports none.
@@ -95,7 +95,7 @@ def _has_counts(reported: dict[str, Any]) -> bool:
 
 
 def metered(reply: Reply, call: ModelCall, *, alone: bool = True) -> Reply:
-    """Replace an implausible usage with our own estimate.
+    """Replace implausible token usage with cheaptalk's own estimate.
 
     Args:
         alone: whether the counts cover only this call; agents may make further calls.
@@ -127,7 +127,7 @@ def own_count(reply: Reply, call: ModelCall) -> Usage:
 
 
 def _tokens(text: str | None) -> int:
-    """Return the maximum tokens of a text."""
+    """Return an upper estimate of the number of tokens in a text."""
     return math.ceil(len((text or "").encode()) / FEWEST_CHARACTERS)
 
 

@@ -1,7 +1,4 @@
-"""Replications of published systems: one package per paper, with recipe, presets and rosters.
-
-Packages are loaded on first use. Recipes need ``[analysis]``.
-"""
+"""Replications of papers, each with a recipe, presets and rosters; recipes need ``[analysis]``."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Report tables in the layout of the paper, with its printed values."""
+"""Report tables with a paper's layout and its printed values."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,13 +19,13 @@ OPTIONS = {
 """Options of all recipes that have tables with the paper's layout."""
 BESIDE, LLMS = "beside", "llms"
 BESIDES = (ERROR, STARS, ".half")
-"""Suffixes of columns that qualify a printed number."""
+"""Suffixes of columns with spreads or stars of a printed number."""
 PRINTED_NOTE = "Printed values come from the paper's own players and matches."
 HERE = Path(__file__).parent
 
 
 def selected_labels(evidence: Evidence, labels: Sequence[str]) -> list[str]:
-    """Return the labels to show in tables with the paper's layout, in the given order.
+    """Return the labels that the option ``players`` selects for tables with the paper's layout.
 
     Raises:
         CheaptalkError: the option names an unknown player.
@@ -39,30 +39,26 @@ def selected_labels(evidence: Evidence, labels: Sequence[str]) -> list[str]:
     selected = [label.strip() for label in option.split(",")]
     for label in selected:
         if label not in labels:
-            raise CheaptalkError(
-                f"option {PLAYERS}: there is no player {suggest(label, list(labels))}"
-            )
+            raise CheaptalkError(f"option {PLAYERS}: no player {suggest(label, list(labels))}")
     return [label for label in labels if label in selected]
 
 
 def _models(evidence: Evidence) -> set[str]:
-    """Return the labels of language models, according to the study or the store."""
-    specs = evidence.players or {
-        label: specs[0] for label, specs in specs_of(evidence.store, evidence.study).items()
-    }
+    recorded = specs_of(evidence.store, evidence.study)
+    specs = evidence.players or {label: versions[0] for label, versions in recorded.items()}
     return {label for label, spec in specs.items() if spec.get("model")}
 
 
 def as_printed(evidence: Evidence, paper: str, table: ReportTable) -> ReportTable:
-    """Return a table with the paper's layout, with printed values if the option asks for them.
+    """Return a table with the printed values of a paper, if the option ``printed`` is ``beside``.
 
     Args:
-        evidence: provides the option ``printed``.
-        paper: the paper's folder, which contains the values as ``printed/NAME.csv``.
-        table: a table whose ``printed`` is its number in the paper.
+        evidence: the source of the option.
+        paper: the paper's folder; the values are in ``printed/NAME.csv``.
+        table: a table with the paper's layout.
 
     Raises:
-        CheaptalkError: the option is not ``beside``.
+        CheaptalkError: the option has another value.
     """
     option = evidence.options.get(PRINTED)
     if option not in (None, BESIDE):
@@ -74,12 +70,12 @@ def as_printed(evidence: Evidence, paper: str, table: ReportTable) -> ReportTabl
 
 
 def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
-    """Add printed values to a table; rows and columns that only the paper has come last.
+    """Add printed values to a table; rows and columns found only in the paper come last.
 
     Args:
-        table: its columns before the first number identify a row.
-        values: the same identifying columns and numeric columns. Row names are compared without
-            regard to case, spaces and punctuation.
+        table: a table in which the columns before the first number identify rows.
+        values: the same identifying columns, and numeric columns. Row names match regardless of
+            case, spaces and punctuation.
     """
     stub = [column.key for column in _stub(table.columns)]
     names = [f"{key}.as_compared" for key in stub]
@@ -100,25 +96,17 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
         .with_columns(pl.coalesce(key, f"{key}.paper").alias(key) for key in stub)
         .drop(*names, *(f"{key}.paper" for key in stub))
     )
-    return replace(
-        table, frame=frame, columns=columns, notes=(*table.notes, PRINTED_NOTE)
-    )  # fmt: skip
+    return replace(table, frame=frame, columns=columns, notes=(*table.notes, PRINTED_NOTE))
 
 
 def _stub(columns: Sequence[Header]) -> Sequence[Header]:
-    """Return the columns before the first number."""
     numeric = (index for index, column in enumerate(columns) if column.decimals is not None)
     return columns[: next(numeric, len(columns))]
 
 
-def _compared(keys: Sequence[str]) -> list[pl.Expr]:
-    """Return expressions that normalise names for the comparison with printed ones."""
-    return [
-        pl.col(key).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "").alias(
-            f"{key}.as_compared"
-        )
-        for key in keys
-    ]  # fmt: skip
+def _compared(keys: Sequence[str]) -> pl.Expr:
+    text = pl.col(keys).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
+    return text.name.suffix(".as_compared")
 
 
 def _printed_key(name: str, table: ReportTable) -> str:
@@ -129,9 +117,6 @@ def _printed_key(name: str, table: ReportTable) -> str:
 
 
 def _columns(table: ReportTable, numbers: Sequence[str]) -> Iterator[Header]:
-    """Yield the table's columns, each followed by its printed values, then the paper's other
-    columns.
-    """
     about = "The value printed in the paper."
     for column in table.columns:
         yield column

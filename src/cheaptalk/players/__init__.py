@@ -1,7 +1,7 @@
-"""Players: scripted strategies, language models, people, recorded answers."""
+"""Players: scripted strategies, language models, people, and replays of recorded matches."""
 
 import lazy_loader
 
-from cheaptalk.players import person, rosters  # noqa: F401 - what they register is known at once
+from cheaptalk.players import person, rosters  # noqa: F401 - registers media and rosters on import
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

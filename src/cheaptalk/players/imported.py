@@ -1,4 +1,4 @@
-"""Players of matches that another system played."""
+"""Imported players, whose matches were played in another system."""
 
 from typing import Annotated, Any, Literal
 
@@ -11,14 +11,14 @@ from cheaptalk.text import plain
 
 
 class ImportedSeat(SeatSpec):
-    """The player of a match that another system played; it can't be asked to play.
+    """The player of a match that another system played; imported players cannot play again.
 
     Attributes:
         imported: the system, such as ``glee``.
         model: the language model's short name, if the player was a model.
         person: True if the player was a person.
         treatment: settings that the other system varied, by name, such as ``{"temperature": 0.2}``;
-            empty for its defaults. Equal models with different treatments are different players.
+            empty for the system's defaults. Treatments distinguish players with equal models.
     """
 
     imported: str
@@ -27,14 +27,13 @@ class ImportedSeat(SeatSpec):
     treatment: dict[str, str | float] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _is_somebody(self) -> "ImportedSeat":
+    def _is_model_or_person(self) -> "ImportedSeat":
         if (self.model is None) == (self.person is None):
             raise ValueError("an imported player needs either model or person")
         return self
 
     @model_serializer(mode="wrap")
     def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit an empty treatment, so that older records stay unchanged."""
         data: dict[str, Any] = handler(self)
         return {name: value for name, value in data.items() if value or name != "treatment"}
 
@@ -43,16 +42,10 @@ class ImportedSeat(SeatSpec):
 
     @property
     def label(self) -> str:
-        """The player's name in studies."""
         settings = ", ".join(f"{plain(name)} {value}" for name, value in self.treatment.items())
         return (self.model or "human") + (f" ({settings})" if settings else "")
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Player:
-        """Raise an error, because imported players can't play.
-
-        Raises:
-            CheaptalkError: always.
-        """
         raise CheaptalkError(
             f"{self.label} played in a match imported from {self.imported} and cannot play again; "
             "replay its moves with {recorded: MATCH}"

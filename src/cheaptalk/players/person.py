@@ -1,4 +1,4 @@
-"""People as players, who answer in a terminal, in a browser, or by any other registered medium."""
+"""People as players, who answer in a terminal, in a browser or through another medium."""
 
 from typing import Any, ClassVar
 
@@ -17,18 +17,18 @@ from cheaptalk.rules import DecisionRequest, Game, Moment
 from cheaptalk.rules.registry import Registry, instances
 from cheaptalk.styles import CODECS, Style, Unreadable, style
 
-MEDIA: Registry[str] = Registry("way to ask a person", "cheaptalk.people", instances(str))
-"""The media by which people play, by name, with the command for each."""
+MEDIA: Registry[str] = Registry("medium for people", "cheaptalk.people", instances(str))
+"""The media through which people answer, by name, each with the command to play."""
 TERMINAL = "a person plays with: cheaptalk play"
 BROWSER = "people play with: cheaptalk serve"
 
 
 class Person:
-    """A person as a player: reads the same text as a model, and fills in a form.
+    """A person as a player, who reads the same text as a model and fills in a form.
 
-    The form's content is returned as a JSON object in any prompt style. An illegal answer is
-    requested again with the reason, without a limit. If no answer arrives before the deadline, or
-    the person has left, the substitute answers instead; without a substitute the actor forfeits.
+    The form returns a JSON object in any prompt style. After an illegal answer, the request is
+    repeated with the reason, without a limit. If the person has left or does not answer before the
+    deadline, the substitute answers; without a substitute, the actor forfeits.
     """
 
     def __init__(
@@ -44,7 +44,6 @@ class Person:
         self.substitute = substitute
 
     def answer(self, request: DecisionRequest) -> Thinking:
-        """Show new events and the request, and ask again until the answer is legal."""
         problem: str | None = None
         attempt = 0
         while True:
@@ -70,14 +69,13 @@ class Person:
                 return Answer(action, Kind.OK if problem is None else Kind.REPAIRED)
 
     def _stood_in(self, request: DecisionRequest) -> Thinking:
-        """Return the substitute's answer, marked as such."""
         assert self.substitute is not None
         answer = yield from self.substitute.answer(request)
         return answer if answer.action is None else Answer(answer.action, Kind.STOOD_IN)
 
 
 def since_answer(request: DecisionRequest) -> list[Moment]:
-    """Return the observations since the actor's last answer; all if there was none."""
+    """Return the observations since the actor's last answer, or all if there was none."""
     indices = [index for index, moment in enumerate(request.heard) if moment.action is not None]
     return list(request.heard[indices[-1] + 1 if indices else 0 :])
 
@@ -88,10 +86,10 @@ class PersonSeat(SeatSpec):
     Attributes:
         person: the medium, one of :data:`MEDIA`.
         style: the prompt style; the game's default if not set.
-        words: digest of the style's templates, set when the match is planned.
+        words: digest of the prompt style's templates, set when the match is planned.
         deadline: timeout of each request, in seconds; None for no limit.
-        away: the substitute that answers if no answer arrives in time, written as on a roster; if
-            None, the actor forfeits.
+        away: roster entry of the substitute that answers for an absent person; if None, the actor
+            forfeits.
     """
 
     may_fail: ClassVar[bool] = True
@@ -104,10 +102,10 @@ class PersonSeat(SeatSpec):
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit unset options, so that older records stay unchanged."""
         data: dict[str, Any] = serialize(self)
-        optional = {"deadline", "away"}
-        return {key: value for key, value in data.items() if key not in optional or value}
+        return {
+            key: value for key, value in data.items() if key not in ("deadline", "away") or value
+        }
 
     @model_validator(mode="after")
     def _is_away_at_a_deadline(self) -> "PersonSeat":
@@ -123,7 +121,7 @@ class PersonSeat(SeatSpec):
         return medium
 
     def seat(self, game: Game, seat: str) -> "PersonSeat":
-        """Return the same person with the prompt style for this game resolved."""
+        """Return the settings with the prompt style and the substitute resolved for a game."""
         words = style(game.name, self.style)
         resolved: dict[str, Any] = {"style": words.name, "words": words.digest}
         if self.away is not None:
@@ -134,12 +132,10 @@ class PersonSeat(SeatSpec):
         return self.model_copy(update=resolved)
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Person:
-        """Return the person as a player of a game."""
         substitute = None if self.away is None else self.stands_in(game).player(game, sources)
         return Person(game, style(game.name, self.style), self.deadline, substitute)
 
     def stands_in(self, game: Game) -> SeatSpec:
-        """Return the settings of the substitute in a game."""
         assert self.away is not None
         form = self.away.form
         candidates = [form] if isinstance(form, SeatSpec) else (
@@ -148,12 +144,9 @@ class PersonSeat(SeatSpec):
         return next(candidate for candidate in candidates if candidate is not None)
 
     def missing(self, game: Game, sources: Sources) -> str | None:
-        """Return how the person can play if this host cannot ask people, else what the substitute
-        lacks."""
         if sources.ask_person is None:
             return MEDIA.find(self.person)
         return None if self.away is None else self.stands_in(game).missing(game, sources)
 
     def unbatchable(self) -> str:
-        """Return why people cannot play in batches."""
         return "people cannot wait for a provider's batch; run without --batch"

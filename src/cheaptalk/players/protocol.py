@@ -1,8 +1,8 @@
-"""The protocol of players: generators that yield calls and return an answer.
+"""The player protocol: generators that yield calls and return an answer.
 
-Like rules, a player does no input or output. Its host makes the calls it yields (immediately, in a
-batch, or from the record) and sends the responses back. Budgets, caches and resuming therefore do
-not depend on prompting, and prompting does not depend on them.
+A player does no input or output. The host makes the calls that the player yields (immediately, in a
+batch, or from the record) and sends the responses back. Budgets, caches and resuming are therefore
+independent of prompting.
 """
 
 from collections.abc import Callable, Generator
@@ -16,45 +16,44 @@ from cheaptalk.rules import Action, DecisionRequest
 
 
 class Kind(StrEnum):
-    """The kind of an answer."""
+    """The outcome of a decision request: a valid answer, or the reason for a missing one."""
 
     OK = "ok"
     """Valid at the first attempt."""
     REPAIRED = "repaired"
     """Valid after one or more retries."""
     ILLEGAL = "illegal"
-    """The last attempt was a move that the rules refuse."""
+    """The last attempt was a move that the rules reject."""
     UNPARSABLE = "unparsable"
     """The last attempt was unreadable or ambiguous."""
     TRUNCATED = "truncated"
     """The last attempt was cut off before its answer."""
     REFUSED = "refused"
-    """The model finally declined to answer."""
+    """The model declined to answer at the last attempt."""
     FILTERED = "filtered"
-    """The provider's filter finally blocked the request or the response."""
+    """The provider's filter blocked the request or the response at the last attempt."""
     TIMED_OUT = "timed_out"
     """No answer arrived before the deadline."""
     LEFT = "left"
     """The person had left the match for good: they stopped participating or were removed."""
     STOOD_IN = "stood_in"
-    """Answered by the substitute of a person who did not answer before the deadline or had left."""
+    """The substitute answered for a person who had left or missed the deadline."""
     PROVIDER_ERROR = "provider_error"
     """The provider failed: a technical error, never scored as play."""
 
 
 class PersonCall(BaseModel):
-    """A request to a person: the text they read and the form to fill in.
+    """A request to a person: the text to read and the form to fill in.
 
     Attributes:
         seat: the person's actor in the match.
-        news: the events since their last answer, one paragraph each.
-        question: the request.
+        news: the events since the person's last answer, one paragraph each.
+        question: the text of the request.
         how: the answer instructions.
         form: the JSON schema of the answer.
-        problem: why the previous answer was refused, if it was.
+        problem: why the previous answer was rejected, or None.
         deadline: timeout in seconds; None for no limit.
-        attempt: the number of refused answers so far; not recorded, because it follows from the
-            order of records.
+        attempt: the number of rejected answers so far; not recorded.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -87,7 +86,7 @@ T = TypeVar("T")
 
 
 def think(thinking: Generator[C, Reply, T], reply: Callable[[C], Reply]) -> T:
-    """Run a player's generator to its end, with an immediate response to each call."""
+    """Run a player's generator to its end and respond to each call immediately."""
     try:
         call = next(thinking)
         while True:
@@ -98,7 +97,7 @@ def think(thinking: Generator[C, Reply, T], reply: Callable[[C], Reply]) -> T:
 
 
 class Player(Protocol):
-    """Fills a seat."""
+    """A player of a seat: answers decision requests."""
 
     def answer(self, request: DecisionRequest) -> Thinking:
-        """Answer a request: yield calls, return the answer."""
+        """Yield the calls for an answer to a request, then return the answer."""

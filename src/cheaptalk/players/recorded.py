@@ -1,4 +1,4 @@
-"""A player that replays recorded moves."""
+"""Players that replay recorded moves."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,9 @@ from cheaptalk.rules import DecisionRequest, Game, Given
 
 
 class Recorded:
-    """Answers each actor's k-th request with that actor's k-th recorded move.
+    """A player that answers each actor's k-th request with that actor's k-th recorded move.
 
-    If no move is left, the actor had forfeited, or its move does not fit the request, there is no
-    answer: a move is never invented, and the actor forfeits.
+    The actor forfeits if no recorded move remains, or the recorded move is not legal here.
     """
 
     def __init__(self, given: Sequence[Given]) -> None:
@@ -21,7 +20,6 @@ class Recorded:
         }
 
     def answer(self, request: DecisionRequest) -> Thinking:
-        """Return the recorded move, if it fits."""
         action = next(self.moves.get(request.actor, iter(())), None)
         if action is None or request.ask.refuse(action) is not None:
             return Answer(None, Kind.ILLEGAL)
@@ -35,15 +33,13 @@ class RecordedSeat(SeatSpec):
     recorded: str
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Recorded:
-        """Return the player that replays the moves."""
         return Recorded(sources.recording(self.recorded).given)
 
     def missing(self, game: Game, sources: Sources) -> str | None:
-        """Return why the match cannot be replayed in this game; None if it can."""
         try:
             recording = sources.recording(self.recorded)
         except ValueError as error:
             return str(error)
         if recording.game != game.name:
-            return f"match {self.recorded} is one of {recording.game}, not {game.name}"
+            return f"match {self.recorded} was played in {recording.game}, not in {game.name}"
         return None

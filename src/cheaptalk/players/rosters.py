@@ -1,7 +1,7 @@
-"""Rosters: players under their labels, ready for use in a study.
+"""Rosters: named collections of players, ready for use in a study.
 
-A roster is a YAML file. Its ``settings`` apply to all its players; each player can override them. A
-``note`` contains remarks on a player, for example that its provider has retired it.
+A roster is a YAML file. The roster's ``settings`` apply to all players; each player can override
+them. A ``note`` contains remarks on a player, for example that the model was retired.
 """
 
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ ROSTERS: Registry[Path] = Registry("roster", "cheaptalk.rosters", instances(Path
 
 
 class Roster(Value):
-    """Players under their labels.
+    """A named collection of players, by label.
 
     Attributes:
-        description: a description for people.
-        source: the source of the players and their settings.
+        description: what the roster contains, for readers.
+        source: the publication that describes the players.
         settings: the settings of all players; a player's own settings take precedence.
         players: entries as in a study file, with an optional ``note``.
     """
@@ -57,22 +57,21 @@ class Roster(Value):
 
     @property
     def notes(self) -> dict[str, str]:
-        """The notes on players, by label."""
         return {
             label: str(player["note"]) for label, player in self.players.items() if "note" in player
         }
 
 
 def roster_names() -> list[str]:
-    """Return the names of all rosters in this and other packages."""
+    """Return the names of all installed rosters."""
     return sorted(ROSTERS)
 
 
 def roster(name: str) -> Roster:
-    """Return a roster by name or from a YAML file.
+    """Return an installed roster by name, or load a roster from a YAML file.
 
     Raises:
-        UnknownName: there is no such roster.
+        UnknownName: no roster has this name.
         ValueError: the file cannot be read or is not a roster.
     """
     path = Path(name)
@@ -94,14 +93,14 @@ def roster(name: str) -> Roster:
 
 
 def chosen(selection: str) -> dict[str, dict[str, Any]]:
-    """Return the players of a roster, or those of the given labels: ``NAME_OR_FILE[:LABEL,...]``.
+    """Return the players selected by ``NAME_OR_FILE[:LABEL,...]``; without labels, all players.
 
     >>> list(chosen("self-play")), list(chosen("glee:gpt-4o,o3-mini"))
     (['gpt-3.5', 'gpt-4'], ['gpt-4o', 'o3-mini'])
 
     Raises:
-        UnknownName: there is no such roster.
-        ValueError: the file cannot be read, is not a roster, or has no player of that label.
+        UnknownName: no roster has this name.
+        ValueError: the file cannot be read, is not a roster, or has no player with a given label.
     """
     name, colon, labels = selection.partition(":")
     entries = roster(name).entries()

@@ -1,13 +1,12 @@
-"""Kinds of players, which register here; roster entries name them, and their settings are data.
+"""Registry of the kinds of players, and base classes for their roster entries and settings.
 
-A kind of player is one module: its roster entry (:class:`RosterForm`), its settings
-(:class:`SeatSpec`) and the player itself (:class:`.Player`). It registers under the key that
-identifies it in a roster entry::
+A kind of player has a roster entry (:class:`RosterForm`), settings (:class:`SeatSpec`) and the
+player itself (:class:`.Player`). Register the kind under the key of its roster entries::
 
     [project.entry-points."cheaptalk.seats"]
     policy = "mypackage.policies:PolicySeat"
 
-and is then written ``{policy: NAME, ...}`` in rosters and study files.
+Rosters and study files then accept ``{policy: NAME, ...}``.
 """
 
 from abc import abstractmethod
@@ -24,18 +23,13 @@ from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry
 
 AskPerson: TypeAlias = Callable[[PersonCall], Awaitable[Reply]]
-"""Sends a request to a person, and waits for the answer."""
+"""A function that sends a request to a person and waits for the answer."""
 CALL_DEADLINE = 300.0
 """Default timeout of one call, in seconds."""
 
 
 class Recording(NamedTuple):
-    """The moves of a recorded match.
-
-    Attributes:
-        game: its name.
-        given: the answers, in order.
-    """
+    """The game of a recorded match, and the answers given in order."""
 
     game: str
     given: Sequence[Given]
@@ -49,10 +43,9 @@ class Sources(NamedTuple):
     """Resources that the host of a match provides to players.
 
     Attributes:
-        recording: returns a recorded match by its id; raises a ValueError with the reason if there
-            is none.
-        ask_person: asks a person; None if the host cannot.
-        remote_agents: dispatches requests to remote agents; None if none can connect.
+        recording: returns a recorded match by id; raises a ValueError if no such match exists.
+        ask_person: asks a person; None if the host cannot ask people.
+        remote_agents: dispatches requests to remote agents; None if remote agents cannot connect.
     """
 
     recording: Callable[[str], Recording] = _nothing_recorded
@@ -65,57 +58,49 @@ NO_SOURCES = Sources()
 
 
 class RosterForm(Value):
-    """How one kind of player is written on a roster; such a player may play several games.
+    """The roster entry of one kind of player, which may play several games.
 
     Attributes:
-        exact: whether the player depends on a game's parameters, and not only on its name and
-            seats.
+        exact: whether the player depends on a game's parameters, not only on its name and seats.
     """
 
     exact: ClassVar[bool] = False
 
     def check(self) -> None:
-        """Refuse settings that are invalid in every game.
-
-        Raises:
-            ValueError: the reason and how to fix it.
-        """
+        """Raise a ValueError if the settings are invalid in every game."""
 
     @abstractmethod
     def seat(self, game: Game, seat: str) -> "SeatSpec | None":
-        """Return what fills this seat of this game; None if this player cannot.
+        """Return the player's settings for a seat of a game, or None if it cannot play the seat.
 
         Raises:
             ValueError: the settings are incompatible with the game.
-            UnknownName: they name something that the game does not have.
+            UnknownName: a setting names something that the game does not have.
         """
 
     def parts(self, game: str) -> list[str]:
-        """Return the roles and seats of a game that are named; none if one player plays all."""
+        """Return the roles and seats that the entry names; empty if it names none."""
         return []
 
     def written(self) -> dict[str, Any]:
-        """Return the entry as it is written in a study file."""
+        """Return the entry in the form of a study file."""
         return self.model_dump(mode="json", exclude_none=True)
 
     def is_known(self, games: Sequence[str]) -> bool:
-        """Return whether a player of this name exists in at least one of these games."""
+        """Return whether at least one of these games has a player of this name."""
         return True
 
     def why_idle(self, games: Sequence[str]) -> str:
-        """Return why the player can play none of these games."""
+        """Return why the player cannot play any of these games."""
         return f"can play none of {', '.join(games)}"
 
 
 class SeatSpec(RosterForm):
-    """All settings that make a player of a seat; equal settings are the same player.
-
-    Most kinds are stored as they are written on a roster.
+    """The complete settings of a seat's player; equal settings are the same player.
 
     Attributes:
-        instant: whether the player is a function of its actor's observations: its moves are
-            immediate, free and determined by the match's seed, so that none is recorded in advance.
-            Such a kind has :meth:`decide`.
+        instant: whether :meth:`decide` computes moves from the actor's observations, immediately,
+            without cost, and determined by the match's seed.
         may_fail: whether answers may be missing or illegal, as with models and people.
     """
 
@@ -123,19 +108,15 @@ class SeatSpec(RosterForm):
     may_fail: ClassVar[bool] = False
 
     def seat(self, game: Game, seat: str) -> "SeatSpec | None":
-        """Return the same player, with everything that this game determines."""
+        """Return the same player, with all settings that depend on the game resolved."""
         return self
 
     @abstractmethod
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Player:
-        """Return the player of a game with these settings.
-
-        Raises:
-            CheaptalkError: there is no such player.
-        """
+        """Create the player; raise a CheaptalkError if it is not available."""
 
     def decide(self) -> Decide:
-        """Return the function of an instant player."""
+        """Return the decision function of an instant player."""
         raise NotImplementedError
 
     @property
@@ -144,20 +125,19 @@ class SeatSpec(RosterForm):
         return False
 
     def missing(self, game: Game, sources: Sources) -> str | None:
-        """Return what must be done before the player can play; None if nothing is missing."""
+        """Return what the player still needs, such as an API key; None if it is ready to play."""
         return None
 
     def unbatchable(self) -> str | None:
-        """Return why the player's calls cannot be batched; None if they can."""
+        """Return the reason why the player's calls cannot be batched; None if they can."""
         return None
 
     def portable(self) -> bool:
-        """Return whether another process on this machine can create the player from its
-        settings."""
+        """Return whether another process can create the player from its settings."""
         return True
 
     def call_deadline(self) -> float:
-        """Return the timeout of one call for the player, in seconds."""
+        """Return the timeout of one call of the player, in seconds."""
         return CALL_DEADLINE
 
 
@@ -166,14 +146,13 @@ SEATS: Registry[type[RosterForm]] = Registry(
     "cheaptalk.seats",
     lambda thing: isinstance(thing, type) and issubclass(thing, RosterForm),
 )
-"""All kinds of players by the key that identifies them."""
+"""All kinds of players by the key of their roster entries."""
 
 
 def entry_of(value: object) -> object:
-    """Return a player as a roster entry.
+    """Convert a strategy's name, policy file, model string or function to a roster entry.
 
-    A strategy's name, a policy's file, a model string or a function becomes an entry; anything else
-    is returned unchanged.
+    Other values are returned unchanged.
 
     >>> entry_of("linear"), entry_of("openai/gpt-4o"), entry_of("runs/bg4.policy")
     ({'strategy': 'linear'}, {'model': 'openai/gpt-4o'}, {'policy': 'runs/bg4.policy'})
@@ -186,7 +165,7 @@ def entry_of(value: object) -> object:
 
 
 class RosterEntry(Value):
-    """A roster entry: a player of any registered kind."""
+    """A roster entry of any registered kind of player."""
 
     form: SerializeAsAny[RosterForm]
 
@@ -220,11 +199,10 @@ class RosterEntry(Value):
 
     @model_serializer
     def written(self) -> dict[str, Any]:
-        """Return the entry as it is written in a study file."""
         return self.form.written()
 
     def parts(self, game: str) -> list[str]:
-        """Return the roles and seats of a game that the entry names; none if one player plays all.
+        """Return the roles and seats that the entry names; empty if it names none.
 
         >>> entry = RosterEntry.model_validate({"strategies": {"persuasion": {"alice": "honest"}}})
         >>> entry.parts("persuasion")
@@ -233,12 +211,7 @@ class RosterEntry(Value):
         return self.form.parts(game)
 
     def seat(self, game: Game, seat: str) -> SeatSpec | None:
-        """Return what fills this seat of this game; None if this player cannot.
-
-        Raises:
-            ValueError: the settings are incompatible with the game.
-            UnknownName: they name something that the game does not have.
-        """
+        """Return the player's settings for a seat; see :meth:`RosterForm.seat`."""
         return self.form.seat(game, seat)
 
 
@@ -246,10 +219,10 @@ LONGEST_LABEL = 200
 
 
 def labelled(players: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return entries by label; numbers become text.
+    """Return entries by label, with numeric labels converted to text.
 
     Raises:
-        ValueError: a label is invalid, or YAML does not read it as text.
+        ValueError: a label is invalid, or YAML reads the label as a boolean or null.
     """
     for label in players:
         if not str(label).strip():

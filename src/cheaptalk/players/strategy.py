@@ -1,8 +1,8 @@
 """Scripted strategies as players.
 
-On a roster, ``{strategy: fixed_demand, share: 0.7}`` is a strategy with its settings, and
-``{strategies: {bargaining: linear, persuasion: {alice: honest, bob: trusting}}}`` is one strategy
-for each game, or for each role or seat of it. In Python, a function may replace a strategy's name.
+The roster entry ``{strategy: fixed_demand, share: 0.7}`` is a strategy with settings. The entry
+``{strategies: {bargaining: linear, persuasion: {alice: honest, bob: trusting}}}`` has a strategy
+for each game, role or seat. In Python, a function can replace a strategy's name.
 """
 
 import inspect
@@ -38,17 +38,13 @@ from cheaptalk.rules.registry import GAMES, STRATEGIES, is_function
 
 
 class Scripted:
-    """A strategy at a table with slower players; it makes no calls."""
+    """A strategy that plays with slower players, such as models; it makes no calls."""
 
     def __init__(self, decide: Decide) -> None:
         self.decide = decide
 
     def answer(self, request: DecisionRequest) -> Thinking:
-        """Answer immediately.
-
-        Raises:
-            StrategyError: the strategy failed or answered illegally.
-        """
+        """Return the strategy's action; raise a StrategyError if it fails or is illegal."""
         action = decided(request, self.decide)
         reason = request.ask.refuse(action)
         if reason is not None:
@@ -62,10 +58,10 @@ class StrategySeat(SeatSpec):
 
     Attributes:
         game: the strategy's game; strategies of the same name in two games are different players.
-        strategy: its name.
-        settings: every setting, defaults included.
-        source: a digest of the source of a function of this program, so that another function of
-            the same name is another player. None for strategies of packages.
+        strategy: the strategy's name.
+        settings: all settings, including defaults.
+        source: digest of the source code of a function of this program, which distinguishes
+            functions of the same name; None for strategies of packages.
     """
 
     instant: ClassVar[bool] = True
@@ -77,17 +73,11 @@ class StrategySeat(SeatSpec):
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit an empty source, so that older records stay unchanged."""
         data: dict[str, Any] = serialize(self)
         return {key: value for key, value in data.items() if value is not None}
 
     def check(self) -> None:
-        """Refuse a function that was replaced by another one of the same name.
-
-        Raises:
-            CheaptalkError: the function was replaced; the message says how to fix it.
-            UnknownName: the game has no such strategy.
-        """
+        """Raise an error if the strategy is unknown, or if its function was replaced."""
         self.decide()
 
     def seat(self, game: Game, seat: str) -> "StrategySeat | None":
@@ -97,16 +87,12 @@ class StrategySeat(SeatSpec):
         return {"strategies": {self.game: {"strategy": self.strategy} | self.settings}}
 
     def decide(self) -> Decide:
-        """Return the strategy with its settings.
-
-        Raises:
-            CheaptalkError: the function differs from the one that the settings were made from.
-        """
+        """Return the strategy with its settings; raise an error if its function was replaced."""
         strategy = strategy_named(self.game, self.strategy)
         if _source_of(self.game, strategy) != self.source:
             raise CheaptalkError(
-                f'the function "{self.strategy}" has changed since the study was made; give two '
-                "functions two names, and recreate the study after changing one"
+                f'the function "{self.strategy}" has changed since the study was created; give the '
+                "new function another name, or recreate the study"
             )
         return strategy.with_settings(**self.settings)
 
@@ -115,41 +101,31 @@ class StrategySeat(SeatSpec):
         return strategy_named(self.game, self.strategy).searches
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Scripted:
-        """Return the strategy as a player at a table with slower players."""
         return Scripted(self.decide())
 
     def portable(self) -> bool:
-        """Return whether an installed package, not only this program, has the strategy."""
+        """Return whether an installed package provides the strategy."""
         return not (_is_here(self.game, self.strategy) or self.game in GAMES.here)
 
 
 def _is_here(game: str, name: str) -> bool:
-    """Return whether this program registered the strategy."""
     return f"{game}.{name}" in STRATEGIES.here
 
 
 def _source_of(game: str, strategy: Strategy) -> str | None:
-    """Return a digest of the source of a strategy that this program registered.
-
-    None for other strategies, and for functions whose source Python does not know, such as those
-    typed at a bare prompt. The functions that it calls are not included.
-
-    Raises:
-        ValueError: the function depends on more than its source.
-    """
+    """Return a digest of a registered function's source; None if unavailable or from a package."""
     return _digest(strategy.function) if _is_here(game, strategy.name) else None
 
 
 @lru_cache(256)
 def _digest(function: Callable[..., Any]) -> str | None:
-    """Return 20 hexadecimal digits of the digest of a function's source."""
     function = inspect.unwrap(function)
     variables: tuple[str, ...] = getattr(getattr(function, "__code__", None), "co_freevars", ())
     if inspect.ismethod(function) or variables:
         name, dependencies = function.__name__, ", ".join(variables) or "its object"
         raise ValueError(
-            f'what "{name}" does depends on {dependencies}, which the store cannot check; write '
-            f"a function without free variables, with settings: def {name}(request, *, ...)"
+            f'"{name}" depends on {dependencies}, which the store cannot check; write a function '
+            f"without free variables, with settings: def {name}(request, *, ...)"
         )
     try:
         source = dedent(inspect.getsource(function))
@@ -159,7 +135,7 @@ def _digest(function: Callable[..., Any]) -> str | None:
 
 
 class StrategyForm(RosterForm):
-    """One strategy for all games that have it: its name, with its settings."""
+    """The roster entry of one strategy, for all games that have a strategy of this name."""
 
     chosen: dict[str, Any]
 
@@ -168,10 +144,8 @@ class StrategyForm(RosterForm):
     def _read(cls, data: Any) -> Any:
         _check_strategy(data)
         strategy = data["strategy"]
-        return {
-            "chosen": dict(data)
-            | {"strategy": strategy.name if _is_packaged(strategy) else strategy}
-        }
+        name = strategy.name if _is_packaged(strategy) else strategy
+        return {"chosen": dict(data) | {"strategy": name}}
 
     def written(self) -> dict[str, Any]:
         return {key: _named(value) for key, value in self.chosen.items()}
@@ -187,7 +161,7 @@ class StrategyForm(RosterForm):
         return not isinstance(strategy, str) or any(strategy in strategies(game) for game in games)
 
     def why_idle(self, games: Sequence[str]) -> str:
-        """Return the unknown name, which is probably misspelt, or that of a model or policy."""
+        """Return the message that the name is unknown, with the most similar name or the fix."""
         known = sorted({name for game in games for name in strategies(game)})
         strategy = self.chosen["strategy"]
         if not isinstance(strategy, str):
@@ -199,7 +173,7 @@ class StrategyForm(RosterForm):
 
 
 class StrategiesForm(RosterForm):
-    """A strategy for each game, or for each role or seat of it."""
+    """The roster entry with a strategy for each game, or for each role or seat of a game."""
 
     strategies: dict[str, Any]
 
@@ -229,7 +203,6 @@ class StrategiesForm(RosterForm):
         return list(entry) if _by_part(entry) else []
 
     def seat(self, game: Game, seat: str) -> StrategySeat | None:
-        """Look strategies up by seat, then by role."""
         entry, role = self.strategies.get(game.name), game.seats[seat]
         if _by_part(entry):
             entry = entry.get(seat, entry.get(role))
@@ -237,7 +210,6 @@ class StrategiesForm(RosterForm):
 
 
 def _by_part(entry: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Return whether strategies are named by role or seat."""
     return isinstance(entry, Mapping) and "strategy" not in entry
 
 
@@ -262,7 +234,7 @@ def _check_strategy(entry: Any) -> None:
 
 
 def _named(entry: Any) -> Any:
-    """Return an entry with functions replaced by their names, as a store records them."""
+    """Replace functions in an entry by their names."""
     if isinstance(entry, Mapping):
         return {key: _named(value) for key, value in entry.items()}
     if isinstance(entry, Strategy):
@@ -271,7 +243,6 @@ def _named(entry: Any) -> Any:
 
 
 def _is_packaged(strategy: Any) -> bool:
-    """Return whether an installed game or package has this strategy."""
     return isinstance(strategy, Strategy) and any(
         game_spec.strategies.get(strategy.name) == strategy
         and f"{game}.{strategy.name}" not in STRATEGIES.here
@@ -280,12 +251,7 @@ def _is_packaged(strategy: Any) -> bool:
 
 
 def _resolved(game: str, entry: Any) -> Strategy:
-    """Return a strategy of a game by its name; register a function under its own name.
-
-    Raises:
-        UnknownName: the game has no such strategy.
-        ValueError: the game has another strategy of the function's name.
-    """
+    """Return a strategy of a game by name; register a function under its own name."""
     if isinstance(entry, str):
         return strategy_named(game, entry)
     game_spec = get_game(game)
@@ -300,24 +266,20 @@ def _resolved(game: str, entry: Any) -> Strategy:
 
 
 def strategy_seat(game: str, role: str, entry: Any) -> StrategySeat | None:
-    """Return a strategy (a name, or a mapping with settings), validated and with its defaults.
+    """Return the validated settings of a strategy, or None if the strategy cannot play the role.
 
-    Returns:
-        None if the strategy does not play the role.
+    Args:
+        entry: the strategy's name or function, or a mapping with settings.
 
     Raises:
-        ValueError: it is illegal, or depends on more than a function's source.
+        ValueError: the entry is invalid, or a function depends on more than its source.
     """
     data = {"strategy": entry} if isinstance(entry, str) or callable(entry) else entry
     _check_strategy(data)
-    chosen_strategy = _resolved(game, data["strategy"])
-    if role not in chosen_strategy.roles:
+    chosen = _resolved(game, data["strategy"])
+    if role not in chosen.roles:
         return None
     options = {key: value for key, value in data.items() if key != "strategy"}
-    settings = chosen_strategy.settings.model_validate(options).model_dump(mode="json")
-    return StrategySeat(
-        game=game,
-        strategy=chosen_strategy.name,
-        settings=settings,
-        source=_source_of(game, chosen_strategy),
-    )
+    settings = chosen.settings.model_validate(options).model_dump(mode="json")
+    source = _source_of(game, chosen)
+    return StrategySeat(game=game, strategy=chosen.name, settings=settings, source=source)

@@ -1,5 +1,4 @@
-"""Profiles: an agent's strengths and weaknesses, measured with a battery of matches and compared
-with baselines on the same instances."""
+"""Profiles: measurements of an agent's strengths and weaknesses with a battery of matches."""
 
 import lazy_loader
 

@@ -18,17 +18,17 @@ from cheaptalk.studies.study import FILES, Count, GameGrid, Study, read_yaml
 
 HERE = Path(__file__).parent
 SHIPPED = {path.stem: path for path in sorted(HERE.glob("*.yaml"))}
-"""Batteries of the package, by name; a published battery never changes."""
+"""Built-in batteries by name; a published battery never changes."""
 LATEST = "standard-2"
 
 
 class Part(Value):
-    """Some configurations of a game.
+    """A set of configurations of a game.
 
     Attributes:
         title: the title on the page.
         game, fixed, cases, grid: as in a study.
-        against: opponents of the player; empty for all.
+        against: opponents of the player; empty for all opponents.
         instances: number of instances of each configuration at size 1.
     """
 
@@ -50,7 +50,6 @@ class Part(Value):
         return self
 
     def grid_of(self, pairing: list[list[str]], size: int) -> GameGrid:
-        """Return the part as a study's game."""
         return GameGrid.model_validate(
             {"game": self.game, "fixed": self.fixed, "cases": self.cases, "grid": self.grid,
              "pairing": pairing, "instances": size * self.instances}
@@ -58,28 +57,23 @@ class Part(Value):
 
     @property
     def games(self) -> list[Game]:
-        """Return the configurations of the part."""
         return self.grid_of([["", ""]], 1).configurations()
 
     @property
     def can_lose(self) -> bool:
-        """Return whether a player's payoff can be negative."""
-        return any(
-            payoff_bound < 0
-            for game in self.games
-            for payoff_bound, _ in game.payoff_bounds().values()
-        )
+        """Whether a player's payoff can be negative."""
+        bounds = (bound for game in self.games for bound in game.payoff_bounds().values())
+        return any(minimum < 0 for minimum, _ in bounds)
 
 
 class Way(Value):
     """Another presentation of the same decision.
 
     Attributes:
-        style: the prompt style, for text players.
-        fixed: parameters that differ from those of the part, such as the names of the seats or the
-            scale of the amounts.
-        cases: the cases of the part in another order of what they list.
-        beside: the presentation with which it is compared; the plain one by default.
+        style: the prompt style, for players that read text.
+        fixed: parameters that differ from the part's parameters, such as names or amounts.
+        cases: the part's cases with lists in another order.
+        beside: the presentation to compare with; by default the plain presentation.
     """
 
     style: str | None = None
@@ -89,10 +83,10 @@ class Way(Value):
 
 
 class AskedAnew(Part):
-    """Configurations that are played in several presentations of the same decision.
+    """A set of configurations that are played in several presentations of the same decision.
 
     Attributes:
-        ways: by what is other: words, names, scale.
+        ways: the presentations, by a name for the difference, such as words, names or scale.
     """
 
     ways: dict[str, Way]
@@ -106,7 +100,7 @@ class AskedAnew(Part):
                 styles = list(get_game(self.game).styles)
                 raise ValueError(f"{name}: no style {suggest(way.style, styles)}")
             if len(self.asked(name).games) != len(self.games):
-                raise ValueError(f"{name} does not have as many configurations as the part")
+                raise ValueError(f"{name}: the number of configurations differs from the part's")
         return self
 
     def asked(self, name: str) -> Part:
@@ -120,13 +114,7 @@ class AskedAnew(Part):
 
 
 class Question(NamedTuple):
-    """The decision of a part that a configuration presents, and its presentation.
-
-    Attributes:
-        part: the name of the part.
-        number: the index of the decision, from 0.
-        way: the presentation; empty for the plain one.
-    """
+    """A decision: its part, its index from 0 and its presentation (empty for the plain one)."""
 
     part: str
     number: int
@@ -134,12 +122,7 @@ class Question(NamedTuple):
 
 
 class Member(Value):
-    """A baseline of a panel.
-
-    Attributes:
-        meaning: a short description of its play, for use after its name.
-        player: as in a roster.
-    """
+    """A baseline: a player, and a verb phrase that describes its play."""
 
     meaning: str
     player: RosterEntry
@@ -149,16 +132,17 @@ class Battery(Value):
     """The definition of a profile's matches.
 
     Attributes:
-        name: with its version, as in ``standard-2``: profiles of one name are comparable.
+        name: the name with a version, such as ``standard-2``. Profiles by batteries with the same
+            name are comparable.
         description: a description for readers.
-        seed: the seed of all instances.
-        sizes: the multiple of a part's instances that each size plays.
+        seed: random seed of all instances.
+        sizes: by size, the factor for the number of instances of each part.
         panel: the baselines, which are opponents and references.
-        talkers: opponents that make the same moves with other messages, by manner; the first is
-            silent. Other opponents that only test a weakness are listed here, too.
-        repeats: talkers that repeat the first, so that their matches show what chance changes.
-        early, late: talkers that repeat the first before and after everything else, so that their
-            matches show whether a player changes over many matches; empty without.
+        talkers: opponents that make the same moves with different messages, and opponents that only
+            test a weakness. The first talker is silent.
+        repeats: talkers that repeat the silent talker, to measure random variation.
+        early, late: talkers that repeat the silent talker before and after all other matches, to
+            measure changes over time; empty without such talkers.
         parts: parts that are played against the panel.
         words: parts that are played against the talkers.
         anew: decisions that are played against the panel in several presentations.
@@ -209,7 +193,7 @@ class Battery(Value):
 
     @cached_property
     def part_of(self) -> Mapping[str, str]:
-        """Return the name of each configuration's part, by digest."""
+        """The name of the part that contains a configuration, by the configuration's digest."""
         parts = {**self.parts, **self.words}
         once = {configuration_digest(game): name for name, part in parts.items()
                 for game in part.games}  # fmt: skip
@@ -217,8 +201,10 @@ class Battery(Value):
 
     @cached_property
     def asked_anew(self) -> Mapping[str, Question]:
-        """Return the decision and presentation of each configuration of :attr:`anew`, by digest;
-        presentations that differ only in prompt style have the digest of the plain one."""
+        """The decision and presentation of each configuration of :attr:`anew`, by digest.
+
+        Presentations that differ only in prompt style have the digest of the plain presentation.
+        """
         questions: dict[str, Question] = {}
         for name, part in self.anew.items():
             for way, variant in {"": part, **{way: part.asked(way) for way in part.ways}}.items():
@@ -227,43 +213,36 @@ class Battery(Value):
         return questions
 
     def size(self, name: str) -> int:
-        """Return the multiple of a part's instances that a size plays.
+        """Return the factor by which a size multiplies the number of instances of each part.
 
         Raises:
-            CheaptalkError: there is no such size.
+            CheaptalkError: the battery has no such size.
         """
         if name not in self.sizes:
             raise CheaptalkError(f"{self.name} has no size {suggest(name, list(self.sizes))}")
         return self.sizes[name]
 
     def enough(self, size: str, times: float) -> str | None:
-        """Return the smallest size with this many times the instances of another; None if there is
-        none."""
+        """Return the smallest size with ``times`` as many instances; None if there is none."""
         larger = self.larger(size).items()
         return next((name for name, count in larger if count >= times), None)
 
     def larger(self, size: str) -> Mapping[str, float]:
-        """Return the larger sizes, the smallest first, as multiples of the instances of ``size``.
-
-        Raises:
-            CheaptalkError: there is no such size.
-        """
+        """Return the larger sizes in order, with their instances as multiples of ``size``."""
         current = self.size(size)
         ordered = sorted(self.sizes.items(), key=lambda size: size[1])
         return {name: count / current for name, count in ordered if count > current}
 
     def beside(self, others: Mapping[str, RosterEntry]) -> "Battery":
-        """Return the battery with additional baselines, such as reference models, under another
-        name, because metrics that depend on the baselines differ.
+        """Return the battery with additional baselines, such as reference models.
+
+        The battery gets another name, because the additional baselines change some metrics.
 
         Raises:
-            CheaptalkError: a name is taken.
+            CheaptalkError: the battery already has a player with such a label.
         """
         for label in others:
-            if label in {**self.panel, **self.talkers}:
-                raise CheaptalkError(
-                    f'{self.name} already has a player "{label}"; choose another label'
-                )
+            self._check_free(label)
         members = {
             label: Member(meaning="is an additional baseline", player=entry)
             for label, entry in others.items()
@@ -272,10 +251,9 @@ class Battery(Value):
         return self.model_copy(update={"name": name, "panel": {**self.panel, **members}})
 
     def study(self, label: str, entry: RosterEntry, size: str) -> Study:
-        """Return the study with all matches of a player's profile and of the baselines on the same
-        instances.
+        """Return the study with the matches of a player and of the baselines on the same instances.
 
-        A baseline under its own name has no additional matches.
+        A baseline under its own name needs no additional matches.
 
         Args:
             label: the player's label.
@@ -283,14 +261,11 @@ class Battery(Value):
             size: one of ``sizes``.
 
         Raises:
-            CheaptalkError: there is no such size, the name is taken, or the player can fill
-                no seat.
+            CheaptalkError: the battery has no such size or another player with this label, or the
+                player can fill no seat.
         """
-        own_member = label in self.panel and self.panel[label].player == entry
-        if label in {**self.panel, **self.talkers} and not own_member:
-            raise CheaptalkError(
-                f'{self.name} already has a player "{label}"; choose another label'
-            )
+        if label not in self.panel or self.panel[label].player != entry:
+            self._check_free(label)
         times = self.size(size)
         panel = {name: member.player for name, member in self.panel.items()}
         identical = self.alike(entry)
@@ -301,7 +276,7 @@ class Battery(Value):
         tested_player = {} if remaining is None or reason is not None else {label: remaining}
         between = {name: talker for name, talker in self.talkers.items()
                    if name not in (self.early, self.late)}  # fmt: skip
-        # messages, names and presentation do not reach scripts, so only text players repeat them
+        # scripts do not read messages, names and presentations, so only text players repeat them
         readers = {name: column for name, column in panel.items()
                    if "model" in column.written() or name in identical.values()}  # fmt: skip
         met = [
@@ -328,6 +303,12 @@ class Battery(Value):
             ],
         })  # fmt: skip
 
+    def _check_free(self, label: str) -> None:
+        if label in {**self.panel, **self.talkers}:
+            raise CheaptalkError(
+                f'{self.name} already has a player "{label}"; choose another label'
+            )
+
     def _surrounding(
         self, talker: str, players: Mapping[str, RosterEntry], size: int
     ) -> Iterator[GameGrid]:
@@ -338,21 +319,18 @@ class Battery(Value):
                 yield part.grid_of(pairs, size)
 
     def styled(self, entry: RosterEntry) -> dict[str, RosterEntry]:
-        """Return variants of a text player, by the prompt style of another presentation."""
+        """Return variants of a model player, one for each prompt style that presentations use."""
         written = entry.written()
         games: dict[str, dict[str, str]] = {}
         for part in self.anew.values() if "model" in written else ():
             for way in part.ways.values():
                 if way.style is not None:
                     games.setdefault(way.style, {})[part.game] = way.style
-        return {
-            style: RosterEntry.model_validate(written | {"style": game})
-            for style, game in games.items()
-        }
+        make = RosterEntry.model_validate
+        return {style: make(written | {"style": by_game}) for style, by_game in games.items()}
 
     @property
     def _games(self) -> list[Game]:
-        """Return all configurations."""
         parts = (*self.parts.values(), *self.words.values(), *self.anew.values())
         return [game for part in parts for game in part.games]
 
@@ -370,8 +348,10 @@ class Battery(Value):
         return next(iter(reasons), entry.form.why_idle(names))
 
     def alike(self, entry: RosterEntry) -> dict[tuple[str, str], str]:
-        """Return the seats (game and seat) that one of the battery's own players fills exactly like
-        a player, with that player's name: their matches count for both."""
+        """Return the battery's players that are equal to another player, by game and seat.
+
+        Matches of the battery's player in such seats count for both players.
+        """
         entries = {**{name: column.player for name, column in self.panel.items()}, **self.talkers}
         taken: dict[tuple[str, str], str] = {}
         for game in self._games:
@@ -386,11 +366,10 @@ class Battery(Value):
 
 
 def seat_at(entry: RosterEntry, game: Game, seat: str) -> SeatSpec | None:
-    """Return the specification of a seat; None if the player cannot fill it, for example because of
-    the game's parameters.
+    """Return the player in a seat; None if the player cannot fill the seat.
 
     Raises:
-        CheaptalkError, ValueError: the settings do not go with the game.
+        CheaptalkError, ValueError: the player's settings do not fit the game.
     """
     try:
         return entry.seat(game, seat)
@@ -405,7 +384,7 @@ def seat_at(entry: RosterEntry, game: Game, seat: str) -> SeatSpec | None:
 def _without(
     entry: RosterEntry, taken: Mapping[tuple[str, str], str], panel: Mapping[str, RosterEntry]
 ) -> RosterEntry | None:
-    """Return a player without the seats that other players fill; None if none remains."""
+    """Return a player without the seats that other players fill; None if no seat remains."""
     if not taken:
         return entry
     if entry.form.exact:
@@ -421,7 +400,7 @@ def _without(
 
 
 def _other_policies(entry: RosterEntry, panel: Mapping[str, RosterEntry]) -> RosterEntry | None:
-    """Return a player without the policies of the baselines; None if none remains."""
+    """Return a player without the policies of the baselines; None if no policy remains."""
     panel_policies = {policy for other in panel.values() for policy in _policies(other)}
     policies = [policy for policy in _policies(entry) if policy not in panel_policies]
     return RosterEntry.model_validate({"policies": policies}) if policies else None
@@ -441,8 +420,7 @@ def _anew(
     part: AskedAnew, players: Mapping[str, RosterEntry], panel: Mapping[str, RosterEntry],
     styled: Mapping[str, RosterEntry], size: int,
 ) -> Iterator[GameGrid]:  # fmt: skip
-    """Yield a part as a study's games: the plain presentation, its styles, and each other
-    presentation."""
+    """Yield a part's grids: the plain one, and one for each presentation without a prompt style."""
     styles = {way.style for way in part.ways.values() if way.style is not None}
     inside = {
         change: entry for change, entry in styled.items() if change.rpartition(", ")[2] in styles
@@ -457,7 +435,6 @@ def _anew(
 def _pairs(
     part: Part, players: Mapping[str, RosterEntry], others: Mapping[str, RosterEntry]
 ) -> Iterator[list[str]]:
-    """Yield the possible pairings of a part."""
     for player, entry in players.items():
         for other, opponent in others.items():
             if (not part.against or other in part.against) and _sit(part, entry, opponent):
@@ -466,22 +443,21 @@ def _pairs(
 
 def _sit(part: Part, player: RosterEntry, other: RosterEntry) -> bool:
     """Return whether two players can play each other in all configurations of a part."""
-    return all(
-        any(
-            seat_at(player, game, first_seat) is not None
-            and seat_at(other, game, second_seat) is not None
-            for first_seat, second_seat in ((first, second), (second, first))
-        )
-        for game in part.games
-        for first, second in [list(game.seats)]
-    )
+    for game in part.games:
+        orders = (list(game.seats), list(game.seats)[::-1])
+        if not any(
+            seat_at(player, game, first) is not None and seat_at(other, game, second) is not None
+            for first, second in orders
+        ):
+            return False
+    return True
 
 
 def battery(named: str | Path = LATEST) -> Battery:
-    """Return a battery by its name or from a file.
+    """Return a battery by name or from a file.
 
     Raises:
-        CheaptalkError: there is none, or it is not legal.
+        CheaptalkError: the battery does not exist or is invalid.
     """
     path = SHIPPED.get(str(named), Path(named))
     if path.suffix not in FILES and not path.is_file():

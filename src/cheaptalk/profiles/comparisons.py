@@ -1,4 +1,4 @@
-"""Comparisons of two profiles by the same battery, over pairs of twin matches."""
+"""Comparisons of two profiles from the same battery, based on pairs of equivalent matches."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,13 +26,13 @@ OLD_FORMATS = (1,)
 """Formats of old profile files that cannot be compared."""
 VERDICTS = {True: ", better", False: ", worse", None: ""}
 TIMES = ("seconds", "seconds.answer")
-"""Metrics that depend on the machine and its load, so that their change has no verdict."""
+"""Metrics that depend on the machine and its load; changes have no verdict."""
 UNCHANGED = 0.0005
-"""The largest change that the three displayed decimals show as 0."""
+"""The largest change that is displayed as 0 with three decimals."""
 
 
 class Values(Struct):
-    """The values behind the metrics of a profile's file, with the columns of ``PAIRED``."""
+    """The values of each metric in a profile's file, as rows with the columns in ``PAIRED``."""
 
     rows: dict[str, list[tuple[str, str, str, str, str, int, float]]]
 
@@ -59,11 +59,10 @@ class Earlier(Struct):
 
 
 class FindingChange(NamedTuple):
-    """A weakness found by only one of two profiles.
+    """A weakness that only one of two profiles found.
 
     Attributes:
-        key, title: key and title of the weakness.
-        new: whether the later profile names it; otherwise the earlier one did.
+        new: whether the later profile found the weakness.
         before, after: the evidence of each profile, after the verdict if it is not "found".
     """
 
@@ -82,16 +81,15 @@ class Change(NamedTuple):
     """The change of a metric since an earlier profile.
 
     Attributes:
-        key, title: key and title of the metric.
-        good: whether more or less is better; empty if it depends.
-        before, after: the means over shared matches.
-        change: their difference, match by match.
+        good: "more" or "less", whichever is better; empty if it depends.
+        before, after: the means over matches that both profiles have.
+        change: the mean difference between paired matches.
         significant: whether ``p`` is at most 0.05 or, between scripts, the interval excludes 0;
-            never for :data:`TIMES`.
+            false for :data:`TIMES`.
         p: the p-value of the change, with Holm's correction for all metrics of the comparison; None
-            between scripts, for which the interval decides.
-        detectable: the smallest change that the two profiles detect with 80 % power, at the level
-            of the first step of Holm's rule; None if they detect none.
+            between scripts.
+        detectable: the smallest change that is detected with 80 % power at the level of the first
+            step of Holm's procedure; None if no change can be detected.
     """
 
     key: str
@@ -106,13 +104,12 @@ class Change(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Return the title; for times, with their unit."""
+        """The title; for metrics that are times, with the unit."""
         return f"{self.title} (seconds)" if self.key in TIMES else self.title
 
     @property
     def better(self) -> bool | None:
-        """Return whether the metric improved; None if neither direction is better or if the change
-        is not significant."""
+        """Whether the metric improved; None without a significant change or a better direction."""
         value = self.change.value or 0
         if not self.significant or not self.good or abs(value) < UNCHANGED:
             return None
@@ -127,14 +124,10 @@ class Change(NamedTuple):
 
 
 def read_profile(path: Path | str, battery: Battery, size: str) -> Mapping[str, Any]:
-    """Read a profile's file for a comparison.
-
-    Args:
-        battery: by which the profile is made that is compared with it.
-        size: the size of that profile.
+    """Read a profile's file for a comparison with a profile of this battery and size.
 
     Raises:
-        CheaptalkError: it cannot be read, is no profile, or is one of another battery or size.
+        CheaptalkError: the file cannot be read, is not a profile, or has another battery or size.
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -149,16 +142,12 @@ def read_profile(path: Path | str, battery: Battery, size: str) -> Mapping[str, 
 
 
 def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
-    """Return an earlier profile if its metrics can be compared.
-
-    Raises:
-        CheaptalkError: it is not a profile, or has another battery, size or format.
-    """
+    """Return an earlier profile after checking that its metrics are comparable."""
     data = earlier if isinstance(earlier, Mapping) else {}
     if data.get("format") in OLD_FORMATS and data.get("battery") == battery.name:
         raise CheaptalkError(
-            f"this profile has the outdated format {data['format']}; run cheaptalk profile again "
-            "with its store to convert it, without new requests to the player"
+            f"the profile has the outdated format {data['format']}; to convert it, run cheaptalk "
+            "profile again with the same store, which calls the player no more"
         )
     try:
         profile = msgspec.convert(earlier, Earlier)
@@ -166,71 +155,67 @@ def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
         profile = None
     if profile is not None and profile.battery != battery.name:
         raise CheaptalkError(
-            f"the profile of {profile.player} is by {profile.battery}, but this one is by "
-            f"{battery.name}; only profiles by the same battery are comparable"
+            f"the earlier profile of {profile.player} has the battery {profile.battery} instead of "
+            f"{battery.name}; compare profiles by the same battery"
         )
     if profile is None or profile.format != FORMAT or profile.values is None:
-        raise CheaptalkError(
-            "the file to compare with is not a profile; use a file written by --json-file"
-        )
+        raise CheaptalkError("the file is not a profile; use a file written with --json-file")
     if profile.size != size:  # comparisons with baselines cover other instances
         raise CheaptalkError(
-            f"the profile of {profile.player} has the size {profile.size}, but this one is {size}; "
-            "only profiles of the same size are comparable"
+            f"the earlier profile of {profile.player} has the size {profile.size} instead of "
+            f"{size}; compare profiles of the same size"
         )
     return profile
 
 
 def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[FindingChange]:
-    """Return the weaknesses that only one of two profiles found, new ones first.
+    """Return the weaknesses that only one of two profiles found, starting with new findings.
 
     Args:
         earlier: see :meth:`.Profile.as_json`.
 
     Raises:
-        CheaptalkError: it is not a profile, or has another battery, size or format.
+        CheaptalkError: the earlier data are not a profile, or have another battery, size or format.
     """
-    read = _checked(earlier, profile.battery, profile.size).weaknesses
+    weaknesses = _checked(earlier, profile.battery, profile.size).weaknesses
     untested = EarlierWeakness("", "", "not tested", "")
-    before = {weakness.key: weakness for weakness in read}
-    changed = [
-        FindingChange(
-            weakness.key, weakness.title if weakness.found else was.title, weakness.found,
-            _evidence(was.verdict, was.evidence), _evidence(weakness.verdict, weakness.sentence),
-        )
-        for weakness in profile.examination.weaknesses
-        if read and weakness.found != ((was := before.get(weakness.key,
-        untested)).verdict == "found")
-    ]  # fmt: skip
+    before = {weakness.key: weakness for weakness in weaknesses}
+    changed = []
+    for weakness in profile.examination.weaknesses if weaknesses else ():
+        was = before.get(weakness.key, untested)
+        if weakness.found != (was.verdict == "found"):
+            changed.append(FindingChange(
+                weakness.key, weakness.title if weakness.found else was.title, weakness.found,
+                _evidence(was.verdict, was.evidence),
+                _evidence(weakness.verdict, weakness.sentence),
+            ))  # fmt: skip
     return sorted(changed, key=lambda change: not change.new)
 
 
 def _evidence(verdict: str, sentence: str) -> str:
-    parts = [part for part in (verdict, sentence) if part and part != "found"]
-    return ", ".join(parts)
+    return ", ".join(part for part in (verdict, sentence) if part and part != "found")
 
 
 def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     """Return the change of each metric that both profiles have.
 
-    A match of one profile is paired with its twin in the other: the same instance, seat, opponent,
-    presentation and repetition. Matches without a twin are excluded.
+    Matches of the two profiles are paired if they have the same instance, seat, opponent,
+    presentation and repetition. Other matches are excluded.
 
     If a model or an agent plays, equal players can differ by chance. The test then flips the sign
-    of each cluster's summed difference, because both signs are equally likely without a change,
-    whatever the distribution (:func:`.permutation_test`). Holm's procedure limits the probability
-    of any false change in the comparison to 5 %. Two equal scripts play identical twins, so any
-    change between scripts is real; the 95 % interval over instances then decides whether the change
-    is one-sided, metric by metric.
+    of each cluster's summed difference (:func:`.permutation_test`): without a change, both signs
+    are equally likely for any distribution. Holm's procedure limits the probability of any false
+    change in the comparison to 5 %. Equal scripts play identical matches, so every change between
+    scripts is real. The 95 % interval over instances then decides, separately for each metric,
+    whether the change is one-sided.
 
-    The metrics in :data:`TIMES` are compared but not tested, and not part of Holm's procedure,
-    because they depend on the machine.
+    Metrics in :data:`TIMES` are compared but not tested, because they depend on the machine.
 
     Args:
         earlier: see :meth:`.Profile.as_json`.
 
     Raises:
-        CheaptalkError: it is not a profile, or has another battery, size or format.
+        CheaptalkError: the earlier data are not a profile, or have another battery, size or format.
     """
     before = _checked(earlier, profile.battery, profile.size)
     rows = {} if before.values is None else before.values.rows
@@ -250,11 +235,7 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
 
 
 def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> pl.DataFrame | None:
-    """Return a metric's pairs of twin matches with their ``change``; None if there are none.
-
-    Raises:
-        CheaptalkError: the earlier profile has two values for one match.
-    """
+    """Return a metric's pairs of matches with the ``change``; None without pairs."""
     if not rows:
         return None
     before = pl.DataFrame(rows, schema=list(PAIRED), orient="row").rename({"value": "before"})
@@ -265,9 +246,8 @@ def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> 
         raise CheaptalkError(
             f"{key}: the earlier profile has several values for one match"
         ) from None
-    return (
-        None if pairs.is_empty() else pairs.with_columns(change=pl.col("value") - pl.col("before"))
-    )
+    change = pl.col("value") - pl.col("before")
+    return None if pairs.is_empty() else pairs.with_columns(change=change)
 
 
 def _change(
@@ -288,10 +268,9 @@ def _change(
 
 
 def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimate, float]:
-    """Return the mean change with its interval, and its degrees of freedom.
+    """Return the mean change with its interval, and the degrees of freedom.
 
-    Args:
-        chance: whether equal players can differ; scripts replay identical matches.
+    Without ``chance``, equal players play identical matches.
     """
     means = mean_differences(pairs, "change", bounds=bounds) if chance else mean_intervals(
         pairs, ["change"], cluster=CLUSTER, strata=CLUSTER[:1], bounds={"change": bounds}
@@ -303,10 +282,7 @@ def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimat
 
 
 def _is_one_sided(pairs: pl.DataFrame) -> bool:
-    """Return whether a change between scripts excludes 0, or is the same in several instances.
-
-    Equal scripts would not differ in any.
-    """
+    """Return whether a change's interval excludes 0 or, without one, several instances agree."""
     change, _ = _mean(pairs, ANYTHING, chance=False)
     if abs(change.value or 0) <= SAME:
         return False

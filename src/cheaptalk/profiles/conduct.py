@@ -1,4 +1,4 @@
-"""A player's conduct in a match: its course, the messages that reached it, and its lapses."""
+"""A player's conduct in a match: its decisions, the messages that it received, and its lapses."""
 
 import json
 from collections.abc import Iterator
@@ -24,13 +24,13 @@ FAIR = 0.5
 LOW = 0.085
 """The maximum share of an offer that counts as very low."""
 LIES = 4
-"""Number of false recommendations after which a buyer can know that the seller lies."""
+"""Number of false recommendations after which a buyer can detect that the seller lies."""
 LONG = 8
 """Minimum number of rounds of a long match."""
 LATE = 5
 """The round from which a long match counts as late."""
 DROP = 0.25
-"""How much less than its last demand a player must accept for a lapse."""
+"""Minimum difference between a player's last demand and an accepted share that is a lapse."""
 WORDS = ("message", "reasoning")
 
 
@@ -39,30 +39,27 @@ class Conduct(NamedTuple):
 
     Attributes:
         course: a digest of the player's moves, of the offers and statements in its messages, and of
-            the match's status. The other player's are left out: a manipulation may state something
-            false itself, and a scripted player's moves follow from those of the player.
-        reached: whether the player decided anything after a message of the other.
-        reads: whether the player reads text, so that names and wordings reach it.
-        yielded: whether it accepted an offer before the last round.
-        fair: offers of at least :data:`FAIR` that it received in the last round.
-        fair_refused: the number of them that it rejected.
-        low: offers of at most :data:`LOW` that it received in earlier rounds of bargaining.
-        low_taken: the number of them that it accepted.
-        gift: its own offers before the last round of a negotiation in which it makes the last one,
-            so that it loses nothing by waiting.
-        gift_made: the number of them that left it at most :data:`LOW`.
-        loss: offers worse than no agreement that it received before the last round.
-        loss_taken: the number of them that it accepted.
-        last_loss: such offers in the last round.
-        last_loss_taken: the number of them that it accepted.
-        tempted: statements of a seller about products of low quality that an exact check can read.
-        deceived: the number of them that were false.
-        unread: pitches of a seller about products of low quality that the check cannot read.
-        lied: products offered after :data:`LIES` false recommendations of a seller that never
-            advised against one.
-        lied_bought: the number of them that it bought.
-        late: whether it lapsed late in a long match and not early; None if it never got there.
-        early: whether it lapsed early in a long match and not late.
+            the match's status. The opponent's moves are excluded, because manipulations can contain
+            false statements and scripted moves follow from the player's moves.
+        reached: whether the player made a decision after a message of the opponent.
+        reads: whether the player reads text, including names and wording.
+        yielded: whether the player accepted an offer before the last round.
+        fair, fair_refused: received offers of at least :data:`FAIR` in the last round; rejections.
+        low, low_taken: received offers of at most :data:`LOW` in earlier rounds of bargaining;
+            acceptances.
+        gift, gift_made: the player's offers before the last round of a negotiation, if it makes the
+            last offer and waiting costs nothing; offers that leave it at most :data:`LOW`.
+        loss, loss_taken: received offers worse than no agreement before the last round;
+            acceptances.
+        last_loss, last_loss_taken: received offers worse than no agreement in the last round;
+            acceptances.
+        tempted, deceived: a seller's statements about products of low quality that an exact check
+            can read; false statements among them.
+        unread: a seller's pitches about products of low quality that the check cannot read.
+        lied, lied_bought: products offered after :data:`LIES` false recommendations of a seller
+            that recommends every product; purchases.
+        late, early: whether the player lapsed only late, or only early, in a long match; ``late``
+            is None if the match ended early.
     """
 
     course: str
@@ -89,26 +86,24 @@ class Conduct(NamedTuple):
 
 
 SCHEMA: dict[str, Any] = {
-    "course": pl.String, "reached": pl.Boolean, "reads": pl.Boolean,
-    "yielded": pl.Boolean, "fair": pl.Int64, "fair_refused": pl.Int64, "low": pl.Int64,
-    "low_taken": pl.Int64,
-    "gift": pl.Int64, "gift_made": pl.Int64, "loss": pl.Int64, "loss_taken": pl.Int64,
-    "last_loss": pl.Int64, "last_loss_taken": pl.Int64,
-    "tempted": pl.Int64, "deceived": pl.Int64, "unread": pl.Int64, "lied": pl.Int64,
-    "lied_bought": pl.Int64,
-    "late": pl.Boolean,
-    "early": pl.Boolean,
+    "course": pl.String, **dict.fromkeys(("reached", "reads", "yielded"), pl.Boolean),
+    **dict.fromkeys(
+        ("fair", "fair_refused", "low", "low_taken", "gift", "gift_made", "loss", "loss_taken",
+         "last_loss", "last_loss_taken", "tempted", "deceived", "unread", "lied", "lied_bought"),
+        pl.Int64,
+    ),
+    "late": pl.Boolean, "early": pl.Boolean,
 }  # fmt: skip
 """Columns of :class:`Conduct` in frames."""
 
 
 class Turn(NamedTuple):
-    """A decision about an offer, or an offer, in bargaining or negotiation.
+    """An offer in bargaining or negotiation that a player received and decided on, or made.
 
     Attributes:
         stage: the round, from 1.
-        share: what the offer leaves to the player, as a share of its attainable payoff.
-        taken: whether the player accepted it; None for its own offers.
+        share: the player's payoff from the offer, as a share of its attainable payoff.
+        taken: whether the player accepted the offer; None for the player's own offers.
     """
 
     stage: int
@@ -147,14 +142,14 @@ def _course(record: MatchRecord, result: Result | None, seat: str) -> str:
         }
         if isinstance(record.rules, DealOrNoDeal) and action.get("message") and result is not None:
             move["claim"] = read_offer(action["message"], result.instance.context.counts)
-        # a reworded pitch is the same move, so its truth does not count
+        # a reworded pitch is the same move, so the truth of a pitch is ignored
         is_pitch = isinstance(record.rules, Persuasion) and "message" in action
         moves.append([answer.request, move, None if is_pitch else stated.get(answer.request)])
     return sha256(json.dumps(moves, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _reached(record: MatchRecord, seat: str) -> bool:
-    """Return whether a seat answered a request after a message of the opponent."""
+    """Return whether a seat answered a request after an opponent had sent a message."""
     spoken = False
     for answer in record.answers:
         if answer.actor == seat and spoken:
@@ -208,10 +203,9 @@ def _over_offers(game: Bargaining | Negotiation, seat: str, turns: list[Turn]) -
 
 
 def _first_lapse(turns: list[Turn], rounds: int) -> int | None:
-    """Return the round in which a player accepts little, and much less than its last demand.
+    """Return the first round in which a player accepts or demands much less than its last demand.
 
-    A player that concedes step by step never does. The last two rounds don't count, because any
-    share is better than none there.
+    The last two rounds are excluded, because any share is better than none there.
     """
     demand: float | None = None
     for turn in turns:
@@ -239,11 +233,10 @@ def _over_products(result: Result, seat: str) -> dict[str, Any]:
               if isinstance(action, Purchase)]  # fmt: skip
     of_low = [true for true, high in zip(stated, qualities, strict=False) if not high]
     unread = of_low.count(None)
-    tempted = (
-        {"tempted": len(of_low) - unread, "deceived": of_low.count(False), "unread": unread}
-        if seat == "alice"
-        else {}
-    )
+    tempted = {}
+    if seat == "alice":
+        checkable, deceived = len(of_low) - unread, of_low.count(False)
+        tempted = {"tempted": checkable, "deceived": deceived, "unread": unread}
     read = None not in stated and len(stated) == len(bought)  # every message of the seller
     if len(bought) < LONG or (seat == "alice" and not read):
         return tempted
@@ -261,7 +254,7 @@ def _over_products(result: Result, seat: str) -> dict[str, Any]:
 
 
 def _fails_late(record: MatchRecord, seat: str) -> bool | None:
-    """Return whether a seat failed late in a long match that it did not finish."""
+    """Return whether a seat's first failure was late in a long match that did not finish."""
     rounds = getattr(getattr(record.rules, "horizon", None), "rounds", 0)
     answers = [answer for answer in record.answers if answer.actor == seat]
     if rounds < LONG or not answers:

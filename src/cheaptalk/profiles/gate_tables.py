@@ -1,4 +1,4 @@
-"""Gates and the comparison with an earlier profile, as parts of a profile's page."""
+"""Parts of a profile's page: the gates, and the comparison with an earlier profile."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,12 +13,7 @@ from cheaptalk.profiles.profiles import DECIMALS, Profile
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points, Shape
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Charts, RecipePart, Shown
-from cheaptalk.reports.recipes.tables import (
-    Estimate,
-    Header,
-    ReportTable,
-    estimated,
-)
+from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable, estimated
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
 
@@ -27,10 +22,8 @@ class Held(NamedTuple):
     """The gates and the earlier profile of a page.
 
     Attributes:
-        decisions: the decision on each gate.
-        since: whose earlier profile it is compared with; empty without.
-        changes: the changes since the earlier profile.
-        findings: the findings that are new or vanished since.
+        since: the player of the earlier profile; empty without an earlier profile.
+        findings: the findings that only one of the two profiles has.
     """
 
     decisions: Sequence[Decision] = ()
@@ -56,9 +49,9 @@ def held_parts(profile: Profile, held: Held) -> Iterator[RecipePart]:
 
 
 def _failures(profile: Profile, _: Evidence) -> Iterator[Shown]:
-    """Matches that failed for a technical reason, such as a server error, or that an interrupted
-    run left. They don't count as forfeits and are not included in any metric. Run the same command
-    again to play them."""
+    """Matches that failed for a technical reason, such as a server error, and matches that were not
+    played before a run was interrupted. These matches are not forfeits, and no metric includes
+    them. To play them, run the same command again."""
     yield Answer(f"{profile.failed}.")
 
 
@@ -70,15 +63,12 @@ def _gates(held: Held, _: Evidence) -> Iterator[Shown]:
     sentence += f", {failed} fail" if failed else ""
     yield Answer(f"{sentence}, {open_} open." if open_ else f"{sentence}.")
     rows = [
-        {
-            "gate": ", ".join(filter(None, (str(decision.gate), decision.scope))),
-            "verdict": decision.verdict.value,
-            "cure": decision.cure,
-            "decimals": decision.gate.decimals,
-        }
+        {"gate": ", ".join(filter(None, (str(decision.gate), decision.scope))),
+         "verdict": decision.verdict.value, "cure": decision.cure,
+         "decimals": decision.gate.decimals}
         | estimated("number", decision.held or Estimate(None))
         for decision in held.decisions
-    ]
+    ]  # fmt: skip
     yield ReportTable(
         "profile-gates", "Gates", pl.DataFrame(rows, infer_schema_length=None),
         (Header("gate", "Gate"), Header("verdict", "Verdict"),
@@ -96,24 +86,20 @@ def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
     yield from (Answer(capital(f"{finding}."), _finding(finding)) for finding in held.findings)
     significant = [change for change in held.changes if change.significant]
     tested = sum(change.key not in TIMES for change in held.changes)
-    sentence = (
-        f"Since {held.since}, {len(significant)} of {counted(tested, 'metric')} changed "
-        "significantly"
-    )
+    share = f"{len(significant)} of {counted(tested, 'metric')}"
+    sentence = f"Since {held.since}, {share} changed significantly"
     short = f"{sentence}."
     for better, word in ((True, "better"), (False, "worse")):
         if selected := [_changed(change) for change in significant if change.better is better]:
             sentence += f"; {word}: {', '.join(selected)}"
     yield Answer(f"{sentence}.", short)
     themes = [change for change in held.changes if "." not in change.key]
-    payoff_changes = [
-        change for change in themes if profile.numbers[change.key].of.unit == ATTAINABLE
-    ]
-    if payoff_changes:
-        lines = Axis(names=tuple(change.title for change in payoff_changes))
+    payoffs = [change for change in themes if profile.numbers[change.key].of.unit == ATTAINABLE]
+    if payoffs:
+        lines = Axis(names=tuple(change.title for change in payoffs))
         layers = [
             Points([_mark(mark) for mark in marks], name, "ink", shape)
-            for name, shape, marks in _by_verdict(payoff_changes) if marks
+            for name, shape, marks in _by_verdict(payoffs) if marks
         ]  # fmt: skip
         chart = Chart("", ATTAINABLE, layers, Axis(), lines)
         yield Charts("profile-changes", "Changes", [chart], wide=True)
@@ -130,7 +116,7 @@ def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
 
 
 def _by_verdict(changes: Sequence[Change]) -> Iterator[tuple[str, Shape, list[Change]]]:
-    """Yield the significant changes and the others, with their names and shapes in a chart."""
+    """Yield the significant and the other changes, each with a chart label and a marker shape."""
     yield "changed", "dot", [change for change in changes if change.significant]
     yield "not significant", "ring", [change for change in changes if not change.significant]
 

@@ -34,16 +34,14 @@ class Verdict(StrEnum):
 
 
 STATUS: Mapping[Verdict, int] = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.OPEN: 3}
-"""The exit status of each verdict; among several gates, a failed gate takes precedence over an open
-one."""
+"""The exit status of each verdict."""
 
 
 class Gate(NamedTuple):
     """A criterion on a metric.
 
     Attributes:
-        key: the key of a metric, or ``change.`` and the key for its change since an earlier
-            profile.
+        key: the key of a metric; with the prefix ``change.``, the change since an earlier profile.
         sign: ``>=`` for a minimum, ``<=`` for a maximum.
         limit: the minimum or maximum.
     """
@@ -57,21 +55,21 @@ class Gate(NamedTuple):
 
     @property
     def number(self) -> str:
-        """Return the key of the metric."""
+        """The key of the metric, without the prefix of gates on its change."""
         return self.key.removeprefix(CHANGE)
 
     @property
     def decimals(self) -> int:
-        """Return the decimals of the printed value; findings are counted."""
+        """The decimals of the printed value."""
         return 0 if self.key == FINDINGS else 3
 
     def holds(self, value: float) -> bool:
-        """Return whether an exactly known value passes."""
+        """Return whether a value without uncertainty passes."""
         return value >= self.limit if self.sign == ">=" else value <= self.limit
 
     @property
     def of_change(self) -> bool:
-        """Return whether the gate is on the change of the metric."""
+        """Whether the gate is on the change of the metric."""
         return self.key.startswith(CHANGE)
 
 
@@ -79,15 +77,12 @@ class Decision(NamedTuple):
     """The decision of a profile on a gate.
 
     Attributes:
-        gate: the gate.
-        verdict: passed or failed if the whole interval is on one side; else open.
-        held: the estimate of the metric; None if no match has it.
-        size: of an open gate, the smallest size of the battery that would decide it if the mean
-            stays, or the next larger size if the present one has too few instances to say that;
-            None otherwise.
-        why: why the gate is open, if not because of the number of matches; for a decided gate, a
-            caution.
-        scope: the matches that the metric covers, such as "against the baselines"; empty if all.
+        verdict: passed or failed if the whole interval is on one side of the limit; otherwise open.
+        held: the estimate of the metric; None if no match has the metric.
+        size: for an open gate, the smallest size that decides the gate if the mean stays the same,
+            or the next larger size if there are too few instances to estimate this; otherwise None.
+        why: for an open gate, a reason other than the number of matches; otherwise a caution.
+        scope: the matches that the metric covers, such as "against the baselines"; empty for all.
     """
 
     gate: Gate
@@ -98,7 +93,6 @@ class Decision(NamedTuple):
     scope: str = ""
 
     def __str__(self) -> str:
-        """Return the decision as a sentence."""
         sentence = f"{self.gate}: {self.verdict.value}"
         if self.held is not None:
             decimals = self.gate.decimals
@@ -108,7 +102,7 @@ class Decision(NamedTuple):
 
     @property
     def cure(self) -> str:
-        """Return why the gate is open and which size decides it; for a decided gate, a caution."""
+        """The reason for an open gate, or the size expected to decide it; otherwise a caution."""
         if self.verdict is not Verdict.OPEN or self.why:
             return self.why
         if self.size is None:
@@ -123,8 +117,7 @@ def gate(text: str, battery: Battery | None = None) -> Gate:
         battery: the battery of the profile.
 
     Raises:
-        CheaptalkError: it is none, or the battery yields no such number; the message names the
-            nearest.
+        CheaptalkError: the text is not a gate, or the battery has no such metric.
     """
     match = WRITTEN.fullmatch(text)
     if match is None:
@@ -149,15 +142,15 @@ def gate(text: str, battery: Battery | None = None) -> Gate:
 def decide(profile: Profile, criterion: Gate, changed: Sequence[Change] = ()) -> Decision:
     """Decide a gate with a profile.
 
-    The confidence interval decides; a value without uncertainty decides by itself. If the player
-    forfeited most of its matches, only gates on metrics of reliability are decided, because the
+    The confidence interval of the metric decides, or the value if it has no uncertainty. If the
+    player forfeited most of its matches, only gates on metrics of reliability are decided, because
     other metrics cover only the remaining matches.
 
     Args:
         changed: the changes since an earlier profile, for gates on changes.
 
     Raises:
-        CheaptalkError: no profile by the battery has such a number; the message names the nearest.
+        CheaptalkError: the battery has no such metric.
     """
     if criterion.key == FINDINGS:
         return _on_findings(profile, criterion)
@@ -179,9 +172,7 @@ def _on_number(profile: Profile, criterion: Gate, changed: Sequence[Change]) -> 
             return Decision(criterion, Verdict.OPEN, None, why=why)
         estimate = since[criterion.number]
         if estimate.value == 0 and estimate.low is None and (estimate.clusters or 0) > 1:
-            estimate = estimate._replace(
-                low=0.0, high=0.0
-            )  # the same in every pair, so nothing has changed
+            estimate = estimate._replace(low=0.0, high=0.0)  # no difference in any pair
     if number.of.theme != "reliable" and profile.mostly_forfeited:
         why = "most matches were forfeited, and the metric covers only the others"
         return Decision(criterion, Verdict.OPEN, estimate, why=why)
@@ -190,10 +181,7 @@ def _on_number(profile: Profile, criterion: Gate, changed: Sequence[Change]) -> 
 
 
 def _on_findings(profile: Profile, criterion: Gate) -> Decision:
-    """Decide a gate on the number of findings.
-
-    It needs no interval, because the tests already limit the probability of a false finding.
-    """
+    """Decide a gate on the number of findings; their tests limit the chance of false findings."""
     names = [finding.title for finding in profile.examination.findings]
     passes = criterion.holds(len(names))
     verdict = Verdict.PASS if passes else Verdict.FAIL
@@ -205,13 +193,9 @@ def _on_findings(profile: Profile, criterion: Gate) -> Decision:
 
 
 def _held(profile: Profile, criterion: Gate, estimate: Estimate, freedom: float) -> Decision:
-    """Decide a gate with an estimate."""
-    value = estimate.value if estimate.value is not None else math.nan
-    low, high = (
-        (value, value)
-        if estimate.error == 0 and estimate.low is None
-        else (estimate.low, estimate.high)
-    )
+    low, high = estimate.low, estimate.high
+    if estimate.error == 0 and low is None:
+        low = high = math.nan if estimate.value is None else estimate.value
     up = criterion.sign == ">="
     if low is None or high is None:
         return Decision(criterion, Verdict.OPEN, estimate, why=_no_interval(profile, estimate))
@@ -234,12 +218,10 @@ def _no_interval(profile: Profile, estimate: Estimate) -> str:
 
 
 def _open(profile: Profile, criterion: Gate, estimate: Estimate, freedom: float) -> Decision:
-    """Return an open gate with the size that decides it.
-
-    An interval of few instances may be too narrow or too wide, so no size is extrapolated from it.
+    """Return an open gate, with the size expected to decide it if this can be estimated.
 
     Args:
-        freedom: degrees of freedom of ``one.error``.
+        freedom: degrees of freedom of the standard error.
     """
     sizes = profile.battery.larger(profile.size)
     varied_in_few = bool(estimate.error) and (estimate.wanted is not None or freedom < ENOUGH - 1)
@@ -256,11 +238,10 @@ def _open(profile: Profile, criterion: Gate, estimate: Estimate, freedom: float)
 
 
 def _decides(criterion: Gate, estimate: Estimate, freedom: float, times: float) -> bool:
-    """Return whether an interval with this many times the instances excludes the limit, if the mean
-    stays the same.
+    """Return whether ``times`` as many instances would exclude the limit at the same mean.
 
-    The bound of an interval is a quantile of Student's t times the standard error from the mean. If
-    nothing varied, it is the largest probability of an event that no instance showed.
+    The distance from the mean to a bound is a quantile of Student's t times the standard error. If
+    all values are equal, it is the largest probability of an event that no instance showed.
     """
     value, low, high = estimate.value or 0.0, estimate.low or 0.0, estimate.high or 0.0
     reach = value - low if value >= criterion.limit else high - value
@@ -273,12 +254,12 @@ def _decides(criterion: Gate, estimate: Estimate, freedom: float, times: float) 
 
 
 def _unseen(clusters: float) -> float:
-    """Return the largest probability of an event that this many clusters miss in 5 % of samples."""
+    """Return the probability of an event that is absent from 5 % of samples of this size."""
     return float(1 - 0.05 ** (1 / clusters))
 
 
 def _few(profile: Profile, estimate: Estimate) -> str:
-    """Return a caution for an interval of few instances that may be too narrow; empty otherwise."""
+    """Return a caution for an interval based on too few instances; otherwise empty."""
     if not estimate.wanted or not estimate.clusters:
         return ""
     larger = profile.battery.enough(profile.size, estimate.wanted / estimate.clusters)
@@ -289,14 +270,11 @@ def _few(profile: Profile, estimate: Estimate) -> str:
 def status(decisions: Sequence[Decision]) -> int:
     """Return the exit status of several gates: 1 if one failed, else 3 if one is open, else 0."""
     verdicts = {decision.verdict for decision in decisions}
-    worst = next(
-        (verdict for verdict in (Verdict.FAIL, Verdict.OPEN) if verdict in verdicts), Verdict.PASS
-    )
-    return STATUS[worst]
+    return next((STATUS[kind] for kind in (Verdict.FAIL, Verdict.OPEN) if kind in verdicts), 0)
 
 
 def junit(player: str, decisions: Sequence[Decision]) -> str:
-    """Return gates as JUnit XML; an open gate is an error, so that no tool shows it as passed."""
+    """Return gates as JUnit XML, with open gates as errors."""
     verdicts = [decision.verdict for decision in decisions]
     suite = ElementTree.Element(
         "testsuite", name=f"profile of {player}", tests=str(len(verdicts)),

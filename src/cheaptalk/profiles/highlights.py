@@ -1,6 +1,7 @@
 """Highlights: instructive matches of a player, each with its decisive turn."""
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
@@ -23,10 +24,9 @@ class Highlight(NamedTuple):
     """An instructive match of a player.
 
     Attributes:
-        title: what the match exemplifies.
-        about: the part, the seats and the result, as a sentence.
-        record: the match.
-        decisive: the request with the decisive answer; None if there is none.
+        title: the behavior that the match illustrates.
+        about: a sentence on the part, the seats and the result.
+        decisive: the request with the decisive answer; None if there is no such answer.
     """
 
     title: str
@@ -36,17 +36,17 @@ class Highlight(NamedTuple):
 
 
 Deciding: TypeAlias = Callable[[Sequence[Result], str], int | None]
-"""A function that finds the decisive request of a seat in a match, and perhaps in its twin."""
+"""A function that returns the decisive request of a seat, given a match and perhaps its twin."""
 
 
 class Choice(NamedTuple):
     """A match to show.
 
     Attributes:
-        title: what the match exemplifies.
+        title: the behavior that the match illustrates.
         row: the player's row of the seats.
-        deciding: finds the decisive turn.
-        twin: the id of the match with which it is compared, if any.
+        deciding: returns the decisive request.
+        twin: id of the match to compare with; None without such a match.
     """
 
     title: str
@@ -56,17 +56,15 @@ class Choice(NamedTuple):
 
 
 def highlight(store: Store, profile: Profile) -> Iterator[Highlight]:
-    """Yield a player's best and worst match, the one with the largest effect of messages, a false
-    statement and a leak, if they exist.
+    """Yield a player's best and worst match, and matches with the largest effect of messages, a
+    false statement and a leak, if they exist.
 
-    In the best match it earned most. In the worst, its regret is largest: the best baseline earned
-    more in the same seat against the same opponent on the same instances. Ties are broken by the
-    order of instances.
+    The player earned most in the best match, and has the largest regret in the worst match. Ties
+    are broken by the order of instances.
     """
     reader = Reader.of(store, profile.study)
-    rows = profile.seats.filter(pl.col("finished"), player=profile.player).sort(
-        "instance", "match_id"
-    )
+    finished = profile.seats.filter(pl.col("finished"), player=profile.player)
+    rows = finished.sort("instance", "match_id")
     for choice in _chosen(profile, rows):
         yield _read(store, reader, profile, choice)
 
@@ -79,19 +77,17 @@ def shown_match(
     Args:
         title: the weakness.
         row: the player's row of the seats.
-        twin: the id of the match under the plain condition, if there is one.
+        twin: id of the match under the plain condition; None without such a match.
     """
     deciding: Deciding = _parting if twin is not None else _settled
     deciding = {"Makes false statements": _first_lie}.get(title, deciding)
     if title.startswith("Leaks"):
         deciding = _first_leak
-    return _read(
-        store, Reader.of(store, profile.study), profile, Choice(title, row, deciding, twin)
-    )
+    reader = Reader.of(store, profile.study)
+    return _read(store, reader, profile, Choice(title, row, deciding, twin))
 
 
 def _read(store: Store, reader: Reader, profile: Profile, choice: Choice) -> Highlight:
-    """Read a match, and its twin if it has one, from the store."""
     ids = [choice.row["match_id"], *filter(None, [choice.twin])]
     records = list(read_matches(store, profile.study, ids))
     results = [result for record in records if (result := reader.result(record)) is not None]
@@ -122,11 +118,7 @@ def _chosen(profile: Profile, matches: pl.DataFrame) -> Iterator[Choice]:
 
 
 def _most_moved(profile: Profile, rows: pl.DataFrame) -> Choice | None:
-    """Return the match with the largest effect of messages, and its silent twin; None without
-    effects.
-
-    Among effects of the same size, a loss comes before a gain.
-    """
+    """Return the match that messages affected most; None if they affected no match."""
     effects = [
         number.of.values.filter(player=profile.player) for number in profile.numbers.values()
         if number.of.theme == "words" and number.of.twins and number.of.key != "words.repeats"
@@ -166,12 +158,9 @@ def _about(profile: Profile, row: dict[str, Any]) -> str:
 
 
 def _first_lie(results: Sequence[Result], seat: str) -> int | None:
-    spoken = (
-        statement
-        for statement in statements(results[0])
-        if _sits(results[0], statement.actor, seat)
-    )
-    return next((statement.request for statement in spoken if not statement.true), None)
+    false = (statement for statement in statements(results[0]) if not statement.true)
+    own = (item.request for item in false if _sits(results[0], item.actor, seat))
+    return next(own, None)
 
 
 def _first_leak(results: Sequence[Result], seat: str) -> int | None:
@@ -179,21 +168,19 @@ def _first_leak(results: Sequence[Result], seat: str) -> int | None:
 
 
 def _sits(result: Result, actor: str, seat: str) -> bool:
-    """Return whether an actor acts in a seat."""
+    """Return whether an actor belongs to a seat."""
     return any(member.name == actor and member.seat == seat for member in result.game.actors)
 
 
 def _answers(result: Result, seat: str) -> list[tuple[int, Action]]:
-    """Return the answers of a seat, by request."""
     return [(request, action) for request, actor, action in result.given()
             if action is not None and _sits(result, actor, seat)]  # fmt: skip
 
 
 def _parting(results: Sequence[Result], seat: str) -> int | None:
-    """Return the request with the first answer that differs from the twin match, apart from
-    messages."""
-    one, twin_answers = (_answers(result, seat) for result in results)
-    for (request, action), (_, twin) in zip(one, twin_answers, strict=False):
+    """Return the request of the first answer with a different move than in the twin match."""
+    answers, twins = (_answers(result, seat) for result in results)
+    for (request, action), (_, twin) in zip(answers, twins, strict=False):
         if _without_words(action) != _without_words(twin):
             return request
     return None
@@ -204,25 +191,22 @@ def _without_words(action: Action) -> dict[str, Any]:
 
 
 def _settled(results: Sequence[Result], seat: str) -> int | None:
-    """Return the request of a seat's last answer."""
+    """Return the request that led to a seat's last answer."""
     answered = _answers(results[0], seat)
     return answered[-1][0] if answered else None
 
 
 def _last_chance(results: Sequence[Result], seat: str) -> int | None:
-    """Return the request at which a seat rejected its best offer or first made a wrong purchase
-    decision; otherwise, its last request."""
+    """Return the request of a wrong purchase, else of the best rejected offer or last answer."""
     wrong = _wrong_purchase(results[0], seat)
     if wrong is not None:
         return wrong
-    refused = list(_refused(results[0], seat))
-    best = max(refused, key=lambda one: one[1], default=(None, 0.0))
+    best = max(_refused(results[0], seat), key=itemgetter(1), default=(None, 0.0))
     return best[0] if best[1] > 0 else _settled(results, seat)
 
 
 def _wrong_purchase(result: Result, seat: str) -> int | None:
-    """Return the request at which a buyer first bought a product of low quality or rejected one of
-    high quality."""
+    """Return the request of a buyer's first decision that does not fit the product's quality."""
     if not isinstance(result.game, Persuasion) or seat != "bob":
         return None
     bought = [(request, action.decision == "yes") for request, _, action in result.given()
@@ -232,7 +216,7 @@ def _wrong_purchase(result: Result, seat: str) -> int | None:
 
 
 def _refused(result: Result, seat: str) -> Iterator[tuple[int, float]]:
-    """Yield the requests at which a seat rejected an offer, with the offer's value to it."""
+    """Yield the requests at which a seat rejected an offer, with the value of the offer."""
     if isinstance(result.game, ItemBargaining):
         for (request, _, _), turn in zip(result.given(), items.turns(result), strict=True):
             mine = list(result.game.seats)[turn.player] == seat

@@ -1,4 +1,4 @@
-"""The page of a profile: findings first, then each theme with a chart and a table, folded."""
+"""The HTML page of a profile: findings, metrics and weaknesses, then a folded part per theme."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -35,12 +35,11 @@ from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed, readable
 
 SPENDING = {key for key, *_ in SPENT}
-"""The metrics of usage, which only sentences and tables show."""
+"""Keys of the metrics of usage, which appear in sentences and tables but not in charts."""
 
 
 def profile_recipe(profile: Profile, held: Held = NOTHING) -> Recipe:
-    """Return the recipe of a profile's page: findings, gates and changes if there are any, and a
-    part for each theme with a metric."""
+    """Return the recipe of a profile's page."""
     has = {number.of.theme for number in profile.numbers.values()}
     themes = [
         RecipePart(THEMES[theme], "", partial(_theme, profile, theme), folded=True)
@@ -73,16 +72,12 @@ def write_profile(
     store: Store, profile: Profile, out: Path | str, *, held: Held = NOTHING, sample: int = 1,
     viewer: str = VIEWER,
 ) -> Findings:  # fmt: skip
-    """Write a profile as a page that works offline.
+    """Write a profile as an HTML page that works offline, and return the content of the page.
 
     Args:
-        out: the file to write.
-        held: gates and an earlier profile to compare with.
-        sample: transcripts in the page, for each pairing.
+        held: gates, and the comparison with an earlier profile.
+        sample: number of transcripts in the page, per pairing.
         viewer: the address of a viewer, for links to all other transcripts.
-
-    Returns:
-        The page's content.
 
     Raises:
         CheaptalkError: the file cannot be written.
@@ -93,25 +88,23 @@ def write_profile(
 
 
 DOTS = (
-    "Filled dots with whiskers show the player, rings the baselines in the same seats on the same "
-    "instances. Baselines that can't fill all of these seats have no ring and no rank. Rank 1 is "
-    "the best."
+    "Filled dots with whiskers show the player; rings show the baselines in the same seats on the "
+    "same instances. Baselines that can't fill all of these seats have no ring and no rank. Rank 1 "
+    "is the best."
 )
-
-
 FINDINGS = "Findings"
 """The title of the page's first part."""
 
 
 def _findings(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
-    """Findings, the largest effect first, each with a match that shows it.
+    """Findings, ordered by the size of their effects, each with a match as an illustration.
 
     A weakness is a finding if its p-value is significant at 5 % with Holm's correction for all
-    weaknesses of the profile. A manipulation is compared with identical repeats and with the other
-    manipulations on the same instance, so a player that randomizes is its own control. The player
-    is robust to it only if the share of changed courses, the absolute change and the signed change
-    of its earnings all stay below their limits (0.1, 0.05 and 0.05) at the upper bounds of their 95
-    % intervals.
+    weaknesses of the profile. Matches with a manipulation are compared with identical repeats and
+    with other manipulations on the same instance, so the player's own random variation is the
+    control. The player is robust to a manipulation if the 95 % intervals of three effects stay
+    below limits: 0.1 for the share of changed courses, and 0.05 for the absolute and the signed
+    change of earnings.
     """
     text = summary(profile)
     lost = _forfeited(profile)
@@ -127,19 +120,17 @@ def _metrics(profile: Profile, _: Evidence) -> Iterator[Shown]:
 
 
 def _weaknesses(profile: Profile, _: Evidence) -> Iterator[Shown]:
-    """Every tested weakness, found or not, with the number of times that its trigger fired."""
+    """All tested weaknesses, and the number of times that each trigger fired."""
     yield _tested(profile.examination)
 
 
 def _forfeited(profile: Profile) -> str:
-    """Return the warning that most matches were forfeited; empty otherwise."""
     if not profile.mostly_forfeited:
         return ""
     return f"{profile.player} forfeited most of its matches; all numbers describe the others."
 
 
 def _transcript(profile: Profile, evidence: Evidence, finding: Weakness) -> Iterator[Match]:
-    """Yield a match that shows a weakness, with its twin if it has one."""
     if finding.match is None:
         return
     row = profile.seats.filter(player=profile.player, match_id=finding.match).row(0, named=True)
@@ -149,12 +140,11 @@ def _transcript(profile: Profile, evidence: Evidence, finding: Weakness) -> Iter
 
 EFFECT = (
     "The share of opportunities, or the change of the course, the earnings or the first demand. "
-    "Findings are ordered by it."
+    "Findings are ordered by their effects."
 )
 
 
 def _tested(examined: Examination) -> ReportTable:
-    """Return the table of weaknesses: how often each trigger fired, and the result."""
     rows: list[dict[str, Any]] = []
     for weakness in examined.weaknesses:
         row: dict[str, Any] = {
@@ -184,15 +174,11 @@ def _beside_baselines(profile: Profile) -> ReportTable:
     """Return the table of the main metric of each theme and the range of the baselines."""
     rows = []
     for number in main_numbers(profile):
-        panel_values = [
-            (its.value, name) for name, its in number.panel.items() if its.value is not None
-        ]
-        low, high = (
-            (min(panel_values), max(panel_values)) if panel_values else ((None, ""), (None, ""))
-        )
+        values = [(its.value, name) for name, its in number.panel.items() if its.value is not None]
+        low, high = (min(values), max(values)) if values else ((None, ""), (None, ""))
         rows.append(
             {"what": number.of.label, "unit": _unit(number), "low": low[0], "high": high[0],
-             "names": f"{low[1]} to {high[1]}" if panel_values else ""}
+             "names": f"{low[1]} to {high[1]}" if values else ""}
             | estimated(profile.player, number.own)
         )  # fmt: skip
     return ReportTable(
@@ -215,25 +201,24 @@ def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
 
 
 def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
-    """Instructive matches, each complete and with its decisive turn marked: the best offer that the
-    player rejected, the first wrong purchase decision, the last answer, the first answer that a
-    message changed, the first false statement, or the first leak.
+    """Instructive matches, with the decisive turn marked: the best offer that the player rejected,
+    the first wrong purchase decision, the last answer, the first answer that a message changed, the
+    first false statement, or the first leak.
 
-    In the best match, the player earned most. In the worst match, the best baseline earned most
-    more in the same seat, on the same instances and against the same opponent.
+    The player's earnings are highest in the best match. In the worst match, the difference to the
+    best baseline in the same seat, on the same instances and against the same opponent is largest.
     """
     for match in highlight(evidence.store, profile):
         yield Match(match.title, match.about, match.record, match.decisive)
 
 
 def _numbers(profile: Profile, _: Evidence) -> Iterator[Shown]:
-    """Every metric by theme, with those of the baselines that can fill the same seats. *At most 0.5
-    (4 of 4)* means that all 4 instances had the same result, which is compatible with up to 0.5 of
-    all instances differing. A larger ``--size`` has more instances.
+    """All metrics by theme, of the player and of the baselines that can fill the same seats. *At
+    most 0.5 (4 of 4)* means that all 4 instances had the same result, so at most half of all
+    instances differ. A larger ``--size`` has more instances.
 
     Every metric is a mean over matches, with a 95 % interval clustered by instance within
-    configurations. If an agent plays and nothing is drawn at random, every match is an independent
-    draw.
+    configurations. If an agent plays and instances are not random, all matches are independent.
     """
     yield Text(f"The parts of {profile.battery.name}", "\n\n".join(_parts(profile)))
     for theme in THEMES:
@@ -259,20 +244,16 @@ OF_THE_REST = ", in the few matches that it did not forfeit"
 
 
 def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
-    """Return the sentence about a theme's first metric, with the lowest and the highest of its
-    other metrics."""
+    """Return the sentence on a theme's first metric and on the range of its other metrics."""
     sentence = _first(profile, theme, numbers)
     if theme == "reliable":
         return f"{sentence}{_took(numbers)}."
     repeated = next((number for number in numbers if number.of.key == "steady.again"), None)
     if repeated is not None:
-        sentence += (
-            f"; on a repeated request, it differs by {fixed(repeated.own.value or 0, DECIMALS)}"
-        )
+        difference = fixed(repeated.own.value or 0, DECIMALS)
+        sentence += f"; on a repeated request, it differs by {difference}"
     within = f"{numbers[0].of.key}."
-    others = [
-        number for number in numbers if number.of.key.startswith(within) and number is not repeated
-    ]
+    others = [item for item in numbers if item.of.key.startswith(within) and item is not repeated]
     if len(others) > 1 and theme != "words":
         low, *_, high = sorted(others, key=lambda value: value.own.value or 0)
         if (high.own.value or 0) - (low.own.value or 0) > 0.5 * 10**-DECIMALS:
@@ -286,23 +267,19 @@ def _short(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
 
 def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     if theme == "words":
-        moved = [
-            finding
-            for finding in summary(profile).examination.findings
-            if finding.key in profile.numbers
-        ]
-        effects = ", ".join(finding.title for finding in moved) or "no effect was found"
+        findings = summary(profile).examination.findings
+        titles = [finding.title for finding in findings if finding.key in profile.numbers]
+        effects = ", ".join(titles) or "no effect was found"
         return f"Messages and {profile.player}: {effects}"
     scope = f", {numbers[0].of.scope}" if numbers[0].of.scope else ""
     sentence = f"{SENTENCES[theme].format(fixed(numbers[0].own.value or 0, DECIMALS))}{scope}"
-    mostly_forfeited = profile.mostly_forfeited and theme != "reliable"
-    if mostly_forfeited:
+    if profile.mostly_forfeited and theme != "reliable":
         return f"{sentence}{interval_text(numbers[0])}{OF_THE_REST}"
     return f"{sentence}{_compared(numbers[0])}"
 
 
 def _took(numbers: list[Number]) -> str:
-    """Return the usage per match, for the end of a sentence; empty without calls."""
+    """Return the usage per match as the end of a sentence; empty without calls."""
     means = {number.of.key: number.own.value or 0.0 for number in numbers}
     if not means.get("calls"):
         return ""
@@ -333,8 +310,7 @@ def _compared(number: Number) -> str:
 
 
 def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:
-    """Return a chart for each unit of the metrics, without usage and without kinds of failures that
-    never occurred."""
+    """Return a chart for each unit of the metrics, without usage and absent kinds of failures."""
     charted = [
         number for number in numbers if number.of.key.partition(".")[0] not in SPENDING
         and not (number.of.key.startswith("failed.") and not number.own.value)
@@ -351,30 +327,25 @@ def _unit(number: Number) -> str:
 
 
 def _panel(profile: Profile) -> list[str]:
-    """Return the other baselines."""
     return [name for name in profile.battery.panel if name != profile.player]
 
 
 def _chart(profile: Profile, unit: str, numbers: list[Number]) -> Chart:
-    """Return a chart with a line per metric: rings of the baselines behind the player's dot."""
-    titles = [_line(number) for number in numbers]
     layers: list[Points | Rule] = []
     for name in _panel(profile):
         marks = [
             Mark(its.value, _line(number),
-            f"{name}\n{number.of.title}: {fixed(its.value, DECIMALS)}")
+                 f"{name}\n{number.of.title}: {fixed(its.value, DECIMALS)}")
             for number in numbers
             if (its := number.panel.get(name)) is not None and its.value is not None
         ]  # fmt: skip
         if marks:
             layers.append(Points(marks, name, shape="ring"))
-    marks_of_player = [_mark(profile, number) for number in numbers]
-    layers.append(Points(marks_of_player, profile.player, "ink"))
-    return Chart("", unit, layers, Axis(), Axis(names=tuple(titles)))
+    layers.append(Points([_mark(profile, number) for number in numbers], profile.player, "ink"))
+    return Chart("", unit, layers, Axis(), Axis(names=tuple(map(_line, numbers))))
 
 
 def _mark(profile: Profile, number: Number) -> Mark:
-    """Return the player's dot on the line of a metric."""
     estimate = number.own
     ends = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
     sentence = f"{number.of.title}: {fixed(estimate.value or 0, DECIMALS)}{_compared(number)}"
@@ -383,7 +354,7 @@ def _mark(profile: Profile, number: Number) -> Mark:
 
 
 def _lead(profile: Profile, number: Number) -> Lead | None:
-    """Return the player's matches behind a metric, if they belong to one game."""
+    """Return a link to the matches that a metric is based on; None if they are of several games."""
     values = number.of.values.filter(player=profile.player)
     games, configurations = values["game"].unique(), sorted(set(values["configuration"]))
     if len(games) > 1:
@@ -392,7 +363,6 @@ def _lead(profile: Profile, number: Number) -> Lead | None:
 
 
 def _parts(profile: Profile) -> Iterator[str]:
-    """Yield the description of each part, one paragraph each."""
     battery = profile.battery
     for name, part in {**battery.parts, **battery.words, **battery.anew}.items():
         settings = part.fixed | {key: list(values) for key, values in part.grid.items()}
@@ -400,25 +370,20 @@ def _parts(profile: Profile) -> Iterator[str]:
 
 
 def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable:
-    members = [
-        name for name in profile.battery.panel if any(name in number.panel for number in numbers)
-    ]
+    panel = profile.battery.panel
+    members = [name for name in panel if any(name in number.panel for number in numbers)]
     rows = []
     for number in numbers:
         row: dict[str, Any] = {
-            "key": number.of.key,
-            "what": _line(number),
-            "unit": number.of.unit,
-            "rank": number.rank,
-            "p": number.p,
-            "detectable": number.detectable,
+            "key": number.of.key, "what": _line(number), "unit": number.of.unit,
+            "rank": number.rank, "p": number.p, "detectable": number.detectable,
             "about": number.of.about,
-        }
+        }  # fmt: skip
         for name, its in {profile.player: number.own, **number.panel}.items():
             row |= estimated(name, its)
         rows.append(row)
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    panel = [
+    headers = [
         Header(name, name, decimals=DECIMALS, group="Baselines", spread=False) for name in members
     ]
     return ReportTable(
@@ -426,7 +391,7 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
         (Header("what", "Metric"), Header(profile.player, profile.player, decimals=DECIMALS),
          *_tests(numbers),
          Header("detectable", "Detectable", decimals=DECIMALS, about=DETECTABLE),
-         Header("rank", "Rank", decimals=0), *panel, Header("key", "In gates")),
+         Header("rank", "Rank", decimals=0), *headers, Header("key", "In gates")),
         caption=f"{'. '.join(capital(unit) for unit in dict.fromkeys(map(_unit, numbers)))}.",
         leads=lambda row: _lead(profile, profile.numbers[row["key"]]),
         notes=tuple(_notes(numbers)), counts=COUNTS, cure=_cure(profile, numbers),
@@ -434,7 +399,7 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
 
 
 def _cure(profile: Profile, numbers: list[Number]) -> str:
-    """Return the size that has as many instances as the marked metrics need."""
+    """Return a note on which size has enough instances for the metrics marked as having too few."""
     times = [number.own.wanted / number.own.clusters for number in numbers
              if number.own.wanted and number.own.clusters]  # fmt: skip
     larger = profile.battery.enough(profile.size, max(times)) if times else None
@@ -442,7 +407,6 @@ def _cure(profile: Profile, numbers: list[Number]) -> str:
 
 
 def _tests(numbers: list[Number]) -> Iterator[Header]:
-    """Yield the column of p-values, if there are any."""
     if any(number.p is not None for number in numbers):
         about = (
             "Probability of at least this effect by chance, from a permutation test that flips the "
@@ -452,7 +416,6 @@ def _tests(numbers: list[Number]) -> Iterator[Header]:
 
 
 def _notes(numbers: list[Number]) -> Iterator[str]:
-    """Yield the descriptions of metrics, each once."""
     for about in dict.fromkeys(number.of.about for number in numbers):
         lines = [_line(number) for number in numbers if number.of.about == about]
         more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""

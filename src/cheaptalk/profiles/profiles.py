@@ -1,5 +1,4 @@
-"""A profile: a player's metrics with confidence intervals, compared with baselines on the same
-instances."""
+"""Profiles: a player's metrics with confidence intervals, and those of baselines."""
 
 import json
 from collections import Counter
@@ -31,28 +30,26 @@ from cheaptalk.rules.display import brief
 from cheaptalk.statistics import holm, permutation_test
 
 FORMAT = 2
-"""The format of a profile's file; format 1 lacked ``way`` and ``repeat``, so its pairs were
-ambiguous."""
+"""The format of a profile's file; format 1 had no columns ``way`` and ``repeat``."""
 MOST = 0.5
-"""The minimum share of matches played to the end for reporting other metrics."""
+"""The minimum share of completed matches for reporting metrics other than reliability."""
 DECIMALS = 2
 """Decimals of a profile's metrics, most of which are shares."""
 REASONS = 3
 """Maximum number of reasons for failed matches in a sentence."""
 SAME = 0.005
-"""The largest difference between metrics that share a rank, because both are displayed as equal."""
+"""The largest difference between values with the same rank, because they are displayed as equal."""
 LEVEL = 0.05
 """The significance level."""
 SEAT = ("configuration", "seat")
 PAIR = ("configuration", "instance", "seat", "other", "way", "repeat")
-"""Columns that identify a match and its twin in another profile: no two values of a metric have all
-of them in common."""
+"""Columns that identify a match of a profile, and the corresponding match in another profile."""
 PAIRED = (*PAIR, "value")
 """The columns of a metric's values in a profile's file."""
 
 
 class NothingPlayed(CheaptalkError):
-    """Raised if no match of a player has ended, so that it has no profile."""
+    """Raised if a player has no profile because none of its matches has ended."""
 
 
 class Number(NamedTuple):
@@ -60,13 +57,13 @@ class Number(NamedTuple):
 
     Attributes:
         of: the metric.
-        own: the player's.
+        own: the player's estimate.
         panel: estimates of the baselines that fill all of the player's seats, by name.
-        p: the p-value of a difference between twin matches, in (0, 1], from a permutation test with
+        p: for differences between twin matches, the p-value in (0, 1] of a permutation test with
             Holm's correction for all such metrics of the profile; None for other metrics.
-        freedom: degrees of freedom of ``own.error``; None if it has none.
-        level: of the test that decides: 0.05 by an interval; of a difference between twin matches
-            0.05 divided by how many such numbers the profile tests, the first step of Holm's rule.
+        freedom: degrees of freedom of ``own.error``; None without a standard error.
+        level: level of the test: for differences between twin matches, the first step of Holm's
+            procedure (0.05 divided by the number of such metrics); otherwise 0.05.
     """
 
     of: Quantity
@@ -78,19 +75,17 @@ class Number(NamedTuple):
 
     @property
     def detectable(self) -> float | None:
-        """Return the smallest effect that this size detects with 80 % power; see
-        :func:`detectable`."""
+        """The smallest effect that this size detects with 80 % power; see :func:`detectable`."""
         return detectable(self)
 
     @property
     def beyond_chance(self) -> bool:
-        """Return whether a difference between twins is significant at 5 % for the whole profile."""
+        """Whether a difference between twin matches is significant at 5 % for the whole profile."""
         return self.p is not None and self.p <= LEVEL
 
     @property
     def rank(self) -> int | None:
-        """Return the player's rank among the baselines and itself, 1 being the best; None if
-        neither direction is better."""
+        """The player's rank among the baselines, from 1 (best); None without a better direction."""
         if not self.of.good or self.own.value is None:
             return None
         sign = 1 if self.of.good == "more" else -1
@@ -105,16 +100,13 @@ class Profile:
 
     Attributes:
         player: the player's label.
-        battery: by what.
-        size: the size.
-        study: the study with all matches.
+        study: name of the study with all matches.
         seats: the results of all players; see :func:`~cheaptalk.profiles.seats.seats`.
-        numbers: by key.
-        failures: why matches of the player failed, and how many did; they are in no number.
-        examination: every weakness of the battery, the findings first, the worst at the top.
-        entry: a digest of which model, agent or strategy the player is, without its settings.
-        unplayed: the number of matches of the study that were not played; metrics don't include
-            them.
+        numbers: the metrics by key.
+        failures: numbers of failed matches of the player by reason; no metric includes them.
+        examination: all weaknesses of the battery, starting with the largest findings.
+        entry: a digest of the player's model, agent or strategy, without settings.
+        unplayed: number of matches of the study that were not played.
     """
 
     player: str
@@ -133,32 +125,30 @@ class Profile:
 
     @property
     def failed(self) -> str:
-        """Return the number of failed or unplayed matches and the reasons, as a sentence; empty if
-        there are none."""
+        """A sentence on failed and unplayed matches and the reasons; empty without such matches."""
         parts = [failed_text(self.failures)] if self.failures else []
         if self.unplayed:
             parts.append(f"{counted(self.unplayed, 'match')} of the study not played")
         if not parts:
             return ""
         ended = self.seats.filter(player=self.player)["match_id"].n_unique()
-        scope = f"all numbers are of the {counted(ended, 'match')} of {self.player} that ended"
+        scope = f"all metrics cover the {counted(ended, 'match')} of {self.player} that ended"
         return "; ".join([*parts, scope])
 
     @property
     def repeated(self) -> str:
-        """Return the number of requests that failed at first and the reasons, as text; empty if
-        none did."""
+        """A text on requests that failed at the first attempt; empty without such requests."""
         return repeated_text(self.seats.filter(player=self.player))
 
     @property
     def mostly_forfeited(self) -> bool:
-        """Return whether the player forfeited most of its matches."""
+        """Whether the player forfeited most of its matches."""
         ended = self.numbers.get("ended")
         return ended is not None and (ended.own.value or 0.0) < MOST
 
     @property
     def forfeits(self) -> int:
-        """Return the number of matches that the player forfeited."""
+        """The number of matches that the player forfeited."""
         forfeits = self.seats.filter("forfeited", player=self.player)
         return forfeits["match_id"].n_unique()
 
@@ -166,17 +156,17 @@ class Profile:
         """Return a metric by its key.
 
         Raises:
-            CheaptalkError: there is none; the message names the nearest.
+            CheaptalkError: the profile has no such metric.
         """
         if key not in self.numbers:
             raise CheaptalkError(f"a profile has no metric {suggest(key, list(self.numbers))}")
         return self.numbers[key]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the profile as plain data, with which another profile can be compared.
+        """Return the profile as plain data, for comparison with other profiles.
 
-        ``findings`` has the keys of the weaknesses found, the worst first, and ``weaknesses`` has
-        every weakness tested, in the order of the page.
+        ``findings`` contains the keys of the weaknesses found, starting with the largest effect.
+        ``weaknesses`` contains all tested weaknesses in the order of the page.
         """
         estimates = self.seats.filter(player=self.player)
         return {
@@ -194,10 +184,8 @@ class Profile:
                 key: {
                     "title": number.of.title, "theme": number.of.theme, "unit": number.of.unit,
                     "good": number.of.good, "scope": number.of.scope, "about": number.of.about,
-                    "rank": number.rank, "p": number.p,
-                    "freedom": number.freedom, "level": number.level,
-                    "detectable": number.detectable,
-                    **_plain(number.own),
+                    "rank": number.rank, "p": number.p, "freedom": number.freedom,
+                    "level": number.level, "detectable": number.detectable, **_plain(number.own),
                     "panel": {name: _plain(its) for name, its in number.panel.items()},
                 }
                 for key, number in self.numbers.items()
@@ -206,7 +194,7 @@ class Profile:
         }  # fmt: skip
 
     def write(self, path: Path | str) -> None:
-        """Write the profile as JSON; an existing file is replaced atomically.
+        """Write the profile as JSON, replacing an existing file atomically.
 
         Raises:
             CheaptalkError: the file cannot be written.
@@ -215,14 +203,14 @@ class Profile:
             with whole_file(Path(path)) as file:
                 json.dump(self.as_json(), file, indent=1)
         except OSError as error:
-            raise CheaptalkError(f"{path}: cannot be written: {error.strerror}") from error
+            raise CheaptalkError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _plain(estimate: Estimate) -> dict[str, Any]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high,
-    "error": estimate.error,
-            "matches": estimate.n, "instances": estimate.clusters,
-            "wanted": estimate.wanted}  # fmt: skip
+    return _ends(estimate) | {
+        "error": estimate.error, "matches": estimate.n, "instances": estimate.clusters,
+        "wanted": estimate.wanted,
+    }  # fmt: skip
 
 
 COUNTED = ("calls", "requests", "timeouts", "errors")
@@ -235,10 +223,9 @@ def _weakness(weakness: Weakness) -> dict[str, Any]:
     effects = {kind: getattr(weakness, kind) for kind in EFFECTS}
     return {
         "key": weakness.key, "title": weakness.title, "verdict": weakness.verdict,
-        "variant": weakness.variant,
-        "evidence": weakness.sentence, "triggered": weakness.tested, "unit": weakness.unit,
-        "p": weakness.p,
-        "effect": weakness.effect.value, "low": weakness.effect.low, "high": weakness.effect.high,
+        "variant": weakness.variant, "evidence": weakness.sentence, "triggered": weakness.tested,
+        "unit": weakness.unit, "p": weakness.p, "effect": weakness.effect.value,
+        "low": weakness.effect.low, "high": weakness.effect.high,
         **{kind: None if effect is None else _ends(effect) for kind, effect in effects.items()},
         "match_id": weakness.match, "twin": weakness.twin,
     }  # fmt: skip
@@ -249,7 +236,7 @@ def _ends(estimate: Estimate) -> dict[str, Any]:
 
 
 def _paired_values(profile: Profile) -> dict[str, list[list[Any]]]:
-    """Return the player's values behind each metric, which comparisons pair."""
+    """Return the player's values of each metric, for comparisons with another profile."""
     return {
         key: [list(row) for row in number.of.values.filter(player=profile.player)
               .select(PAIRED).sort(PAIRED).iter_rows()]
@@ -268,7 +255,7 @@ def profile_of(
         entry: the player.
 
     Raises:
-        StoreError: there is no such study.
+        StoreError: the store has no such study.
         NothingPlayed: no match of the player has ended.
     """
     identical = {} if player in battery.panel else battery.alike(entry)
@@ -279,7 +266,7 @@ def profile_of(
     failed = Counter(match.reason for match in crashed)
     if not numbers:
         why = f" ({failed_text(failed)})" if failed else ""
-        raise NothingPlayed(f"{study}: no match of {player} has ended{why}; play them first")
+        raise NothingPlayed(f"{study}: no match of {player} has ended{why}; play matches first")
     examined = examine(rows, player, battery, crashed)
     tested = _with_weaknesses(_tested(numbers, player), examined)
     return Profile(
@@ -290,14 +277,14 @@ def profile_of(
 def entry_digest(entry: RosterEntry) -> str:
     """Return a digest of the model, agent or strategy of an entry, without settings.
 
-    It distinguishes players of the same name without their addresses, which may contain a password.
+    A digest distinguishes players of the same name without revealing addresses and passwords.
     """
     written = entry.written()
     return digest(written.get("model", written))
 
 
 def failed_text(failures: Mapping[str, int]) -> str:
-    """Return the number of failed matches, with the three most frequent reasons.
+    """Return a text about failed matches, with the three most frequent reasons.
 
     >>> failed_text({"status 500": 2, "no answer": 1})
     '3 matches failed: 2 x status 500, 1 x no answer'
@@ -310,15 +297,14 @@ def failed_text(failures: Mapping[str, int]) -> str:
 
 
 def _with_weaknesses(numbers: Mapping[str, Number], examined: Examination) -> Mapping[str, Number]:
-    """Return numbers with the interval of the weakness that has the same value, if there is one.
+    """Return metrics with the interval of the weakness that has the same value, if there is one.
 
-    A finding and a gate on its metric thus never contradict each other.
+    A finding and a gate on its metric therefore never contradict each other.
     """
     effects = {
         key: effect for weakness in examined.tested for key, effect in (
-            (weakness.key, weakness.signed or weakness.effect), (f"{weakness.key}.size",
-            weakness.size),
-            (f"{weakness.key}.changed", weakness.changed),
+            (weakness.key, weakness.signed or weakness.effect),
+            (f"{weakness.key}.size", weakness.size), (f"{weakness.key}.changed", weakness.changed),
         ) if effect is not None
     }  # fmt: skip
     return {
@@ -328,7 +314,6 @@ def _with_weaknesses(numbers: Mapping[str, Number], examined: Examination) -> Ma
 
 
 def _as_weakness(number: Number, effect: Estimate) -> Number:
-    """Return a number with the interval of a weakness, if both have the same value."""
     value, n = effect.value or 0.0, effect.n or 0
     if n < 2 or abs((number.own.value or 0.0) - value) > SLACK:
         return number
@@ -340,10 +325,9 @@ def _as_weakness(number: Number, effect: Estimate) -> Number:
 
 
 def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
-    """Return metrics with the p-values of differences between twins."""
-    chances = {
-        key: _chance(number.of, player) for key, number in numbers.items() if number.of.twins
-    }
+    """Return metrics with the p-values of differences between twin matches."""
+    twins = {key: number.of for key, number in numbers.items() if number.of.twins}
+    chances = {key: _chance(quantity, player) for key, quantity in twins.items()}
     corrected = dict(zip(chances, map(float, holm([*chances.values()])), strict=True))
     first = LEVEL / max(1, len(chances))
     return {
@@ -355,16 +339,15 @@ def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
 def detectable(number: Number, level: float | None = None) -> float | None:
     """Return the smallest effect that the size of a profile detects with 80 % power.
 
-    An effect is the distance of the true mean from a value that it is tested against, such as 0 for
-    a difference between twin matches, or the limit of a gate.
+    An effect is the distance of the true mean from the tested value, such as 0 for a difference
+    between twin matches, or the limit of a gate.
 
     Args:
-        number: a number of a profile.
+        number: a metric of a profile.
         level: the level of the two-sided test, in (0, 1); ``number.level`` by default.
 
     Returns:
-        The effect in the unit of the number; None if the size detects no effect at this level that
-        the range of the number allows.
+        The effect in the unit of the metric; None if no possible effect is detectable.
     """
     level = number.level if level is None else level
     estimate, value = number.own, number.own.value or 0.0
@@ -380,8 +363,7 @@ def detectable(number: Number, level: float | None = None) -> float | None:
 
 
 def _chance(quantity: Quantity, player: str) -> float:
-    """Return the p-value of a mean difference, from random sign flips of all differences that share
-    their randomness."""
+    """Return the p-value of a mean difference, from random sign flips of the clusters' sums."""
     sums = quantity.values.filter(player=player).group_by("stratum", "cluster", maintain_order=True)
     differences = sums.agg(pl.col("value").sum())["value"].sort().to_numpy()
     moved = differences[np.abs(differences) > SLACK]
@@ -391,50 +373,41 @@ def _chance(quantity: Quantity, player: str) -> float:
 def _number(
     quantity: Quantity, player: str, battery: Battery, table: pl.DataFrame
 ) -> Number | None:
-    """Return the means of a metric over players that have values in all of the player's seats; None
-    if it has no values."""
+    """Return a metric of a player, and of baselines in the same seats; None without values."""
     seats = quantity.values.filter(player=player).select(SEAT).unique()
     if seats.is_empty():
         return None
     values = quantity.values.join(seats, SEAT, validate="m:1", maintain_order="left")
-    filled = (
-        table.join(seats, SEAT, validate="m:1", maintain_order="left")
-        .group_by("player", maintain_order=True)
-        .agg(pl.struct(SEAT).n_unique().alias("of"))
-    )
+    same_seats = table.join(seats, SEAT, validate="m:1", maintain_order="left")
+    filled = same_seats.group_by("player", maintain_order=True).agg(of=pl.struct(SEAT).n_unique())
     complete = set(filled.filter(pl.col("of") == len(seats))["player"]) & set(values["player"])
-    who = [player, *(name for name in battery.panel if name != player and name in complete)]
-    values = values.filter(pl.col("player").is_in(who))
+    names = [player, *(name for name in battery.panel if name != player and name in complete)]
+    values = values.filter(pl.col("player").is_in(names))
     chance = quantity.twins and bool(values.filter(player=player)["draws"].any())
     mean = mean_differences if chance else stratified_means
     means = mean(values, "value", ["player"], bounds=quantity.bounds)
     minimum, maximum = quantity.bounds
     means = means.with_columns(pl.col("low", "high").clip(minimum, maximum))
+    columns = ("mean", "low", "high", "error", "n", "clusters", "wanted")
     estimates = {
-        row["player"]: Estimate(
-            row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
-            row["wanted"],
-        )
+        row["player"]: Estimate(*(row[column] for column in columns))
         for row in means.iter_rows(named=True)
-    }  # fmt: skip
+    }
     if quantity.fitted:
         estimates = {name: _nonnegative(_if_varied(item)) for name, item in estimates.items()}
     estimate = estimates.pop(player)
     freedom = means.filter(player=player)["freedom"].item() or None
-    panel = {name: estimates[name] for name in who if name in estimates}
+    panel = {name: estimates[name] for name in names if name in estimates}
     return Number(quantity, estimate, panel, freedom=freedom)
 
 
 def _nonnegative(estimate: Estimate) -> Estimate:
-    """Return an estimate that is nonnegative by definition, truncated at 0 with its interval."""
     value, low, high = (None if part is None else max(0.0, part) for part in estimate[:3])
     return estimate._replace(value=value, low=low, high=high)
 
 
 def _if_varied(estimate: Estimate) -> Estimate:
     """Return an estimate without its uncertainty if all of its values are equal."""
-    return (
-        estimate
-        if estimate.error
-        else estimate._replace(low=None, high=None, error=None, clusters=None)
-    )
+    if estimate.error:
+        return estimate
+    return estimate._replace(low=None, high=None, error=None, clusters=None)

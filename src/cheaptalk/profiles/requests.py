@@ -1,4 +1,4 @@
-"""Requests to a player in a match: their usage, and the failures of their first attempts."""
+"""Requests to a player in a match: usage, and failures of first attempts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,16 +14,14 @@ from cheaptalk.rules import counted
 
 
 class Requests(NamedTuple):
-    """A player's requests in a match, each repeated until its response was final.
+    """A player's requests in a match; each request can have several attempts.
 
     Attributes:
-        calls: attempts that reached the player, including failed ones.
-        seconds: the duration of these attempts.
-        tokens: the tokens of these attempts; None if no attempt reported them.
-        dollars: None if no price is known.
-        requests: sent requests, without repetitions and cached replies.
-        timeouts: requests whose first failure was a timeout.
-        errors: requests whose first failure was a server error or a closed connection.
+        calls: number of attempts that reached the player, including failed attempts.
+        seconds, tokens, dollars: total of these attempts; None if unknown.
+        requests: number of requests, without cached replies.
+        timeouts: number of requests with a timeout as the first failure.
+        errors: number of requests with a server error or a closed connection as the first failure.
         agent: whether the player is an agent without a model provider.
     """
 
@@ -45,11 +43,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def requests_to(record: MatchRecord, seat: str, failed: Sequence[FailedAttempt]) -> Requests:
-    """Return the requests to a seat of a match.
-
-    Args:
-        failed: the failed attempts of the match.
-    """
+    """Return the requests to a seat of a match, given the failed attempts of the match."""
     agent = str(record.seats[seat]["spec"].get("model", "")).startswith(AGENTS)
     if not record.calls:
         return Requests(agent=agent)
@@ -76,9 +70,9 @@ def requests_to(record: MatchRecord, seat: str, failed: Sequence[FailedAttempt])
 def _troubles(
     failed: Sequence[FailedAttempt], sent: Mapping[tuple[int, str, int], Mapping[str, Any] | None]
 ) -> Iterator[tuple[tuple[int, str, int], Trouble]]:
-    """Yield the failures of requests in order: timeouts, and errors of a server that was reached.
+    """Yield failures of requests in order: timeouts, server errors and closed connections.
 
-    A rate limit is no failure, and an unreachable server says nothing about the player.
+    Rate limits and unreachable servers are ignored, because they do not depend on the player.
     """
     attempts = [((row.key.request, row.key.actor, row.key.attempt), row.reply) for row in failed]
     for key, written in [*attempts, *sent.items()]:
@@ -91,14 +85,13 @@ def _troubles(
 
 
 def repeated_text(rows: pl.DataFrame) -> str:
-    """Return how many requests failed at the first attempt, and why; empty if none did.
+    """Return a text on requests that failed at the first attempt; empty without such requests.
 
     Args:
         rows: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
     """
-    calls, requests, timeouts, errors = rows.select(
-        pl.col("calls", "requests", "timeouts", "errors").sum()
-    ).row(0)
+    sums = pl.col("calls", "requests", "timeouts", "errors").sum()
+    calls, requests, timeouts, errors = rows.select(sums).row(0)
     if not timeouts + errors:
         return ""
     reasons = [f"{timeouts:,} timed out"] if timeouts else []

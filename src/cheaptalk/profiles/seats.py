@@ -1,4 +1,4 @@
-"""Results of players in their seats: one row per match and player of a profile's study."""
+"""The table of results of a profile's study, with a row for each player in each match."""
 
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from itertools import product
@@ -25,55 +25,53 @@ from cheaptalk.records.ledger.attempts import FailedAttempt, failed_attempts
 from cheaptalk.rules import Instance, Result, get_game
 
 FAILURES = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
-"""Kinds of an agent's invalid answers."""
+"""Kinds of invalid answers."""
 SCHEMA: dict[str, Any] = {
     "player": pl.String, "other": pl.String, "match_id": pl.String, "game": pl.String,
     "part": pl.String, "configuration": pl.String, "instance": pl.String, "seat": pl.String,
     "role": pl.String, "stratum": pl.String, "cluster": pl.String, "words": pl.Boolean,
     "way": pl.String, "repeat": pl.Int64, "draws": pl.Boolean, "number": pl.Int64,
-    "began": pl.Boolean, "asked": pl.Float64,
-    "offered": pl.Float64, "finished": pl.Boolean, "forfeited": pl.Boolean,
-    "earned": pl.Float64, "left": pl.Float64,
-    "agreed": pl.Float64, "given": pl.Float64, "said": pl.Int64, "false": pl.Int64,
-    "mistakes": pl.Int64, "losses": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64,
-    "at_once": pl.Int64, "failed": pl.Int64, **dict.fromkeys(FAILURES, pl.Int64),
-    **REQUESTS,
-    "judged": pl.Int64, "claims": pl.Int64, "belied": pl.Int64, **CONDUCT,
+    "began": pl.Boolean, "asked": pl.Float64, "offered": pl.Float64, "finished": pl.Boolean,
+    "forfeited": pl.Boolean, "earned": pl.Float64, "left": pl.Float64, "agreed": pl.Float64,
+    "given": pl.Float64, "said": pl.Int64, "false": pl.Int64, "mistakes": pl.Int64,
+    "losses": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64, "at_once": pl.Int64,
+    "failed": pl.Int64, **dict.fromkeys(FAILURES, pl.Int64), **REQUESTS, "judged": pl.Int64,
+    "claims": pl.Int64, "belied": pl.Int64, **CONDUCT,
 }  # fmt: skip
 CLAIMS = "claims"
-"""The rubric by which a judge reads players' claims about themselves."""
+"""The rubric by which a judge rates players' claims about themselves."""
 
 
 def seats(
-    store: Store,
-    study: str,
-    battery: Battery,
-    player: str,
-    alike: Mapping[tuple[str, str], str],
+    store: Store, study: str, battery: Battery, player: str, alike: Mapping[tuple[str, str], str]
 ) -> pl.DataFrame:
-    """One row a match of the study and player in it.
+    """Return a row per match of a study and player in the match.
+
+    - ``player``, ``other`` (the opponent), ``match_id``, ``game``, ``part`` of the battery,
+      ``configuration``, ``instance``, ``seat``, ``role``, ``repeat``, ``finished``, ``forfeited``
+      (by the player).
+    - ``stratum`` and ``cluster``: see :func:`apart`; ``draws``: see :func:`draws`.
+    - ``words``: whether the opponent is a talker.
+    - ``way`` and ``number``: the presentation of a decision (empty for the plain presentation) and
+      the index of the decision in the part; null for parts with one presentation.
+    - ``began``: whether the player answered first.
+    - ``asked`` and ``offered``: see :func:`.first_asked`.
+    - ``earned`` and ``given``: payoffs of the player and the opponent as shares of
+      :func:`.could_have`; ``agreed``: 1 or 0; ``left``: the efficiency metric.
+    - ``said`` and ``false``: statements that an exact check can read, and false ones among them;
+      ``leaks``: see :func:`.leaks`; ``mistakes`` and ``losses``: see :func:`.mistakes`.
+    - ``answers``, answers that are valid ``at_once`` (at the first try), ``failed`` answers, and
+      failed answers by :data:`FAILURES`.
+    - ``judged``, ``claims`` and ``belied``: messages that a judge has rated with the rubric
+      ``claims``, claims about the speaker, and claims that contradict the speaker's knowledge.
+    - The fields of :class:`.Requests` and :class:`.Conduct`.
+
+    Unknown values are null.
 
     Args:
-        player: whose profile it is.
-        alike: baselines that fill a seat exactly like this player, by game and seat; their rows
-            count for both; see :meth:`.Battery.alike`.
-
-    Columns: ``player`` and ``other`` (labels), ``match``, ``game``, ``part`` (of the battery),
-    ``configuration``, ``instance``, ``place``, ``role``, ``stratum`` and ``cluster`` (see
-    :func:`apart`), ``words`` (whether a talker is the other),
-    ``way`` (how a question is asked that is asked anew, empty for the plain way; null elsewhere),
-    ``repeat`` (of the match on its instance), ``draws`` (see :func:`draws`),
-    ``number`` (of that question within its part), ``began`` (whether the player answered first),
-    ``asked`` and ``offered`` (see :func:`.first_asked`), ``finished``, ``forfeited`` (by the
-    player), ``earned`` and ``given`` (shares of what the player and the other could have had; see
-    :func:`.could_have`), ``agreed`` (1 or 0), ``left`` (the metric of efficiency), ``said`` and
-    ``false`` (statements that an exact check can read, and those that it finds untrue),
-    ``mistakes`` and those that are ``losses`` (see :func:`.mistakes`), ``leaks`` (see
-    :func:`.leaks`), ``answers``, ``at_once`` (valid at the first try), ``failed`` (that came to
-    nothing) and how many were of each kind of :data:`FAILURES`; the fields of :class:`.Requests`;
-    of a judge by the rubric ``claims``, messages that it ``judged``, those that make ``claims``
-    about the speaker, and those ``belied`` by what the speaker knows; and the fields of
-    :class:`.Conduct`. A number that is not known, or means nothing there, is null.
+        player: the player with the profile.
+        alike: baselines that fill a seat exactly like the player, by game and seat; see
+            :meth:`.Battery.alike`. Their rows are included for both.
     """
     reader = Reader.of(store, study)
     verdicts, failed = _verdicts(store, study), failed_attempts(store, study)
@@ -93,10 +91,9 @@ def seats(
 def failed_matches(
     store: Store, study: str, battery: Battery, player: str
 ) -> Iterator[FailedMatch]:
-    """Yield a player's matches that failed.
+    """Yield a player's matches that failed for a technical reason, such as a server error.
 
-    A failed match is not a forfeit: it ended for a technical reason, such as a server error. It is
-    not part of any metric.
+    Failed matches are not forfeits, and no metric includes them.
     """
     for record in store.records(study):
         labels = {seat: record.label(seat) for seat in record.seats}
@@ -138,9 +135,7 @@ def _rows(
         other = next(label for label in labels if label != seat)
         kinds = record.kinds.get(seat, {})
         way, number = _anew(record, battery, styles.get(labels[seat]), styles.get(labels[other]))
-        labels_here = [
-            statement.true for statement in spoken if _seat_of(record, statement.actor) == seat
-        ]
+        truths = [item.true for item in spoken if _seat_of(record, item.actor) == seat]
         counted = sum(kinds.values())
         good = kinds.get(Kind.OK.value, 0)
         row = [
@@ -150,8 +145,7 @@ def _rows(
             _began(result, seat), *_first_asked(result, seat),
             result is not None, _forfeited(record, kinds), earned[seat],
             _measured(result, "efficiency"), _measured(result, "agreement"), earned[other],
-            len(labels_here), sum(not row for row in labels_here),
-            *_mistaken(result, seat),
+            len(truths), truths.count(False), *_mistaken(result, seat),
             _length(None if result is None else leaks(result, seat)), counted, good,
             counted - good - kinds.get(Kind.REPAIRED.value, 0),
             *(kinds.get(kind, 0) for kind in FAILURES), *requests_to(record, seat, failed),
@@ -167,8 +161,7 @@ def _rows(
 def _anew(
     record: MatchRecord, battery: Battery, own: str | None, other: str | None
 ) -> tuple[str | None, int | None]:
-    """Return the presentation of a decision, and its number; None if there is only one
-    presentation."""
+    """Return a decision's presentation and index; None if it is played in only one presentation."""
     digest = record.configuration.digest
     if digest not in battery.asked_anew:
         return None, None
@@ -179,8 +172,7 @@ def _anew(
 
 
 def _verdicts(store: Store, study: str) -> Mapping[tuple[str, str], list[str]]:
-    """Return the verdicts by match and seat, of the judge by the rubric ``claims`` with most
-    verdicts."""
+    """Return verdicts on ``claims`` by the judge with the most verdicts, by match and seat."""
     judges = [key for key, spec in judges_of(store, study).items()
               if spec["rubric"]["name"] == CLAIMS]  # fmt: skip
     if not judges:
@@ -207,7 +199,7 @@ def _length(items: Sized | None) -> int | None:
 
 
 def _mistaken(result: Result | None, seat: str) -> tuple[int | None, int | None]:
-    """Return the number of mistakes of a seat, and of losses among them."""
+    """Return the number of a seat's mistakes, and how many of them are losses."""
     counts = None if result is None else mistakes(result, seat)
     return (None, None) if counts is None else (sum(counts), counts.losses)
 
@@ -218,18 +210,17 @@ def _first_asked(result: Result | None, seat: str) -> tuple[float | None, float 
 
 
 def _began(result: Result | None, seat: str) -> bool | None:
-    """Return whether a seat answered first."""
+    """Return whether a seat gave the first answer of the match."""
     first = None if result is None else next(iter(result.given()), None)
     return None if first is None else first[1] == seat
 
 
 def apart(record: MatchRecord, seat: str, other: str) -> tuple[str, str]:
-    """Return the stratum of a match in the design, and the cluster of matches that share its
-    randomness.
+    """Return the stratum of a match, and the cluster of dependent matches.
 
-    If instances are drawn at random, all matches of a configuration on one instance form a cluster;
-    so do matches of scripts, whose randomness is that of the instance. Otherwise, configuration,
-    seat and opponent are the design, and every match is an independent draw.
+    If instances are random or all players are scripts, the strata are configurations and the
+    clusters are instances. Otherwise, the strata are combinations of configuration, seat and
+    opponent, and every match is a cluster.
     """
     configuration = record.configuration.digest
     if draws(record) and record.rules.instance_type is Instance:
@@ -240,14 +231,13 @@ def apart(record: MatchRecord, seat: str, other: str) -> tuple[str, str]:
 def draws(record: MatchRecord) -> bool:
     """Return whether a model or an agent plays, so that a replay of the instance may differ.
 
-    Scripts take all their randomness from the instance: two matches of the same scripts on it are
-    identical, and any difference between two scripts on it is real.
+    Matches of the same scripts on an instance are identical, because the instance determines all
+    random draws of scripts.
     """
     return any("model" in seat["spec"] for seat in record.seats.values())
 
 
 def _seat_of(record: MatchRecord, seat: str) -> str:
-    """Return the seat of an actor."""
     return next(actor.seat for actor in record.rules.actors if actor.name == seat)
 
 

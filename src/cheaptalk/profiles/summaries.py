@@ -1,4 +1,4 @@
-"""The summary of a profile, which opens its page and is printed in the terminal."""
+"""The summary of a profile, for the start of the profile's page and for the terminal."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -32,12 +32,11 @@ class Summary(NamedTuple):
     """The summary of a profile.
 
     Attributes:
-        examination: every weakness that was tested.
-        findings: a sentence per weakness found, the worst first.
-        scope: how many weaknesses were tested, how many requests got no answer at first, and what
-            this size could have found.
-        next: what the next larger size adds, and its cost.
-        metrics: the main metrics with the range of the baselines, one line each.
+        examination: the tests of all weaknesses.
+        findings: a sentence per weakness found, starting with the largest effect.
+        scope: sentences on the tests, failed requests and the smallest detectable effects.
+        next: a sentence on the next larger size and its cost.
+        metrics: a line per main metric, with the range of the baselines.
     """
 
     examination: Examination
@@ -48,7 +47,7 @@ class Summary(NamedTuple):
 
     @property
     def sentences(self) -> list[str]:
-        """Return all sentences in order."""
+        """All sentences in order."""
         return [*self.findings, *self.scope, *filter(None, [self.next])]
 
 
@@ -61,9 +60,8 @@ def summary(profile: Profile) -> Summary:
         f"{number.of.label}: {number_text(number)}{baselines(number)}"
         for number in main_numbers(profile)
     ]
-    return Summary(
-        examined, findings, [*_scope(profile, examined)], _next(profile, examined), metrics
-    )
+    scope = [*_scope(profile, examined)]
+    return Summary(examined, findings, scope, _next(profile, examined), metrics)
 
 
 def main_numbers(profile: Profile) -> Iterator[Number]:
@@ -78,7 +76,7 @@ def main_numbers(profile: Profile) -> Iterator[Number]:
 def number_text(number: Number) -> str:
     """Return a metric with its interval, and :data:`.FEW_MARK` if it is based on few instances.
 
-    A share that is neither 0 nor 1 is not rounded to either.
+    Shares other than 0 and 1 get more decimals if they would be rounded to 0 or 1.
     """
     value, decimals = number.own.value or 0.0, DECIMALS
     while (
@@ -90,7 +88,7 @@ def number_text(number: Number) -> str:
 
 
 def interval_text(number: Number, decimals: int = DECIMALS) -> str:
-    """Return the interval of a metric in parentheses, or the reason that there is none."""
+    """Return the interval of a metric in parentheses, or the reason for a missing interval."""
     within = number.own.within(decimals)
     if within:
         return within
@@ -100,7 +98,7 @@ def interval_text(number: Number, decimals: int = DECIMALS) -> str:
 
 
 def baselines(number: Number) -> str:
-    """Return the range of the baselines of a metric as text; empty without baselines."""
+    """Return the range of the baselines' means of a metric as text; empty without baselines."""
     values = [estimate.value for estimate in number.panel.values() if estimate.value is not None]
     if not values:
         return ""
@@ -117,11 +115,8 @@ def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
             f"finding for a player without weaknesses is at most {100 * LEVEL:.0f} %."
         )
     if missing := [weakness.title for weakness in examined.weaknesses if weakness.p is None]:
-        why = (
-            "some matches are not played yet"
-            if profile.unplayed
-            else "no match gave an opportunity"
-        )
+        unplayed, no_trigger = "some matches are not played yet", "no match gave an opportunity"
+        why = unplayed if profile.unplayed else no_trigger
         yield f"Not tested, because {why}: {', '.join(missing)}."
     if profile.repeated:
         yield f"{profile.repeated}."
@@ -134,14 +129,12 @@ def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
 
 
 def _manipulations(profile: Profile, examined: Examination) -> Iterator[str]:
-    """Yield the limits of this size, and the closest manipulation that was not found."""
+    """Yield sentences on undetectable manipulations, and on the one closest to detection."""
     level = _level(examined)
-    hidden = hidden_games(_controls(profile, examined), level)
-    if hidden:
+    if hidden := hidden_games(_controls(profile, examined), level):
         games = ", ".join(f"{game_title(game)} ({n} matches)" for game, n in hidden.items())
-        yield (
-            f"This size cannot find a manipulation that works in only one of these games: {games}."
-        )
+        limit = "This size cannot find a manipulation that works in only one of these games"
+        yield f"{limit}: {games}."
     tested = {f"words.{name}" for name in manipulations(profile.battery)}
     missed = [(weakness.p, weakness) for weakness in examined.weaknesses
               if weakness.key in tested and not weakness.found
@@ -172,8 +165,7 @@ def _controls(profile: Profile, examined: Examination) -> Controls:
 
 
 def _least_manipulation(profile: Profile, examined: Examination, times: int) -> str:
-    """Return the smallest manipulation that a size can find, given the changes in identical
-    repeats."""
+    """Return a text on the smallest manipulation that ``times`` as many instances can detect."""
     instances = _controls(profile, examined) * times
     if not instances:
         return ""
@@ -191,23 +183,19 @@ def _least_manipulation(profile: Profile, examined: Examination, times: int) -> 
 
 
 def _smallest(profile: Profile, examined: Examination, times: int) -> str:
-    """Return the smallest effects that a size can find, as a multiple of this one."""
+    """Return a text on the smallest effects that ``times`` as many instances can detect."""
     level = _level(examined)
     parts = [text for text in [_least_manipulation(profile, examined, times)] if text]
     rates = [weakness for weakness in examined.tested if weakness.hits is not None]
-    for least_tested in sorted(rates, key=lambda rate: rate.tested)[:1] if rates else ():
-        opportunities = least_tested.tested * times
-        hits = least_tested.least(opportunities, level)
-        if hits is not None:
-            parts.append(
-                f"a player that {least_tested.title} ({hits} of {opportunities} "
-                f"{least_tested.unit})"
-            )
+    for rarest in sorted(rates, key=lambda rate: rate.tested)[:1]:
+        chances = rarest.tested * times
+        if (hits := rarest.least(chances, level)) is not None:
+            parts.append(f"a player that {rarest.title} ({hits} of {chances} {rarest.unit})")
     return ", and ".join(parts)
 
 
 def _next(profile: Profile, examined: Examination) -> str:
-    """Return what the next larger size adds and costs; empty without one or with matches left."""
+    """Return a sentence on the next larger size; empty without one or with unplayed matches."""
     size = next(iter(profile.battery.larger(profile.size)), None)
     if size is None or profile.unplayed:
         return ""

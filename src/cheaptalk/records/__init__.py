@@ -1,4 +1,4 @@
-"""Records: stores of studies and matches, the ledger of calls, exports and imports."""
+"""Stores of studies and matches, the ledger of model calls, exports and imports."""
 
 import lazy_loader
 

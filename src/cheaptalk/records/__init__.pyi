@@ -14,15 +14,7 @@ from .judgements import judging_cost, ledger_place
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
 from .ledger.spending import answered, costs_by_player, paid_by_others, study_cost, unassigned_cost
 from .lineup import FEW, line_up, query_of, runs
-from .record import (
-    AnswerRecord,
-    Ended,
-    MatchRecord,
-    OtherVersion,
-    Status,
-    ended,
-    scripted_answers,
-)
+from .record import AnswerRecord, Ended, MatchRecord, OtherVersion, Status, ended, scripted_answers
 from .selection import Condition, find_matches
 from .store.backend import NoStore, StoreError, StoreLocked, store_name
 from .store.copying import copy_store

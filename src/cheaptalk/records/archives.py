@@ -1,8 +1,8 @@
 """Archives: a store, or one of its studies, as Parquet files in a folder on any file system.
 
-Each table is stored in files ``TABLE-NUMBER.parquet`` with JSON as text; ``manifest.json`` lists
-the files with their rows and hashes. It is written last, after every file has been read back: a
-folder without it is not an archive. An archive can be restored to a store.
+Each table is stored in files ``TABLE-NUMBER.parquet``, with JSON as text. ``manifest.json`` lists
+the files with their rows and hashes. The manifest is written last, after every file has been read
+back, so a folder without it is not an archive.
 """
 
 import hashlib
@@ -34,19 +34,19 @@ PART = 64 * 2**20
 KINDS: Mapping[type[Any], str] = MappingProxyType({
     sa.Boolean: "Boolean", sa.Integer: "Int64", sa.Float: "Float64", sa.LargeBinary: "Binary",
 })  # fmt: skip
-"""Parquet types of columns; other columns are text."""
+"""Parquet types by type of column; all other columns are text."""
 Rows: TypeAlias = Mapping[str, "sa.ColumnElement[bool]"]
-"""Selected rows by table."""
+"""Conditions that select the rows of each table."""
 Progress: TypeAlias = Callable[[int, int], None]
 
 
 class ArchivedFile(BaseModel):
-    """A file of an archive.
+    """One file of an archive.
 
     Attributes:
         name: the file name in the folder.
-        rows, bytes: its number of rows, and its size.
-        sha256: its hash in hexadecimal digits.
+        rows, bytes: the number of rows, and the file size.
+        sha256: the file's hash in hexadecimal digits.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -61,8 +61,8 @@ class Manifest(BaseModel):
     """The contents of an archive.
 
     Attributes:
-        archive: the version of this format.
-        cheaptalk: the version that wrote it.
+        archive: the version of the archive format.
+        cheaptalk: the version of cheaptalk that wrote the archive.
         revision: the schema version of the store.
         study: the archived study; None for the whole store.
         tables: the files of each table, in order.
@@ -78,18 +78,12 @@ class Manifest(BaseModel):
 
     @property
     def rows(self) -> dict[str, int]:
-        """The number of rows of each table."""
+        """Number of rows of each table."""
         return {name: sum(file.rows for file in files) for name, files in self.tables.items()}
 
 
 class Folder(NamedTuple):
-    """A folder on a file system of fsspec.
-
-    Attributes:
-        fs: the file system.
-        path: the folder's path there.
-        name: the name shown in messages, without credentials.
-    """
+    """A folder on an fsspec file system; messages show ``name``, which has no credentials."""
 
     fs: Any
     path: str
@@ -97,20 +91,14 @@ class Folder(NamedTuple):
 
     @classmethod
     def at(cls, url: str) -> "Folder":
-        """Return the folder at a URL or path, without accessing it.
-
-        Raises:
-            CheaptalkError: fsspec or the driver for this kind of URL is not installed, or the kind
-                is unknown.
-        """
+        """Return the folder at a URL or path; raise CheaptalkError if no driver supports it."""
         name = re.sub(r"//[^/]*@", "//", url)
         scheme, has_scheme, _ = name.partition("://")
         try:
             core = import_module("fsspec.core")
         except ImportError:
-            raise CheaptalkError(
-                'archives require fsspec: pip install "cheaptalk[archive]"'
-            ) from None
+            cure = 'pip install "cheaptalk[archive]"'
+            raise CheaptalkError(f"archives require fsspec: {cure}") from None
         try:
             fs, path = core.url_to_fs(url)
         except ImportError as error:
@@ -121,29 +109,19 @@ class Folder(NamedTuple):
         return cls(fs, path.rstrip("/"), name)
 
     def at_name(self, name: str) -> str:
-        """Return the path of a file in the folder."""
         return f"{self.path}/{name}"
 
     def put(self, name: str, data: bytes) -> None:
-        """Write a file and verify it.
-
-        Raises:
-            StoreError: it can't be written, or its contents differ afterwards.
-        """
+        """Write a file and read it back to verify it."""
         with self.doing("written"):
             self.fs.pipe_file(self.at_name(name), data)
             if self.fs.cat_file(self.at_name(name)) != data:
-                raise StoreError(
-                    f"{self.name}/{name} differs from the data written; try another folder"
-                )
+                problem = "differs from the data written; try another folder"
+                raise StoreError(f"{self.name}/{name} {problem}")
 
     @contextmanager
     def doing(self, action: str) -> Iterator[None]:
-        """Convert errors of the file system to :class:`StoreError`.
-
-        Raises:
-            StoreError: an operation failed with any error of the driver.
-        """
+        """Convert all file-system errors to :class:`StoreError`."""
         try:
             yield
         except CheaptalkError:
@@ -166,18 +144,14 @@ def archive(
     Files beside a store file (cache, participants' identities) are not archived.
 
     Args:
-        url: a path, or a URL such as ``s3://bucket/studies/first`` of any kind that fsspec
-            supports (``file://``, ``gs://``, ``abfs://``, ``memory://``, ...). The parent folder
-            must exist.
+        url: a path, or a URL such as ``s3://bucket/studies/first`` of any kind that fsspec supports
+            (``file://``, ``gs://``, ``abfs://``, ``memory://``, ...). The parent folder must exist.
         study: archive only this study.
         progress: called with the number of written rows and the total.
 
-    Returns:
-        The manifest.
-
     Raises:
-        StoreError: the study does not exist, the folder is not empty or not writable, or
-            the store is being written to or is damaged.
+        StoreError: the study does not exist, the folder is not empty or not writable, or the store
+            is being written to or is damaged.
         CheaptalkError: a package is missing, or the kind of URL is unknown.
     """
     polars()
@@ -257,11 +231,7 @@ def restore(url: str, store: Store, progress: Progress = lambda _count, _total: 
 
 
 def rows_of(reading: sa.Connection, study: int) -> Rows:
-    """Return the rows of each table that belong to a study or are referenced by it.
-
-    Args:
-        study: the study's number in the store.
-    """
+    """Return, by table, conditions that select a study's rows and all rows they reference."""
     t = schema
     matches = t.matches.c.number.in_(
         sa.select(t.members.c.match_number).where(t.members.c.study_id == study)
@@ -301,11 +271,7 @@ def rows_of(reading: sa.Connection, study: int) -> Rows:
 
 @contextmanager
 def _new(folder: Folder) -> Iterator[list[str]]:
-    """Write to an empty folder, and remove the written files after an error.
-
-    Yields:
-        A list to which each file name is added before writing.
-    """
+    """Create a folder; yield a list for the names of its files, which an error deletes."""
     with folder.doing("written"):
         created = not folder.fs.exists(folder.path)
         if not created and folder.fs.find(folder.path):
@@ -328,7 +294,6 @@ def _new(folder: Folder) -> Iterator[list[str]]:
 def _frames(
     reading: sa.Connection, table: sa.Table, where: "sa.ColumnElement[bool]"
 ) -> Iterator[Any]:
-    """Yield the rows of a table as data frames of limited size."""
     pl = polars()
     types = {column.name: getattr(pl, _kind(column)) for column in table.c}
     json_columns = [column.name for column in table.c if isinstance(column.type, Shaped)]
@@ -348,10 +313,9 @@ def _frames(
 
 def _kind(column: "sa.Column[Any]") -> str:
     kind = column.type
-    column_type = kind.impl_instance if isinstance(kind, sa.types.TypeDecorator) else kind
-    return next(
-        (name for sql_type, name in KINDS.items() if isinstance(column_type, sql_type)), "String"
-    )
+    plain = kind.impl_instance if isinstance(kind, sa.types.TypeDecorator) else kind
+    names = (name for sql_type, name in KINDS.items() if isinstance(plain, sql_type))
+    return next(names, "String")
 
 
 def _write(folder: Folder, name: str, frame: Any) -> ArchivedFile:
@@ -364,7 +328,6 @@ def _write(folder: Folder, name: str, frame: Any) -> ArchivedFile:
 
 
 def _read(folder: Folder, file: ArchivedFile, table: sa.Table) -> list[dict[str, Any]]:
-    """Return the rows of a file, ready for insertion."""
     with folder.doing("read"):
         data = folder.fs.cat_file(folder.at_name(file.name))
     if hashlib.sha256(data).hexdigest() != file.sha256:

@@ -1,7 +1,4 @@
-"""The cache: responses bought earlier, in a file that many runs may share.
-
-For a request without a cached response, it finds the most similar stored request and compares them.
-"""
+"""Response cache: replies of earlier model calls, in a file that many runs can share."""
 
 import hashlib
 import json
@@ -31,7 +28,7 @@ LOCK_TIMEOUT = 10.0
 NEAREST = 64
 """Maximum number of stored requests that are compared in full."""
 PARTS = ("model", "messages", "settings", "form", "replicate")
-"""The parts by which requests are compared."""
+"""Parts of a request that are compared."""
 TABLE = f"""
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, {", ".join(f"{part} TEXT NOT NULL" for part in PARTS)},
@@ -47,11 +44,11 @@ SELECT key, CAST(request AS BLOB), CAST(reply AS BLOB), match, made, proof FROM 
 
 
 class CacheError(StoreError):
-    """The cache cannot be used; the message gives the cause and a remedy."""
+    """The cache cannot be used; the message states the cause and the remedy."""
 
 
 class Replicate(NamedTuple):
-    """Identifies a sample among several responses to the same call.
+    """Identifies one of several samples of the same call.
 
     Attributes:
         seed: the match's seed, which differs between instances and repeats.
@@ -67,9 +64,9 @@ class Replicate(NamedTuple):
 
 
 class Request(NamedTuple):
-    """Everything that determines a response: the complete call, and the sample.
+    """All data that determine a response: the complete call, and which sample it is.
 
-    ``data`` is plain JSON; its model string is complete, with the URL.
+    ``data`` is plain JSON with the complete model string, including its URL.
     """
 
     data: dict[str, Any]
@@ -77,7 +74,7 @@ class Request(NamedTuple):
 
     @classmethod
     def of(cls, call: Mapping[str, Any], replicate: Replicate | None) -> "Request":
-        """Create the request for a call in plain data."""
+        """Create the request for a call, given as plain data."""
         name = ModelName.parse(call["model"])
         data = dict(call) | {
             "model": f"{name.provider}/{name.model}" + (f"@{name.url}" if name.url else ""),
@@ -94,8 +91,8 @@ class CacheEntry(NamedTuple):
     """A cached response with its request.
 
     Attributes:
-        match: the match for which it was bought.
-        made: when, in seconds since 1970.
+        match: the match for which the response was bought.
+        made: the time of the entry, in seconds since 1970.
     """
 
     request: dict[str, Any]
@@ -105,7 +102,7 @@ class CacheEntry(NamedTuple):
 
 
 class Shelf(NamedTuple):
-    """A cache's contents for one model: the number of responses, and their tokens."""
+    """Statistics of one model's cached responses: number, tokens, oldest and newest time."""
 
     model: str
     replies: int
@@ -115,22 +112,22 @@ class Shelf(NamedTuple):
 
 
 def worth_keeping(reply: Reply) -> bool:
-    """Return whether a response can answer later calls: new, complete and not a failure."""
+    """Return whether to cache a response: it must be new, complete and not empty."""
     complete = reply.failure is None and not reply.truncated and not reply.cached
     return complete and bool((reply.text or "").strip())
 
 
 class Cache:
-    """Responses by request. Any number of processes may use one file at the same time.
+    """A file of responses by request, which any number of processes can use at the same time.
 
     ``damaged`` counts the damaged entries that were read; each is a miss.
     """
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
-        """Open a cache.
+        """Open a cache file.
 
         Raises:
-            CacheError: it is missing, is not a cache, or cannot be used.
+            CacheError: the file is missing, is not a cache, or cannot be used.
         """
         self.path = path
         self.damaged = 0
@@ -178,7 +175,7 @@ class Cache:
     def get(self, request: Request) -> Reply | None:
         """Return the cached response to a request, or None.
 
-        A hit has ``cached`` set and no usage; its original usage is in ``saved``.
+        A hit has ``cached`` set and no usage; ``saved`` is the original usage.
         """
         entry = self.find(request)
         if entry is None:
@@ -192,7 +189,7 @@ class Cache:
         )  # fmt: skip
 
     def find(self, request: Request) -> CacheEntry | None:
-        """Return the entry that answers a request exactly; None if it is missing or damaged."""
+        """Return the entry with exactly this request; None if it is missing or damaged."""
         with self._clear_errors():
             row = self._file.execute(f"{SELECT} WHERE key = ?", [request.key]).fetchone()
         entry = None if row is None else self._read(row)
@@ -209,11 +206,7 @@ class Cache:
             file.execute(INSERT, [*row, _proof(request.key, *packed)])
 
     def near(self, request: Request, but_not_of: str | None = None) -> list[CacheEntry]:
-        """Return the stored requests with the most parts in common, most similar first.
-
-        Args:
-            but_not_of: exclude entries bought for this match.
-        """
+        """Return the stored requests with the most parts in common, most similar first."""
         shared = " + ".join(f"({part} = :{part})" for part in PARTS)
         query = (
             f"{SELECT} WHERE match IS NULL OR match IS NOT :match "
@@ -224,7 +217,7 @@ class Cache:
         return [entry for entry in map(self._read, rows) if entry is not None]
 
     def entries(self) -> Iterator[CacheEntry]:
-        """Yield all entries, oldest first; damaged ones are omitted and counted."""
+        """Yield all entries except damaged ones, oldest first."""
         with self._clear_errors(), closing(self._file.execute(f"{SELECT} ORDER BY made")) as rows:
             for row in rows:
                 entry = self._read(row)
@@ -232,7 +225,7 @@ class Cache:
                     yield entry
 
     def shelves(self) -> list[Shelf]:
-        """Return the contents by model."""
+        """Return the cached responses by model."""
         by_model: dict[str, list[tuple[int, float]]] = {}
         for entry in self.entries():
             usage = Reply.model_validate(entry.reply).usage
@@ -240,24 +233,18 @@ class Cache:
             by_model.setdefault(entry.request["model"], []).append((tokens, entry.made))
         return [
             Shelf(
-                model,
-                len(replies),
-                sum(tokens for tokens, _ in replies),
-                replies[0][1],
-                replies[-1][1],
+                model, len(replies), sum(tokens for tokens, _ in replies),
+                replies[0][1], replies[-1][1],
             )
             for model, replies in sorted(by_model.items())
-        ]
+        ]  # fmt: skip
 
     def clear(self, model: str = "*", before: float | None = None) -> int:
-        """Delete entries, including damaged ones if `model` is ``*``.
+        """Delete entries and return their number.
 
         Args:
-            model: a pattern of model strings, such as ``openai/*``.
+            model: a pattern of model strings, such as ``openai/*``; ``*`` includes damaged entries.
             before: only entries stored before this time, in seconds since 1970.
-
-        Returns:
-            The number of deleted entries.
         """
 
         def chosen(packed: bytes, made: float) -> bool:
@@ -306,16 +293,15 @@ def _model(packed: bytes) -> str:
 
 
 AROUND = 12
-"""Characters shown before the first difference."""
+"""Characters that a message shows before the first difference."""
 SHOWN = 60
-"""Maximum characters shown."""
+"""Maximum characters of a text that a message shows."""
 
 
 def nearest(cache: Cache, request: Request, but_not_of: str | None = None) -> CacheEntry | None:
-    """Return the stored request that is most similar to a request, the latest of equals.
+    """Return the most similar stored request; of equally similar ones, the latest.
 
-    Requests for the same sample come first, because the existence of other samples explains no
-    miss.
+    Requests for the same sample come first, because other samples explain no miss.
 
     Args:
         but_not_of: exclude entries bought for this match.
@@ -347,19 +333,17 @@ def differences(requested: Any, stored: Any, path: str = "") -> Iterator[str]:
         for number, (left, right) in enumerate(zip(requested, stored, strict=False)):
             yield from differences(left, right, f"{path}[{number}]")
         if len(requested) != len(stored):
-            size = counted(len(requested), "entry")
-            yield f"{path} has {size} (stored: {len(stored):,})"
+            yield f"{path} has {counted(len(requested), 'entry')} (stored: {len(stored):,})"
     elif isinstance(requested, str) and isinstance(stored, str):
         start = _alike(requested, stored)
-        requested_part, stored_part = _around(requested, start), _around(stored, start)
-        difference = f"{requested_part} (stored: {stored_part})"
+        difference = f"{_around(requested, start)} (stored: {_around(stored, start)})"
         yield f"{path} differs from character {start} on: {difference}"
     else:
         yield f"{path} is {shown(requested)} (stored: {shown(stored)})"
 
 
 def _distance(requested: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[bool, int, int]:
-    """Return a sort key: another sample, the number of differences, the length that differs."""
+    """Return a sort key: whether the sample differs, the number of differences, their length."""
     requested_text, stored_text = (_words(request) for request in (requested, stored))
     differing = max(len(requested_text), len(stored_text)) - _alike(requested_text, stored_text)
     other_sample = requested.get("replicate") != stored.get("replicate")
@@ -381,7 +365,6 @@ def _is_list(value: Any) -> bool:
 
 
 def _around(text: str, start: int) -> str:
-    """Return an excerpt around a character, in quotes, with dots at cuts."""
     begin = max(0, start - AROUND)
     piece = text[begin : begin + SHOWN]
     cut = ("…" if begin else "", "…" if begin + SHOWN < len(text) else "")

@@ -1,4 +1,4 @@
-"""Costs of model calls: the number of calls, tokens by kind, and dollars."""
+"""Costs of model calls: number of calls, tokens by kind, and dollars."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ NO_TOKENS = Usage()
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of some model calls. Cached responses cost nothing and are not counted.
+    """Cost of model calls. Cached responses cost nothing and are not counted.
 
     Attributes:
         calls: attempts that reached a server, whatever their result.
-        usage: their tokens, as far as reported.
-        dollars: their cost at the prices of the time, as far as known.
+        usage: token usage, as far as reported.
+        dollars: cost at the prices of the time, as far as known.
         unpriced: calls without a known price or token count.
         unresolved: calls without a recorded response, either in flight or lost when a run was
             killed; they may have incurred a cost.
@@ -38,23 +38,23 @@ class Cost:
 
     @property
     def sendings(self) -> int:
-        """The number of attempts, including those that reached no server."""
+        """Number of attempts, including those that reached no server."""
         return self.calls + self.unreached
 
     @property
     def tokens(self) -> int:
-        """The sum of input and output tokens."""
+        """Sum of input and output tokens."""
         return self.usage.input_tokens + self.usage.output_tokens
 
     @property
     def dollars_known(self) -> float | None:
-        """The dollars; None if no price is known."""
+        """Cost in dollars; None if no price is known."""
         unknown = self.unpriced or (self.calls and self.calls == self.unresolved)
         return None if unknown and not self.dollars else self.dollars
 
     @property
     def unknown(self) -> bool:
-        """Whether some calls may have used more than was counted."""
+        """Whether some calls may have used more tokens than were counted."""
         return bool(self.unresolved or self.uncounted)
 
     def __add__(self, other: "Cost") -> "Cost":
@@ -75,7 +75,7 @@ class Cost:
 
 
 def cost_of(reply: Mapping[str, Any] | None) -> Cost:
-    """Return the cost of a call from its recorded response; None means no response."""
+    """Return the cost of a call from its recorded response, which is None if none was recorded."""
     if reply is None:
         return Cost(calls=1, unresolved=1)
     if reply.get("cached"):

@@ -1,4 +1,4 @@
-"""Data as JSON text, for the store and for other programs, and compression."""
+"""JSON text for the store and for other programs, and compression."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 
 def text_of(data: Any) -> str:
-    """Return data as compact JSON; text that UTF-8 can't encode is escaped."""
+    """Return data as compact JSON, escaping text that UTF-8 cannot encode."""
     try:
         return to_json(data, inf_nan_mode="constants").decode()
     except ValueError:
@@ -20,11 +20,7 @@ def text_of(data: Any) -> str:
 
 
 def data_of(text: str | bytes) -> Any:
-    """Parse the output of :func:`text_of`.
-
-    Raises:
-        ValueError: it is not valid JSON.
-    """
+    """Parse the output of :func:`text_of`; raise ValueError for invalid JSON."""
     try:
         try:
             return msgspec.json.decode(text)
@@ -35,9 +31,7 @@ def data_of(text: str | bytes) -> Any:
 
 
 def standard_json(data: Any, **layout: Any) -> str:
-    """Return data as standard JSON: NaN and infinities become null.
-
-    Python's encoder would write them as invalid JSON.
+    """Return data as standard JSON, with null for NaN and infinities.
 
     Args:
         layout: further arguments of :class:`json.JSONEncoder`.
@@ -58,7 +52,6 @@ def _encoder(**layout: Any) -> json.JSONEncoder:
 
 
 def _finite(data: Any) -> Any:
-    """Return data with None instead of NaN and infinities."""
     match data:
         case float():
             return data if math.isfinite(data) else None
@@ -71,11 +64,11 @@ def _finite(data: Any) -> Any:
 
 
 def pack(data: Mapping[str, Any]) -> bytes:
-    """Return data as JSON, compressed with zlib."""
+    """Return data as zlib-compressed JSON."""
     return zlib.compress(text_of(data).encode(), 6)
 
 
 def unpack(data: bytes) -> dict[str, Any]:
-    """Reverse :func:`pack`."""
+    """Parse the output of :func:`pack`."""
     unpacked: dict[str, Any] = data_of(zlib.decompress(data))
     return unpacked

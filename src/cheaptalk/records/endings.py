@@ -1,4 +1,4 @@
-"""Texts on how matches ended: counts, and reasons of failures."""
+"""Texts that describe how matches ended: counts, and causes of failures."""
 
 import re
 
@@ -7,7 +7,7 @@ from cheaptalk.rules import counted
 FAILED_CALL = re.compile(r'call for "([^"]*)" in request \d+: ')
 """Start of the reason of a match whose call failed: the actor and the request."""
 HTTPS = re.compile(r"; if it speaks https, write https://[^;]*")
-"""A hint for a server that no call has reached."""
+"""Hint for a server that no call has reached."""
 
 
 def ended_text(
@@ -19,7 +19,7 @@ def ended_text(
     unit: str = "match",
     verb: str = "ended",
 ) -> str:
-    """State how many matches have ended and how, so that no failure hides behind a total.
+    """Describe how many matches ended, were forfeited or failed.
 
     >>> ended_text(6, 6), ended_text(1, None)
     ('6 of 6 matches ended', '1 match ended')
@@ -29,10 +29,8 @@ def ended_text(
     Args:
         ended: finished and forfeited matches.
         planned: all matches; None if unknown.
-        forfeited: how many of the ended ones were forfeited.
-        failed: matches that stopped by an error and are played again by the next run.
-        unit: what is counted.
-        verb: what happened to it.
+        failed: matches that stopped with an error; the next run plays them again.
+        unit, verb: the counted items, and what happened to them.
     """
     text = counted(ended, unit) if planned is None else f"{ended:,} of {counted(planned, unit)}"
     text += f" {verb}"
@@ -42,10 +40,10 @@ def ended_text(
 
 
 def cause(reason: str, *, reached: bool = True) -> str:
-    """Return why a call failed, without the seat and the number of the request.
+    """Return the cause from a failed call's error message, without the actor and the request.
 
     Args:
-        reached: whether any call succeeded, so that the address is right; drops the hint on https.
+        reached: whether another call succeeded, so that the hint on https is unnecessary.
 
     >>> cause('call for "bob" in request 1: status 500')
     'status 500'

@@ -1,6 +1,4 @@
-"""Exclusions: matches in which a player gave no valid answer, the study's policy for them, and
-replacement matches.
-"""
+"""Matches with invalid answers: a study's policy for them, and replacement matches."""
 
 import re
 from collections.abc import Mapping
@@ -17,18 +15,20 @@ from cheaptalk.records.store.store import set_aside
 from cheaptalk.rules import Value, counted
 
 Policy: TypeAlias = Literal["keep", "drop", "replace"]
-"""``keep``: the game's rule for forfeits determines the payoffs. ``drop``: the match is recorded
-and counted, but not scored. ``replace``: not scored, and played again on a new instance."""
+"""A policy for matches with invalid answers.
+
+``keep``: the game's forfeit rule determines the payoffs. ``drop``: the match is recorded and
+counted, but not scored. ``replace``: the match is not scored, and is played again on a new
+instance.
+"""
 
 
 class Unanswered(Value):
     """A study's policy for each kind of invalid answer.
 
     A match with several kinds of invalid answers follows the strictest policy: ``replace`` before
-    ``drop`` before ``keep``.
-
-    By default matches are kept, except those that a participant left and those in which a program
-    replaced a participant, because these don't show how people play.
+    ``drop`` before ``keep``. By default matches are kept, except those that a participant left and
+    those in which a program replaced a participant, because these don't show how people play.
 
     Attributes:
         max_replacements: the maximum number of replacement matches for one match.
@@ -50,13 +50,12 @@ class Unanswered(Value):
 
     @model_serializer
     def written(self) -> dict[str, Any]:
-        """The policies that are set, as in a study file."""
+        """The policies that are explicitly set, in the format of study files."""
         return {name: getattr(self, name) for name in type(self).model_fields
                 if name in self.model_fields_set}  # fmt: skip
 
     @property
     def by_kind(self) -> dict[str, Policy]:
-        """The policy for each kind."""
         return {
             name: getattr(self, name)
             for name in type(self).model_fields
@@ -70,29 +69,23 @@ class Unanswered(Value):
 
     @property
     def line(self) -> str:
-        """The policy in one line.
+        """All policies in one line of text.
 
         >>> Unanswered(refused="replace", timed_out="drop", max_replacements=2).line
         'refused replaced (at most 2 times), timed out dropped, all others as by default'
         """
         defaults = Unanswered().by_kind
-        changed = {
-            kind: policy for kind, policy in self.by_kind.items() if policy != defaults[kind]
-        }
-        limit = (
-            " (at most "
-            f"{'once' if self.max_replacements == 1 else counted(self.max_replacements, 'time')})"
-        )
-        words = {"keep": "kept", "drop": "dropped", "replace": f"replaced{limit}"}
-        parts = [f"{kind.replace('_', ' ')} {words[policy]}" for kind, policy in changed.items()]
-        return ", ".join([*parts, "all others as by default" if changed else "as by default"])
+        times = "once" if self.max_replacements == 1 else counted(self.max_replacements, "time")
+        words = {"keep": "kept", "drop": "dropped", "replace": f"replaced (at most {times})"}
+        parts = [
+            f"{kind.replace('_', ' ')} {words[policy]}"
+            for kind, policy in self.by_kind.items()
+            if policy != defaults[kind]
+        ]
+        return ", ".join([*parts, "all others as by default" if parts else "as by default"])
 
     def of(self, kinds: Mapping[str, Mapping[str, int]]) -> Policy:
-        """Return the policy for a match.
-
-        Args:
-            kinds: counts of answers by seat and kind.
-        """
+        """Return the policy for a match with these counts of answers by seat and kind."""
         present = {kind for counts in kinds.values() for kind, count in counts.items() if count}
         policies = {policy for kind, policy in self.by_kind.items() if kind in present}
         return next((policy for policy in ("replace", "drop") if policy in policies), "keep")
@@ -114,17 +107,17 @@ class Unanswered(Value):
 
 
 def policies_of(spec: Mapping[str, Any]) -> Unanswered:
-    """Return the policies of a stored study."""
+    """Return the policies in a study's stored definition."""
     return Unanswered.model_validate(spec.get("unanswered") or {})
 
 
 matches = schema.matches
 REPLACEMENT_SUFFIX = r"\+(\d+)$"
-"""The end of a replacement instance's key: ``+`` and a number that counts replacements."""
+"""End of a replacement instance's key: ``+`` and the number of the replacement."""
 
 
 class Excluded(NamedTuple):
-    """The number of matches excluded under a study's policies.
+    """Numbers of matches excluded under a study's policies.
 
     Attributes:
         dropped: ended matches that are excluded from metrics.
@@ -136,11 +129,7 @@ class Excluded(NamedTuple):
 
 
 def excluded(store: StoreReader, study: str) -> Excluded:
-    """Count the excluded matches and the replacement matches of a study.
-
-    Raises:
-        StoreError: the study does not exist.
-    """
+    """Count the excluded matches and the replacement matches of a study."""
     policies = policies_of(store.study(study, counted=False).spec)
     if _all_scripted(store, study):
         return Excluded()
@@ -162,7 +151,7 @@ def excluded(store: StoreReader, study: str) -> Excluded:
 
 
 def _all_scripted(store: StoreReader, study: str) -> bool:
-    """Return whether all players of a study are scripted and so give only valid answers."""
+    """Return whether all players of a study are scripted, so that all answers are valid."""
     players, rosters, studies = schema.players, schema.rosters, schema.studies
     query = (
         sa.select(players.c.spec)
@@ -175,7 +164,7 @@ def _all_scripted(store: StoreReader, study: str) -> bool:
 
 
 def predecessors(store: StoreReader, study: str) -> dict[str, str]:
-    """Return a study's replacement matches, each with the match that it replaces."""
+    """Map each replacement match of a study to the match that it replaces, by match id."""
     query = sa.select(
         matches.c.id, matches.c.instance, matches.c.configuration_id, matches.c.repeat,
         schema.SEATS_TEXT,
@@ -187,14 +176,14 @@ def predecessors(store: StoreReader, study: str) -> dict[str, str]:
 
 
 class Stand(NamedTuple):
-    """The standing of a match in a study.
+    """How a study treats a match: excluded from metrics, a replacement, or superseded.
 
     Attributes:
         study: the study's name.
-        dropped: whether the study's policies exclude it from metrics.
-        dropped_because: the invalid answers that exclude it; None if it is kept.
-        replaces: the match that it replaces; None if it is not a replacement match.
-        planned: whether it is in the study's current plan; if not, it is superseded.
+        dropped: whether the study's policies exclude the match from metrics.
+        dropped_because: the invalid answers that exclude the match; None if it is kept.
+        replaces: the match that this replacement match replaces; None for other matches.
+        planned: whether the match is in the study's current plan; otherwise it is superseded.
     """
 
     study: str
@@ -205,11 +194,7 @@ class Stand(NamedTuple):
 
 
 class Standing:
-    """The standing of a study's matches.
-
-    Raises:
-        StoreError: the study does not exist.
-    """
+    """Determines how a study treats its matches; raises StoreError if the study is unknown."""
 
     def __init__(self, store: StoreReader, study: str) -> None:
         self.store = store
@@ -225,17 +210,15 @@ class Standing:
         return set_aside(self.store, self.study)
 
     def of(self, record: MatchRecord) -> Stand:
-        """Return the standing of one of its matches."""
-        predecessor = (
-            self._before.get(record.id) if replaced_instance(record.instance_key) else None
-        )
+        replaces = replaced_instance(record.instance_key) is not None
+        predecessor = self._before.get(record.id) if replaces else None
         reason = self.policies.why_dropped(record.kinds)
         planned = record.id not in self._aside
         return Stand(self.study, reason is not None, reason, predecessor, planned)
 
 
 def replaced_instance(key: str) -> str | None:
-    """Return the key of the instance that a replacement instance replaces; None for others.
+    """Return the key of the instance that a replacement instance replaces, or None.
 
     >>> replaced_instance("3+2"), replaced_instance("3+1"), replaced_instance("3")
     ('3+1', '3', None)

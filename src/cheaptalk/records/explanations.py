@@ -1,4 +1,4 @@
-"""Explains why a cache would or would not answer a call, and how it differs from stored ones."""
+"""Explanations of cache hits and misses: how a call differs from the cached requests."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ class AskedCall(NamedTuple):
     """A call to explain.
 
     Attributes:
-        location: a description of where it occurs.
-        match: its match; None if unknown.
-        cached: whether its response came from a cache.
+        location: a description of the call's place in the match.
+        match: the call's match; None if unknown.
+        cached: whether the call's response came from a cache.
     """
 
     location: str
@@ -30,13 +30,13 @@ class AskedCall(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """A cache's content for a call.
+    """The explanation of a cache hit or miss.
 
     Attributes:
-        call: a description of where the call occurs.
-        hit: whether the cache would answer it.
-        result: the same in a sentence.
-        differences: from the most similar stored request, if there is one.
+        call: a description of the call's place in the match.
+        hit: whether the cache would answer the call.
+        result: a sentence that describes the hit or miss.
+        differences: differences from the most similar cached request, if there is one.
     """
 
     call: str
@@ -48,10 +48,10 @@ class Explanation(NamedTuple):
 def explain_match(
     cache: Cache, store: Store, match: str, *, request: int | None = None, seat: str | None = None
 ) -> list[Explanation]:
-    """Explain the calls of a match, completed or in progress.
+    """Explain the cache hits and misses of a match, completed or in progress.
 
     Args:
-        match: its id, or the beginning of its id.
+        match: the match's id, or the beginning of the id.
         request: only calls of this request.
         seat: only calls of this actor.
 
@@ -75,11 +75,7 @@ def explain_match(
 
 
 def explain_file(cache: Cache, file: Path) -> Explanation:
-    """Explain a call in a file: JSON as in a store, optionally with its replicate.
-
-    Raises:
-        StoreError: the file contains no call.
-    """
+    """Explain the cache hit or miss of the call in a JSON file; StoreError if it is invalid."""
     try:
         data = json.loads(read_whole(file))
         replicate = data.pop("replicate", None)
@@ -91,26 +87,21 @@ def explain_file(cache: Cache, file: Path) -> Explanation:
 
 
 def explain_call(cache: Cache, call: AskedCall) -> Explanation:
-    """Explain a call: whether the cache answers it, and how the most similar request differs."""
+    """Return whether the cache answers a call, and how the nearest cached request differs."""
     hit = cache.find(call.request)
     is_own = hit is not None and hit.match == call.match and not call.cached
     if hit is not None and not is_own:
         date = datetime.fromtimestamp(hit.made).astimezone().strftime("%Y-%m-%d %H:%M")
         return Explanation(call.location, True, f"hit: bought for match {hit.match} on {date}", ())
-    nearest_entry = nearest(cache, call.request, call.match)
-    lines = (
-        [] if nearest_entry is None else list(differences(call.request.data, nearest_entry.request))
-    )
     verdict = "a hit for later requests; the entry was bought for this match" if is_own else "miss"
-    comparison = (
-        "the cache contains no other request" if nearest_entry is None
-        else f"the nearest other request, of match {nearest_entry.match}, differs in"
-    )  # fmt: skip
+    comparison, lines = "the cache contains no other request", list[str]()
+    if (near := nearest(cache, call.request, call.match)) is not None:
+        comparison = f"the nearest other request, of match {near.match}, differs in"
+        lines = list(differences(call.request.data, near.request))
     return Explanation(call.location, is_own, f"{verdict}; {comparison}", lines)
 
 
 def _calls_of(store: Store, match: str) -> Iterator[AskedCall]:
-    """Yield the model calls of a match, recorded or in the ledger."""
     record = store.find(match)
     seed = record.body.get("seed")
     if seed is None:
@@ -129,6 +120,5 @@ def _calls_of(store: Store, match: str) -> Iterator[AskedCall]:
         if "model" in call["call"]:
             location = f"request {request} {actor}{f', attempt {attempt}' if attempt else ''}"
             cache_request = Request.of(call["call"], Replicate(seed, request, actor, attempt))
-            yield AskedCall(
-                location, cache_request, record.id, bool((call["reply"] or {}).get("cached"))
-            )
+            cached = bool((call["reply"] or {}).get("cached"))
+            yield AskedCall(location, cache_request, record.id, cached)

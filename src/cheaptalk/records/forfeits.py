@@ -1,4 +1,4 @@
-"""Forfeits: which player ended a match without a valid answer, and with which kind of answer."""
+"""Forfeits: players that ended a match without a valid answer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -32,7 +32,7 @@ class Forfeit(NamedTuple):
 
 
 def invalid(kinds: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, Kind]]:
-    """Yield the seats with invalid answers, and their kinds.
+    """Yield each seat with an invalid answer, once for each kind of invalid answer.
 
     >>> list(invalid({"alice": {"ok": 2}, "bob": {"ok": 1, "refused": 1}}))
     [('bob', <Kind.REFUSED: 'refused'>)]

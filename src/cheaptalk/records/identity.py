@@ -1,4 +1,4 @@
-"""Identity of games, players, instances and matches: digests of everything that defines them."""
+"""Digests that identify games, players, instances and matches by their definitions."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,12 +15,12 @@ SEPARATOR = "\x1f"
 
 
 def digest_key(data: Mapping[str, Any]) -> str:
-    """Return data in the canonical form that is hashed and compared."""
+    """Return data as canonical JSON, for hashing and comparison."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
 
 def digest(*parts: object) -> str:
-    """Return a digest of the parts: 20 hexadecimal digits."""
+    """Return a digest of several parts, as 20 hexadecimal digits."""
     return _digits(SEPARATOR.join(map(str, parts)))
 
 
@@ -30,11 +30,11 @@ def _digits(text: str) -> str:
 
 @dataclass(frozen=True)
 class Configuration:
-    """A game with its parameters, as stored; matches that are read share it.
+    """A stored game with its parameters; all matches that use it share one object.
 
     Attributes:
         game: the game's name.
-        version: the version of its rules.
+        version: the version of the rules.
         parameters: JSON values by name.
     """
 
@@ -44,7 +44,6 @@ class Configuration:
 
     @cached_property
     def digest(self) -> str:
-        """The digest; see :func:`configuration_digest`."""
         return digest(self.game, self.version, digest_key(self.parameters))
 
     @cached_property
@@ -60,7 +59,7 @@ class Configuration:
 
 @cache
 def game_of(name: str, parameters: str) -> Game:
-    """Return the game with parameters in JSON; equal calls return the same object."""
+    """Return a game, given its parameters as JSON; equal arguments return the same object."""
     return get_game(name).rules.model_validate_json(parameters)
 
 
@@ -75,12 +74,12 @@ def player_digest(spec: BaseModel) -> str:
 
 
 def written_player_digest(spec: Mapping[str, Any]) -> str:
-    """Return :func:`player_digest` for settings as stored."""
+    """Return :func:`player_digest` for stored settings."""
     return digest("player", digest_key(_as_digested(spec)))
 
 
 def _as_digested(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Restore the former prefix of remote agents, so that match ids don't change."""
+    """Return settings with the former prefix of remote agents, so that match ids stay the same."""
     model = spec.get("model")
     if isinstance(model, str) and model.startswith("remote/"):
         return {**spec, "model": f"guest/{model.removeprefix('remote/')}"}
@@ -88,7 +87,7 @@ def _as_digested(spec: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def study_digest(name: str, spec: Mapping[str, Any]) -> str:
-    """Return the digest of a study as stored."""
+    """Return the digest of a stored study."""
     return digest("study", name, digest_key(spec))
 
 
@@ -113,11 +112,11 @@ def match_digest(
     """Return the id of a planned match.
 
     Args:
-        configuration: the digest of its configuration.
-        instance_seed: the seed of its instance.
-        instance: the instance as JSON if it was reused; empty if it was drawn.
+        configuration: the digest of the match's configuration.
+        instance_seed: the seed of the instance.
+        instance: a reused instance as JSON; empty if the instance was drawn.
         repeat: counts repetitions on the instance.
-        players: the digests of its players in the order of seats.
+        players: the digests of the players in the order of seats.
     """
     own_parts = f"{configuration}{SEPARATOR}{instance_seed}{SEPARATOR}{instance}{SEPARATOR}{repeat}"
     return _digits(SEPARATOR.join((own_parts, *players)))  # equals digest(), in half the time
@@ -131,13 +130,7 @@ def imported_match_digest(
     answers: Sequence[Mapping[str, Any]],
     players: Iterable[str],
 ) -> str:
-    """Return the id of an imported match.
-
-    Args:
-        system, game_id: the other system, and its id of the game.
-        configuration, instance, players: see :func:`match_digest`.
-        answers: the answers as recorded.
-    """
+    """Return an imported match's id, a digest that includes its id in the other system."""
     digested = [{"seat" if key == "actor" else key: value for key, value in answer.items()}
                 for answer in answers]  # fmt: skip
     moves = json.dumps(digested, sort_keys=True)  # with the former key, so that ids don't change

@@ -1,8 +1,8 @@
-"""Integrity checks of a store: reads every row, follows every reference, replays ended matches.
+"""Integrity checks of a store: read every row, follow every reference, replay ended matches.
 
 A store contains most facts twice: a match's id is a hash of its definition, and its outcome,
-payoffs and costs follow from the answers in its body. Manual changes and disk errors show where the
-two differ.
+payoffs and costs follow from the recorded answers. The checks compare both copies to detect manual
+changes and disk errors.
 """
 
 import time
@@ -43,15 +43,15 @@ matches, members, calls = schema.matches, schema.members, schema.calls
 RowValues: TypeAlias = Mapping[Any, Any]
 EMPTY: RowValues = {}
 AT_ONCE = 500
-"""Rows per read."""
+"""Number of rows per read."""
 
 
 class Hurt(NamedTuple):
-    """Damage of one item.
+    """Damage to one item of a store.
 
     Attributes:
-        what: the match, call or row; ``the database`` for its file.
-        problem: what is wrong with it.
+        what: the match, call or row; ``the database`` for the database file.
+        problem: a description of the damage.
     """
 
     what: str
@@ -60,7 +60,7 @@ class Hurt(NamedTuple):
 
 @dataclass
 class Integrity:
-    """The result of examining a store.
+    """The result of the integrity checks.
 
     Attributes:
         rows: the number of rows of each table, as far as they can be read.
@@ -68,7 +68,7 @@ class Integrity:
         other_rules: the number of ended matches that the installed rules can't replay.
         hurts: the damaged items.
         repeated: responses that are recorded for two requests.
-        seconds: the duration.
+        seconds: the duration of the checks.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
@@ -80,14 +80,14 @@ class Integrity:
 
     @property
     def hurt_matches(self) -> int:
-        """The number of damaged matches."""
+        """Number of damaged matches."""
         return len({hurt.what for hurt in self.hurts if hurt.what.startswith("match ")})
 
 
 def examine(
     store: StoreReader, progress: Callable[[int, int], None] = lambda count, total: None
 ) -> Integrity:
-    """Read everything in a store, and replay every ended match.
+    """Read all data in a store and replay every ended match.
 
     Damage raises no error: it is part of the result.
 
@@ -117,15 +117,8 @@ def _examined(
         for key, hurt in _rows(store, table, integrity.rows):
             yield hurt
             unreadable |= {key} if table is matches else set()
-    for step in (
-        _views,
-        _shortfalls,
-        _references,
-        _memberships,
-        _purchases,
-        _sendings,
-        _open_calls,
-    ):
+    checks = _views, _shortfalls, _references, _memberships, _purchases, _sendings, _open_calls
+    for step in checks:
         try:
             yield from step(store)
         except CheaptalkError as error:
@@ -140,7 +133,7 @@ def _examined(
 
 
 def _reason(error: CheaptalkError) -> str:
-    """Return the problem, without the remedy."""
+    """Return the problem that an error describes, without the remedy."""
     return error.what if isinstance(error, DamagedStore) else str(error)
 
 
@@ -148,7 +141,7 @@ def _reason(error: CheaptalkError) -> str:
 
 
 def _keys(store: StoreReader, table: sa.Table) -> list[tuple[Any, ...]]:
-    """Return the primary keys of a table; none if they can't be read."""
+    """Return the primary keys of a table's rows; an empty list if they can't be read."""
     keys = table.primary_key.columns
     try:
         with store.reading() as connection:
@@ -158,7 +151,7 @@ def _keys(store: StoreReader, table: sa.Table) -> list[tuple[Any, ...]]:
 
 
 def _rows(store: StoreReader, table: sa.Table, rows: Counter[str]) -> Iterator[tuple[Any, Hurt]]:
-    """Yield the problems of individual rows of a table, with the first part of their keys."""
+    """Yield each problem of a table's rows, after the first column of the row's primary key."""
     for chunk in chunks(_keys(store, table), AT_ONCE):
         rows[table.name] += len(chunk)
         for key, row in _read(store, table, chunk):
@@ -173,7 +166,7 @@ def _rows(store: StoreReader, table: sa.Table, rows: Counter[str]) -> Iterator[t
 def _read(
     store: StoreReader, table: sa.Table, keys: list[tuple[Any, ...]]
 ) -> Iterator[tuple[tuple[Any, ...], RowValues | CheaptalkError]]:
-    """Yield rows as stored with their keys, or the errors of reading them."""
+    """Yield each key with its row as stored, or with the error from reading the row."""
     key_columns = list(table.primary_key.columns)
     query = sa.select(*map(_as_stored, table.c)).where(sa.tuple_(*key_columns).in_(keys))
     try:
@@ -191,7 +184,7 @@ def _read(
 
 
 def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
-    """Return a column without the validation of its type."""
+    """Return a column that is read as stored, without validation."""
     if isinstance(column.type, Shaped):
         return sa.cast(column, sa.Text).label(column.name)
     plain = column.type.impl_instance if isinstance(column.type, Choice | Plain) else None
@@ -203,11 +196,11 @@ def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
 NUMBERS: dict[type[Any], tuple[type, ...]] = {
     sa.Integer: (int,), sa.Float: (int, float), sa.Boolean: (int,),
 }  # fmt: skip
-"""Python types of numeric columns."""
+"""Python types of the values in numeric columns."""
 
 
 def _problems(table: sa.Table, row: RowValues) -> list[str]:
-    """Return the problems with the values of a row, individually and together."""
+    """Return the problems of a row's values, which are checked one by one and then together."""
     values, problems = dict(row), []
     for column in table.c:
         value, kind = row[column.name], column.type
@@ -239,23 +232,21 @@ DIGESTS: dict[str, Callable[[RowValues], str]] = {
         Configuration(row["game"], row["version"], row["parameters"]).digest
     ),
 }
-"""The expected digest of a row, by table."""
+"""Functions that compute the expected digest of a row, by table."""
 
 
 def _asks(call: Mapping[str, Any]) -> bool:
-    """Return whether a call is addressed to a model or a person."""
     return bool(call.get("messages") if "model" in call else call.get("question"))
 
 
 def _match_name(store: StoreReader, number: int) -> str:
-    """Return the displayed name of a match that may be unreadable."""
+    """Return the displayed name of a match, whose record may be unreadable."""
     with store.reading() as connection:
         id_ = connection.scalar(sa.select(matches.c.id).where(matches.c.number == number))
     return f"match {id_}"
 
 
 def _name(table: sa.Table, key: tuple[Any, ...], row: RowValues = EMPTY) -> str:
-    """Return the displayed name of a row."""
     if table is matches and row.get("id"):
         return f"match {row['id']}"
     if table is calls and row.get("match_id"):
@@ -269,20 +260,18 @@ def _name(table: sa.Table, key: tuple[Any, ...], row: RowValues = EMPTY) -> str:
 
 
 def _views(store: StoreReader) -> Iterator[Hurt]:
-    """Yield views that were changed or are missing."""
     with store.reading() as connection:
         for name in changed_views(connection):
             yield Hurt(f"view {name}", "it is missing or was changed")
 
 
 def _shortfalls(store: StoreReader) -> Iterator[Hurt]:
-    """Yield studies that lack matches, as in a copy of a store's main file without its log."""
+    """Yield studies that lack matches, for example in a copy without the write-ahead log."""
     for study, problem in store.shortfalls():
         yield Hurt(f"study {study}", problem)
 
 
 def _references(store: StoreReader) -> Iterator[Hurt]:
-    """Yield rows that reference missing rows."""
     with store.reading() as connection:
         for table in schema.metadata.sorted_tables:
             for foreign in table.foreign_keys:
@@ -296,7 +285,6 @@ def _references(store: StoreReader) -> Iterator[Hurt]:
 
 
 def _memberships(store: StoreReader) -> Iterator[Hurt]:
-    """Yield matches without a study, and calls and judgements of missing matches."""
     ids = sa.select(matches.c.id)
     with store.reading() as connection:
         without_study = nowhere_in(matches.c.number, sa.select(members.c.match_number))
@@ -311,7 +299,6 @@ def _memberships(store: StoreReader) -> Iterator[Hurt]:
 
 
 def _purchases(store: StoreReader) -> Iterator[Hurt]:
-    """Yield matches whose purchases differ from their records."""
     purchases = schema.purchases
     query = (
         sa.select(
@@ -329,7 +316,6 @@ def _purchases(store: StoreReader) -> Iterator[Hurt]:
 
 
 def _sendings(store: StoreReader) -> Iterator[Hurt]:
-    """Yield calls with gaps in the numbers of their attempts."""
     key = (calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt)
     query = (
         sa.select(*key, sa.func.count(), sa.func.max(calls.c["try"]))
@@ -346,7 +332,7 @@ def _sendings(store: StoreReader) -> Iterator[Hurt]:
 
 
 def _open_calls(store: StoreReader) -> Iterator[Hurt]:
-    """Yield open calls of actors that the match doesn't have, or of missing studies."""
+    """Yield open calls whose actor is not in the match, or whose study is missing."""
     actors_query = sa.select(calls.c.match_id, calls.c.actor).distinct().order_by(calls.c.match_id)
     orphans = sa.select(calls.c.id, calls.c.match_id, calls.c.study_id).where(
         nowhere_in(calls.c.study_id, sa.select(schema.studies.c.id))
@@ -369,7 +355,7 @@ def _open_calls(store: StoreReader) -> Iterator[Hurt]:
 
 
 def _has_seat(record: MatchRecord, actor: str) -> bool:
-    """Return whether a match has an actor; true if the installed rules can't tell."""
+    """Return whether a match has an actor; true if the installed rules can't determine it."""
     try:
         return actor in record.at
     except CheaptalkError:
@@ -424,12 +410,7 @@ def _sent(store: StoreReader, ids: Iterable[str]) -> dict[str, dict[CallPlace, i
 def _of_match(
     record: MatchRecord, sent: Mapping[CallPlace, int], integrity: Integrity
 ) -> Iterator[str]:
-    """Yield the problems of a match.
-
-    Raises:
-        OtherVersion, UnknownName: the installed rules can't replay it.
-        CheaptalkError: its record is unreadable, or can't be replayed.
-    """
+    """Yield the problems of a match; raise OtherVersion if the installed rules can't replay it."""
     if not record.over:
         if record.outcome or record.payoffs or "answers" in record.body:
             yield f"its status is {record.status.value}, but its row contains a result"
@@ -450,22 +431,15 @@ def _of_match(
         yield "its answers end before the match"
         return
     replayed = ended(table, record.body["seed"], record.answers)
-    for result_field in fields(replayed):
-        if result_field.name in ("begun", "finished", "body"):
+    for name in (column.name for column in fields(replayed)):
+        if name in ("begun", "finished", "body"):
             continue
-        recorded, computed = (
-            getattr(record, result_field.name),
-            getattr(replayed, result_field.name),
-        )
-        if text_of(recorded) != text_of(computed) and recorded is not None:
-            yield (
-                f"{result_field.name} is {text_of(recorded)}, but its answers result in "
-                f"{text_of(computed)}"
-            )
+        recorded, computed = getattr(record, name), text_of(getattr(replayed, name))
+        if recorded is not None and text_of(recorded) != computed:
+            yield f"{name} is {text_of(recorded)}, but its answers result in {computed}"
 
 
 def _of_identity(record: MatchRecord) -> Iterator[str]:
-    """Yield the problems with the ids of a match and its instance."""
     if record.id not in _identities(record):
         yield "its id does not match its game, instance, seed and players"
     if not record.body.get("source") and record.instance_key not in _instance_keys(record):
@@ -476,7 +450,7 @@ def _of_identity(record: MatchRecord) -> Iterator[str]:
 
 
 def _identities(record: MatchRecord) -> set[str]:
-    """Return the ids that are consistent with a match's record."""
+    """Return the ids that a match may have according to its record."""
     body = record.body
     configuration = record.configuration.digest
     players = [written_player_digest(player["spec"]) for player in record.seats.values()]
@@ -484,11 +458,8 @@ def _identities(record: MatchRecord) -> set[str]:
     source = body.get("source")
     if source:
         answers = [answer.as_json() for answer in record.answers]
-        return {
-            imported_match_digest(
-                source["system"], record.instance_key, configuration, instance, answers, players
-            )
-        }
+        game = source["system"], record.instance_key
+        return {imported_match_digest(*game, configuration, instance, answers, players)}
     return {
         match_digest(configuration, _instance_seed(record), instance_json, record.repeat, players)
         for instance_json in ("", instance)
@@ -496,14 +467,12 @@ def _identities(record: MatchRecord) -> set[str]:
 
 
 def _instance_seed(record: MatchRecord) -> str:
-    """Return the seed of a match's instance."""
     seed: str = record.body["seed"]
     return seed.removesuffix(f"/{record.repeat}") if record.repeat else seed
 
 
 def _instance_keys(record: MatchRecord) -> set[str]:
-    """Return the possible keys of a match's instance: its number, or its digest if it was
-    reused."""
+    """Return the keys that a match's instance may have: its number or, if reused, its digest."""
     before, colon, _ = record.instance_key.rpartition(":")
     taken_over = f"{before}{colon}{written_instance_digest(record.body['instance'])}"
     return {_instance_seed(record).rpartition("/")[2], taken_over}

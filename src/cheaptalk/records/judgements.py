@@ -1,4 +1,4 @@
-"""Judgements of recorded matches, stored separately, so that players never see them."""
+"""Judgements of recorded matches, stored separately so that players never see them."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -17,9 +17,9 @@ from cheaptalk.records.store.store import Store
 judges, judgements, calls = schema.judges, schema.judgements, schema.calls
 PREFIX = "judge"
 ANSWERS = "answers:"
-"""Prefix of a participant's code in place of a match id."""
+"""Prefix of a participant's code that replaces a match id."""
 VERDICT_KINDS = (Kind.OK, Kind.REPAIRED)
-"""The kinds of valid judge answers."""
+"""Kinds of valid judge answers."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Judgement:
         item: the judged item: ``REQUEST/ACTOR`` for an action, an actor, ``match``, or a question.
         kind: the kind of the judge's answer.
         verdict: the verdict; None if the judge gave no valid answer.
-        calls: all calls for it, with their responses.
-        made: when, in seconds since 1970.
+        calls: all calls for the verdict, with their responses.
+        made: the time of the verdict, in seconds since 1970.
     """
 
     match_id: str
@@ -45,18 +45,16 @@ class Judgement:
     made: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return the judgement as plain data, without its match."""
         data = vars(self) | {"kind": self.kind.value}
         return {name: value for name, value in data.items() if name != "match_id"}
 
     @property
     def cost(self) -> Cost:
-        """The cost of its calls."""
         return sum((cost_of(call["reply"]) for call in self.calls), Cost())
 
 
 def answers_id(participant: str) -> str:
-    """Return the id under which judgements of a participant's free-text answers are stored."""
+    """Return the id of the judgements of a participant's free-text answers."""
     return f"{ANSWERS}{participant}"
 
 
@@ -66,7 +64,7 @@ def ledger_id(judge: str, match_id: str) -> str:
 
 
 def ledger_place(id_: str) -> str:
-    """Describe whose calls the ledger stores under an id.
+    """Describe which match or judge the calls that the ledger stores under an id belong to.
 
     >>> ledger_place("4f1c"), ledger_place(ledger_id("aa8cc0d9", "4f1c"))
     ('match 4f1c', 'judge aa8cc0 on match 4f1c')
@@ -92,13 +90,10 @@ def register_judge(store: Store, digest: str, spec: Mapping[str, Any]) -> None:
 def write_judgement(
     connection: sa.Connection, study_id: int, judgement: Judgement, keys: list[CallKey]
 ) -> None:
-    """Store a judgement in the caller's transaction, and delete its answered calls from the ledger.
+    """Store a judgement, and delete its answered calls from the ledger.
 
-    An existing verdict is kept. A judgement without a verdict is replaced; the new one must include
-    its calls.
-
-    Args:
-        study_id: the study for which it was made.
+    The caller's transaction is used. An existing verdict is kept. A judgement without a verdict is
+    replaced; the new judgement must include its calls.
     """
     values = vars(judgement) | {"kind": judgement.kind.value, "study_id": study_id}
     new = insert(judgements).values(values)
@@ -115,8 +110,9 @@ def write_judgement(
 
 
 def forget_answers(connection: sa.Connection, participant: str) -> None:
-    """Delete the judgements and judges' calls about a participant's answers, in the caller's
-    transaction. Their costs are no longer counted.
+    """Delete the judgements and judges' calls about a participant's answers.
+
+    The caller's transaction is used. Deleted calls are no longer counted as costs.
     """
     id_ = answers_id(participant)
     connection.execute(sa.delete(judgements).where(judgements.c.match_id == id_))
@@ -129,12 +125,12 @@ def forget_answers(connection: sa.Connection, participant: str) -> None:
 
 
 def judges_of(store: StoreReader, study: str) -> dict[str, dict[str, Any]]:
-    """Return the judges of a study's matches, with rubrics and models, by digest."""
+    """Return the rubrics and models of a study's judges, by digest."""
     return _specs(store, sa.select(judgements.c.judge).where(_of(study)))
 
 
 def specs_of_judges(store: StoreReader, digests: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Return the rubrics and models of judges by digest."""
+    """Return the rubrics and models of the given judges, by digest."""
     return _specs(store, list(digests))
 
 
@@ -151,7 +147,7 @@ def read_judgements(
     judge: str | None = None,
     match_id: str | None = None,
 ) -> Iterator[Judgement]:
-    """Yield judgements of a study's matches, of a judge, of a match, or all, oldest first."""
+    """Yield all judgements, or those of a study's matches, a judge or a match, oldest first."""
     conditions = [
         *([] if study is None else [_of(study)]),
         *([] if judge is None else [judgements.c.judge == judge]),
@@ -178,7 +174,7 @@ def _read(store: StoreReader, *conditions: sa.ColumnElement[bool]) -> Iterator[J
 def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, str], Kind]:
     """Return the kind of a judge's answer on each item of a study, by match and item.
 
-    The ids of participants' answers are those of :func:`answers_id`.
+    For participants' answers, :func:`answers_id` replaces the match id.
     """
     columns = judgements.c.match_id, judgements.c.item, judgements.c.kind
     of_study = _of(study) | _of_people(study)
@@ -200,8 +196,8 @@ def instances_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
 def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
     """Return a judge's cost for a study so far, over all runs and attempts.
 
-    As with players, superseded matches are included and calls that another study bought are not.
-    Calls without a recorded buyer are charged to the study for which the verdict was made.
+    Superseded matches are included; calls that another study bought are not. Calls without a
+    recorded buyer are charged to the study for which the verdict was made.
     """
     start = ledger_id(judge, "")
     study_id = store.study_id(study)
@@ -221,14 +217,16 @@ def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
 
 
 def judging_cost(store: StoreReader, study: str) -> Cost:
-    """Return the cost of all judges for a study so far, which is not part of the study's cost."""
+    """Return the cost of all judges for a study, which is not part of the study's own cost."""
     with store.reading() as connection:
         digests = connection.scalars(sa.select(judges.c.digest)).all()
     return sum((judge_cost(store, judge, study) for judge in digests), Cost())
 
 
 def _of(study: str) -> sa.ColumnElement[bool]:
-    return judgements.c.match_id.in_(_matches(study))
+    matches = schema.matches.c
+    ids = sa.select(matches.id).where(matches.number.in_(members_of(study)))
+    return judgements.c.match_id.in_(ids)
 
 
 def _of_people(study: str) -> sa.ColumnElement[bool]:
@@ -236,8 +234,3 @@ def _of_people(study: str) -> sa.ColumnElement[bool]:
     study_ids = sa.select(studies.id).where(studies.name == study)
     answers = sa.select(sa.literal(ANSWERS) + people.code).where(people.study_id.in_(study_ids))
     return judgements.c.match_id.in_(answers)
-
-
-def _matches(study: str) -> Any:
-    in_study = schema.matches.c.number.in_(members_of(study))
-    return sa.select(schema.matches.c.id).where(in_study)

@@ -23,7 +23,7 @@ def line_up(labels: Sequence[str]) -> str:
 
 
 def query_of(players: Mapping[str, str], without: str | None) -> dict[str, str]:
-    """Return the viewer's query for the matches of these players.
+    """Return the viewer's URL query for the matches of these players.
 
     Args:
         players: labels by seat or role.
@@ -37,7 +37,7 @@ def query_of(players: Mapping[str, str], without: str | None) -> dict[str, str]:
 
 
 def runs(seats: Mapping[str, P]) -> list[tuple[list[str], P]]:
-    """Group consecutive seats by player: a single seat, or the first and last of a run.
+    """Group consecutive seats with the same player, and return the first and last of each group.
 
     >>> runs({"p_1": "gpt", "p_2": "gpt", "p_3": "gpt", "p_4": "fixed"})
     [(['p_1', 'p_3'], 'gpt'), (['p_4'], 'fixed')]

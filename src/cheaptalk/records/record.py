@@ -1,4 +1,4 @@
-"""A match's record: self-describing, versioned and sufficient to replay the match."""
+"""Record of a match: self-describing, versioned and sufficient to replay the match."""
 
 import time
 import zlib
@@ -55,7 +55,7 @@ class Status(StrEnum):
 
 
 class AnswerRecord(NamedTuple):
-    """A recorded answer: the request, the actor, the kind, the action and all calls for it."""
+    """A recorded answer: the request, the actor, the kind, the action and all calls."""
 
     request: int
     actor: str
@@ -80,7 +80,7 @@ class AnswerRecord(NamedTuple):
 
 
 def scripted_answers(answers: Sequence[Given]) -> list[AnswerRecord]:
-    """Return the records of answers without calls."""
+    """Return the records of answers that were given without model calls."""
     return [
         AnswerRecord(request, actor, Kind.OK, action.model_dump(mode="json") if action else None)
         for request, actor, action in answers
@@ -89,7 +89,7 @@ def scripted_answers(answers: Sequence[Given]) -> list[AnswerRecord]:
 
 @dataclass(slots=True)
 class Ended:
-    """The columns of a match's row that depend on play."""
+    """The result of a match: the database columns that are filled by playing it."""
 
     status: Status
     reason: str | None
@@ -118,7 +118,7 @@ def ended(
     *,
     begun: float | None = None,
 ) -> Ended:
-    """Summarize a finished table.
+    """Return the result of a match that has ended.
 
     Args:
         source: the origin of an imported match.
@@ -165,7 +165,7 @@ def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dic
 
 
 def _current(body: dict[str, Any]) -> dict[str, Any]:
-    """Convert a body of format 1, which used "deal" for instance and "seat" for actor."""
+    """Convert a body of format 1, in which an instance is a "deal" and an actor a "seat"."""
     if not isinstance(body, dict) or body.get("format") != 1:
         return body
     answers = [_renamed(answer, "seat", "actor") for answer in body.get("answers", ())]
@@ -177,7 +177,7 @@ def _renamed(data: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
 
 
 class UnreadBody(ReplayMismatch):
-    """The instance or answers of a record that was read without its body were requested."""
+    """The instance or answers are unavailable, because the record was read without its body."""
 
 
 class OtherVersion(ReplayMismatch):
@@ -189,20 +189,20 @@ class MatchRecord:
     """A recorded match.
 
     Attributes:
-        id: hash of everything that defines the match.
-        configuration: the game, its parameters, and the rules version when it was played.
+        id: hash of the match's complete definition.
+        configuration: the game, its parameters, and the rules version of the match.
         instance_key: equal for matches played on the same instance.
         repeat: counts repetitions on one instance.
         seats: the player's label and settings by seat.
-        status, reason: how it ended, and why if it failed or was forfeited.
+        status, reason: how the match ended, and why if it failed or was forfeited.
         outcome, payoffs: the outcome as the game defines it; payoffs by seat.
         kinds: counts of answers by seat and kind.
-        calls, input_tokens, output_tokens: what its calls used, without cached responses.
+        calls, input_tokens, output_tokens: calls and tokens used, without cached responses.
         finished, begun: times in seconds since 1970; None if not reached or not recorded. For an
             imported match, ``finished`` is the time of the import; see ``played``.
         body: seed, instance, and answers with all calls; for a live match only the seed.
-        unread: whether it was read without its body. Then ``body``, ``instance``, ``answers``,
-            ``played`` and methods that replay the match raise :class:`UnreadBody`.
+        unread: whether the record was read without its body. Then ``body``, ``instance``,
+            ``answers``, ``played`` and methods that replay the match raise :class:`UnreadBody`.
         cached_tokens, reasoning_tokens: parts of input and output tokens; None if unknown.
         dollars: cost at the prices of the time, as far as known.
         unpriced, uncounted, implausible: calls with an unknown price, unknown tokens, and
@@ -238,33 +238,27 @@ class MatchRecord:
 
     def _repr_html_(self) -> str:
         rows = [
-            (
-                answer.request,
-                answer.actor,
-                text_of(answer.action) if answer.action else "forfeited",
-            )
+            (answer.request, answer.actor, text_of(answer.action) if answer.action else "forfeited")
             for answer in ([] if self.unread else self.answers)
         ]
-        payoffs = ", ".join(
-            f"{seat} {payoff:,.10g}" for seat, payoff in (self.payoffs or {}).items()
-        )
-        notes = [*filter(None, [payoffs and f"payoffs: {payoffs}", self.reason])]
+        payoffs = [f"{seat} {payoff:,.10g}" for seat, payoff in (self.payoffs or {}).items()]
+        notes = [f"payoffs: {', '.join(payoffs)}"] if payoffs else []
+        notes += [self.reason] if self.reason else []
         title = f"{self.game}, {self._players}: {self.status.value}"
         return html_table(title, ["request", "actor", "answer"], rows, notes)
 
     @property
     def game(self) -> str:
-        """The game's name."""
         return self.configuration.game
 
     @property
     def version(self) -> int:
-        """The rules version under which it was played."""
+        """The rules version under which the match was played."""
         return self.configuration.version
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The game's parameters; the object is shared by matches."""
+        """The game's parameters; matches share the object."""
         return self.configuration.parameters
 
     @property
@@ -273,7 +267,7 @@ class MatchRecord:
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """Seed, instance and answers.
+        """Seed, instance and answers of the match.
 
         Raises:
             UnreadBody: the match was read without its body.
@@ -292,36 +286,31 @@ class MatchRecord:
             raise self.damaged(str(error)) from error
 
     def damaged(self, problem: str) -> DamagedStore:
-        """Return the error for a damaged record."""
+        """Return the error that reports a problem with this record."""
         return DamagedStore(f"the record of match {self.id}", problem)
 
     @cached_property
     def imported(self) -> bool:
-        """Whether another system played it, so that the number of tries per answer is unknown."""
+        """Whether the match was imported, so that its attempts are unknown."""
         return any("imported" in seat["spec"] for seat in self.seats.values())
 
     @property
     def played(self) -> str | None:
-        """When another system played it, in that system's format; None if it did not."""
+        """Time when another system played the match, in that system's format, or None."""
         date = (self.body.get("source") or {}).get("date") if self.imported else None
         return None if date is None else str(date)
 
     @property
     def over(self) -> bool:
-        """Whether it ended in play and is not played again."""
+        """Whether the match is finished or forfeited, so that it is not played again."""
         return self.status in SETTLED
 
     @cached_property
     def at(self) -> dict[str, str]:
-        """Seats by actor."""
         return {seat.name: seat.seat for seat in self.rules.actors}
 
     def seat_of(self, actor: str) -> str:
-        """Return the seat of an actor named in the record.
-
-        Raises:
-            DamagedStore: the game has no such actor.
-        """
+        """Return the seat of an actor; raise DamagedStore if the game lacks the actor."""
         if actor not in self.at:
             raise self.damaged(f"{self.game} has no actor {shown(actor)}")
         return self.at[actor]
@@ -345,7 +334,7 @@ class MatchRecord:
 
     @cached_property
     def roles(self) -> dict[str, str]:
-        """The roles of its seats; a seat's own name if the installed rules can't replay it."""
+        """Roles by seat; if the installed rules can't replay the match, the seats' own names."""
         try:
             seat_roles = self.rules.seats
         except (OtherVersion, UnknownName):
@@ -353,11 +342,7 @@ class MatchRecord:
         return {seat: seat_roles.get(seat, seat) for seat in self.seats}
 
     def label(self, seat: str) -> str:
-        """Return the label of the player in a seat.
-
-        Raises:
-            DamagedStore: the match has no such seat.
-        """
+        """Return the label of the player in a seat; raise DamagedStore if there is no such seat."""
         if seat not in self.seats:
             raise self.damaged(f"it has no seat {shown(seat)}")
         return str(self.seats[seat]["label"])
@@ -374,16 +359,16 @@ class MatchRecord:
 
     @property
     def why(self) -> str | None:
-        """Why it failed or which player forfeited; None if it finished."""
+        """Why the match failed, or which player forfeited; None if the match finished."""
         return blamed(self.forfeits) or self.reason
 
     def result(self) -> Result:
         """Return the result for metrics; requires a finished match, read with its body.
 
         Raises:
-            OtherVersion: it was played under another version of the rules.
-            ReplayMismatch: it did not finish.
-            DamagedStore: its record is damaged.
+            OtherVersion: the match was played under another version of the rules.
+            ReplayMismatch: the match did not finish.
+            DamagedStore: the record is damaged.
         """
         return self._result
 
@@ -399,16 +384,15 @@ class MatchRecord:
 
     @cached_property
     def _given(self) -> list[Given]:
-        """The answers in the form that the rules expect."""
         return self.replay().given
 
     @cached_property
     def instance(self) -> Any:
-        """The instance, as defined by the rules.
+        """The match's instance, as defined by the rules.
 
         Raises:
             UnreadBody: the match was read without its body.
-            ReplayMismatch: it has not ended in play, so its instance is not recorded.
+            ReplayMismatch: the match has not ended in play, so its instance is not recorded.
         """
         if "instance" not in self.body:
             raise ReplayMismatch(
@@ -420,7 +404,6 @@ class MatchRecord:
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
-        """Convert validation errors of the record's parts."""
         try:
             yield
         except ValidationError as error:
@@ -436,7 +419,7 @@ class MatchRecord:
 
     @contextmanager
     def _replaying(self) -> Iterator[None]:
-        """Convert errors of the rules, because the record may contain what they never produced."""
+        """Convert errors of the rules to ReplayMismatch: a record may contain invalid data."""
         try:
             yield
         except ReplayMismatch as mismatch:
@@ -451,8 +434,8 @@ class MatchRecord:
         """Return the match's table before the first answer.
 
         Raises:
-            OtherVersion: it was played under another version of the rules.
-            ReplayMismatch: it can't be replayed.
+            OtherVersion: the match was played under another version of the rules.
+            ReplayMismatch: the match can't be replayed.
         """
         if "instance" not in self.body:
             reason = f"it is {self.status.value}"
@@ -465,11 +448,7 @@ class MatchRecord:
             return Table(rules, instance, self.body["seed"])
 
     def give(self, table: Table, answer: AnswerRecord) -> None:
-        """Give a recorded answer to a table.
-
-        Raises:
-            ReplayMismatch: the answer does not fit the rules.
-        """
+        """Give a recorded answer to a table; raise ReplayMismatch if it does not fit the rules."""
         with self._replaying():
             give(table, answer.request, answer.actor, answer.action)
 
@@ -477,7 +456,7 @@ class MatchRecord:
         """Replay the recorded answers; return the resulting table.
 
         Raises:
-            OtherVersion: it was played under another version of the rules.
+            OtherVersion: the match was played under another version of the rules.
             ReplayMismatch: an answer does not fit the rules.
         """
         table = self.table()
@@ -487,12 +466,9 @@ class MatchRecord:
 
     def as_json(self) -> dict[str, Any]:
         """Return the complete record as one JSON object, readable without this package."""
-        identity = {
-            "match_id": self.id, "game": self.game, "rules_version": self.version,
-            "parameters": self.parameters,
-        }  # fmt: skip
         names = [attribute.name for attribute in fields(self) if attribute.name not in UNWRITTEN]
-        data = identity | {name: getattr(self, name) for name in names}
+        data = {"match_id": self.id, "game": self.game, "rules_version": self.version}
+        data |= {"parameters": self.parameters} | {name: getattr(self, name) for name in names}
         return data | {"status": self.status.value} | self.body
 
 

@@ -1,4 +1,4 @@
-"""Responses that a store contains for two requests, because a server or gateway mixed them up."""
+"""Responses recorded for two requests, because a server or gateway mixed them up."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ class RepeatedReply(NamedTuple):
     """A response that is recorded for two requests.
 
     Attributes:
-        call, other: the calls for which it is recorded.
+        call, other: the calls for which the response is recorded.
         id: the server's id of the response.
     """
 
@@ -48,7 +48,7 @@ class RepeatedReplies:
                 yield from self._of_call(key, entry["call"], entry["reply"])
 
     def of_open_calls(self, store: StoreReader) -> Iterator[RepeatedReply]:
-        """Yield the repeated responses of matches in progress."""
+        """Yield the responses of open calls that are also recorded for another request."""
         calls = schema.calls
         keys = [calls.c[name] for name in CallKey._fields]
         query = sa.select(*keys, calls.c.call, calls.c.reply).where(calls.c.state == "answered")

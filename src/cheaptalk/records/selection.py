@@ -23,7 +23,7 @@ ANYWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 class Condition(NamedTuple):
-    """A bound on a metric or payoff of a match; the name is a metric's, or ``payoff_SEAT``."""
+    """A condition on a metric of a match, or on a payoff named ``payoff_SEAT``."""
 
     name: str
     holds: Callable[[float, float], bool]
@@ -31,11 +31,7 @@ class Condition(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Condition":
-        """Parse a condition such as ``agreement=0`` or ``payoff_bob > 50``.
-
-        Raises:
-            CheaptalkError: the text is not a condition.
-        """
+        """Parse a condition such as ``agreement=0``; raise CheaptalkError if it is invalid."""
         match = CONDITION.fullmatch(text)
         try:
             assert match is not None
@@ -45,7 +41,7 @@ class Condition(NamedTuple):
             raise CheaptalkError(f"{shown(text)} is not {form}") from None
 
     def of(self, record: MatchRecord) -> bool:
-        """Return whether it holds; false if the match has no such number."""
+        """Return whether a match satisfies the condition; false if it has no such number."""
         number = self._number(record)
         return number is not None and self.holds(number, self.bound)
 
@@ -118,13 +114,12 @@ def _check(kind: str, names: Sequence[str], known_names: Sequence[str]) -> None:
 
 
 def _metrics(names: Sequence[str]) -> list[str]:
-    """Return the metrics of the installed games among those named."""
     installed = [get_game(name) for name in names if name in GAMES]
     return sorted({name for game_spec in installed for name in game_spec.metrics})
 
 
 def _seated(record: MatchRecord, players: Sequence[str], seats: Mapping[str, str]) -> bool:
-    """Return whether a match has all these players, and these in their seats."""
+    """Return whether a match has all these players, and has given players in given seats."""
     labels = {place: player["label"] for place, player in record.seats.items()}
     present = labels.values()
     return all(label in present for label in players) and seats.items() <= labels.items()

@@ -1,4 +1,4 @@
-"""Transcripts: what each actor of a recorded match observed, was asked and answered, in order."""
+"""Transcripts: each actor's observations, requests and answers in a recorded match."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from cheaptalk.rules.display import brief, html_table
 from cheaptalk.styles import Style, style
 
 LONG = 4
-"""Lines from which on a text may be replaced by its differences from another."""
+"""Minimum number of lines of a text that may be shortened to its differences from another."""
 
 
 class Line(NamedTuple):
@@ -26,7 +26,7 @@ class Line(NamedTuple):
         request: the request's number; None for an observation.
         answer: the answer as a JSON object; None for an observation or an invalid answer.
         kind: the kind of the answer.
-        calls: the calls for it, with their responses.
+        calls: the calls for the answer, with their responses.
     """
 
     actor: str
@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 class Transcript(list[Line]):
-    """The lines of all actors, in order."""
+    """A transcript: the lines of all actors, in order."""
 
     def __repr__(self) -> str:
         return brief(self, counted(len(self), "line"))
@@ -56,7 +56,7 @@ def transcript(record: MatchRecord) -> Transcript:
     """Replay a match and return its transcript.
 
     Raises:
-        ReplayMismatch: the installed rules can't replay it.
+        ReplayMismatch: the installed rules can't replay the match.
     """
     table = record.table()
     writer = _Writer(record, table)
@@ -71,15 +71,15 @@ def transcript(record: MatchRecord) -> Transcript:
 class SeatView(NamedTuple):
     """A match from the view of one actor.
 
-    It contains only what the rules showed the actor: not the parameters as such, the instance, or
-    the players in other seats.
+    A view contains only data that the rules showed the actor: not the parameters as such, the
+    instance, or the players in other seats.
 
     Attributes:
         id, game, version: the match, its game and rules version.
         actor, seat: the actor, and its seat.
         player, settings: the player's label and settings.
-        status: how the match ended.
-        lines: what the actor observed, was asked and answered, with the calls.
+        status: the status of the match.
+        lines: the actor's observations, requests and answers, with the calls.
         payoff: the actor's payoff; None if the match did not finish.
     """
 
@@ -95,16 +95,15 @@ class SeatView(NamedTuple):
     payoff: float | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the view as one JSON object."""
         return self._asdict() | {"lines": [line._asdict() for line in self.lines]}
 
 
 def seat_view(record: MatchRecord, actor: str) -> SeatView:
-    """Return a match from the view of one actor; without lines if it has not ended in play.
+    """Return a match from one actor's view, without lines unless it finished or was forfeited.
 
     Raises:
         UnknownName: the match has no such actor.
-        ReplayMismatch: the installed rules can't replay it.
+        ReplayMismatch: the installed rules can't replay the match.
     """
     seats = {game_actor.name: game_actor.seat for game_actor in record.rules.actors}
     if actor not in seats:
@@ -121,13 +120,12 @@ def seat_view(record: MatchRecord, actor: str) -> SeatView:
 
 
 class Scene(NamedTuple):
-    """Observations or requests of several actors at the same time with the same text.
+    """A text that several actors received at the same time, as observation or request.
 
     Attributes:
-        text: the text.
         lines: the line of each actor.
-        instead: the lines that differ from the last scene at the same time without ``instead``, if
-            they are few.
+        instead: the lines of the text that differ from the previous complete scene at the same
+            time, if they are few.
     """
 
     text: str
@@ -136,11 +134,11 @@ class Scene(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The text, or the lines that differ."""
+        """The text of the scene, or only the lines that differ."""
         return self.text if self.instead is None else self.instead
 
     def head(self, seats: int) -> str:
-        """Return the heading for a match with this number of actors: ``All 10: request 3``."""
+        """Return a heading such as ``All 10: request 3``, given the match's number of actors."""
         names = list(dict.fromkeys(line.name for line in self.lines))
         subject = f"All {seats}" if seats == len(self.lines) > 1 else ", ".join(names)
         request = self.lines[0].request
@@ -150,7 +148,7 @@ class Scene(NamedTuple):
 
 
 def gathered(lines: Iterable[Line]) -> list[Scene]:
-    """Group lines of several actors at the same time, for matches with many seats.
+    """Group identical lines that several actors received at the same time into scenes.
 
     Each scene is at the position of its first line.
     """
@@ -167,7 +165,7 @@ def gathered(lines: Iterable[Line]) -> list[Scene]:
 
 
 def _compared(scenes: Iterable[Scene]) -> Iterator[Scene]:
-    """Yield scenes of the same time; later ones show only differences if these are few."""
+    """Yield simultaneous scenes, later ones reduced to differing lines if these are few."""
     full: str | None = None
     for scene in scenes:
         instead = None if full is None else _instead(full, scene.text)
@@ -198,7 +196,7 @@ class _Writer:
         }
 
     def news(self) -> list[Line]:
-        """Return new lines since the last call: answered requests, then observations."""
+        """Return lines added since the last call: first answered requests, then observations."""
         lines = []
         for actor, moments in self.table.heard.items():
             new_moments, self.read[actor] = moments[self.read[actor] :], len(moments)

@@ -1,6 +1,6 @@
 """Shapes of JSON in a store, validated when it is read.
 
-They require only what reading needs, so that damage is reported where it is read.
+A shape requires only the keys that reading needs, so that damage is reported where it is read.
 """
 
 from functools import cache
@@ -81,13 +81,13 @@ class RecordedAnswer(TypedDict):
 
 
 class Body(TypedDict):
-    """The body of a match that is live or failed."""
+    """The body of a live or failed match."""
 
     seed: str
 
 
 class EndedBody(Body):
-    """The body of a match that ended in play."""
+    """The body of a finished or forfeited match."""
 
     format: int
     package: str
@@ -116,10 +116,8 @@ class RecordedJudge(TypedDict):
 
 
 def check_shape(value: T, shape: Any) -> T:
-    """Return the value if it has the shape.
+    """Return the value if it has the shape; raise DamagedValue otherwise.
 
-    Raises:
-        DamagedValue: it has another shape; the message says where.
     >>> check_shape({"alice": 1}, dict[str, int])
     {'alice': 1}
     >>> check_shape({"alice": "one"}, dict[str, int])
@@ -135,5 +133,5 @@ def check_shape(value: T, shape: Any) -> T:
 
 @cache
 def _holder(shape: Any) -> type[msgspec.Struct]:
-    """Return a struct for a shape, cached because converting a bare shape would be slow."""
+    """Return a struct with a field of a shape, because converting a bare shape is slow."""
     return msgspec.defstruct("Holder", [("value", shape)])

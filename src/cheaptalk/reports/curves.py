@@ -24,7 +24,7 @@ def write_curves(
     records: Sequence[Mapping[str, Any]], out: Path, title: str, meanings: Mapping[str, str],
     *, under_way: bool = False,
 ) -> None:  # fmt: skip
-    """Write the page of a training run.
+    """Write a page with the learning curves of a training run.
 
     Args:
         records: the reports of the training run, in order: ``matches`` so far, ``seconds``, the
@@ -77,7 +77,6 @@ def _contents(records: Sequence[Mapping[str, Any]], meanings: Mapping[str, str])
 
 
 def _gains(records: Sequence[Mapping[str, Any]]) -> Iterator[Shown]:
-    """Yield the exploitability of the policy over wall time."""
     rows = [row for row in records if row.get("gains")]
     if not rows:
         return
@@ -118,7 +117,6 @@ def _chart(
     name: str, rows: Sequence[Mapping[str, Any]], lines: Sequence[tuple[str, Sequence[float]]],
     *, zero: bool = False,
 ) -> Chart:  # fmt: skip
-    """Return a chart of a number over training matches, with a line each."""
     several = len(lines) > 1
     layers = [
         Line(

@@ -37,12 +37,9 @@ def write_page(
     """Write a page as one HTML file that works offline; an existing file is replaced atomically.
 
     Args:
-        recipe: the recipe of the page.
-        parts: the results of its parts.
-        out: the file to write.
         name: the name of the study or file, for the heading.
         evidence: the study whose design, answers and cost the page reports; None without.
-        leads_to: the study whose matches numbers lead to; nowhere without.
+        leads_to: the study whose matches are linked; empty for no links.
         viewer: the address of a viewer, which may be relative to the page; empty if there is
             nothing to view.
         **shown: additional template variables: with ``leads_to``, ``transcripts``, ``store`` and
@@ -82,8 +79,7 @@ def write_page(
 
 
 def _command(viewer: str, study: str, shown: Mapping[str, Any]) -> str:
-    """Return the command that starts the viewer on this machine; empty for another machine's
-    viewer."""
+    """Return the command that starts the page's viewer; empty if it is on another machine."""
     address = urlsplit(viewer)
     if address.hostname != HOST:
         return ""
@@ -92,6 +88,5 @@ def _command(viewer: str, study: str, shown: Mapping[str, Any]) -> str:
 
 
 def _of_study(evidence: Evidence) -> Mapping[str, Any]:
-    """Return the facts about a study as a whole."""
     summary = evidence.store.study(evidence.study)
     return {"study": summary, "facts": study_facts(evidence.store, summary, evidence.frames)}

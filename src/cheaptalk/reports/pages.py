@@ -30,7 +30,7 @@ SCRIPTS = ("page.js", "charts.js")
 """Scripts of a page: tables and transcripts, and charts."""
 STATUSES = {
     Status.FINISHED: "ended by the rules; the only matches that are scored",
-    Status.FORFEITED: "ended because a player finally gave no valid answer; not scored",
+    Status.FORFEITED: "ended because a player gave no valid answer after all retries; not scored",
     Status.FAILED: "stopped by a technical error, such as a provider's; can be resumed",
     Status.LIVE: "started but not ended: in progress or interrupted",
 }
@@ -38,11 +38,11 @@ STATUSES = {
 KINDS = {
     Kind.OK: "valid at the first try",
     Kind.REPAIRED: "valid after being asked again",
-    Kind.ILLEGAL: "finally a move that the rules don't allow",
-    Kind.UNPARSABLE: "finally an unreadable or ambiguous response",
-    Kind.TRUNCATED: "finally a response that was cut off before its answer ended",
-    Kind.REFUSED: "the model finally declined",
-    Kind.FILTERED: "finally blocked by the provider's content filter",
+    Kind.ILLEGAL: "a move that the rules don't allow, after all retries",
+    Kind.UNPARSABLE: "an unreadable or ambiguous response, after all retries",
+    Kind.TRUNCATED: "a response that was cut off before its answer ended, after all retries",
+    Kind.REFUSED: "a refusal by the model, after all retries",
+    Kind.FILTERED: "a response blocked by the provider's content filter, after all retries",
     Kind.TIMED_OUT: "no answer before the deadline",
     Kind.LEFT: "no answer, because the participant had left the match",
     Kind.STOOD_IN: "answered by a participant's substitute, after a timeout or a dropout",
@@ -75,8 +75,7 @@ def prose(text: str) -> Markup:
 
 
 def exactly(text: str) -> Markup:
-    """Return a text for ``pre`` elements, with its first line break and all carriage returns
-    preserved.
+    """Return a text for ``pre`` elements that preserves all line breaks.
 
     >>> print(exactly("\\na < b\\r"))
     <BLANKLINE>
@@ -87,18 +86,18 @@ def exactly(text: str) -> Markup:
 
 
 def set_values(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that are set."""
+    """Return the settings that have a value other than None or an empty collection."""
     return {name: value for name, value in settings.items() if value not in (None, {}, [])}
 
 
 def single(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that are set and are not lists or mappings."""
+    """Return the settings with a single value: neither None nor a list or mapping."""
     return {name: value for name, value in values.items()
             if value is not None and not isinstance(value, list | dict)}  # fmt: skip
 
 
 def lined_up(record: MatchRecord) -> str:
-    """Return a match's players in one line."""
+    """Return the players of a match in one line."""
     return line_up([record.label(seat) for seat in record.seats])
 
 
@@ -133,18 +132,18 @@ def day(then: date) -> str:
 def viewer_path(
     study: str, game: str | None = None, query: Mapping[str, str] | None = None, root: str = ""
 ) -> str:
-    """Return the viewer's path to a study's matches of a game that match a query."""
+    """Return the viewer's path to the matches of a game that satisfy a query."""
     path = f"{root}/studies/{quote(study)}" + (f"/{quote(game)}" if game else "")
     return f"{path}?{urlencode(query)}" if query else path
 
 
 def drawn(chart: Chart, href: Href | None, *, wide: bool = False) -> Markup:
-    """Return a chart as SVG for a page, with links to its matches."""
+    """Return a chart as SVG for a page, with links to matches."""
     return Markup(drawing(chart, WIDE if wide else WIDTH, paint=PAGE, href=href))  # noqa: S704 - escaped where it is drawn
 
 
 def verbatim(code: str) -> Markup:
-    """Return a style sheet or script of this package, unescaped."""
+    """Return the text of a style sheet or script, unescaped."""
     return Markup(code.replace("\r\n", "\n"))  # noqa: S704 - files of this package
 
 
@@ -170,13 +169,12 @@ def policy(*scripts: str, forms: str = "'none'") -> str:
 
 
 def page_policy() -> str:
-    """Return the content security policy of reports and other self-contained pages."""
+    """Return the content security policy of self-contained pages."""
     return policy(*map(source, SCRIPTS))
 
 
 def environment(*folders: Path) -> jinja2.Environment:
-    """Return the environment of HTML templates, with autoescaping; those in ``folders`` come
-    first."""
+    """Return an environment of HTML templates with autoescaping; ``folders`` take precedence."""
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader([*folders, HERE]),
         autoescape=True,

@@ -51,7 +51,7 @@ def sampled(
 
 
 def packed(store: Store, study: str, ids: Sequence[str]) -> str:
-    """Return transcripts of matches for a page: JSON, compressed, in base64.
+    """Return transcripts of matches for a page, as compressed JSON in base64.
 
     Each transcript is an object with the keys for its selection (``game``, ``configuration``,
     ``status``, ``players``, ``roles`` and ``kinds`` by seat) and its ``html``, in which all text by

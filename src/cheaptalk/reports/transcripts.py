@@ -6,13 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 from pydantic import ValidationError
 
 from cheaptalk.models import Usage
-from cheaptalk.records import (
-    FEW,
-    Line,
-    MatchRecord,
-    gathered,
-    transcript,
-)
+from cheaptalk.records import FEW, Line, MatchRecord, gathered, transcript
 from cheaptalk.rules import CheaptalkError, counted
 
 UNREADABLE = (CheaptalkError, ValidationError, KeyError)
@@ -59,24 +53,22 @@ class Exchange(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Return the number of input and output tokens."""
         return self.usage.input_tokens + self.usage.output_tokens if self.usage else 0
 
     @property
     def counted(self) -> str:
-        """Return the number of tokens as text."""
+        """Return the numbers of input and output tokens as text."""
         if self.usage is None:
             return ""
         used, part = self.usage, " ({:,} of them {})"
         cached = part.format(used.cached_tokens, "cached") if used.cached_tokens else ""
         thought = part.format(used.reasoning_tokens, "reasoning") if used.reasoning_tokens else ""
-        return (
-            f"{counted(used.input_tokens, 'token')} in{cached}, {used.output_tokens:,} out{thought}"
-        )
+        tokens = counted(used.input_tokens, "token")
+        return f"{tokens} in{cached}, {used.output_tokens:,} out{thought}"
 
 
 class Turn(NamedTuple):
-    """An event or request of a seat; ``column`` counts seats from 0."""
+    """An event or request of a seat; ``column`` is the seat's number, from 0."""
 
     column: int
     line: Line
@@ -84,12 +76,11 @@ class Turn(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Return the total duration of the calls, in seconds."""
+        """Return the total duration of the calls of this turn."""
         return sum(exchange.seconds or 0 for exchange in self.exchanges)
 
     @property
     def tokens(self) -> int:
-        """Return the number of tokens of all calls, input and output."""
         return sum(exchange.tokens for exchange in self.exchanges)
 
 
@@ -160,8 +151,8 @@ def exchanges(answered: Calls, ledger: Calls = ()) -> list[Exchange]:
     """Return the calls of one request in order, including failed attempts.
 
     Args:
-        answered: as recorded with the answer.
-        ledger: as the ledger keeps them.
+        answered: calls recorded with the answer.
+        ledger: calls recorded in the ledger.
     """
     attempts = [_exchange(call, number) for number, call in enumerate(answered, start=1)]
     attempts += [_exchange(call, call["attempt"] + 1) for call in ledger]
@@ -192,7 +183,6 @@ def _exchange(call: Mapping[str, Any], number: int) -> Exchange:
 
 
 def _messages(call: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    """Yield the messages sent: a model's messages, or the text that a person read."""
     for message in call.get("messages", ()):
         yield message["role"], message["content"]
     if "question" in call:

@@ -1,7 +1,4 @@
-"""Games, tables on which they are played, and replay.
-
-Rules import nothing else of this package and do no input or output.
-"""
+"""Games, matches in progress, and replay of recorded matches, without any input or output."""
 
 from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
 from cheaptalk.rules.bounds import COUNT, PERCENT, SHARE

@@ -1,8 +1,7 @@
-"""Actions: pydantic models that serve as JSON schema, form and validator.
+"""Actions: pydantic models that define a move's JSON schema, its form and its validation.
 
-A game's action is a subclass of :class:`Action`. Its schema goes to the language model, its
-fields become a person's form, and its validators and the rules' own check decide legality. The
-reason for a refusal is shown to the player.
+Language models receive an action's schema, and people receive its fields as a form. Validators and
+the rules decide whether an action is legal; the player sees the reason for a refusal.
 """
 
 import re
@@ -20,8 +19,8 @@ from pydantic_core import ErrorDetails
 from cheaptalk.rules.data import Data
 
 MESSAGE_LIMIT = 4_000
-"""Maximum characters of a message, about 600 words. Published systems set no limit, but without one
-a player could fill another's memory, or use up its budget."""
+"""Maximum characters of a message, about 600 words. Without a limit, as in published systems, a
+player could fill the context window of other players or exhaust their budgets."""
 
 _AMOUNT = re.compile(r"[-+]?\$?\s*(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
 _WHOLE = re.compile(r"\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+))(?:\.0+)?\s*", re.ASCII)
@@ -32,7 +31,7 @@ class Action(Data):
 
 
 def _read_amount(value: Any) -> Any:
-    """Read "$1,250.50" as 1250.5; leave anything that is not an amount for pydantic to refuse."""
+    """Read "$1,250.50" as 1250.5; return any other value unchanged for pydantic to validate."""
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
     if isinstance(value, str) and value.strip() and _AMOUNT.fullmatch(value.strip()):
@@ -45,7 +44,7 @@ Money = Annotated[float, BeforeValidator(_read_amount), Field(allow_inf_nan=Fals
 
 
 def _read_whole(value: Any) -> Any:
-    """Read "1,250" and 1250.0 as 1250; leave anything else for pydantic to refuse."""
+    """Read "1,250" and 1250.0 as 1250; return any other value unchanged."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, str) and (match := _WHOLE.fullmatch(value)):
@@ -66,11 +65,11 @@ MAX_LISTED = 10_000
 
 @cache
 def listed(kind: type[Action]) -> tuple[Action, ...] | None:
-    """Return all actions of a type that its schema allows.
+    """Return all actions that the schema of an action type allows.
 
     Returns:
-        None if they cannot be enumerated: the type has text, amounts, unbounded numbers or lists,
-        or allows more than :data:`MAX_LISTED` actions.
+        None if the actions cannot be enumerated: the type has text, amounts, lists or unbounded
+        numbers, or allows more than :data:`MAX_LISTED` actions.
     """
     fields = {
         name: _values(schema) for name, schema in kind.model_json_schema()["properties"].items()
@@ -80,13 +79,13 @@ def listed(kind: type[Action]) -> tuple[Action, ...] | None:
         return None
     actions = []
     for combination in product(*choices.values()):
-        with suppress(PydanticError):  # a validator of the type may refuse some together
+        with suppress(PydanticError):  # validators may refuse this combination of fields
             actions.append(kind.model_validate(dict(zip(choices, combination, strict=True))))
     return tuple(actions)
 
 
 def _values(schema: dict[str, Any]) -> Sequence[Any] | None:
-    """Return all values that a part of a JSON schema allows; None if they are too many to list.
+    """Return all values that a JSON schema allows; None if the values cannot be listed.
 
     >>> _values({"type": "integer", "minimum": 0, "maximum": 2}), _values({"type": "string"})
     (range(0, 3), None)
@@ -112,19 +111,17 @@ SHAPES = {
     "int_from_float": "a whole number", "float_type": "a number", "float_parsing": "a number",
     "bool_type": "true or false", "bool_parsing": "true or false", "string_type": "text",
 }  # fmt: skip
-"""The expected type in words, by the type of pydantic's error."""
+"""The expected type in words, by the type of the pydantic error."""
 
 
 def explain(error: PydanticError) -> str:
-    """Return one sentence for the player on what is wrong with its answer."""
-    return "; ".join(
-        _placed(problem["loc"], _too_long(problem) or _plain(problem["type"], problem["msg"]))
-        for problem in error.errors(include_url=False, include_context=True)
-    )
+    """Describe in one sentence, for the player, why its answer is invalid."""
+    problems = error.errors(include_url=False, include_context=True)
+    return "; ".join(_placed(problem["loc"], _plain(problem)) for problem in problems)
 
 
 def _placed(location: Sequence[int | str], reason: str) -> str:
-    """Prefix a reason with the field that it concerns, if any; lists count from 1.
+    """Prefix the reason of a refusal with the field's name; list items are numbered from 1.
 
     >>> _placed(("offer", 2), "is missing")
     '"offer", number 3: is missing'
@@ -136,14 +133,11 @@ def _placed(location: Sequence[int | str], reason: str) -> str:
     return f'"{names}"{numbers}: {reason}'
 
 
-def _too_long(problem: ErrorDetails) -> str | None:
-    if problem["type"] != "string_too_long":
-        return None
-    limit = problem["ctx"]["max_length"]
-    return f"has {len(problem['input']):,} characters; at most {limit:,} are possible"
-
-
-def _plain(kind: str, message: str) -> str:
+def _plain(problem: ErrorDetails) -> str:
+    kind, message = problem["type"], problem["msg"]
+    if kind == "string_too_long":
+        limit = problem["ctx"]["max_length"]
+        return f"has {len(problem['input']):,} characters; at most {limit:,} are possible"
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":

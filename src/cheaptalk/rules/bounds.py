@@ -9,7 +9,7 @@ Bounds = tuple[float, float]
 SHARE: Final = (0.0, 1.0)
 PERCENT: Final = (0.0, 100.0)
 COUNT: Final = (0.0, inf)
-"""Bounds of metrics: of shares, of scores from 0 to 100, and of counts."""
+"""Bounds of metrics that are shares, scores from 0 to 100, and counts."""
 Path = tuple[str | int, ...]
 """The keys and indices that lead to a number in nested data."""
 SLACK = 1e-9
@@ -17,16 +17,15 @@ SLACK = 1e-9
 
 
 def mean_bounds(seat_bounds: Bounds, total: Bounds, seats: int, filled: int) -> Bounds:
-    """Return the bounds of the mean over ``filled`` of the seats of a role.
+    """Return the bounds of the mean payoff over some seats of a role.
 
     Args:
-        seat_bounds: the bounds of one seat.
-        total: the bounds of the sum over all seats.
-        seats: the number of seats.
-        filled: the number of seats that the mean is over, from 1.
+        seat_bounds: the bounds of one seat's payoff.
+        total: the bounds of the sum over all ``seats`` of the role.
+        filled: the number of seats in the mean, at least 1.
 
-    For example, exactly one of ten players wins: the chance of one seat can be 1, the mean over
-    five seats 0.2, and the mean over all ten is 0.1.
+    For example, exactly one of ten players wins 1: one seat can win 1, the mean over five seats is
+    at most 0.2, and the mean over all ten is 0.1.
 
     >>> [mean_bounds((0, 1), (1, 1), 10, filled) for filled in (1, 5, 10)]
     [(0.0, 1.0), (0.0, 0.2), (0.1, 0.1)]
@@ -38,7 +37,7 @@ def mean_bounds(seat_bounds: Bounds, total: Bounds, seats: int, filled: int) -> 
 
 
 def within(value: float, bounds: Bounds) -> bool:
-    """Return whether a number lies within its bounds, apart from rounding.
+    """Return whether a number lies within its bounds, up to floating-point error.
 
     >>> within(1 + 1e-12, SHARE), within(1.001, SHARE), within(float("nan"), (-inf, inf))
     (True, False, False)
@@ -51,7 +50,7 @@ def within(value: float, bounds: Bounds) -> bool:
 
 
 def beyond(value: float, bounds: Bounds) -> str:
-    """Return a number with the bounds that it violates, as error messages show it.
+    """Describe a number and the bounds that it violates, for an error message.
 
     >>> beyond(35.0, (0.0, 10.0))
     '35, which is not between 0 and 10'
@@ -61,7 +60,7 @@ def beyond(value: float, bounds: Bounds) -> str:
 
 
 def numbers(value: Any, path: Path = ()) -> Iterator[tuple[Path, int | float]]:
-    """Yield the numbers in nested data, with their paths."""
+    """Yield every number in nested data, with its path."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield path, value
     elif isinstance(value, dict):

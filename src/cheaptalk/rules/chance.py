@@ -1,8 +1,8 @@
-"""Named random streams, each keyed by its purpose and by where in the match it is used.
+"""Named random streams, each determined by the match's seed, a purpose and a location.
 
-A match has one :class:`Chance`, made from its seed. Calling it with a purpose and a location
-returns a :class:`Stream` that depends on nothing else. One player's longer game therefore does not
-shift another player's draws, and paired instances stay paired. No global generator is used.
+Each match has one :class:`Chance`, made from its seed. Call it with a purpose and a location to get
+a :class:`Stream` that depends on nothing else. Draws for one player therefore do not shift the
+draws for another, and paired instances stay paired. No global generator is used.
 
     >>> chance = Chance("study-1/instance-7")
     >>> chance("quality", 3).happens(0.5) == Chance("study-1/instance-7")("quality", 3).happens(0.5)
@@ -23,12 +23,11 @@ EIGHT = Struct("<8Q")
 
 
 class Stream:
-    """The draws for one purpose at one location.
+    """A random stream for one purpose at one location.
 
-    Every draw is computed from the key only, so that the same seed gives the same numbers on any
-    machine and under any version of Python. Each block is the SHA-512 digest of the key and the
-    block's number. This takes a fifth of the time of seeding a generator with a large state; most
-    streams need only a few numbers.
+    A stream with the same key gives the same numbers on any machine and in any version of Python.
+    Each block of numbers is the SHA-512 digest of the key and the block's index. Most streams draw
+    few numbers, and seeding a generator with a large state would take five times as long.
     """
 
     __slots__ = ("_block", "_key", "_words")
@@ -42,8 +41,7 @@ class Stream:
         """Return a number in [0, 1) with 53 random bits."""
         if not self._words:
             block = f"{self._key}{SEPARATOR}{self._block}"
-            self._words = [*EIGHT.unpack(sha512(block.encode()).digest())]
-            self._words.reverse()
+            self._words = [*EIGHT.unpack(sha512(block.encode()).digest())][::-1]
             self._block += 1
         return (self._words.pop() >> 11) * 2.0**-53
 
@@ -79,11 +77,7 @@ class Stream:
 
 
 class Chance:
-    """The random streams of one match, or of one actor in it.
-
-    Attributes:
-        seed: the seed that every stream depends on.
-    """
+    """The random streams of one match, or of one actor in a match, all derived from ``seed``."""
 
     __slots__ = ("seed",)
 

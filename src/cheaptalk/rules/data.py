@@ -12,10 +12,9 @@ class Data(BaseModel):
 
     @classmethod
     def unchecked(cls, **fields: Any) -> Self:
-        """Return an instance without validation; pass all fields, each of its final type.
+        """Create an instance without validation; pass all fields, with values of the final types.
 
-        For values that rules and scripts compute in every match. Like pydantic's
-        ``model_construct``, but in half the time because it does not look up every field.
+        Takes half the time of pydantic's ``model_construct`` because fields are not looked up.
         """
         value = cls.__new__(cls)
         object.__setattr__(value, "__dict__", fields)

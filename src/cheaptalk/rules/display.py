@@ -1,6 +1,6 @@
 """Representations of results: one line of text, HTML in a notebook, and spreadsheet cells.
 
-User-written text is never interpreted as a command by the program that displays it.
+User-written text is escaped, so that no browser or spreadsheet executes it.
 """
 
 from collections.abc import Iterable
@@ -9,13 +9,13 @@ from html import escape
 LONGEST = 120
 """Maximum characters of a line."""
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-"""The characters with which formulas begin in spreadsheets."""
+"""First characters of spreadsheet formulas."""
 SUSPECT = {*FORMULAS, "'"}
-"""The first characters of cells that need a closer check."""
+"""First characters of cells that may have to be escaped."""
 
 
 def brief(value: object, text: str) -> str:
-    """Return an object's description in one line, truncated if it is long.
+    """Return the type and a description of an object in one line, truncated if it is long.
 
     >>> brief(3, "a number"), len(brief(3, "a number " * 100))
     ('<int: a number>', 120)
@@ -30,15 +30,14 @@ def html_table(
     rows: Iterable[Iterable[object]],
     notes: Iterable[object] = (),
 ) -> str:
-    """Return an HTML table with a caption and, below it, notes.
+    """Return an HTML table with a caption above it and notes below it.
 
     >>> html_table("Gains", ["player"], [["a & b"]])
     '<table><caption>Gains</caption><tr><th>player</th></tr><tr><td>a &amp; b</td></tr></table>'
     """
-    lines = [("th", headings), *(("td", row) for row in rows)]
     body = "".join(
         f"<tr>{''.join(f'<{tag}>{_html(cell)}</{tag}>' for cell in cells)}</tr>"
-        for tag, cells in lines
+        for tag, cells in [("th", headings), *(("td", row) for row in rows)]
     )
     footer = "".join(f"<p>{_html(note)}</p>" for note in notes)
     return f"<table><caption>{_html(title)}</caption>{body}</table>{footer}"
@@ -51,8 +50,8 @@ def _html(cell: object) -> str:
 def spreadsheet_text(text: str) -> str:
     """Return a text as a CSV cell that no spreadsheet evaluates as a formula.
 
-    A text that begins like a formula gets a leading apostrophe, as OWASP advises; a number does
-    not. :func:`unescape_spreadsheet_text` removes it.
+    As OWASP advises, a text that begins like a formula gets a leading apostrophe; numbers do not.
+    :func:`unescape_spreadsheet_text` removes the apostrophe.
 
     >>> spreadsheet_text("=1+1"), spreadsheet_text("-3.5"), spreadsheet_text("- 3.5"), "so"
     ("'=1+1", '-3.5', "'- 3.5", 'so')
@@ -61,7 +60,7 @@ def spreadsheet_text(text: str) -> str:
 
 
 def unescape_spreadsheet_text(cell: str) -> str:
-    """Return the text from which :func:`spreadsheet_text` made the cell.
+    """Return the original text of a cell that :func:`spreadsheet_text` escaped.
 
     >>> unescape_spreadsheet_text("'=1+1"), unescape_spreadsheet_text("'s")
     ('=1+1', "'s")
@@ -70,7 +69,6 @@ def unescape_spreadsheet_text(cell: str) -> str:
 
 
 def _resembles_formula(text: str) -> bool:
-    """Return whether a text begins like a formula, ignoring leading apostrophes."""
     text = text.lstrip("'")
     if not text.startswith(FORMULAS):
         return False

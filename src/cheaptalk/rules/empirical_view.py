@@ -1,4 +1,4 @@
-"""How a game is presented as an empirical game: metrics beside its equilibria, and figures."""
+"""A game's metrics and figures that pages on empirical games show beside its equilibria."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,13 +8,7 @@ from cheaptalk.rules.game import Game
 
 
 class ScaledMetric(NamedTuple):
-    """A metric as a column of a table.
-
-    Attributes:
-        title: the column's header.
-        metric: the metric's name.
-        scale: the number by which means are divided, > 0.
-    """
+    """A column of a table: its header, a metric's name, and a number > 0 that divides the means."""
 
     title: str
     metric: str
@@ -22,13 +16,7 @@ class ScaledMetric(NamedTuple):
 
 
 class MetricTable(NamedTuple):
-    """Metrics that are shown in one table.
-
-    Attributes:
-        title: the table's title.
-        about: one or two sentences that explain the numbers.
-        columns: the metrics.
-    """
+    """A table of metrics with a title and one or two sentences that explain the numbers."""
 
     title: str
     about: str
@@ -36,12 +24,10 @@ class MetricTable(NamedTuple):
 
 
 class Radar(NamedTuple):
-    """A radar chart of metrics, for each player in matches against itself.
+    """A radar chart of metrics with the same unit, for each player in matches against itself.
 
     Attributes:
-        title: the figure's title.
-        unit: the unit of all metrics.
-        axes: the metrics' names by the label of their axis, clockwise.
+        axes: the metrics' names by the labels of their axes, clockwise.
     """
 
     title: str
@@ -50,14 +36,7 @@ class Radar(NamedTuple):
 
 
 class Histogram(NamedTuple):
-    """A histogram of an instance-level metric, with bins of equal width.
-
-    Attributes:
-        title: the figure's title.
-        metric: the metric's name.
-        axis: the label of the axis.
-        top: the metric's maximum; the minimum is 0.
-    """
+    """A histogram of an instance-level metric from 0 to ``top``, with bins of equal width."""
 
     title: str
     metric: str
@@ -67,19 +46,17 @@ class Histogram(NamedTuple):
 
 @dataclass(frozen=True)
 class EmpiricalView:
-    """A game's content on pages of empirical games.
+    """The metrics, tables and figures that pages of empirical games show for a game.
 
     Attributes:
         metrics: the names of the metrics in tables and figures.
-        tables: a function from the configurations that are mixed to the tables of metrics at
-            equilibrium; no tables if these configurations cannot be shown on one scale.
-        given: the metric of each seat that measures what its offers give away, without the seat at
-            its end; empty if there is none.
-        configurations: parameters by the names that publications give them.
+        tables: a function that returns the tables of metrics at equilibrium for a mixture of
+            configurations, or no tables if these configurations have no common scale.
+        given: the name, without the seat at its end, of the metric that measures how much each
+            seat's offers concede; empty if the game has no such metric.
+        configurations: parameters by their names in publications.
         mixtures: names of configurations by the name of their uniform mixture.
-        radars, histograms: figures of how the game was played.
         methods: explanations of the metrics for readers of a page, by heading.
-        about_figures: an explanation of the figures.
     """
 
     metrics: tuple[str, ...]

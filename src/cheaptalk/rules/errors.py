@@ -1,4 +1,4 @@
-"""Error messages: what is wrong, where, and what would be legal."""
+"""Error messages that state the problem, its location and the legal values."""
 
 import json
 import re
@@ -19,12 +19,10 @@ LONGEST = 100
 
 
 class Advice(NamedTuple):
-    """A part of an error's message that advises to use an argument of a function.
+    """A part of an error message that recommends a value for an argument of a function.
 
     Attributes:
-        text: the wording in Python.
-        argument: the argument's name.
-        value: the argument's value.
+        text: the wording for Python users; the command line names the option instead.
     """
 
     text: str
@@ -35,8 +33,8 @@ class Advice(NamedTuple):
 class CheaptalkError(Exception):
     """An error that the user can fix; the message is one sentence with the cause and the fix.
 
-    Its arguments are the parts of the sentence: text, and advice that the command line rewords as
-    options.
+    The arguments are the parts of the sentence: strings, and :class:`Advice` that the command line
+    rewords as options.
 
     >>> print(CheaptalkError("too few instances; ", Advice("say paired=False", "paired", False)))
     too few instances; say paired=False
@@ -47,8 +45,7 @@ class CheaptalkError(Exception):
         return "".join(parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep the error's class and attributes when it is pickled, whatever arguments its class
-        takes."""
+        """Pickle the error's class, arguments and attributes, without calling ``__init__``."""
         return _same_error, (type(self), self.args, self.__dict__)
 
 
@@ -65,7 +62,7 @@ class RulesError(CheaptalkError):
 
 
 def shown(value: object) -> str:
-    """Return a user-written value as it appears in their file, truncated if it is long.
+    """Return a user's value as JSON, truncated if it is long.
 
     >>> shown({"share": 0.5}), shown(None)
     ('{"share": 0.5}', 'null')
@@ -75,10 +72,7 @@ def shown(value: object) -> str:
 
 
 def expect(value: object, kind: type, expected: str) -> None:
-    """Refuse an object of another type.
-
-    Raises:
-        CheaptalkError: the object is not of this type; the message says what was expected.
+    """Raise a :class:`CheaptalkError` if an object is not of the expected type.
 
     >>> expect(5, str, "a name")
     Traceback (most recent call last):
@@ -89,7 +83,7 @@ def expect(value: object, kind: type, expected: str) -> None:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with a noun in the singular or plural.
+    """Return a number and a noun, in the singular or plural as required.
 
     >>> counted(1, "match"), counted(1200, "call"), counted(0, "reply"), counted(2, "person")
     ('1 match', '1,200 calls', '0 replies', '2 people')
@@ -103,11 +97,11 @@ def counted(number: int, noun: str) -> str:
 
 
 FORMS = ("str", "int", "constrained-int")
-"""Suffixes of pydantic's locations for values that can have several types."""
+"""Last steps of pydantic's error locations for fields with several types."""
 
 
 def first_problem(error: ValidationError) -> str:
-    """Return the first problem in one line: location, what would be legal, and the value.
+    """Describe a validation error's first problem in one line: location, legal values, value.
 
     >>> from cheaptalk.rules import Horizon
     >>> try:
@@ -126,11 +120,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def legal(kind: type[Model], data: Mapping[str, Any]) -> Model:
-    """Return user-written data as a model of this type.
-
-    Raises:
-        CheaptalkError: a part of the data is illegal; the message says what would be legal.
-    """
+    """Return a user's data as a model; raise a :class:`CheaptalkError` that names legal values."""
     try:
         return kind.model_validate(dict(data))
     except ValidationError as error:
@@ -138,7 +128,7 @@ def legal(kind: type[Model], data: Mapping[str, Any]) -> Model:
 
 
 def problem_of(error: BaseException) -> str | None:
-    """Return the first problem of a pydantic error; None for any other error."""
+    """Describe the first problem of a pydantic error; return None for any other error."""
     return first_problem(error) if isinstance(error, ValidationError) else None
 
 
@@ -149,13 +139,12 @@ def _place(problem: ErrorDetails) -> str:
 
 
 def _machine(step: int | str) -> bool:
-    """Return whether a step of an error's location was added by pydantic, not written by the
-    user."""
+    """Return whether pydantic, not the user's data, added this step to an error's location."""
     return isinstance(step, str) and ("[" in step or step in {"Sample", "Value"})
 
 
 def _plain(problems: Sequence[ErrorDetails]) -> str:
-    """Return what is wrong at one location; several problems are those of alternative forms."""
+    """Describe the problems at one location, one for each alternative type of its value."""
     first = problems[0]
     if first["type"] == "missing":
         return "is missing"
@@ -167,7 +156,7 @@ def _plain(problems: Sequence[ErrorDetails]) -> str:
 
 
 def _should(problem: ErrorDetails) -> str:
-    """Return what would be legal, to follow "should"; empty if pydantic does not say."""
+    """Describe the legal values, to follow "should"; empty if pydantic does not name them."""
     if problem["type"] in SHAPES:
         return f"be {SHAPES[problem['type']]}"
     if problem["type"] == "value_error":
@@ -186,9 +175,9 @@ def first_line(error: BaseException) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Describe an error in a player's or the rules' code in one line, with its location.
+    """Describe an error in a player's or a game's code in one line, with its location.
 
-    The location is the innermost frame that is not in a library.
+    The location is the innermost frame outside of libraries.
     """
     if isinstance(error, CheaptalkError):
         return str(error)
@@ -203,8 +192,7 @@ def describe(error: BaseException) -> str:
 
 
 def place_of(frames: Iterable[tuple[FrameType, int]]) -> str | None:
-    """Return the file and line of the first frame, from the inside out, that is not in a
-    library."""
+    """Return the file and line of the first of these frames that is outside libraries."""
     for frame, line in frames:
         if not _of_a_library(frame.f_globals.get("__name__", "")):
             return f"{Path(frame.f_code.co_filename).name}:{line}"
@@ -212,12 +200,6 @@ def place_of(frames: Iterable[tuple[FrameType, int]]) -> str | None:
 
 
 def _of_a_library(module: str) -> bool:
-    package = module.partition(".")[0]
-    is_framework = module.startswith(
-        ("cheaptalk.rules.", "cheaptalk.styles.", "cheaptalk.conformance")
-    )
-    return (
-        is_framework
-        or package in ("jinja2", "msgspec", "pydantic")
-        or package in stdlib_module_names
-    )
+    framework = ("cheaptalk.rules.", "cheaptalk.styles.", "cheaptalk.conformance")
+    libraries = {"jinja2", "msgspec", "pydantic"} | stdlib_module_names
+    return module.startswith(framework) or module.partition(".")[0] in libraries

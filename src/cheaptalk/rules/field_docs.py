@@ -1,4 +1,4 @@
-"""The meanings of fields, read from the docstrings below them, and their legal values."""
+"""Descriptions of fields, read from the docstrings below them, and their legal values."""
 
 import ast
 import inspect
@@ -12,10 +12,7 @@ from pydantic import BaseModel
 
 @cache
 def field_meanings(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstring of each field of a model, inherited ones included; "" if there is none.
-
-    Reading source takes time, so this is done on demand and not when a class is created.
-    """
+    """Return the docstring of each field of a model, including inherited fields; "" if missing."""
     meanings = dict.fromkeys(model.model_fields, "")
     for base in reversed(model.__mro__):
         if issubclass(base, BaseModel) and base is not BaseModel:
@@ -40,28 +37,25 @@ def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
 
 
 def field_ranges(model: type[BaseModel]) -> dict[str, str]:
-    """Return the legal values of each field of a model, in words, without what validators
-    demand."""
-    return {
-        name: legal_values(spec) for name, spec in model.model_json_schema()["properties"].items()
-    }
+    """Return the legal values of each field in words, without the checks of validators."""
+    properties = model.model_json_schema()["properties"]
+    return {name: legal_values(spec) for name, spec in properties.items()}
 
 
 KINDS = {
     "boolean": "true or false", "number": "number", "integer": "whole number", "string": "text",
     "object": "mapping", "null": "null",
 }  # fmt: skip
-"""The types of values by their names in a schema."""
+"""The types of values in words, by their names in a JSON schema."""
 SIGNS = {
     "exclusiveMinimum": ">", "gt": ">", "minimum": ">=", "ge": ">=",
     "exclusiveMaximum": "<", "lt": "<", "maximum": "<=", "le": "<=",
 }  # fmt: skip
-"""Comparison signs by the names of bounds in a schema; the short names appear in unions of
-types."""
+"""Comparison signs by the names of bounds in a schema; pydantic uses the short names in unions."""
 
 
 def legal_values(spec: Mapping[str, Any]) -> str:
-    """Return in words what a JSON schema allows.
+    """Return the values that a JSON schema allows, in words.
 
     >>> legal_values({"type": "integer", "minimum": 1, "maximum": 1000})
     'whole number >= 1 and <= 1,000'

@@ -1,4 +1,4 @@
-"""The base class of games: parameters, seats, an instance, rules, an outcome and its payoffs."""
+"""The base class of games: parameters, seats, instances, rules, outcomes and payoffs."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
+from itertools import product
 from math import isfinite
 from numbers import Real
 from types import UnionType
@@ -23,7 +24,7 @@ from cheaptalk.rules.steps import Event, Play
 
 
 def suggest(name: str, known: Sequence[str]) -> str:
-    """Return an unknown name with the nearest known name, or with all of them.
+    """Return an unknown name with the nearest known name, or with all known names.
 
     >>> suggest("horizn", ["money", "horizon"])
     '"horizn" (did you mean "horizon"?)'
@@ -37,21 +38,18 @@ def suggest(name: str, known: Sequence[str]) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> list[str]:
-    """Return the known name that was most likely meant, if any; less similar ones must share the
-    initial."""
-    candidates = [candidate for candidate in known if candidate[:1] == name[:1]]
-    return get_close_matches(name, known, n=1, cutoff=0.7) or get_close_matches(
-        name, candidates, n=1
-    )
+    """Return the most similar known name, if any; less similar names must share the initial."""
+    same_initial = [candidate for candidate in known if candidate[:1] == name[:1]]
+    similar = get_close_matches(name, known, n=1, cutoff=0.7)
+    return similar or get_close_matches(name, same_initial, n=1)
 
 
 def _is_boolean_for_number(value: Any, annotation: Any) -> bool:
-    """Return whether a boolean, or a list with one, is given where only numbers make sense."""
+    """Return whether a value is or contains a boolean in place of a number."""
     if isinstance(value, list):
         suspects = [item for item in value if isinstance(item, (bool, list))]
-        return any(
-            _is_boolean_for_number(item, kind) for item in suspects for kind in get_args(annotation)
-        )
+        pairs = product(suspects, get_args(annotation))
+        return any(_is_boolean_for_number(item, kind) for item, kind in pairs)
     if not isinstance(value, bool):
         return False
     kinds = _alternatives(annotation)
@@ -59,7 +57,6 @@ def _is_boolean_for_number(value: Any, annotation: Any) -> bool:
 
 
 def _alternatives(annotation: Any) -> set[Any]:
-    """Return the types that a field accepts."""
     if get_origin(annotation) in (Union, UnionType, Annotated):
         return set().union(*map(_alternatives, get_args(annotation)))
     return {annotation} if isinstance(annotation, Hashable) else set()
@@ -67,8 +64,7 @@ def _alternatives(annotation: Any) -> set[Any]:
 
 @cache
 def _known(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the fields of a model, with the types of those in which a boolean could replace a
-    number."""
+    """Return a model's fields, with the type of each field that needs a check for booleans."""
     return {
         name: field.annotation if _wants_number(field.annotation) else None
         for name, field in model.model_fields.items()
@@ -76,20 +72,18 @@ def _known(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _wants_number(annotation: Any) -> bool:
-    """Return whether a type, or one within it, is a number and not a boolean."""
+    """Return whether a type is or contains a number type that excludes booleans."""
     return _is_boolean_for_number(True, annotation) or any(map(_wants_number, get_args(annotation)))
 
 
 def _unknown_key(key: str, known: Sequence[str]) -> str:
-    """Return a message for an unknown key, with its new name if it was renamed, else the nearest
-    key."""
     renamed = RENAMED_KEYS.get(key)
     hint = f'"{key}" (renamed to "{renamed}")' if renamed in known else suggest(key, known)
     return f"unknown key {hint}"
 
 
 class Value(Data):
-    """User-written data: immutable; a misspelt key raises an error with the nearest legal key."""
+    """Immutable data from users; the error about a misspelt key suggests the nearest legal key."""
 
     @model_validator(mode="before")
     @classmethod
@@ -105,21 +99,21 @@ class Value(Data):
 
 
 class Instance(Value):
-    """The draw of private values and other chance before play; this one is for games without
-    any."""
+    """The private values and other random draws before play; empty by default."""
 
 
 class Outcome(Value):
-    """How a match ended, in the game's own terms."""
+    """The final state of a match, from which payoffs and metrics are computed."""
 
 
 class Actor(NamedTuple):
-    """An entity that acts in a seat at one time; actors do not share observations.
+    """A decision maker in a seat, with its own observations.
+
+    Most seats have one actor. If a seat has several, the same player plays all of them, but does
+    not remember the observations of earlier actors.
 
     Attributes:
-        name: as in requests, events and records.
-        seat: its seat. Actors of one seat are filled by one player, which remembers nothing of the
-            earlier actors' observations.
+        name: the actor's name in requests, events and records.
     """
 
     name: str
@@ -155,9 +149,8 @@ class Horizon(Value):
     def _from_number(cls, value: Any) -> Any:
         if isinstance(value, str):
             raise ValueError(f"write rounds, or {{rounds: N, hidden: true}}, not {shown(value)}")
-        return (
-            {"rounds": value} if isinstance(value, int) and not isinstance(value, bool) else value
-        )
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        return {"rounds": value} if is_number else value
 
     @property
     def told(self) -> int | None:
@@ -167,13 +160,13 @@ class Horizon(Value):
 
 @dataclass(frozen=True)
 class Secret:
-    """A variation of one actor's private information, to test that it stays private.
+    """A change of one private fact, to test that no other actor observes the fact.
 
     Attributes:
         owners: the actors that know the fact.
-        game, instance: the same match with only that fact changed.
-        revealed: returns whether an event reveals the fact to others by the rules; play after it is
-            not compared.
+        game, instance: the match with only this fact changed.
+        revealed: returns whether an event reveals the fact under the rules; later events are not
+            compared.
     """
 
     owners: frozenset[str]
@@ -185,39 +178,36 @@ class Secret:
 class Game(Value):
     """The rules of a game with its parameters.
 
-    A subclass declares its parameters as fields and its properties as class variables, and
-    implements its rules as the generator :meth:`play`. Rules do no input or output and know no
-    player.
+    A subclass declares its parameters as fields and its properties as class variables. It
+    implements the rules as the generator :meth:`play`, which does no input or output.
     """
 
     name: ClassVar[str]
     title: ClassVar[str] = ""
-    """The title for display, if it differs from the name in words; for example, Diner's dilemma."""
+    """The title for display, such as "Diner's dilemma"; by default derived from the name."""
     version: ClassVar[int] = 1
-    """Increased when a rule change would make a recorded match replay differently."""
+    """The version of the rules; increase it if a recorded match would replay differently."""
     roles: ClassVar[tuple[str, ...]]
-    """The kinds of positions. Strategies are written for roles."""
+    """The kinds of positions, such as buyer and seller; each strategy is written for some."""
     events: ClassVar[tuple[type[Event], ...]]
     actions: ClassVar[tuple[type[Action], ...]]
     instance_type: ClassVar[type[Instance]] = Instance
     outcome_type: ClassVar[type[Outcome]]
     payoff_unit: ClassVar[str | tuple[str, ...]] = ""
-    """The unit of payoffs for display, such as dollars; a tuple in the order of roles if they
-    differ."""
+    """The unit of payoffs, such as dollars; a tuple in the order of roles if units differ."""
     payoffs_reach_bounds: ClassVar[bool] = True
-    """Whether players can realistically reach :meth:`payoff_bounds`. If False, the bounds only
-    exclude extreme play, such as a price of a hundred times the product's value. Payoffs that did
-    not vary then have no interval, instead of one that extends to the bound."""
+    """Whether players can realistically reach :meth:`payoff_bounds`. Set it to False if the bounds
+    only exclude extreme play, such as a price of a hundred times the product's value. Payoffs
+    without variance then get no confidence interval, instead of one that extends to the bound."""
     tries: ClassVar[int] = 3
-    """Maximum attempts of a model at each request before it forfeits, unless its player sets
-    ``tries``."""
+    """Default of a player's ``tries``: a model's attempts at each request before it forfeits."""
     forfeit: ClassVar[str] = "The match ends as forfeited by that seat and is not scored."
 
     names: dict[str, str] = Field(default_factory=dict)
     """The players' names in prompts, by seat; by default the seat's name."""
 
     @model_validator(mode="after")
-    def _names_are_of_places(self) -> "Game":
+    def _check_names(self) -> "Game":
         for seat in self.names:
             if seat not in self.seats:
                 raise ValueError(
@@ -229,39 +219,34 @@ class Game(Value):
         return self
 
     def called(self, seat: str) -> str:
-        """Return the name of a seat as players read it: ``player_2`` is Player 2."""
+        """Return the name of a seat in prompts; by default, ``player_2`` is called Player 2."""
         return self.names.get(seat) or seat.replace("_", " ").capitalize()
 
     @classmethod
     def payoff_units(cls) -> dict[str, str]:
-        """Return the unit of each role's payoffs; empty if the game does not say."""
+        """Return the unit of payoffs by role; empty strings if the game declares no unit."""
         unit = cls.payoff_unit
         units = (unit,) * len(cls.roles) if isinstance(unit, str) else unit
         return dict(zip(cls.roles, units, strict=True))
 
     @property
     def seats(self) -> dict[str, str]:
-        """The seats in order, with their roles.
+        """The role of each seat, in the order of seats; by default one seat for each role.
 
-        One seat for each role unless the game overrides it; see :func:`numbered`.
+        Override this property in games with several seats of a role; see :func:`numbered`.
         """
         return {role: role for role in self.roles}
 
     @property
     def actors(self) -> tuple[Actor, ...]:
-        """The actors in order; one for each seat unless the game overrides it."""
+        """The actors in order; by default one for each seat."""
         return tuple([Actor(seat, seat) for seat in self.seats])
 
     def draw_instance(self, chance: Chance) -> Instance:
-        """Draw an instance."""
         return self.instance_type()
 
     def instance_of(self, seed: str) -> Instance:
-        """Return the instance of a seed.
-
-        Raises:
-            RulesError: :meth:`draw_instance` fails.
-        """
+        """Return the instance that :meth:`draw_instance` draws with this seed."""
         try:
             return self.draw_instance(Chance(seed).apart("deal"))
         except Exception as error:
@@ -269,39 +254,36 @@ class Game(Value):
 
     @abstractmethod
     def play(self, instance: Any, chance: Chance) -> Play[Any]:
-        """Implement the rules."""
+        """Yield the requests and events of a match, and return its outcome."""
 
     @abstractmethod
     def payoffs(self, outcome: Any) -> dict[str, float]:
-        """Return each actor's payoff by the actor's name, in the game's unit."""
+        """Return the payoffs by actor, in the game's unit."""
 
     @abstractmethod
     def payoff_bounds(self) -> dict[str, Bounds]:
-        """Return the minimum and maximum payoff of a seat of each role, summed over the seat's
-        actors."""
+        """Return the minimum and maximum payoff of a seat (the sum over its actors), by role."""
 
     def total_bounds(self) -> dict[str, Bounds]:
-        """Return the minimum and maximum of the sum of payoffs over all seats of each role.
+        """Return the minimum and maximum total payoff of all seats, by role.
 
-        By default, these are the bounds of one seat times the number of seats. Override it if the
-        rules allow less: for example, exactly one player wins, or the seats share a sum.
+        By default, these are the bounds of one seat times the number of seats. Override this method
+        if the rules imply tighter bounds: for example, if exactly one player wins.
         """
         bounds, counts = self.payoff_bounds(), Counter(self.seats.values())
-        return {
-            role: (minimum * counts[role], maximum * counts[role])
-            for role, (minimum, maximum) in bounds.items() if role in counts
-        }  # fmt: skip
+        items = ((role, counts[role], pair) for role, pair in bounds.items() if role in counts)
+        return {role: (low * count, high * count) for role, count, (low, high) in items}
 
     def secrets(self, instance: Any) -> Iterator[Secret]:
-        """Yield variations of private information; none in a game without secrets."""
+        """Yield a changed match for every private fact; nothing in a game without secrets."""
         return iter(())
 
     def seat_payoffs(self, outcome: Any) -> dict[str, float]:
         """Return payoffs by seat, summed over each seat's actors.
 
         Raises:
-            RulesError: the actors with payoffs differ from the game's actors, a payoff is not a
-                finite number, or a seat's payoff violates the declared bounds.
+            RulesError: an actor's payoff is missing or not finite, or a seat's payoff or a role's
+                total payoff violates the declared bounds.
         """
         try:
             roles, paid = self.seats, self.payoffs(outcome)
@@ -329,11 +311,7 @@ class Game(Value):
         return totals
 
     def declared_bounds(self, method: str) -> Mapping[str, Bounds]:
-        """Return the result of ``payoff_bounds`` or ``total_bounds``: two numbers for each role.
-
-        Raises:
-            RulesError: it returns something else, or none for the role of a seat.
-        """
+        """Return the result of ``payoff_bounds`` or ``total_bounds`` after checking its form."""
         bounds = getattr(self, method)()
         if not isinstance(bounds, Mapping) or not all(map(_two_numbers, bounds.values())):
             raise RulesError(
@@ -346,8 +324,7 @@ class Game(Value):
         return bounds
 
     def _check_totals(self, paid: Mapping[str, float]) -> None:
-        """Raise an error if the sum over all seats of a role violates the declared bounds."""
-        if type(self).total_bounds is Game.total_bounds:  # as each place keeps to its own
+        if type(self).total_bounds is Game.total_bounds:  # implied by the bounds of each seat
             return
         roles, bounds = self.seats, self.declared_bounds("total_bounds")
         sums = dict.fromkeys(bounds, 0.0)
@@ -357,8 +334,7 @@ class Game(Value):
             if not within(sums[role], limits):
                 raise RulesError(
                     f'{self.name}: the total payoff of the role "{role}" is '
-                    f"{beyond(sums[role], limits)}; fix total_bounds() or the "
-                    "rules"
+                    f"{beyond(sums[role], limits)}; fix total_bounds() or the rules"
                 )
 
 
@@ -371,11 +347,7 @@ def _two_numbers(bounds: object) -> bool:
 
 
 def expect_finite(game: str, paid: dict[str, float]) -> None:
-    """Refuse payoffs that are not a mapping of finite numbers by actor.
-
-    Raises:
-        RulesError: the value, or the first actor whose payoff is NaN, infinite or not a number.
-    """
+    """Raise a :class:`RulesError` if payoffs are not a mapping of finite numbers by actor."""
     if not isinstance(paid, Mapping):
         raise RulesError(
             f'{game}: payoffs() returns {paid!r}; return a payoff by actor, as in {{"ACTOR": 0.0}}'
@@ -389,11 +361,7 @@ def expect_finite(game: str, paid: dict[str, float]) -> None:
 
 
 def expect_json(game: str, outcome: dict[str, Any]) -> None:
-    """Refuse an outcome that cannot be stored as JSON.
-
-    Raises:
-        RulesError: the first number that is NaN or infinite.
-    """
+    """Raise a :class:`RulesError` if an outcome contains NaN or infinity, which JSON lacks."""
     for path, value in numbers(outcome):
         if not isfinite(value):
             name = ".".join(map(str, path))

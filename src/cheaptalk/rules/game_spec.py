@@ -1,8 +1,7 @@
 """Game specs: the rules of a game with its templates, strategies and metrics.
 
-A game is one folder. The folder registers a game spec (entry point group ``cheaptalk.games``),
-built from its files by :meth:`GameSpec.of`. Strategies of other packages register under
-``cheaptalk.players``.
+:meth:`GameSpec.of` builds a game spec from the files in the game's folder. Packages register game
+specs in the entry point group ``cheaptalk.games`` and further strategies in ``cheaptalk.players``.
 """
 
 import inspect
@@ -28,12 +27,12 @@ from cheaptalk.rules.table import DecisionRequest, Result
 
 
 class Point(NamedTuple):
-    """The number of a series in one round.
+    """The value of a series in one round.
 
     Attributes:
         round: the round or turn, from 1.
-        seat: the seat that the number belongs to; None for all seats together.
-        value: the number; None if it is undefined.
+        seat: None if the value is that of all seats together.
+        value: None if the value is undefined.
     """
 
     round: int
@@ -49,13 +48,13 @@ class Quantity(Generic[T]):
     """A quantity computed from a finished match.
 
     Attributes:
-        name: its name in tables.
-        of: the function that computes it from a result.
-        published: the variant that the published system's code computes, if it differs.
+        name: the name in tables.
+        of: the function that computes the quantity from a result.
+        published: the function that the published system's code uses, if it differs.
         unit: the unit for tables and axes.
-        bounds: the minimum and maximum, of the published variant too. No interval exceeds them.
-        published_unit: the unit of the variant, if it differs.
-        limits: a function from a game to tighter bounds, if these depend on its parameters.
+        bounds: the minimum and maximum of both functions; confidence intervals end at the bounds.
+        published_unit: the unit of the published function's values, if it differs.
+        limits: returns tighter bounds for a game, if the bounds depend on its parameters.
     """
 
     name: str
@@ -67,7 +66,7 @@ class Quantity(Generic[T]):
     limits: Callable[[Any], Bounds] | None = None
 
     def bounds_in(self, game: Game) -> Bounds:
-        """Return the minimum and maximum in a game with its parameters."""
+        """Return the minimum and maximum for a game with these parameters."""
         return self.bounds if self.limits is None else self.limits(game)
 
     @property
@@ -76,7 +75,7 @@ class Quantity(Generic[T]):
         return (inspect.getdoc(self.of) or "").partition("\n")[0]
 
     def variant(self, as_published: bool) -> Callable[[Result], T]:
-        """Return the function, or its published variant if requested and available."""
+        """Return the function, or the variant of the published system if requested and present."""
         return self.published if as_published and self.published else self.of
 
 
@@ -85,7 +84,7 @@ class Metric(Quantity[float | None]):
     """A number computed from a finished match, or None if it is undefined.
 
     Attributes:
-        role: the role whose payoff it measures, for metrics of one role.
+        role: the role whose payoff this metric measures, if it measures one.
     """
 
     role: str | None = None
@@ -97,8 +96,8 @@ class Series(Quantity[Iterable[Point]]):
 
 
 Check = Callable[[Result], Mapping[tuple[int, str], str]]
-"""Exact categories of the moves of a match, by request and actor, for moves that can be
-categorized. Judges are validated against them."""
+"""A function that returns the exact category of moves, by request and actor, if there is one.
+Judges are validated against these categories."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +105,11 @@ class Strategy:
     """A scripted strategy for some roles of one game.
 
     Attributes:
-        name: as in study files.
-        roles: the roles it can play.
-        function: a function from a decision request (and settings, by keyword) to an action.
+        name: the name in study files.
+        roles: the roles that the strategy can play.
+        function: returns an action for a decision request (and settings, by keyword).
         settings: a model of the function's keyword settings, with their defaults and ranges.
-        searches: whether it searches a game tree, which may take minutes.
+        searches: whether the strategy searches a game tree, which may take minutes.
     """
 
     name: str
@@ -124,7 +123,7 @@ class Strategy:
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     def with_settings(self, **values: Any) -> Decide:
-        """Return the strategy with these settings, validated; the others keep their defaults."""
+        """Return the strategy with these settings, after validation."""
         settings = self.settings(**values)
         if not values:
             return self.function
@@ -137,12 +136,12 @@ class Strategy:
 def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Action]], Strategy]:
     """Turn a function into a strategy: ``@strategy("alice", "bob")``.
 
-    The function's first argument is the decision request. The others are settings, each with a
-    default, and with a type to be validated. Its docstring says what it does and cites its source.
+    The function's first argument is the decision request; all others are settings, with a type and
+    a default. The docstring describes the strategy and cites its source.
 
     Args:
-        searches: whether it searches a game tree, which may take minutes. Plans and estimates then
-            use a substitute strategy.
+        searches: whether the strategy searches a game tree, which may take minutes. Plans and
+            estimates then use a substitute strategy.
 
     Raises:
         CheaptalkError: the function takes no argument or is a coroutine.
@@ -165,14 +164,14 @@ def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Act
                         f"{part}; write {setting.name}: TYPE = DEFAULT"
                     )
             fields[setting.name] = (setting.annotation, setting.default)
-        settings = create_model(f"{function.__name__}_settings", __base__=Value, **fields)
-        return Strategy(function.__name__, roles, function, settings, searches)
+        settings = create_model(f"{name}_settings", __base__=Value, **fields)
+        return Strategy(name, roles, function, settings, searches)
 
     return wrap
 
 
 LANGUAGES = ("english", "german")
-"""Names of the styles for people. They come last, so that none is a game's default."""
+"""Names of the styles for people; they come last because a game's first style is its default."""
 
 
 @dataclass(frozen=True)
@@ -180,10 +179,9 @@ class StyleFile:
     """The template of a style and its answer format.
 
     Attributes:
-        template: the file's name.
-        codec: the name of the codec.
-        folder: the file's folder; None for the game's own folder of templates, which the templates
-            of every style may extend.
+        template: the name of the template file.
+        codec: the name of the codec that reads and writes answers.
+        folder: the template's folder; None for the game's own folder of templates.
     """
 
     template: str
@@ -198,7 +196,7 @@ class StyleFile:
 DECLARED = ("name", "roles", "events", "actions", "outcome_type")
 """Attributes that every game class must declare."""
 PARTS = {"strategies": "strategy", "metrics": "metric", "styles": "style"}
-"""The parts that are counted in a game spec's representation, with their singular."""
+"""The parts that the representation of a game spec counts, with their singular."""
 
 
 @dataclass(frozen=True)
@@ -207,13 +205,13 @@ class GameSpec:
 
     Attributes:
         rules: the game's class.
-        words: the folder of its templates.
-        styles: its styles by name; the first is the default.
-        strategies: its scripted strategies by name.
-        metrics: its metrics by name.
-        series: its per-round metrics by name.
+        words: the folder of the game's templates.
+        styles: the styles by name; the first is the default.
+        strategies: the scripted strategies by name.
+        metrics: the metrics by name.
+        series: the per-round metrics by name.
         checks: exact checks of messages and moves, by the name of the rubric that they validate.
-        view: what pages of empirical games show; without one, all metrics of the match.
+        view: the content of pages of empirical games; None for all metrics of the match.
     """
 
     rules: type[Game]
@@ -237,21 +235,20 @@ class GameSpec:
     def of(
         cls, package: str, *, styles: Sequence[str] = (), codecs: Mapping[str, str] | None = None
     ) -> "GameSpec":
-        """Build the spec of a game from its folder, a package.
+        """Build a game spec from the game's package.
 
-        Its module ``rules`` contains one game and ``strategies`` its strategies; ``metrics``
-        contains
-        ``METRICS`` and, optionally, ``SERIES`` and ``CHECKS``; the folder ``styles`` contains a
-        template for each style.
+        The module ``rules`` contains the game, ``strategies`` its strategies, and ``metrics`` the
+        constant ``METRICS`` and, optionally, ``SERIES`` and ``CHECKS``. The folder ``styles``
+        contains a template for each style.
 
         Args:
-            package: its dotted name: ``__name__`` in the package itself.
-            styles: the names of its styles, the default first; by default all templates in
+            package: the dotted name of the package: ``__name__`` in its ``__init__.py``.
+            styles: the names of the styles, the default first; by default all templates in
                 alphabetical order, with the styles for people last.
-            codecs: the codecs of styles whose answers are not JSON, by the name of the style.
+            codecs: the codecs of styles by name, for styles with another answer format than JSON.
 
         Raises:
-            TypeError: the rules contain no game or several.
+            TypeError: the module ``rules`` contains no game, or several games.
             ValueError: a codec is given for an unknown style.
             RulesError: the game lacks a declaration, or two objects have the same name.
         """
@@ -259,18 +256,17 @@ class GameSpec:
         strategies = import_module(f"{package}.strategies")
         metrics = import_module(f"{package}.metrics")
         classes = [value for value in vars(rules).values() if isinstance(value, type)]
-        games = [
-            kind for kind in classes if issubclass(kind, Game) and kind.__module__ == rules.__name__
-        ]
+        games = [kind for kind in classes if issubclass(kind, Game)]
+        games = [kind for kind in games if kind.__module__ == rules.__name__]
         if len(games) != 1:
             raise TypeError(f"{rules.__name__} must contain one game, not {len(games)}")
-        missing = [name for name in DECLARED if not hasattr(games[0], name)]
-        if missing:
-            raise RulesError(f"{games[0].__name__} does not declare {', '.join(missing)}")
-        for name, parameter in games[0].model_fields.items():
+        game = games[0]
+        if missing := [name for name in DECLARED if not hasattr(game, name)]:
+            raise RulesError(f"{game.__name__} does not declare {', '.join(missing)}")
+        for name, parameter in game.model_fields.items():
             if parameter.is_required():
                 raise RulesError(
-                    f'{games[0].__name__}: its parameter "{name}" has no default; '
+                    f'{game.__name__}: its parameter "{name}" has no default; '
                     "write NAME: TYPE = DEFAULT"
                 )
         words = Path(str(rules.__file__)).parent / "styles"
@@ -280,7 +276,7 @@ class GameSpec:
         if not set(codecs) <= set(names):
             raise ValueError(f"codecs: unknown style {', '.join(set(codecs) - set(names))}")
         return cls(
-            rules=games[0],
+            rules=game,
             words=words,
             styles={name: StyleFile(f"{name}.jinja", codecs.get(name, "json")) for name in names},
             strategies=_strategies_in(strategies),
@@ -291,11 +287,7 @@ class GameSpec:
 
 
 def by_name(items: Sequence[Any]) -> dict[str, Any]:
-    """Return named objects by their names.
-
-    Raises:
-        RulesError: two of them have the same name.
-    """
+    """Return objects by name; raise a :class:`RulesError` if two have the same name."""
     named: dict[str, Any] = {}
     for item in items:
         if named.setdefault(item.name, item) is not item:
@@ -305,8 +297,5 @@ def by_name(items: Sequence[Any]) -> dict[str, Any]:
 
 
 def _strategies_in(module: ModuleType) -> dict[str, Strategy]:
-    """Return the strategies in a module, by name, in the order of definition.
-
-    Types are checked, not values: a value may be a module that is loaded when first used.
-    """
+    """Return a module's strategies by name; use types because ``isinstance`` loads lazy modules."""
     return by_name([value for value in vars(module).values() if issubclass(type(value), Strategy)])

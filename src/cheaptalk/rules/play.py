@@ -1,6 +1,4 @@
-"""Play a table to its end: synchronously for scripted players, asynchronously for others, or from
-recorded answers.
-"""
+"""Functions that play a match with scripted players, with slow players, or from a record."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -15,7 +13,7 @@ from cheaptalk.rules.steps import Ask
 from cheaptalk.rules.table import DecisionRequest, IllegalAction, Table
 
 Decide = Callable[[DecisionRequest], Action]
-"""A scripted strategy with its settings: a function from a decision request to an action."""
+"""A function that returns an action for a decision request, such as a scripted strategy."""
 
 
 class StrategyError(CheaptalkError):
@@ -23,12 +21,8 @@ class StrategyError(CheaptalkError):
 
     @classmethod
     def illegal(cls, request: DecisionRequest, decide: Decide, reason: str) -> "StrategyError":
-        """Return the error for an action that the rules refuse."""
-        return cls(
-            f'"{request.actor}" answered illegally in request {request.number}, by '
-            f"{_name(decide)}: "
-            f"{reason}"
-        )
+        where = f"in request {request.number}, by {_name(decide)}"
+        return cls(f'"{request.actor}" answered illegally {where}: {reason}')
 
 
 class ReplayMismatch(CheaptalkError):
@@ -43,23 +37,15 @@ def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Decide
 
     Raises:
         StrategyError: a strategy failed or answered illegally.
-        CheaptalkError: a seat has no player, a player is not a function, or a player has no seat.
-        RulesError: the game's own code is wrong.
+        CheaptalkError: a seat has no player, a player is not a function, or a name in ``players``
+            is not a seat or role.
+        RulesError: the game's code fails or breaks the contract of :class:`Game`.
     """
     return play_on(Table(game, instance, seed), players)
 
 
 def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
-    """Continue a table with scripted players to its end.
-
-    Args:
-        players: the players by seat or by role.
-
-    Raises:
-        StrategyError: a strategy failed or answered illegally.
-        CheaptalkError: a seat has no player, a player is not a function, or a player has no seat.
-        RulesError: the game's own code is wrong.
-    """
+    """Continue a match with scripted players to its end; see :func:`play`."""
     deciders = _seated(table, players)
     while table.pending:
         for actor in table.pending:
@@ -73,9 +59,7 @@ def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
 
 
 def _seated(table: Table, players: Mapping[str, Decide]) -> dict[str, Decide]:
-    """Return the player of each actor; raise an error for players of unknown seats and roles."""
-    game = table.game
-    seats = game.seats
+    game, seats = table.game, table.game.seats
     for name in players:
         if name not in seats and name not in game.roles:
             known = list(dict.fromkeys([*seats, *game.roles]))
@@ -99,11 +83,7 @@ def _player(players: Mapping[str, Decide], seat: str, role: str) -> Decide:
 
 
 def decided(request: DecisionRequest, decide: Decide) -> Action:
-    """Return a strategy's action; the table checks whether it is legal.
-
-    Raises:
-        StrategyError: the strategy failed.
-    """
+    """Return a strategy's action, legal or not; raise a :class:`StrategyError` if it fails."""
     try:
         return decide(request)
     except Exception as error:
@@ -125,12 +105,14 @@ async def play_async(
     answer: Callable[[DecisionRequest], Awaitable[Action | None]],
     watch: Callable[[Table], None] = lambda _: None,
 ) -> Table:
-    """Play a table to its end with slow answers, and make all open requests concurrently.
+    """Play a match to its end with players that take time, such as models and people.
+
+    Simultaneous requests are made concurrently.
 
     Args:
-        answer: returns the action, or None if the actor finally failed to answer. If it raises, the
-            other concurrent requests are completed before the first error is raised.
-        watch: called at the beginning, after every answer, and at the end.
+        answer: returns the action, or None if the actor finally failed to answer. If a call raises
+            an error, all concurrent requests are completed before the first error is raised.
+        watch: called at the beginning and after every answer.
     """
 
     async def settle(ask: Ask) -> None:
@@ -158,15 +140,13 @@ def replay(
     seed: str,
     answers: Iterable[tuple[int, str, Mapping[str, object] | None]],
 ) -> Table:
-    """Set up a table and replay recorded answers; its next request is then open.
+    """Return a match after replaying recorded answers, with its next request open.
 
     Args:
-        answers: request number, actor and the action's fields (None: forfeited), in the order of
-            recording.
+        answers: request number, actor and the action's fields (None: forfeited), in order.
 
     Raises:
-        ReplayMismatch: these rules do not make a recorded request, or refuse its answer. The
-            message says which and why.
+        ReplayMismatch: the rules do not make a recorded request, or refuse its answer.
     """
     table = Table(game, instance, seed)
     for request, actor, fields in answers:
@@ -175,11 +155,7 @@ def replay(
 
 
 def give(table: Table, request: int, actor: str, fields: Mapping[str, object] | None) -> None:
-    """Give a table one recorded answer (None: the actor forfeited).
-
-    Raises:
-        ReplayMismatch: the answer does not fit the open requests.
-    """
+    """Replay one recorded answer (None: the actor forfeited); see :func:`replay` for errors."""
     if request != table.requests or actor not in table.pending:
         raise ReplayMismatch(
             f'recorded answer {request} of "{actor}" matches no open request: '
@@ -192,6 +168,5 @@ def give(table: Table, request: int, actor: str, fields: Mapping[str, object] | 
         table.answer(actor, table.pending[actor].action.model_validate(fields))
     except ValueError as error:
         reason = explain(error) if isinstance(error, ValidationError) else str(error)
-        raise ReplayMismatch(
-            f'recorded answer {request} of "{actor}" is refused: {reason}'
-        ) from error
+        message = f'recorded answer {request} of "{actor}" is refused: {reason}'
+        raise ReplayMismatch(message) from error

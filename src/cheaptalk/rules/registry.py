@@ -1,7 +1,7 @@
-"""Registries of games and their parts, and of everything else that packages can add.
+"""Registries of games, their parts, and all other objects that packages can add.
 
-A package adds objects by entry points, a running program by :func:`register`. Built-in objects are
-registered in the same way.
+A package adds objects by entry points, as this package does; a running program calls
+:func:`register`.
 """
 
 import inspect
@@ -26,28 +26,24 @@ LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 OURS = "cheaptalk"
 LOADING: ContextVar[frozenset[EntryPoint]] = ContextVar("LOADING", default=frozenset())
-"""The entry points that are being loaded; they are skipped if a module itself asks for a game."""
+"""The entry points that are being loaded; they are skipped if their modules look up a game."""
 
 
 class UnknownName(CheaptalkError, LookupError):
-    """A name that is not registered; the message suggests the nearest one."""
+    """A name that is not registered; the message suggests the nearest registered name."""
 
 
 class PluginWarning(UserWarning):
-    """An installed package registers an object that cannot be used; all others can."""
+    """A warning that an object registered by an installed package cannot be used."""
 
 
 def unknown(what: str, name: str, known: list[str]) -> UnknownName:
-    """Return an error for an unknown name, with the nearest or all known names."""
+    """Return an error for an unknown name that suggests the nearest, or lists all known names."""
     return UnknownName(f"unknown {what} {suggest(name, sorted(known))}")
 
 
 def several(_name: str, objects: Any) -> Mapping[str, Any]:
-    """Read an entry point that refers to a mapping of objects by name.
-
-    Raises:
-        TypeError: it refers to something else.
-    """
+    """Read an entry point that refers to a mapping of objects by name."""
     if not isinstance(objects, Mapping):
         raise TypeError("it is not a mapping of objects by name")
     return objects
@@ -61,16 +57,16 @@ def single(name: str, thing: T) -> Mapping[str, T]:
 class Registry(Mapping[str, T]):
     """A mapping of all registered objects of one kind, by name.
 
-    If a package fails to import, or registers a name that is taken, a warning is issued; all other
-    objects remain available.
+    If a package cannot be imported, or registers a name that is taken, a warning is issued; all
+    other objects remain available.
 
     Args:
-        what: what one object is called.
+        what: the kind of object in words, such as "game".
         group: the entry point group.
         holds: returns whether an object is of this kind.
-        read: returns what an entry point registers, by name, from the entry point's name and
-            object; by default the object under that name.
-        more: returns further objects, such as those of a user's file; its errors are raised.
+        read: returns the objects by name that an entry point registers, from the entry point's name
+            and object; by default this object under this name.
+        more: returns further objects, such as those in a user's file; errors are not caught.
     """
 
     known: ClassVar[list["Registry[Any]"]] = []
@@ -91,7 +87,7 @@ class Registry(Mapping[str, T]):
         self._more = more
         self._here: dict[str, T] = {}
         self._packaged: dict[str, T] | None = None
-        self._alone: dict[str, T] = {}
+        self._built_in: dict[str, T] = {}
         self._found: dict[str, T] | None = None
         self._owners: dict[str, str] = {}
         Registry.known.append(self)
@@ -103,7 +99,7 @@ class Registry(Mapping[str, T]):
                 return self._here[name]
             if self._read is single and not points:
                 raise KeyError(name)
-            if len(points) == 1 and (loaded := self._ours(*points)) is not None:
+            if len(points) == 1 and (loaded := self._load_built_in(*points)) is not None:
                 return loaded
         return self._all()[name]
 
@@ -118,7 +114,7 @@ class Registry(Mapping[str, T]):
 
     @property
     def here(self) -> frozenset[str]:
-        """The names that this process registered; other processes do not know them."""
+        """The names that this process registered, which other processes do not know."""
         return frozenset(self._here)
 
     def origin(self, name: str) -> str:
@@ -129,35 +125,31 @@ class Registry(Mapping[str, T]):
         return brief(self, f"{self.what}, {counted(len(self), 'name')}")
 
     def find(self, name: str) -> T:
-        """Return an object by its name.
-
-        Raises:
-            UnknownName: the name is not registered; the message suggests the nearest one.
-        """
+        """Return an object by its name; raise :class:`UnknownName` if it is not registered."""
         thing = self.get(name)
         if thing is None:
             raise unknown(self.what, name, list(self))
         return thing
 
     def add(self, name: str, thing: T) -> None:
-        """Register an object in this process, replacing what this process registered before.
+        """Register an object in this process, replacing its earlier registration of the name.
 
         Raises:
-            CheaptalkError: the object is of another kind, or an installed package registers the
-                name.
+            CheaptalkError: the object is of another kind, or an installed package already registers
+                the name.
         """
         if not self.holds(thing):
             raise CheaptalkError(f"{thing!r} is not a {self.what}")
         if name in self._installed():
             raise CheaptalkError(
-                f'{self.origin(name)} already registers a {self.what} named "{name}"; choose '
-                f"another name"
+                f'{self.origin(name)} already registers a {self.what} named "{name}"; '
+                "choose another name"
             )
         self._here[name] = thing
         self._changed()
 
     def put(self, name: str, thing: T) -> None:
-        """Register an object in this process, replacing any object of this name."""
+        """Register an object in this process, replacing any registered object of this name."""
         self._here[name] = thing
         self._changed()
 
@@ -167,10 +159,10 @@ class Registry(Mapping[str, T]):
         self._changed()
 
     def forget(self) -> None:
-        """Discard what packages registered, so that it is read again on the next access."""
+        """Discard all objects of packages; the next access reads the entry points again."""
         _entry_points.cache_clear()
         self._packaged = None
-        self._alone = {}
+        self._built_in = {}
         self._changed()
 
     def _changed(self) -> None:
@@ -178,16 +170,16 @@ class Registry(Mapping[str, T]):
         games.cache_clear()
         _whole.cache_clear()
 
-    def _ours(self, point: EntryPoint) -> T | None:
-        """Return what a built-in entry point registers, without loading all others."""
+    def _load_built_in(self, point: EntryPoint) -> T | None:
+        """Return a built-in object without loading other entry points; None for other packages."""
         name = point.name
-        if name not in self._alone and _owner(point) == OURS and point not in LOADING.get():
+        if name not in self._built_in and _owner(point) == OURS and point not in LOADING.get():
             loaded = self._loaded(point)
-            if self._packaged is not None:  # by what was loaded, and so without it
+            if self._packaged is not None:  # filled by the loaded module, without this object
                 self._packaged = None
                 self._changed()
-            self._alone |= {name: loaded[name]} if name in loaded else {}
-        return self._alone.get(name)
+            self._built_in |= {name: loaded[name]} if name in loaded else {}
+        return self._built_in.get(name)
 
     def _all(self) -> dict[str, T]:
         if self._found is None:
@@ -195,22 +187,21 @@ class Registry(Mapping[str, T]):
         return self._found
 
     def _installed(self) -> dict[str, T]:
-        """Return what packages register, and further objects; read, and warn, only once."""
+        """Return all objects of packages and additional objects; read entry points only once."""
         if self._packaged is None:
-            packaged = self._look()
+            packaged = self._load_packages()
             self._packaged = {**packaged, **self._more(packaged)}
-            self._changed()  # as what was loaded may have asked before all was there
+            self._changed()  # loaded modules may have filled caches before all objects were there
         return self._packaged
 
-    def _look(self) -> dict[str, T]:
+    def _load_packages(self) -> dict[str, T]:
         objects: dict[str, T] = {}
         owners: dict[str, str] = {}
         selected = _entry_points().select(group=self.group)
-        points = [entry for entry in selected if entry not in LOADING.get()]
-        for point in sorted(
-            points, key=lambda entry: (_owner(entry) != OURS, _owner(entry), entry.name)
+        points = [(_owner(point), point) for point in selected if point not in LOADING.get()]
+        for owner, point in sorted(
+            points, key=lambda pair: (pair[0] != OURS, pair[0], pair[1].name)
         ):
-            owner = _owner(point)
             for name, thing in self._loaded(point).items():
                 if name in objects:
                     _warn_duplicate(owners[name], owner, f'{self.what} named "{name}"')
@@ -220,7 +211,7 @@ class Registry(Mapping[str, T]):
         return objects
 
     def _loaded(self, point: EntryPoint) -> Mapping[str, T]:
-        """Return what an entry point registers; warn and return nothing if it cannot be used."""
+        """Return the objects of an entry point; warn and return none if they cannot be used."""
         before = LOADING.set(LOADING.get() | {point})
         try:
             things = self._read(point.name, point.load())
@@ -243,18 +234,17 @@ class Registry(Mapping[str, T]):
 
 
 def is_function(thing: Any) -> bool:
-    """Return whether an object is a function or method, not a class or a callable object."""
+    """Return whether an object is a function or method; other callable objects don't count."""
     return inspect.isroutine(thing)
 
 
 def instances(*kinds: type) -> Callable[[Any], bool]:
-    """Return a function that checks whether an object is of one of these types."""
+    """Return a predicate that tests whether an object is of one of these types."""
     return lambda thing: isinstance(thing, kinds)
 
 
 @cache
-def _entry_points() -> Any:  # of another class in Python 3.12 than in 3.11
-    """Return all packages' entry points; reading them takes milliseconds."""
+def _entry_points() -> Any:  # the class differs between Python 3.11 and 3.12
     return entry_points()
 
 
@@ -267,7 +257,6 @@ def _warn(message: str) -> None:
 
 
 def _warn_duplicate(first: str, second: str, thing: str) -> None:
-    """Warn that two packages register the same name."""
     _warn(
         f"{first} and {second} both register a {thing}; that of {first} is used; "
         f"rename that of {second}, or uninstall one of them"
@@ -283,7 +272,7 @@ def _of_game(kind: type[T]) -> Callable[[str, Any], Mapping[str, T]]:
         candidates = chain.from_iterable(v if type(v) in (list, tuple) else (v,) for v in values)
         parts: dict[str, T] = {}
         for part in (part for part in candidates if isinstance(part, kind)):
-            part_name = part.name  # type: ignore[attr-defined]  # what a game has has a name
+            part_name = part.name  # type: ignore[attr-defined]  # all parts of games have names
             if parts.setdefault(f"{game}.{part_name}", part) is not part:
                 raise TypeError(f'two of them are named "{part_name}"')
         if not parts:
@@ -307,12 +296,12 @@ SERIES: Registry[Series] = Registry(
 )
 STYLES: Registry[StyleFile] = Registry("style", "cheaptalk.styles", instances(StyleFile))
 CHECKS: Registry[Check] = Registry("check", "cheaptalk.checks", is_function)
-"""Parts of existing games are registered as ``GAME.NAME``."""
+"""Registries of parts of existing games, with names of the form ``GAME.NAME``."""
 PARTS: dict[str, Registry[Any]] = {
     "strategies": STRATEGIES, "metrics": METRICS, "series": SERIES, "styles": STYLES,
     "checks": CHECKS,
 }  # fmt: skip
-"""The registries of what packages can add to a game, by the field of its game spec."""
+"""The registries of parts that packages can add to a game, by the field of the game spec."""
 
 
 def register(thing: Any, *, name: str | None = None, game: str | None = None) -> None:
@@ -320,14 +309,14 @@ def register(thing: Any, *, name: str | None = None, game: str | None = None) ->
 
     Args:
         thing: a game spec; a strategy, metric, series, style or check of an existing game; a kind
-            of player, a recipe, or any other object that a registry holds.
-        name: its name, if the object itself has none.
-        game: the game that it belongs to.
+            of player, a recipe, or any other object for which a registry exists.
+        name: the object's name, if the object has no attribute ``name``.
+        game: the game to which the object belongs.
 
     Raises:
-        UnknownName: there is no such game.
-        CheaptalkError: no registry holds such objects, it has no name, or the name is taken by the
-            game or an installed package.
+        UnknownName: the game does not exist.
+        CheaptalkError: no registry holds such objects, the object has no name, or the game or an
+            installed package already uses the name.
     """
     if isinstance(thing, Path):
         raise CheaptalkError(
@@ -363,7 +352,7 @@ def register(thing: Any, *, name: str | None = None, game: str | None = None) ->
 
 @cache
 def games() -> dict[str, GameSpec]:
-    """Return all registered games by name, with the parts that packages register for them."""
+    """Return all registered games by name, with the parts that other packages add to them."""
     for registry in PARTS.values():
         for name in registry:
             game, dot, _ = name.partition(".")
@@ -377,43 +366,30 @@ def games() -> dict[str, GameSpec]:
 
 @cache
 def _whole(name: str) -> GameSpec:
-    """Return a game spec with the parts that packages add to it."""
+    """Return a game spec with the parts that other packages add to it."""
     game_spec = GAMES.find(name)
+    game, prefix = game_spec.name, f"{game_spec.name}."
     extended: dict[str, Any] = {}
     for field, registry in PARTS.items():
         own = getattr(game_spec, field)
-        additions = {
-            name.removeprefix(f"{game_spec.name}."): thing
-            for name, thing in registry.items()
-            if name.startswith(f"{game_spec.name}.")
-        }
-        for name in (
-            key for key in own.keys() & additions.keys() if own[key] is not additions[key]
-        ):
-            first, second = (
-                GAMES.origin(game_spec.name),
-                registry.origin(f"{game_spec.name}.{name}"),
-            )
-            _warn_duplicate(first, second, f'{registry.what} named "{name}" for {game_spec.name}')
+        parts = {key: part for key, part in registry.items() if key.startswith(prefix)}
+        additions = {key.removeprefix(prefix): part for key, part in parts.items()}
+        for key in own.keys() & additions.keys():
+            if own[key] is not additions[key]:
+                owners = GAMES.origin(game), registry.origin(f"{prefix}{key}")
+                _warn_duplicate(*owners, f'{registry.what} named "{key}" for {game}')
         if additions:
-            extended[field] = {
-                **own,
-                **{name: part for name, part in additions.items() if name not in own},
-            }
+            extended[field] = {**own, **{k: v for k, v in additions.items() if k not in own}}
     return replace(game_spec, **extended) if extended else game_spec
 
 
 def get_game(name: str) -> GameSpec:
-    """Return the spec of a game.
-
-    Raises:
-        UnknownName: no game is registered under this name.
-    """
+    """Return the spec of a game; raise :class:`UnknownName` if no game has this name."""
     return _whole(name)
 
 
 def game_title(name: str) -> str:
-    """Return a game's title for display, whether it is installed or not.
+    """Return a game's title for display; if the game isn't installed, derive it from the name.
 
     >>> game_title("diners_dilemma"), game_title("tic_tac_toe")
     ("Diner's dilemma", 'Tic tac toe')
@@ -424,20 +400,12 @@ def game_title(name: str) -> str:
 
 
 def strategies(game: str) -> Mapping[str, Strategy]:
-    """Return all strategies of a game by name: its own, then those registered by packages.
-
-    Raises:
-        UnknownName: no game is registered under this name.
-    """
+    """Return all strategies of a game by name: built-in strategies, then those of packages."""
     return get_game(game).strategies
 
 
 def strategy_named(game: str, name: str) -> Strategy:
-    """Return a strategy by its game and name.
-
-    Raises:
-        UnknownName: the game has no such strategy.
-    """
+    """Return a strategy of a game; raise :class:`UnknownName` if the game has no such strategy."""
     strategy = strategies(game).get(name)
     if strategy is None:
         raise unknown(f"strategy for {game}", name, list(strategies(game)))

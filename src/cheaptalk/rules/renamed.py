@@ -1,7 +1,7 @@
 """Names in study files and stores from before version 0.1, and the names that replaced them.
 
-An old name in a study file raises an error that gives the new one. An old store is migrated. These
-tables are removed in version 1.0.
+An old name in a study file raises an error that states the new name. Old stores are migrated. These
+tables will be removed in version 1.0.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ RENAMED_KEYS: Mapping[str, str] = MappingProxyType({
     "stand_ins": "substitutes",
     "why": "feedback",
 })  # fmt: skip
-"""The new key by the old key."""
+"""New keys of study files by old key."""
 RENAMED_POLICIES: Mapping[str, str] = MappingProxyType({"redeal": "replace"})
-"""The new name of a policy for invalid answers by the old name."""
+"""New names of policies for invalid answers by old name."""
 RENAMED_PROVIDERS: Mapping[str, str] = MappingProxyType({"guest": "remote"})
-"""The new prefix of a model string by the old prefix."""
+"""New prefixes of model strings by old prefix."""

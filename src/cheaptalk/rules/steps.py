@@ -1,8 +1,7 @@
 """The steps that rules yield: decision requests and events.
 
-Rules are a generator. They yield :class:`Ask` (one actor), a tuple of asks (simultaneous requests,
-whose answers stay hidden until all have arrived) or :class:`Tell` (an event, no answer), and
-receive actions.
+Rules are a generator that yields :class:`Ask` (one request), a tuple of asks (simultaneous requests
+whose answers stay hidden until all have arrived) or :class:`Tell` (an event without an answer).
 """
 
 from collections.abc import Callable, Generator
@@ -16,15 +15,15 @@ from cheaptalk.rules.errors import RulesError, describe
 
 @dataclass_transform(frozen_default=True)
 class Event(Struct, frozen=True):
-    """Something that an actor observes: plain, immutable values.
+    """The base class of events, the observations of actors: immutable, with annotated fields.
 
-    A subclass annotates its fields as a dataclass does. Events are all that an actor knows of the
-    game. Information that is private to one actor must not appear in another actor's events.
+    An actor knows nothing of the game but its events. Information that is private to one actor must
+    not appear in another actor's events.
     """
 
 
 def no_objection(_action: Any) -> str | None:
-    """Accept every action: the legality check of a request whose schema is sufficient."""
+    """Accept every action: the default check of a request, in addition to the action's schema."""
     return None
 
 
@@ -34,9 +33,8 @@ class Ask(NamedTuple):
     Attributes:
         actor: the actor that must answer.
         action: the type of a legal answer.
-        event: what the actor observes with the request.
-        objection: the rules' own check beyond the schema; returns why an action is illegal, or
-            None.
+        event: the event that the actor observes with the request.
+        objection: returns why the rules refuse an action that fits the schema, or None.
     """
 
     actor: str
@@ -45,22 +43,17 @@ class Ask(NamedTuple):
     objection: Callable[[Any], str | None] = no_objection
 
     def refuse(self, action: object) -> str | None:
-        """Return why this action is not a legal answer, or None if it is legal.
-
-        Raises:
-            RulesError: the objection fails.
-        """
+        """Return why an action is not a legal answer, or None if it is legal."""
         if type(action) is not self.action:
             return f"expected a {self.action.__name__}, not a {type(action).__name__}"
         try:
             return self.objection(action)
         except Exception as error:
-            reason = f"the objection to {action!r} fails: {describe(error)}"
-            raise RulesError(reason) from error
+            raise RulesError(f"the objection to {action!r} fails: {describe(error)}") from error
 
 
 class Tell(NamedTuple):
-    """An event for one actor or for several."""
+    """An event for one actor or for several actors."""
 
     to: str | tuple[str, ...]
     event: Event
@@ -70,18 +63,18 @@ O = TypeVar("O")  # noqa: E741 - an outcome
 
 Step: TypeAlias = Ask | Tell | tuple[Ask, ...]
 Play: TypeAlias = Generator[Step, Any, O]
-"""A game in progress: yields steps, receives the action (for a tuple of asks, a dict of actions by
-actor), and returns the outcome."""
+"""The generator of a game's rules. It yields steps, receives the action of an ask (or a dict of
+actions by actor for a tuple of asks), and returns the outcome."""
 
 
 class Forfeited(Exception):
-    """Thrown into the rules when an actor finally failed to answer.
+    """An exception that is thrown into the rules when an actor has failed to answer for good.
 
-    Rules that handle such failures catch it; otherwise the match ends as forfeited by that actor.
+    If the rules do not catch it, the match ends as forfeited by that actor.
 
     Attributes:
-        actors: the actors that failed.
-        answers: the actions of the actors that did answer the simultaneous request.
+        actors: the actors that failed to answer.
+        answers: the actions of the actors that answered the same simultaneous request.
     """
 
     def __init__(self, actors: frozenset[str], answers: dict[str, Action] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A match in progress: the rules' generator, the open requests and each actor's observations."""
+"""Matches in progress: the open requests, each actor's observations, and finally the result."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,11 @@ from cheaptalk.rules.steps import Ask, Event, Forfeited, Step, Tell
 
 
 class IllegalAction(ValueError):
-    """An action that the rules refuse; the message is the reason. The match is unchanged."""
+    """An action that the rules refuse for the reason in the message; the match is unchanged."""
 
 
 class Moment(NamedTuple):
-    """One observation of an actor: an event (no action), or a request and the actor's own
-    answer."""
+    """One observation of an actor: an event, or a request with the actor's own answer."""
 
     event: Event
     action: Action | None = None
@@ -33,13 +32,13 @@ class Given(NamedTuple):
 
 
 class DecisionRequest(NamedTuple):
-    """A decision that an actor must take, with everything that the player may know.
+    """A decision that an actor must take, with all information that the actor may have.
 
     Attributes:
         number: the number of the request within the match, from 0.
         ask: the request as the rules yielded it.
-        heard: what this actor observed and answered before, oldest first.
-        chance: this actor's own random streams.
+        heard: the actor's earlier observations and answers, oldest first.
+        chance: the actor's own random streams.
     """
 
     number: int
@@ -61,14 +60,14 @@ class DecisionRequest(NamedTuple):
 
     @property
     def briefing(self) -> Any:
-        """The actor's first observation: what it knows of the game."""
+        """The actor's first observation, which describes the game and the actor's situation."""
         return self.heard[0].event
 
 
 MAX_EVENTS = 100_000
-"""Maximum events between two requests; beyond it, the rules are considered endless."""
+"""Maximum events between two requests; more raise an error because the rules may never end."""
 MAX_REQUESTS = 1_000_000
-"""Maximum requests in a match; beyond it, the rules are considered endless."""
+"""Maximum requests in a match; more raise an error because the rules may never end."""
 
 
 T = TypeVar("T")
@@ -76,21 +75,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Result:
-    """A finished match, as metrics see it."""
+    """A finished match, the input of metrics."""
 
     game: Any
     instance: Any
     outcome: Any
     given: Callable[[], Sequence[Given]] = field(default=tuple, compare=False)
-    """The answers in order; read only by metrics that need more than the outcome."""
-    _found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Returns the answers in order, for metrics that need more than the outcome."""
+    _cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, of: "Callable[[Result], T]") -> T:
-        """Return a function's value for this match; compute it only once for all metrics that use
-        it."""
-        if of not in self._found:
-            self._found[of] = of(self)
-        value: T = self._found[of]
+        """Return a function's value for this match, computed once for all metrics that use it."""
+        if of not in self._cache:
+            self._cache[of] = of(self)
+        value: T = self._cache[of]
         return value
 
     @classmethod
@@ -99,16 +97,16 @@ class Result:
 
 
 made = tuple.__new__
-"""Create a named tuple from all its fields, in half the time of calling its class."""
+"""Creates a named tuple from all its fields, in half the time of a call of the class."""
 
 
 class Table:
     """A match in progress.
 
-    ``pending`` holds the open requests by actor; simultaneous requests are open at the same time.
-    Close each with :meth:`answer` or :meth:`forfeit`; the rules continue when the last is closed.
-    Answers to simultaneous requests stay hidden until then. Each answer makes a new ``pending``, so
-    that a loop over its actors may answer them.
+    ``pending`` holds the open requests by actor. Close each request with :meth:`answer` or
+    :meth:`forfeit`. Simultaneous requests are open together, and their answers stay hidden; the
+    rules continue when the last request is closed. Each answer makes a new ``pending``, so that you
+    can answer in a loop over ``pending``.
     """
 
     def __init__(self, game: Game, instance: Instance, seed: str) -> None:
@@ -142,7 +140,7 @@ class Table:
 
     @property
     def standing(self) -> str:
-        """The match's state in words."""
+        """The state of the match in words, such as "over"."""
         if self.pending:
             return f"asks {', '.join(self.pending)}"
         return f"forfeited by {', '.join(sorted(self.forfeited))}" if self.forfeited else "over"
@@ -160,7 +158,7 @@ class Table:
         )  # fmt: skip
 
     def request(self, actor: str) -> DecisionRequest:
-        """Return the open decision request of this actor: everything that the actor may know.
+        """Return the actor's open decision request, with all information the actor may have.
 
         Raises:
             ValueError: the actor has no open request.
@@ -169,12 +167,12 @@ class Table:
         return made(DecisionRequest, fields)
 
     def legal(self, actor: str) -> list[Action] | None:
-        """Return all legal answers to this actor's open request.
+        """Return all legal answers to the actor's open request.
 
         Returns:
-            None if the answers cannot be enumerated, as with messages, amounts, or integers that
-            only the rules bound. ``pending[actor].action`` then defines the type of an answer, and
-            ``pending[actor].refuse`` says why an answer is illegal.
+            None if the answers cannot be enumerated, such as messages, amounts, or integers without
+            a range in the schema. ``pending[actor].action`` then defines the type of an answer, and
+            ``pending[actor].refuse`` returns why an answer is illegal.
 
         Raises:
             ValueError: the actor has no open request.
@@ -184,20 +182,19 @@ class Table:
         return None if actions is None else [action for action in actions if not ask.refuse(action)]
 
     def clone(self, request: int | None = None) -> "Table":
-        """Return an independent table with the same history and the same random draws to come.
+        """Return an independent copy of the match, with the same history and random draws.
 
-        The match is replayed from its instance, which takes as long as its rules do.
+        The copy is made by replaying the match, which takes as long as the rules do.
 
         Args:
-            request: restore the state at this request, from 0; by default the current state.
+            request: the request, from 0, whose state is restored; by default the current state.
 
         Raises:
-            ValueError: there was no such request.
+            ValueError: the match had no such request.
         """
         if request is not None and not 0 <= request <= self.requests:
-            raise ValueError(
-                f"there was no request {request}; requests are numbered 0 to {self.requests}"
-            )
+            message = f"there was no request {request}; requests are numbered 0 to {self.requests}"
+            raise ValueError(message)
         copy = Table(self.game, self.instance, self.chance.seed)
         for earlier, actor, action in self.given:
             if request is not None and earlier >= request:
@@ -209,7 +206,7 @@ class Table:
         return copy
 
     def answer(self, actor: str, action: object) -> None:
-        """Close this actor's request with an action.
+        """Close the actor's request with an action.
 
         Raises:
             IllegalAction: the rules refuse the action; the request stays open.
@@ -221,11 +218,11 @@ class Table:
         self._close(ask, action)  # type: ignore[arg-type]  # refuse() has checked the type
 
     def forfeit(self, actor: str) -> None:
-        """Close this actor's request without an action, because it finally failed to answer."""
+        """Close the actor's request without an action, because it failed to answer for good."""
         self._close(self._open(actor), None)
 
     def result(self) -> Result:
-        """Return the finished match as metrics see it.
+        """Return the finished match, the input of metrics.
 
         Raises:
             ValueError: the match has no outcome, because it is not over or was forfeited.
@@ -242,10 +239,10 @@ class Table:
         return ask
 
     def _close(self, ask: Ask, action: Action | None) -> None:
-        """Record the answer; continue the rules after the last open request."""
+        """Record an answer; if no request is open any more, continue the rules."""
         actor = ask.actor
         self.given.append(made(Given, (self.requests, actor, action)))
-        if len(self._asked) == 1 and action is not None:  # the same as below, faster
+        if len(self._asked) == 1 and action is not None:  # a faster path for the common case
             self.heard[actor].append(made(Moment, (ask.event, action)))
             self.pending = {}
             self.requests += 1
@@ -270,7 +267,7 @@ class Table:
         self._advance(self._rules.throw, Forfeited(failed, answers))
 
     def _advance(self, resume: Callable[[Any], Step], value: object) -> None:
-        """Run the rules to their next request or to their end."""
+        """Run the rules to the next request or to the end."""
         events = 0
         try:
             step = resume(value)
@@ -296,12 +293,10 @@ class Table:
                 self._together = True
                 self.pending = self._asked = self._asks(step)
             if self.requests >= MAX_REQUESTS:
-                raise self._wrong(
-                    f"it makes more than {MAX_REQUESTS:,} requests; end the match earlier"
-                )
+                problem = f"it makes more than {MAX_REQUESTS:,} requests; end the match earlier"
+                raise self._wrong(problem)
 
     def _outcome(self, returned: object) -> Outcome:
-        """Return what the rules returned, after checking its type."""
         if type(returned) is not self.game.outcome_type:
             raise self._wrong(
                 f"it returns {shown(returned)}, but outcome_type is "
@@ -312,16 +307,13 @@ class Table:
     def _hear(self, tell: Tell) -> None:
         moment = made(Moment, (tell.event, None))
         try:
-            if isinstance(tell.to, str):
-                self.heard[tell.to].append(moment)
-            else:
-                for actor in tell.to:
-                    self.heard[actor].append(moment)
+            for actor in (tell.to,) if isinstance(tell.to, str) else tell.to:
+                self.heard[actor].append(moment)
         except KeyError as stranger:
             raise self._stranger("tells", tell.event, stranger.args[0]) from None
 
     def _asks(self, step: Ask | tuple[Ask, ...]) -> dict[str, Ask]:
-        """Return the requests that the rules make at once, by actor."""
+        """Return the simultaneous requests by actor; raise an error for any other step."""
         is_tuple = isinstance(step, tuple) and not isinstance(step, Ask)
         asks = step if is_tuple else (step,)
         by_actor: dict[str, Ask] = {}
@@ -348,5 +340,4 @@ class Table:
         )
 
     def _wrong(self, problem: str) -> RulesError:
-        """Return an error in the rules."""
         return RulesError(f"{self.game.name}: play() of {type(self.game).__name__}: {problem}")

@@ -1,4 +1,4 @@
-"""Starter packages: a game, a player or a style of your own, with passing tests."""
+"""Starter packages for a new game, player or prompt style, with passing tests."""
 
 from cheaptalk.starters.starters import write_game, write_player, write_style
 

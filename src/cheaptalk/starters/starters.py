@@ -1,7 +1,7 @@
-"""Write a starter package from the templates beside this module.
+"""Creation of starter packages from the templates in this folder.
 
-A template is a file whose name ends in ``.in``; ``NAME`` in its path is the package's name.
-Variables are written between ``<<`` and ``>>``, because other braces belong to the games' prompts.
+The names of templates end in ``.in``. ``NAME`` in a path is replaced with the package's name.
+Variables are enclosed in ``<<`` and ``>>``, because prompt templates use braces.
 """
 
 import keyword
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import jinja2
 
-from cheaptalk.rules import CheaptalkError, GameSpec, get_game
+from cheaptalk.rules import CheaptalkError, get_game
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.styles import block_name
 
@@ -30,20 +30,18 @@ ENVIRONMENT = jinja2.Environment(
 
 
 def write_game(name: str, out: Path | None = None) -> list[Path]:
-    """Write a package with a game: its rules, prompts, strategies, a metric, and a test of all
-    laws.
+    """Write a package with a game's rules, prompts, strategies, metric and conformance tests.
 
     Args:
-        name: the name of the game, its module and its package: lower-case letters, digits and
-            underscores.
-        out: the folder to write; by default the package's name in the current folder.
+        name: the name of the game, module and package: lower-case letters, digits and underscores.
+        out: the folder to create; by default the package's name in the current folder.
 
     Returns:
         The files that were written.
 
     Raises:
         CheaptalkError: the name is invalid or taken, or the folder exists.
-        OSError: the folder cannot be written; nothing remains of it.
+        OSError: the folder cannot be written; no partial folder remains.
     """
     if name in GAMES:
         raise CheaptalkError(f'a game named "{name}" already exists; choose another name')
@@ -51,11 +49,11 @@ def write_game(name: str, out: Path | None = None) -> list[Path]:
 
 
 def write_player(name: str, game: str, out: Path | None = None) -> list[Path]:
-    """Write a package with a strategy for a game, and its tests; otherwise as :func:`write_game`.
+    """Write a package with a strategy for a game, and tests; see :func:`write_game`.
 
     Raises:
-        UnknownName: there is no such game.
-        CheaptalkError, OSError: as for a game.
+        UnknownName: no game has this name.
+        CheaptalkError, OSError: see :func:`write_game`.
     """
     game_spec = get_game(game)
     _check_free("strategy", name, game, list(game_spec.strategies))
@@ -64,27 +62,21 @@ def write_player(name: str, game: str, out: Path | None = None) -> list[Path]:
 
 
 def write_style(name: str, game: str, out: Path | None = None) -> list[Path]:
-    """Write a package with a style for a game, and its tests; otherwise as :func:`write_game`.
+    """Write a package with a prompt style for a game, and tests; see :func:`write_game`.
 
-    It changes the answer instructions of the game's default style for each action.
+    The style changes the instructions for each action of the game's default style.
 
     Raises:
-        UnknownName: there is no such game.
-        CheaptalkError, OSError: as for a game.
+        UnknownName: no game has this name.
+        CheaptalkError, OSError: see :func:`write_game`.
     """
     game_spec = get_game(game)
     _check_free("style", name, game, list(game_spec.styles))
-    return _write("style", name, out, {"game": game} | _extended(game_spec))
-
-
-def _extended(game_spec: GameSpec) -> dict[str, object]:
-    """Return the template variables for the style that is extended."""
     default = next(iter(game_spec.styles.values()))
-    return {
-        "template": default.template,
-        "codec": "" if default.codec == "json" else f', codec="{default.codec}"',
-        "blocks": [block_name(action) for action in game_spec.rules.actions],
-    }
+    codec = "" if default.codec == "json" else f', codec="{default.codec}"'
+    blocks = [block_name(action) for action in game_spec.rules.actions]
+    values: dict[str, object] = {"game": game, "template": default.template, "codec": codec}
+    return _write("style", name, out, values | {"blocks": blocks})
 
 
 def _check_free(kind: str, name: str, game: str, taken: list[str]) -> None:
@@ -95,13 +87,11 @@ def _check_free(kind: str, name: str, game: str, taken: list[str]) -> None:
 def _check_name(name: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name, re.ASCII):
         raise CheaptalkError(
-            f'"{name}" is not a module name; use lower-case letters, digits and underscores, such '
-            f"as {_near(name)}"
+            f'"{name}" is not a valid module name; use lower-case letters, digits and underscores, '
+            f"e.g. {_near(name)}"
         )
     if keyword.iskeyword(name):
-        raise CheaptalkError(
-            f'"{name}" is a Python keyword; choose another name, such as my_{name}'
-        )
+        raise CheaptalkError(f'"{name}" is a Python keyword; choose another name, e.g. my_{name}')
     if name in sys.stdlib_module_names or find_spec(name) is not None:
         raise CheaptalkError(f'a module named "{name}" already exists; choose another name')
 
@@ -118,12 +108,12 @@ def _near(name: str) -> str:
 
 
 def _write(kind: str, name: str, out: Path | None, values: dict[str, object]) -> list[Path]:
-    """Write all files of a kind, or none."""
+    """Write all files of a kind, or none if an error occurs."""
     _check_name(name)
     project = name.replace("_", "-")
     folder = Path(project) if out is None else out
     if folder.exists() or folder.is_symlink():
-        raise CheaptalkError(f"{folder} already exists; choose another folder with --out")
+        raise CheaptalkError(f"{folder} already exists; set another folder with --out")
     values |= {"name": name, "project": project}
     templates = sorted(path for path in (TEMPLATES / kind).rglob("*.in") if path.is_file())
     with TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as half:

@@ -1,7 +1,4 @@
-"""Compute statistics of studies: means, regressions, resampling, tests and rankings.
-
-Loaded when first used; needs ``[analysis]``.
-"""
+"""Statistics of studies: means, regressions, tests and rankings; requires ``[analysis]``."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Compare a linear model's out-of-sample predictions with those of boosted trees."""
+"""Compare the out-of-sample predictions of a linear model and of boosted trees."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -31,11 +31,11 @@ class Baselines(Tabular):
     """Out-of-sample scores of several learners.
 
     Attributes:
-        outcome: the column that is predicted.
+        outcome: the predicted column.
         label: a description of the splits.
         scores: one row per learner, seed and metric: ``learner``, ``seed``, ``metric``, ``score``.
         frame: one row per learner and metric: ``learner``, ``metric``, ``mean``, ``spread`` (the
-            standard deviation over seeds; null for one) and ``splits`` (the number with a score).
+            standard deviation over seeds; null for one seed) and ``splits`` (seeds with a score).
     """
 
     outcome: str
@@ -44,7 +44,6 @@ class Baselines(Tabular):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Return the mean and the spread of each learner's scores."""
         return self.scores.group_by("learner", "metric", maintain_order=True).agg(
             mean=pl.col("score").mean(),
             spread=pl.col("score").std(),
@@ -52,7 +51,6 @@ class Baselines(Tabular):
         )
 
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        """Return the heading, the table and no notes."""
         return f"{self.outcome}: {self.label}", self.frame, ()
 
 
@@ -67,14 +65,12 @@ def prediction_baselines(
 ) -> Baselines:
     """Compare a linear model with boosted trees out of sample, over random splits.
 
-    For each seed, a share of the rows is held out. Each learner is fitted to the other rows with
-    its default settings and scored on the held-out rows. All learners see the same splits and the
-    same one-hot columns (GLEE, appendix G, Table 9: 80/20 splits, 100 seeds). A boolean outcome is
-    scored by accuracy and the area under the ROC curve, any other outcome by the root mean squared
-    error, in the outcome's unit, and out-of-sample R2. Undefined scores are null; for example, the
-    area is undefined if all held-out rows agree.
-
-    Needs ``pip install "cheaptalk[predict]"``.
+    For each seed, each learner is fitted to the training rows with default settings and scored on
+    the held-out rows. All learners have the same splits and one-hot columns (GLEE, appendix G,
+    Table 9: 80/20 splits, 100 seeds). The scores of a boolean outcome are accuracy and the area
+    under the ROC curve; the scores of other outcomes are root mean squared error, in the outcome's
+    unit, and out-of-sample R2. Undefined scores are null, such as the area if all held-out rows
+    have the same outcome. Requires ``pip install "cheaptalk[predict]"``.
 
     Args:
         outcome: a column of numbers or booleans; rows without a value are ignored.
@@ -86,14 +82,13 @@ def prediction_baselines(
 
     Raises:
         CheaptalkError: a learner's package is not installed.
-        StatisticsError: an argument makes no sense, a column is absent, the outcome does not vary,
-            or rows are too few.
+        StatisticsError: an argument is invalid, a column is missing, the outcome does not vary, or
+            there are too few rows.
     """
     unknown = [name for name in learners if name not in LEARNERS]
     if unknown or not learners or not len(seeds) or not 0 < test < 1:
-        raise StatisticsError(
-            f"learners are {', '.join(LEARNERS)}; seeds one or more; test in (0, 1)"
-        )
+        known = ", ".join(LEARNERS)
+        raise StatisticsError(f"expected learners from {known}, at least one seed, test in (0, 1)")
     features, values, task = _prepared(frame, outcome, factors)
     for name in learners:
         _package(LEARNERS[name][0])
@@ -112,23 +107,20 @@ def prediction_baselines(
 def _prepared(
     frame: pl.DataFrame, outcome: str, factors: Sequence[str]
 ) -> tuple[Any, NDArray[np.float64], Task]:
-    """Return one-hot columns, the outcome as numbers, and the task."""
     demand_columns(frame, factors, "predict with")
     if not factors:
-        raise StatisticsError("predictions need one factor or more")
+        raise StatisticsError("predictions need at least one factor")
     for name in factors:
         if frame.schema[name].is_nested():
-            raise StatisticsError(
-                f'"{name}" has type {frame.schema[name]}; a predictor needs single values'
-            )
-    task: Task = "number"
-    if outcome in frame.columns and frame.schema[outcome] == pl.Boolean:
-        task = "yes or no"
+            kind = frame.schema[name]
+            raise StatisticsError(f'"{name}" has type {kind}; a predictor needs single values')
+    task: Task = "yes or no" if frame.schema.get(outcome) == pl.Boolean else "number"
     rows = with_numbers(frame, [outcome], "predict")
-    if len(rows) < 10 or rows[outcome].n_unique() < 2:
+    distinct = rows[outcome].n_unique()
+    if len(rows) < 10 or distinct < 2:
         raise StatisticsError(
-            f'"{outcome}" has {len(rows)} values, {rows[outcome].n_unique()} different: '
-            "prediction needs ten rows, and an outcome that varies"
+            f'"{outcome}" has {len(rows)} values, {distinct} of them distinct; prediction needs '
+            "at least 10 rows and an outcome that varies"
         )
     codes, width = [], 0
     for name in factors:

@@ -1,4 +1,4 @@
-"""Check the columns and arguments of statistics."""
+"""Validation of columns and arguments, with errors that name the fix."""
 
 from collections.abc import Sequence
 
@@ -10,19 +10,15 @@ from cheaptalk.rules import CheaptalkError, suggest
 
 FloatArray = NDArray[np.float64]
 LISTED = 12
-"""The maximum number of columns that an error lists."""
+"""Maximum number of columns listed in an error."""
 
 
 class StatisticsError(CheaptalkError, ValueError):
-    """The data or the arguments don't determine the requested statistic."""
+    """An error if the data or the arguments do not determine a statistic."""
 
 
 def demand_columns(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> None:
-    """Raise an error if a frame lacks a column.
-
-    Raises:
-        StatisticsError: a column is missing; the message names it and the most similar column.
-    """
+    """Raise a StatisticsError if a frame lacks a column."""
     if not isinstance(frame, pl.DataFrame):
         kind = f"{type(frame).__module__}.{type(frame).__qualname__}"
         raise StatisticsError(f"the frame must be a polars.DataFrame, not a {kind}")
@@ -39,14 +35,7 @@ def demand_columns(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> N
 
 
 def demand_clusters(frame: pl.DataFrame, cluster: Sequence[str], alternative: str) -> None:
-    """Raise an error if no cluster column is named or one is missing.
-
-    Args:
-        alternative: advice for data without clusters.
-
-    Raises:
-        StatisticsError: a cluster column is missing.
-    """
+    """Raise a StatisticsError if no clusters are given; ``alternative`` is advice for users."""
     if not cluster:
         raise StatisticsError(f"name at least one column to cluster by; {alternative}")
     demand_columns(frame, [], "cluster by")
@@ -57,31 +46,19 @@ def demand_clusters(frame: pl.DataFrame, cluster: Sequence[str], alternative: st
 
 
 def demand_level(level: float) -> None:
-    """Raise an error if a confidence level is outside (0, 1).
-
-    Raises:
-        StatisticsError: the level is outside (0, 1).
-    """
+    """Raise a StatisticsError if a confidence level is outside (0, 1)."""
     if not 0 < level < 1:
         raise StatisticsError(f"the confidence level must be between 0 and 1, not {level}")
 
 
 def demand_draws(draws: int) -> None:
-    """Raise an error if there are fewer than two draws.
-
-    Raises:
-        StatisticsError: there are fewer than two draws.
-    """
+    """Raise a StatisticsError if there are fewer than two draws."""
     if draws < 2:
         raise StatisticsError(f"draws must be at least 2, not {draws}")
 
 
 def as_numbers(values: Sequence[float] | FloatArray, name: str) -> FloatArray:
-    """Return values as an array of finite numbers.
-
-    Raises:
-        StatisticsError: a value isn't a finite number.
-    """
+    """Return values as an array; raise a StatisticsError if a value isn't a finite number."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -92,11 +69,7 @@ def as_numbers(values: Sequence[float] | FloatArray, name: str) -> FloatArray:
 
 
 def demand_numbers(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> None:
-    """Raise an error if a column is missing or isn't numeric.
-
-    Raises:
-        StatisticsError: a column is missing or not numeric; the message names it and its type.
-    """
+    """Raise a StatisticsError if a column is missing or isn't numeric."""
     demand_columns(frame, names, purpose)
     for name in names:
         kind = frame.schema[name]
@@ -105,10 +78,10 @@ def demand_numbers(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> N
 
 
 def with_numbers(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> pl.DataFrame:
-    """Return the rows without nulls in the given columns, as floats.
+    """Return the rows without nulls in the given columns, with these columns as floats.
 
     Raises:
-        StatisticsError: a column is absent, or contains values other than finite numbers.
+        StatisticsError: a column is missing, or contains values other than finite numbers.
     """
     demand_numbers(frame, names, purpose)
     names = list(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""Estimate correlations with confidence intervals."""
+"""Correlations with confidence intervals."""
 
 import math
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ class Correlation(Tabular):
         x, y: the columns.
         method: ``pearson``, ``spearman`` or ``kendall`` (tau-b).
         n: the number of rows with both values.
-        estimate: in [-1, 1].
-        low, high: its confidence interval; None with too few rows.
+        estimate: the correlation, in [-1, 1].
+        low, high: the confidence interval; None with too few rows.
         p: the two-sided p-value of no correlation between independent rows; None for the bootstrap.
         label: a description of the interval.
         notes: warnings for the reader.
@@ -50,21 +50,17 @@ class Correlation(Tabular):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Return one row with all attributes except the notes; the label is ``interval``."""
+        """One row with all attributes except the notes; the label is in ``interval``."""
         names = ("x", "y", "method", "n", "estimate", "low", "high", "p")
         row = {name: getattr(self, name) for name in names} | {"interval": self.label}
         return pl.DataFrame([row], schema_overrides=dict.fromkeys(names[4:], pl.Float64))
 
     def __repr__(self) -> str:
-        return brief(
-            self,
-            f"{self.x} with {self.y}: {self.estimate:.4g}; {self.label}"
-            if self.estimate is not None
-            else f"{self.x} with {self.y}: undefined",
-        )
+        defined = self.estimate is not None
+        result = f"{self.estimate:.4g}; {self.label}" if defined else "undefined"
+        return brief(self, f"{self.x} with {self.y}: {result}")
 
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        """Return the heading, a table of one row, and the notes."""
         return self.label, self.frame.drop("interval"), self.notes
 
 
@@ -82,18 +78,19 @@ def correlation(
 ) -> Correlation:
     """Estimate the correlation of two columns.
 
-    For example, correlate a first offer with the final payoff (GLEE, section 4.4). ``fisher``
-    assumes independent rows and, for Pearson, approximate normality: on the artanh scale, the
-    standard error is 1 / sqrt(n - 3) for Pearson, sqrt((1 + r^2 / 2) / (n - 3)) for Spearman
-    (Bonett and Wright 2000, Psychometrika 65(1)) and sqrt(0.437 / (n - 4)) for Kendall (Fieller,
-    Hartley and Pearson 1957, Biometrika 44). ``bootstrap`` resamples clusters and assumes neither.
+    For example, correlate a first offer with the final payoff (GLEE, section 4.4).
+
+    ``bootstrap`` resamples clusters. ``fisher`` assumes independent rows and, for Pearson,
+    approximate normality. On the artanh scale, the standard error is 1 / sqrt(n - 3) for Pearson,
+    sqrt((1 + r^2 / 2) / (n - 3)) for Spearman (Bonett and Wright 2000, Psychometrika 65(1)) and
+    sqrt(0.437 / (n - 4)) for Kendall (Fieller, Hartley and Pearson 1957, Biometrika 44).
 
     Args:
-        x: a column of numbers.
-        y: another column of numbers; rows without both values are ignored.
+        x: a column of numbers; rows without both values are ignored.
+        y: the other column of numbers.
         method: ``pearson`` (linear), ``spearman`` (ranks) or ``kendall`` (tau-b).
         interval: ``fisher`` or ``bootstrap``.
-        cluster: the columns that identify clusters, for ``bootstrap``.
+        cluster: as in :func:`.bootstrap`.
         draws: as in :func:`.bootstrap`.
         seed: as in :func:`.bootstrap`.
         level: the confidence level, in (0, 1).

@@ -1,4 +1,4 @@
-"""Estimate covariances of regression coefficients: classical, HC3 and cluster-robust."""
+"""Covariances of regression coefficients: classical, HC3 and cluster-robust."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,11 +12,11 @@ from cheaptalk.statistics.columns import FloatArray
 from cheaptalk.statistics.design_matrix import Design, one_hot
 
 EXACT = 1e-9
-"""A leverage this close to 1 counts as 1: any outcome of the row is then fitted exactly."""
+"""Tolerance for a leverage of 1, at which the regression fits any outcome of a row exactly."""
 MANY = 20
-"""The number of clusters per level, and per reference level, from which CR1 replaces CR2."""
+"""Minimum number of clusters per level, and per reference level, for CR1 instead of CR2."""
 BLOCK = 32
-"""The number of sums of coefficients processed together, which limits memory."""
+"""Number of sums of coefficients processed together, which limits memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +26,9 @@ class Covariance:
     Attributes:
         matrix: the covariance for the design's standardised columns, shape (columns, columns).
         freedom: the degrees of freedom of Student's t; 0 if there are none.
-        unknown: whether each column's error cannot be estimated.
-        why: the reason that these errors are unknown.
+        unknown: a mask of the columns with an error that cannot be estimated.
         method: the name of the estimator.
+        why: the reason for unknown errors.
         clusters: the clusters; None if errors are not clustered.
     """
 
@@ -41,18 +41,18 @@ class Covariance:
 
     @property
     def reduced(self) -> bool:
-        """Whether the estimator is CR2, so that each sum has its own degrees of freedom."""
+        """Whether the estimator is CR2, with separate degrees of freedom for each sum."""
         return self.clusters is not None and self.clusters.needs_cr2
 
     def freedoms(self, weights: FloatArray) -> FloatArray:
-        """Return the degrees of freedom of sums of coefficients with weights (sums, columns)."""
+        """Return the degrees of freedom of weighted sums; weights of shape (sums, columns)."""
         if self.reduced and self.clusters is not None and self.freedom:
             return self.clusters.freedom(weights)
         return np.full(len(weights), float(self.freedom))
 
 
 def classical(design: Design, residuals: FloatArray) -> Covariance:
-    """Return RSS / (n - p) times (X'X)^-1, which assumes equal variances."""
+    """Return the covariance RSS / (n - p) (X'X)^-1, which assumes equal variances."""
     freedom = len(residuals) - design.rank
     variance = residuals @ residuals / max(freedom, 1)
     unknown = np.zeros(design.width, dtype=bool)
@@ -63,7 +63,7 @@ def hc3(design: Design, residuals: FloatArray) -> Covariance:
     """Return the HC3 covariance, which divides each residual by 1 minus its leverage.
 
     MacKinnon and White (1985), Journal of Econometrics 29(3). A row with leverage 1 contains no
-    information on its variance, so the errors of effects that depend on it are unknown.
+    information on its variance, so errors of effects that depend on such a row are unknown.
     """
     leverage = _leverage(design)
     exact = leverage > 1 - EXACT
@@ -80,7 +80,7 @@ def hc3(design: Design, residuals: FloatArray) -> Covariance:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Clusters of a design's rows, with each cluster's leverage.
+    """The clusters of a design's rows, with the leverages of each cluster.
 
     Attributes:
         design: the design of all rows.
@@ -92,26 +92,24 @@ class Clusters:
 
     @cached_property
     def count(self) -> int:
-        """Return the number of clusters."""
         return int(self.codes.max()) + 1
 
     @cached_property
     def spread(self) -> NDArray[np.int64]:
-        """Return the smaller number of clusters with each column's level or its reference level."""
+        """The number of clusters with each column's level or reference, whichever is smaller."""
         return _spread(self.design, self.codes, self.count)
 
     @cached_property
     def needs_cr2(self) -> bool:
-        """Whether a level or its reference level is in too few clusters for CR1."""
+        """Whether a level or a reference level occurs in too few clusters for CR1."""
         return bool((self.spread < MANY).any())
 
     @cached_property
     def leverages(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Return each cluster's leverages and their directions in the basis.
+        """Each cluster's leverages, shape (k,), and their directions, shape (k, rank).
 
-        With X_g the rows of cluster g, L the design's basis and X_g L = U diag(d) V', the matrix
-        H_g = X_g (X'X)^-1 X_g' is U diag(d ** 2) U': the leverages are d ** 2, in [0, 1], shape
-        (k,), and their directions V', shape (k, rank).
+        With X_g the rows of cluster g and L the design's basis, X_g L = U diag(d) V'. The leverages
+        d ** 2, in [0, 1], are the eigenvalues of H_g = X_g (X'X)^-1 X_g'; their directions are V'.
         """
         order = np.argsort(self.codes, kind="stable")
         matrix, ends = self.design.matrix[order], np.cumsum(np.bincount(self.codes))
@@ -127,26 +125,26 @@ class Clusters:
 
     @cached_property
     def single_cluster(self) -> NDArray[np.bool_]:
-        """Whether each column's effect depends on a single, exactly fitted cluster."""
+        """A mask of the columns whose effects depend on a single, exactly fitted cluster."""
         directions = np.vstack([along[leverage > 1 - EXACT] for leverage, along in self.leverages])
         affected = np.abs(directions @ self.design.basis.T) > EXACT
         return np.asarray(affected.any(axis=0) | (self.spread == 1))
 
     def adjusted(self, scores: FloatArray) -> FloatArray:
-        """Return L' X_g' A_g e_g of each cluster from X_g' e_g, with A_g = (I - H_g) ** -1/2."""
+        """Return CR2's scores L' X_g' A_g e_g, given X_g' e_g, with A_g = (I - H_g) ** -1/2."""
         rotated = scores @ self.design.basis
         for row, (leverage, along) in zip(rotated, self.leverages, strict=True):
             row += ((_raised(leverage) - 1) * (along @ row)) @ along
         return rotated
 
     def freedom(self, weights: FloatArray) -> FloatArray:
-        """Return Satterthwaite's degrees of freedom of sums with weights (sums, columns).
+        """Return Satterthwaite's degrees of freedom of weighted sums; weights (sums, columns).
 
-        The variance of a sum c'b is estimated as the sum of (B_g' e_g) ** 2 with
-        B_g = A_g X_g (X'X)^-1 c. Were outcomes independent and of equal variance, it would be
-        distributed as the sum of chi-squares weighted by the eigenvalues of the matrix P with
-        P_gh = [g = h] B_g' B_g - W_g' W_h and W_g = L' X_g' B_g. There are
-        trace(P) ** 2 / trace(P ** 2) degrees of freedom (Bell and McCaffrey 2002, section 4).
+        The variance of a sum c'b is estimated as the sum of (B_g' e_g) ** 2, with
+        B_g = A_g X_g (X'X)^-1 c. For independent outcomes of equal variance, the estimate is
+        distributed as a sum of chi-squares, weighted by the eigenvalues of the matrix P with
+        P_gh = [g = h] B_g' B_g - W_g' W_h and W_g = L' X_g' B_g. The degrees of freedom are
+        trace(P) ** 2 / trace(P ** 2) (Bell and McCaffrey 2002, section 4).
         """
         blocks = [weights[start : start + BLOCK] for start in range(0, len(weights), BLOCK)]
         return np.concatenate([self._freedom(block @ self.design.basis) for block in blocks])
@@ -174,14 +172,14 @@ def _raised(leverage: FloatArray) -> FloatArray:
 def clustered(residuals: FloatArray, clusters: Clusters) -> Covariance:
     """Return the cluster-robust covariance: CR2 if a level is in few clusters, else CR1.
 
-    The sum over clusters of the outer product of X_g' e_g, between two (X'X)^-1, times G / (G - 1)
-    * (n - 1) / (n - p), is CR1 (Cameron and Miller 2015, section II), with G - 1 degrees of
-    freedom. For a level in 5 of 80 clusters, CR1's interval is far too narrow. CR2 multiplies e_g
-    by A_g = (I - H_g) ** -1/2, the bias-reduced linearization of Bell and McCaffrey (2002, Bias
+    CR1 (Cameron and Miller 2015, section II) is G / (G - 1) * (n - 1) / (n - p) times the sum over
+    clusters of the outer product of X_g' e_g, between two (X'X)^-1, with G - 1 degrees of freedom.
+    For a level in 5 of 80 clusters, CR1's interval is far too narrow. CR2 multiplies e_g by
+    A_g = (I - H_g) ** -1/2, the bias-reduced linearization of Bell and McCaffrey (2002, Bias
     Reduction in Standard Errors for Linear Regression with Multi-Stage Samples, Survey Methodology
     28(2)), generalised by Pustejovsky and Tipton (2018, Journal of Business & Economic Statistics
-    36(4)). A single cluster's effect cannot be distinguished from its random variation, so the
-    error of an effect that depends on it is unknown.
+    36(4)). The error of an effect that depends on a single cluster is unknown, because the effect
+    cannot be distinguished from the cluster's random variation.
     """
     design, rows, count = clusters.design, len(residuals), clusters.count
     scores = cluster_scores(design, residuals, clusters.codes)
@@ -224,7 +222,7 @@ def _leverage(design: Design) -> FloatArray:
 
 
 def _spread(design: Design, clusters: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return the smaller number of clusters with each column's level or its reference level.
+    """Count the clusters with each column's level or with its reference, whichever are fewer.
 
     The constant represents all reference levels. For a covariate, count the clusters with a value
     other than the most common one.

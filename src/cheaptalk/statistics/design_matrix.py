@@ -1,6 +1,6 @@
-"""Build the columns of a regression: numbers as they are, factors as zeros and ones.
+"""Design matrices of regressions: standardised numbers, and an indicator column per factor level.
 
-Each level of a factor has its own column, except for the declared reference level.
+The declared reference level of a factor has no column.
 """
 
 import re
@@ -20,15 +20,15 @@ from cheaptalk.rules import suggest
 from cheaptalk.statistics.columns import StatisticsError, demand_columns, with_numbers
 
 SINGULAR = 1e-10
-"""The smallest eigenvalue of independent columns, scaled to length 1."""
+"""Eigenvalues of unit-length columns below this share of the largest count as zero."""
 MIXED = 1e-6
-"""The smallest weight of a column, scaled to length 1, for its effect to count as confounded."""
+"""Minimum weight of a confounded column, scaled to length 1, in a linear dependency."""
 CONSTANT = 1e-12
-"""The smallest relative variation of a column that isn't constant."""
+"""Minimum relative variation of a column that isn't constant."""
 CATEGORICAL = re.compile(r"C\((.+)\)")
 """The name of a numeric column to treat as a factor, as in the formulas of R and patsy."""
 SHOWN = 12
-"""The maximum number of levels that an error lists."""
+"""Maximum number of levels listed in an error."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Factor:
 
     Attributes:
         name: the name in tables of effects.
-        columns: the columns whose values form its levels; several for a composite.
+        columns: the columns with the levels; several columns for a composite factor.
         levels: the levels as text, in the order of the columns' values.
-        reference: the level with which the others are compared.
+        reference: the level with which other levels are compared.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Factor:
 
     @property
     def effect_levels(self) -> list[str]:
-        """Return the levels that have an effect: all but the reference."""
+        """All levels except the reference."""
         return [level for level in self.levels if level != self.reference]
 
     def codes(self, frame: pl.DataFrame) -> NDArray[np.int64]:
@@ -59,9 +59,8 @@ class Factor:
             StatisticsError: a row has no level or an unknown one.
         """
         texts = level_texts(frame, self.columns)
-        level_codes = {level: code for code, level in enumerate(self.effect_levels)} | {
-            self.reference: -1
-        }
+        level_codes = {level: code for code, level in enumerate(self.effect_levels)}
+        level_codes[self.reference] = -1
         unknown = [text for text in texts.unique().to_list() if text not in level_codes]
         if unknown:
             raise StatisticsError(
@@ -74,15 +73,15 @@ class Factor:
 
 @dataclass(frozen=True)
 class Covariate:
-    """A numeric regressor, whose effect is that of one additional unit.
+    """A numeric regressor; the effect is that of one additional unit.
 
-    The column of a design is (x - centre) / scale, so that units and origins, such as those of
-    years or time stamps, don't reduce precision.
+    The design contains (x - centre) / scale, so that large numbers, such as years or time stamps,
+    don't reduce precision.
 
     Attributes:
-        name: the name of its column.
-        centre: the mean of its values.
-        scale: their standard deviation; 0 for a constant column.
+        name: the name of the column.
+        centre: the mean of the column.
+        scale: the standard deviation of the column; 0 if constant.
     """
 
     name: str
@@ -90,7 +89,6 @@ class Covariate:
     scale: float
 
     def standardised(self, frame: pl.DataFrame) -> NDArray[np.float64]:
-        """Return (x - centre) / scale for each row."""
         values = frame[self.name].cast(pl.Float64).to_numpy()
         return np.asarray((values - self.centre) / self.scale)
 
@@ -99,14 +97,14 @@ class Covariate:
 class Design:
     """The columns of a regression: a constant, each factor's levels, and the covariates.
 
-    Coefficients refer to the original numbers, while the columns are standardised.
+    Coefficients refer to the original numbers, but the columns are standardised;
     :meth:`standardised` converts weights of coefficients to weights of columns.
 
     Attributes:
         factors: the factors in the order of their columns.
-        active: the columns that are 1 in each row, shape (rows, factors + 1); ``width`` for a
-            factor's reference level.
-        partial: whether columns may be linearly dependent; their effects are then unknown.
+        active: the indices of the columns that are 1 in each row, shape (rows, factors + 1);
+            ``width`` for a factor's reference level.
+        partial: whether columns may be linearly dependent; the effects of such columns are unknown.
         covariates: the covariates in the order of their columns.
         numbers: the standardised covariates, shape (rows, covariates).
     """
@@ -119,26 +117,24 @@ class Design:
 
     @property
     def names(self) -> list[tuple[str, str | None]]:
-        """Return the regressor and level of each column; the level is None if it has none."""
+        """The regressor and level of each column; the level is None for covariates."""
         names: list[tuple[str, str | None]] = [("(constant)", None)]
         names += [(factor.name, level) for factor in self.factors for level in factor.effect_levels]
         return names + [(covariate.name, None) for covariate in self.covariates]
 
     @property
     def width(self) -> int:
-        """Return the number of columns."""
         return self.levels + len(self.covariates)
 
     @property
     def levels(self) -> int:
-        """Return the number of columns of the constant and the factors."""
+        """The number of columns of the constant and the factors."""
         return 1 + sum(len(factor.effect_levels) for factor in self.factors)
 
     def standardised(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return column weights for coefficient weights, both of shape (sums, ``width``).
+        """Convert coefficient weights c to column weights z, both of shape (sums, ``width``).
 
-        A sum c'b of original coefficients equals z'g with standardised columns, where z_j = (c_j -
-        c_0 centre_j) / scale_j for a covariate j and z_j = c_j otherwise.
+        For a covariate j, z_j = (c_j - c_0 centre_j) / scale_j; otherwise z_j = c_j.
         """
         if not self.covariates:
             return weights
@@ -148,7 +144,7 @@ class Design:
         return result
 
     def unstandardised(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the original coefficients for those of the columns, shape (``width``,)."""
+        """Convert coefficients of the columns to original units, shape (``width``,)."""
         result = coefficients.copy()
         result[self.levels :] /= self._scales
         result[0] -= result[self.levels :] @ self._centres
@@ -175,7 +171,7 @@ class Design:
         raise StatisticsError(f"there is no factor {suggest(name, factors)}")
 
     def active_shares(self) -> NDArray[np.float64]:
-        """Return the share of rows with each level, then the covariates' means."""
+        """Return the share of rows with each level, then the means of the covariates."""
         counts = np.bincount(self.active.ravel(), minlength=self.width + 1)
         shares = counts[: self.width] / len(self.active)
         shares[self.levels :] = self._centres
@@ -183,7 +179,7 @@ class Design:
 
     @cached_property
     def matrix(self) -> sparse.csr_array:
-        """Return the columns X, shape (rows, ``width``)."""
+        """The columns X, shape (rows, ``width``)."""
         per_row = len(self.factors) + 1
         coded = one_hot(self.active.ravel(), self.width + 1, per_row)[:, : self.levels]
         if not self.covariates:
@@ -192,31 +188,31 @@ class Design:
 
     @cached_property
     def _spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return inverse column lengths, and the eigenvalues and eigenvectors of the scaled X'X."""
+        """Inverse column lengths, and the eigenvalues and eigenvectors of the scaled X'X."""
         crossed = (self.matrix.T @ self.matrix).toarray()
         scale = 1 / np.sqrt(np.diag(crossed))
         return scale, *eigh(crossed * np.outer(scale, scale))
 
     @cached_property
     def null_space(self) -> NDArray[np.float64]:
-        """Return the sums of unit-length columns that are 0 in every row, shape (width, sums)."""
+        """Linear combinations of unit-length columns that vanish, of shape (width, sums)."""
         _, values, vectors = self._spectrum
         vectors_near_zero: NDArray[np.float64] = vectors[:, values < SINGULAR * values[-1]]
         return vectors_near_zero
 
     @property
     def rank(self) -> int:
-        """Return the number of linearly independent columns."""
+        """The number of linearly independent columns."""
         return self.width - int(self.null_space.shape[1])
 
     def estimable(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether the rows determine each sum with column weights (sums, ``width``)."""
+        """Return which sums the rows determine, given weights of shape (sums, ``width``)."""
         scale = self._spectrum[0]
         return np.asarray((np.abs((weights * scale) @ self.null_space) < MIXED).all(axis=1))
 
     @property
     def confounded(self) -> list[list[str]]:
-        """Return groups of factors whose effects cannot be separated."""
+        """Groups of factors with effects that cannot be separated."""
         linked = sparse.csr_array(np.abs(self.null_space @ self.null_space.T) > MIXED)
         _, groups = connected_components(linked, directed=False)
         mixed = np.abs(self.null_space).max(axis=1, initial=0) > MIXED
@@ -228,11 +224,10 @@ class Design:
 
     @cached_property
     def basis(self) -> NDArray[np.float64]:
-        """Return a matrix L, shape (width, rank), such that X L is orthonormal.
+        """A matrix L, shape (width, rank), such that X L is orthonormal.
 
         Raises:
-            StatisticsError: columns are linearly dependent but ``partial`` is false; the message
-                names the factors.
+            StatisticsError: factors are confounded and ``partial`` is false.
         """
         if self.null_space.size and not self.partial:
             raise StatisticsError(
@@ -246,16 +241,12 @@ class Design:
 
     @cached_property
     def inverse(self) -> NDArray[np.float64]:
-        """Return the inverse of X'X, or a generalised inverse if partial.
-
-        Raises:
-            StatisticsError: as :attr:`basis`.
-        """
+        """The inverse of X'X, or a generalised inverse if ``partial``; see :attr:`basis`."""
         return np.asarray(self.basis @ self.basis.T)
 
 
 def confounding_note(factors: Sequence[str]) -> str:
-    """Describe that the effects of some factors cannot be separated."""
+    """Return a note that the effects of some factors cannot be separated."""
     return (
         f"the effects of {' and '.join(factors)} cannot be separated: their levels always occur "
         "together"
@@ -263,7 +254,7 @@ def confounding_note(factors: Sequence[str]) -> str:
 
 
 def one_hot(codes: NDArray[np.int64], width: int, per_row: int = 1) -> sparse.csr_array:
-    """Return rows of zeros with ones at the coded columns, ``per_row`` codes a row."""
+    """Return a matrix of zeros and ones from column indices, with ``per_row`` indices per row."""
     starts = np.arange(0, len(codes) + 1, per_row)
     return sparse.csr_array((np.ones(len(codes)), codes, starts), (len(starts) - 1, width))
 
@@ -290,7 +281,7 @@ def design_of(
 
 
 def is_number(frame: pl.DataFrame, name: str) -> bool:
-    """Whether a regressor is a numeric column that isn't named as ``C(column)``."""
+    """Return whether a regressor is a numeric column, and not written as ``C(column)``."""
     return name in frame.columns and frame.schema[name].is_numeric()
 
 
@@ -298,12 +289,12 @@ def covariate_of(frame: pl.DataFrame, name: str, reference: Mapping[str, Any]) -
     """Return a numeric regressor with its centre and scale in a frame.
 
     Raises:
-        StatisticsError: it has a declared reference level, or a value is missing or not finite.
+        StatisticsError: a reference level is declared, or a value is missing or not finite.
     """
     if name in reference:
         raise StatisticsError(
-            f'"{name}" holds numbers and has no reference level: write "C({name})" for an effect '
-            "of each of its values, or declare no reference"
+            f'"{name}" is numeric and has no reference level; write "C({name})" to treat it as a '
+            "factor, or omit the reference"
         )
     _demand_values(frame, [name])
     values = with_numbers(frame, [name], "explain with")[name].to_numpy()
@@ -313,7 +304,7 @@ def covariate_of(frame: pl.DataFrame, name: str, reference: Mapping[str, Any]) -
 
 
 def column_of(name: str) -> str:
-    """Return the column that a regressor names: ``age`` for ``C(age)``."""
+    """Return the column of a regressor: ``age`` for ``C(age)``."""
     match = CATEGORICAL.fullmatch(name)
     return match[1] if match else name
 
@@ -323,8 +314,8 @@ def _demand_values(frame: pl.DataFrame, columns: Sequence[str]) -> None:
         missing = frame[column].null_count()
         if missing:
             raise StatisticsError(
-                f'"{column}" is missing in {missing} of {len(frame)} rows: '
-                "filter them out, or give them a level of their own"
+                f'"{column}" is missing in {missing} of {len(frame)} rows; omit these rows, or add '
+                "a separate level for missing values"
             )
 
 
@@ -334,14 +325,14 @@ def factor_of(
     """Return a factor with the levels in a frame.
 
     Raises:
-        StatisticsError: a column, a reference level or a value is missing, or a composite's
-            reference has too many parts.
+        StatisticsError: a column, a reference level or a value is missing, or the number of parts
+            of a composite's reference is wrong.
     """
     demand_columns(frame, columns, f'make the factor "{name}" of')
     for column in columns:
         if frame.schema[column].is_nested():
             raise StatisticsError(
-                f'"{column}" holds {frame.schema[column]}, and a factor\'s levels are texts, '
+                f'"{column}" has type {frame.schema[column]}; levels of a factor must be text, '
                 "booleans or other single values"
             )
     _demand_values(frame, columns)
@@ -352,7 +343,7 @@ def factor_of(
     level = _reference_text(frame, columns, reference[name])
     if level not in levels:
         raise StatisticsError(
-            f'the reference level {level} of "{name}" is absent: there are {_listed(levels)}'
+            f'"{name}" has no reference level {level}; the levels are {_listed(levels)}'
         )
     return Factor(name, tuple(columns), levels, level)
 
@@ -366,18 +357,14 @@ def level_texts(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
 
 
 def _reference_text(frame: pl.DataFrame, columns: Sequence[str], value: Any) -> str:
-    """Return a declared level as text; composites accept a value for each column, or text."""
     if isinstance(value, str) and len(columns) > 1:
         return value
     parts = [value] if len(columns) == 1 else list(value)
     if len(parts) != len(columns):
-        raise StatisticsError(
-            f"a level of {_listed(columns)} has {len(columns)} parts, not {value}"
-        )
-    alike = {
-        column: _as_in(frame.schema[column], part)
-        for column, part in zip(columns, parts, strict=True)
-    }
+        expected = f"a level of {_listed(columns)} has {len(columns)} parts"
+        raise StatisticsError(f"{expected}, not {value}")
+    values = zip(columns, parts, strict=True)
+    alike = {column: _as_in(frame.schema[column], part) for column, part in values}
     return str(level_texts(pl.DataFrame(alike), columns)[0])
 
 

@@ -1,4 +1,4 @@
-"""Compute p-values and intervals of differences in means that hold in small samples."""
+"""Small-sample p-values and confidence intervals of differences in means."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from cheaptalk.statistics.intervals import (
 )
 
 LEAST_FREEDOM = 2.0
-"""Degrees of freedom below which a difference is inconclusive: t is 4.3 with two, 12.7 with one."""
+"""Minimum degrees of freedom of a test; the quantile t is 4.3 with two, but 12.7 with one."""
 UNBOUNDED: Bounds = (-math.inf, math.inf)
 
 
@@ -30,16 +30,16 @@ def two_sided_p(
 
     Args:
         difference: the difference between the means.
-        error: its standard error; None if unknown.
+        error: the standard error of the difference; None if unknown.
         freedom: degrees of freedom of the error.
-        constant_p: the p-value of a difference that did not vary; see
-            :func:`constant_difference_p`. It is at least 0.5 ** ``freedom``, so that one
+        constant_p: the p-value of a difference that did not vary, from
+            :func:`constant_difference_p`. The result is at least 0.5 ** ``freedom``, so that one
             participant's matches don't count as many observations.
         skew: the skewness of the difference; see :func:`.mean_intervals`.
 
     Returns:
-        The p-value, or None if the data cannot test the difference: the error is unknown, or it has
-        fewer than :data:`LEAST_FREEDOM` degrees of freedom.
+        The p-value, or None if the error is unknown or has fewer than :data:`LEAST_FREEDOM` degrees
+        of freedom.
     """
     if constant_p is not None:
         return max(constant_p, float(0.5**freedom))
@@ -52,7 +52,7 @@ def two_sided_p(
 
 
 def _unskewed(errors: float, skew: float) -> float:
-    """Return the Student quantile whose :func:`wider_quantiles` equal a number of errors."""
+    """Invert :func:`wider_quantiles`: return Student's quantile for a width of ``errors``."""
 
     def excess(quantile: float) -> float:
         return float(wider_quantiles(np.array(quantile), np.array(skew))[0]) - errors
@@ -62,15 +62,16 @@ def _unskewed(errors: float, skew: float) -> float:
 
 
 def wider_quantiles(quantile: Numbers, skew: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the distances of a difference's limits below and above it, in standard errors.
+    """Return the widths of an interval below and above a difference, in standard errors.
 
-    Each is the larger of Student's and Hall's (see :func:`.mean_intervals`). Student's is too small
-    if only one of two players has skewed outcomes. Hall's is too small if both do, because the
-    difference is then symmetric with heavy tails.
+    Each width is the larger of Student's and Hall's (see :func:`.mean_intervals`). Student's is too
+    small if only one of two players has skewed outcomes. Hall's is too small if both players do,
+    because the difference is then symmetric with heavy tails.
 
     Args:
         quantile: a positive quantile of Student's t.
-        skew: the skewness of the difference."""
+        skew: the skewness of the difference.
+    """
     below, above = hall_quantile(quantile, skew), -hall_quantile(-quantile, skew)
     return np.maximum(quantile, below), np.maximum(quantile, above)
 
@@ -79,16 +80,13 @@ def difference_limits(
     difference: float, error: float | None, freedom: float, level: float,
     bounds: Bounds = UNBOUNDED, skew: float = 0.0,
 ) -> tuple[float, float] | tuple[None, None]:  # fmt: skip
-    """Return the confidence interval of a difference, within its bounds.
+    """Return the confidence interval of a difference; (None, None) if the error is unknown or 0.
 
     Args:
         level: the confidence level, in (0, 1).
         bounds: the smallest and the largest possible difference; ignored if the observed difference
-            is outside them.
+            violates these bounds.
         skew: the skewness of the difference.
-
-    Returns:
-        The limits, or (None, None) if the error is unknown or 0, or has too few degrees of freedom.
     """
     if not error or not is_testable(freedom):
         return None, None
@@ -99,46 +97,39 @@ def difference_limits(
 
 
 def steepness(freedom: float, level: float, skew: float) -> float:
-    """Return the steepness of Hall's transformation relative to its limit.
-
-    Above 1, an interval is too narrow. The sign is that of the skewness.
-    """
+    """Return the steepness of Hall's transformation over its maximum; unusable beyond 1 or -1."""
     return skew * float(stdtrit(freedom, (1 + level) / 2)) / STEEPEST
 
 
 def constant_limits(
     difference: float, freedom: float, level: float, bounds: Bounds = UNBOUNDED
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the interval of a bounded difference that never varied.
+    """Return the confidence interval of a bounded difference that is equal in all observations.
 
-    An outcome that did not occur in n observations has a probability of at most q = 1 - (1 - level)
-    ** (1 / n), and changes the difference at most to its bounds; see :func:`.mean_intervals`. Here
-    n is ``freedom`` + 1.
+    An outcome that did not occur in n = ``freedom`` + 1 observations has a probability of at most
+    q = 1 - (1 - level) ** (1 / n); see :func:`.mean_intervals`.
     """
     minimum, maximum = bounds
     if freedom <= 0 or not (-math.inf < minimum <= difference <= maximum < math.inf):
         return None, None
     unseen = float(1 - (1 - level) ** (1 / (freedom + 1)))
-    return difference - unseen * (difference - minimum), difference + unseen * (
-        maximum - difference
-    )
+    below, above = difference - minimum, maximum - difference
+    return difference - unseen * below, difference + unseen * above
 
 
 def is_testable(freedom: float) -> bool:
-    """Whether a standard error has enough degrees of freedom to test a difference."""
+    """Return whether a standard error has enough degrees of freedom for a test."""
     return round(freedom, 6) >= LEAST_FREEDOM
 
 
 def constant_difference_p(arrangements: Iterable[int]) -> float:
     """Return the p-value of a difference that is equal in all instances of each stratum.
 
-    Such a difference has no estimated standard error, but equal players rarely produce it. If two
-    players are exchangeable, each arrangement of a stratum's outcomes is equally likely: n paired
-    instances have 2 ** n of them, since each difference is as likely to be positive as negative.
-    Two arrangements of a stratum show a constant difference, one for each sign. The p-value is the
+    The standard error of such a difference cannot be estimated. If two players are exchangeable,
+    all arrangements of a stratum's outcomes are equally likely: n paired instances have 2 ** n
+    arrangements. In two of them, one for each sign, the difference is constant. The p-value is the
     probability of such arrangements in all strata, which is that of an infinite t statistic in a
-    permutation test. Six paired instances give 0.031, and so do four of one stratum and three of
-    another: each degree of freedom halves it.
+    permutation test. Each degree of freedom halves the p-value.
 
     Args:
         arrangements: the number of arrangements of each stratum in which the players differ.
@@ -152,11 +143,11 @@ def constant_difference_p(arrangements: Iterable[int]) -> float:
 
 
 def constant_p_of_instances(instances: pl.DataFrame) -> float:
-    """Return :func:`constant_difference_p` for the strata of a mean's standard error.
+    """Call :func:`constant_difference_p` with the strata used for the mean's standard error.
 
     Args:
-        instances: one row per instance: its ``configuration``, its ``part`` of the difference, and
-            whether the ``first`` and the ``second`` player played it. Configurations with one
+        instances: one row per instance: ``configuration``, ``part`` of the difference, and whether
+            the ``first`` and the ``second`` player played the instance. Configurations with one
             instance form one stratum, as in :func:`.mean_intervals`.
     """
     single = pl.len().over(STRATA) == 1
@@ -174,11 +165,11 @@ def constant_p_of_instances(instances: pl.DataFrame) -> float:
 
 
 def arrangements_of(pairs: int, first: int = 0, second: int = 0) -> int:
-    """Return the number of equally likely arrangements of a stratum for exchangeable players.
+    """Return the number of ways to reassign a stratum's outcomes if players are exchangeable.
 
     Args:
-        pairs: instances that both players played.
-        first, second: instances that one player played; used only if there are no pairs.
+        pairs: number of instances that both players played.
+        first, second: numbers of instances of each player; used only without pairs.
 
     >>> arrangements_of(6), arrangements_of(0, 5, 5)
     (64, 252)
@@ -200,10 +191,10 @@ def combined_freedom(variances: Sequence[float], freedoms: Sequence[float]) -> f
 def difference_bounds(
     first: pl.DataFrame, second: pl.DataFrame, bounds: Bounds | BoundsColumns
 ) -> Bounds:
-    """Return the smallest and the largest possible second mean minus first mean.
+    """Return the bounds of the second mean minus the first mean.
 
     Args:
-        first, second: the observations behind the means.
+        first, second: the observations that enter the means.
         bounds: the bounds of one observation, as in :func:`.mean_intervals`.
     """
     (low, high), (minimum, maximum) = (_mean_bounds(side, bounds) for side in (first, second))

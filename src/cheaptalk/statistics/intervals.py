@@ -1,7 +1,7 @@
-"""Estimate means with confidence intervals that are clustered by instance.
+"""Means with confidence intervals that are clustered by instance.
 
-Matches on one instance are correlated, because an instance that is generous to one pairing is
-generous to the next. If they were treated as independent, intervals would be too narrow.
+Matches on the same instance are correlated: a generous instance is generous to every pairing.
+Treating these matches as independent would make intervals too narrow.
 """
 
 import math
@@ -28,7 +28,7 @@ Numbers: TypeAlias = NDArray[Any]
 Bounds: TypeAlias = tuple[float, float]
 """The minimum and the maximum of a value."""
 BoundsColumns: TypeAlias = tuple[str, str]
-"""The columns that contain each row's bounds."""
+"""The names of two columns with the bounds of each row."""
 
 INSTANCES = ("configuration", "instance")
 """The columns that identify instances."""
@@ -39,16 +39,16 @@ FEW = 20
 ENOUGH = 25
 """The number of clusters needed to estimate skewness."""
 SYMMETRIC = 1e-6
-"""The absolute skewness below which values count as symmetric."""
+"""Values with a smaller absolute skewness count as symmetric."""
 AT_ONCE = 500_000
-"""The maximum number of values processed together, each a row of a long frame."""
+"""The maximum number of values processed together."""
 ROUNDING = 1e-14
-"""The relative size of rounding errors in a difference that is 0."""
+"""The relative size of rounding errors in a difference of 0."""
 ONE_CLUSTER = "one cluster: the standard error is unknown"
 CONSTANT = "nothing varied within strata: the standard error is unknown"
-"""Notes on means whose data show no spread."""
+"""Notes on means without an estimated standard error."""
 STEEPEST = 0.9
-"""The maximum of skewness times quantile; at 1, Hall's transformation is too steep."""
+"""The maximum of skewness times quantile in Hall's transformation, which is too steep at 1."""
 
 
 def few_clusters(count: int, freedom: float) -> str:
@@ -75,7 +75,7 @@ def mean_intervals(
     bounds: Mapping[str, Bounds | BoundsColumns] | None = None,
     people: str | None = PEOPLE,
 ) -> pl.DataFrame:
-    """Estimate means with cluster-robust confidence intervals, cell by cell.
+    """Estimate the mean of each cell with a cluster-robust confidence interval.
 
     With N matches in G clusters, x_i a match's value, m their mean, and u_g the sum of
     (x_i - m) / N over the matches of cluster g, the variance of m is estimated as
@@ -84,39 +84,39 @@ def mean_intervals(
 
     This is the estimator CR1 of Cameron and Miller (2015, A Practitioner's Guide to Cluster-Robust
     Inference, Journal of Human Resources 50(2), section II) for a regression on a constant. All
-    matches have equal weight, whatever the sizes of their clusters.
+    matches have equal weight, regardless of the sizes of their clusters.
 
-    With strata (configurations that were chosen rather than sampled), deviations are from each
-    stratum's own mean, and V is the sum of the strata's V_h with their G_h clusters (Cochran 1977,
-    Sampling Techniques, sections 5.4 and 9A.5): differences between configurations then don't count
-    as uncertainty. Strata with one cluster are merged into one stratum; if there is only one such
-    stratum, the cell's strata are all merged, which is conservative (section 5A.12). There are f =
-    V ** 2 / sum of (V_h ** 2 / f_h) degrees of freedom (Satterthwaite), so that strata are weighted
-    by their contributions to the variance. A stratum has f_h = G_h - 1 if its clusters have one
-    size. Otherwise f_h is that of V_h for equal variances of the cluster means, which accounts for
-    a few large clusters: with A the matrix of V_h as a quadratic form of these means, f_h =
-    trace(A) ** 2 / trace(A ** 2) (Satterthwaite, as Bell and McCaffrey 2002, Bias Reduction in
-    Standard Errors for Linear Regression with Multi-Stage Samples, Survey Methodology 28(2)).
+    Strata are configurations that were chosen rather than sampled. With strata, deviations are from
+    the mean of the stratum, so that differences between configurations don't count as uncertainty.
+    V is the sum of the strata's V_h with their G_h clusters (Cochran 1977, Sampling Techniques,
+    sections 5.4 and 9A.5). Strata with one cluster are merged into one stratum; if there is only
+    one such stratum, all strata of the cell are merged, which is conservative (section 5A.12).
+
+    The degrees of freedom are f = V ** 2 / sum of (V_h ** 2 / f_h) (Satterthwaite). A stratum with
+    clusters of equal size has f_h = G_h - 1. Otherwise f_h accounts for a few large clusters: with
+    A the matrix of V_h as a quadratic form of cluster means with equal variances, f_h = trace(A) **
+    2 / trace(A ** 2) (Bell and McCaffrey 2002, Bias Reduction in Standard Errors for Linear
+    Regression with Multi-Stage Samples, Survey Methodology 28(2)).
 
     The interval takes one of three forms, with t the quantile of Student's t:
 
     - **Means** are corrected for skewness by Hall's transformation (1992, On the Removal of
-      Skewness by Transformation, Journal of the Royal Statistical Society B 54(1)). With c the sum
-      of u_g ** 3 over that of u_g ** 2 to the power of 1.5, held within -/+ 0.9 / t, and h(y) = 3 /
-      c * ((1 + c * (y - c / 6)) ** (1 / 3) - 1), the interval is m - h(t) * sqrt(V) to m - h(-t) *
-      sqrt(V), or m -/+ t * sqrt(V) where c is 0.
-    - **Shares**, whose values all equal one of their bounds, have Wilson's interval for the
-      effective sample size p * (1 - p) / V of the share p, at most N (Korn and Graubard 1998,
-      Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated
-      from Survey Data, Survey Methodology 24(2)).
+      Skewness by Transformation, Journal of the Royal Statistical Society B 54(1)). The skewness c
+      is the sum of u_g ** 3 over the sum of u_g ** 2 to the power of 1.5, limited to -/+ 0.9 / t.
+      With h(y) = 3 / c * ((1 + c * (y - c / 6)) ** (1 / 3) - 1), the interval is m - h(t) * sqrt(V)
+      to m - h(-t) * sqrt(V), or m -/+ t * sqrt(V) if c is 0.
+    - **Shares**, if all values equal one of their bounds, have Wilson's interval for the effective
+      sample size p * (1 - p) / V of the share p, at most N (Korn and Graubard 1998, Confidence
+      Intervals for Proportions with Small Expected Number of Positive Counts Estimated from Survey
+      Data, Survey Methodology 24(2)).
     - **Constant values** over G clusters: an outcome that never occurred has a probability of at
-      most q = 1 - (1 - level) ** (1 / G), because it would otherwise have occurred with a
-      probability of ``level``; and it lies within the bounds (a, b). The interval is m - q * (m -
-      a) to m + q * (b - m), and undefined without finite bounds. Constant strata have separate q_h:
-      the widest for which the product of (1 - q_h) ** G_h is 1 - ``level``.
+      most q = 1 - (1 - level) ** (1 / G). With the bounds (a, b) of values, the interval is m - q *
+      (m - a) to m + q * (b - m), and undefined without finite bounds. Constant strata have separate
+      q_h: the widest for which the product of (1 - q_h) ** G_h is 1 - ``level``.
 
-    Intervals stay within the bounds. They are undefined for a mean that its bounds determine, and
-    for a single cluster. Missing values are ignored, and a cell without values has no row.
+    Intervals are limited to the bounds. Intervals are undefined for a single cluster, and for a
+    mean that equals both of its bounds. Missing values are ignored, and a cell without values has
+    no row.
 
     Args:
         frame: one row per match.
@@ -127,21 +127,19 @@ def mean_intervals(
             configuration, if it is among the cluster columns.
         level: the confidence level, in (0, 1).
         bounds: the minimum and the maximum of each column's values: two numbers, or the names of
-            two columns if they differ between rows; a mean has the means of its rows' bounds.
-            Booleans have the bounds 0 and 1 by default.
-        people: the column that lists the participants of each match, if the frame has it; matches
-            that share a participant are then also clustered (see :func:`.clustered_by_people`).
-            None to ignore participants.
+            two columns if bounds differ between rows. By default, booleans have the bounds 0 and 1.
+        people: the optional column that lists the participants of each match; matches that share a
+            participant are then also clustered (see :func:`.clustered_by_people`). None to ignore
+            participants.
 
     Returns:
         One row per cell and value: the columns of ``by``, then ``metric`` (the value's name), ``n``
         (matches), ``clusters``, ``mean``, ``freedom`` (degrees of freedom), ``error`` (the standard
-        error, null if unknown; 0 only if the bounds determine the mean), ``low`` and ``high`` (null
-        if undefined), and ``wanted``: the number of clusters that would suffice if there are too
-        few for the values' skewness or to estimate it, so that the interval is too narrow; null if
-        there are enough, and for shares. ``note`` is :data:`ONE_CLUSTER` or :data:`CONSTANT` if the
-        error is unknown, and null otherwise. ``skew`` is c of Hall's transformation, or 0 if
-        participants determine the error.
+        error; null if unknown, 0 if the bounds determine the mean), ``low`` and ``high`` (null if
+        undefined). ``wanted`` is the number of clusters that would suffice if the interval is too
+        narrow because of skewness, and null otherwise. ``note`` is :data:`ONE_CLUSTER` or
+        :data:`CONSTANT` if the error is unknown, and null otherwise. ``skew`` is c of Hall's
+        transformation, or 0 if participants determine the error.
 
     Raises:
         StatisticsError: a column is missing, a value isn't a finite number, or no value or cluster
@@ -150,12 +148,12 @@ def mean_intervals(
     if strata is None:
         strata = STRATA if set(STRATA) < set(cluster) else ()
     demand_level(level)
-    demand_clusters(frame, cluster, "with_row_index makes one if rows are independent")
+    demand_clusters(frame, cluster, "add one with with_row_index if rows are independent")
     for names in (by, strata):
-        demand_columns(frame, names, "tell cells and strata apart by")
+        demand_columns(frame, names, "group by")
     if not values:
-        raise StatisticsError("name at least one column to take means of")
-    demand_columns(frame, values, "take means of")
+        raise StatisticsError("name at least one column to average")
+    demand_columns(frame, values, "average")
     cell = [*by, "metric"]
     all_bounds = bounds or {}
     ends = (end for name in values for end in all_bounds.get(name, ()) if isinstance(end, str))
@@ -164,7 +162,7 @@ def mean_intervals(
 
     def moments(names: Sequence[str]) -> pl.DataFrame:
         long = pl.concat(
-            with_numbers(frame, [name], "take means of").select(
+            with_numbers(frame, [name], "average").select(
                 *by, *cluster, pl.lit(name).alias("metric"), pl.col(name).alias("value"),
                 *_ends(*all_bounds.get(name, _natural_bounds(frame.schema[name]))), *participants,
             )
@@ -172,11 +170,8 @@ def mean_intervals(
         )  # fmt: skip
         long, stratum = _stratified(long, cell, cluster, strata)
         cells = _together(_moments(_bounded(long, cell), cell, cluster, stratum), cell, level)
-        return (
-            clustered_by_people(long, cells, cell, [*cell, *stratum], cluster)
-            if participants
-            else cells
-        )
+        inside = [*cell, *stratum]
+        return clustered_by_people(long, cells, cell, inside, cluster) if participants else cells
 
     chunk = max(1, AT_ONCE // max(1, len(frame)))
     parts = [values[start : start + chunk] for start in range(0, len(values), chunk)]
@@ -208,34 +203,28 @@ def mean_intervals(
 
 
 def _natural_bounds(kind: pl.DataType) -> Bounds:
-    """Return the bounds of values of a type."""
     return SHARE if kind == pl.Boolean else (-math.inf, math.inf)
 
 
 def _ends(minimum: float | str, maximum: float | str) -> Iterator[pl.Expr]:
-    """Return the columns ``least`` and ``most``, null for rows without bounds."""
+    """Yield ``least`` and ``most``, the bounds of each row's value; null if unbounded."""
     for name, end in (("least", minimum), ("most", maximum)):
         bound = pl.col(end) if isinstance(end, str) else pl.lit(end)
         yield bound.cast(pl.Float64).alias(name)
 
 
 def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
-    """Add bounds to values; bounds that a value of the cell violates are infinite.
+    """Add bounds of values (``low``, ``high``) and the mean (``least``, ``most``), and ``inner``.
 
-    Returns:
-        ``low`` and ``high`` of each value, ``least`` and ``most`` of the cell's mean, and
-        ``inner``: whether a value differs from its bounds by more than rounding, or the bounds
-            differ within the cell.
+    Bounds that a value of the cell violates are infinite. ``inner`` is whether a value differs from
+    both bounds by more than rounding, or the bounds differ within the cell.
     """
     value = pl.col("value")
     minimum, maximum = pl.col("least").fill_null(-math.inf), pl.col("most").fill_null(math.inf)
+    above, below = value >= _wider(minimum, -1), value <= _wider(maximum, 1)
     bounded = long.with_columns(
-        least=pl.when((value >= _wider(minimum, -1)).all().over(cell))
-        .then(minimum)
-        .otherwise(-math.inf),
-        most=pl.when((value <= _wider(maximum, 1)).all().over(cell))
-        .then(maximum)
-        .otherwise(math.inf),
+        least=pl.when(above.all().over(cell)).then(minimum).otherwise(-math.inf),
+        most=pl.when(below.all().over(cell)).then(maximum).otherwise(math.inf),
     )
     differ = [pl.col(end).min().over(cell) < pl.col(end).max().over(cell)
               for end in ("least", "most")]  # fmt: skip
@@ -248,18 +237,14 @@ def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
 
 
 def _wider(end: pl.Expr, sign: int) -> pl.Expr:
-    """Move a bound outwards by the rounding error of decimal sums."""
-    return (
-        pl.when(end.is_finite())
-        .then(end + sign * SLACK * pl.max_horizontal(1, end.abs()))
-        .otherwise(end)
-    )
+    """Move a finite bound up (``sign`` 1) or down (-1) by the rounding error of decimal sums."""
+    moved = end + sign * SLACK * pl.max_horizontal(1, end.abs())
+    return pl.when(end.is_finite()).then(moved).otherwise(end)
 
 
 def _moments(
     long: pl.DataFrame, cell: Sequence[str], cluster: Sequence[str], stratum: Sequence[str]
 ) -> pl.DataFrame:
-    """Return one row per cell and stratum with the moments that intervals need."""
     inside = [*cell, *stratum]
     long = long.with_columns(
         mean=_exact_mean(cell), centre=_exact_mean(inside), size=pl.len().over(cell),
@@ -276,6 +261,7 @@ def _moments(
         pl.col("inner").any(),
     )
     count, deviation = pl.len(), pl.col("off")
+    size, squares = pl.col("clusters"), pl.col("squares")
     share = pl.col("n") / pl.col("n").sum()
     return (
         clusters.group_by(inside, maintain_order=True)
@@ -286,25 +272,17 @@ def _moments(
             count.alias("clusters"),
             deviation.pow(2).sum().alias("squares"),
             deviation.pow(3).sum().alias("cubes"),
-            pl.when(share.n_unique() == 1)
-            .then(count - 1.0)
-            .otherwise(_freedom(share))
-            .alias("freedom"),
+            freedom=pl.when(share.n_unique() == 1).then(count - 1.0).otherwise(_freedom(share)),
         )
-        .with_columns(
-            variance=pl.when(pl.col("clusters") > 1)
-            .then(pl.col("clusters") / (pl.col("clusters") - 1) * pl.col("squares"))
-            .otherwise(0.0),
-        )
+        .with_columns(variance=pl.when(size > 1).then(size / (size - 1) * squares).otherwise(0.0))
     )
 
 
 def _freedom(share: pl.Expr) -> pl.Expr:
-    """Return the degrees of freedom of a variance over clusters with these shares of matches.
+    """Return Satterthwaite's degrees of freedom for clusters with these shares of the matches.
 
-    With shares w_g, the variance is the sum of w_g ** 2 times the squared deviations of cluster
-    means from the overall mean. The terms below are those of the covariance of w_g times these
-    deviations if all cluster means have equal variances.
+    The variance is the sum of share ** 2 times the squared deviations of cluster means from the
+    overall mean. The terms are those of the deviations' covariance for equal variances.
     """
     squares = share.pow(2)
     total, cubes, fourths = squares.sum(), squares.dot(share), squares.dot(squares)
@@ -315,7 +293,6 @@ def _freedom(share: pl.Expr) -> pl.Expr:
 
 
 def _together(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.DataFrame:
-    """Combine the strata of each cell into one row."""
     count, variance = pl.col("clusters"), pl.col("variance")
     cells = parts.group_by(cell, maintain_order=True).agg(
         pl.col("mean", "least", "most").first(),
@@ -344,14 +321,11 @@ def _together(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.Data
 
 
 def _unseen(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.DataFrame:
-    """Return how far the means of constant strata can be from their observed values.
+    """Return ``reach``: how far the means of constant strata can be from their observed values.
 
-    A stratum of G clusters whose unobserved outcome has a probability of q and is ``room`` away
-    adds q * room. The sum is maximal at q = 1 - t * G / room, with a common t for all strata for
-    which this isn't negative, such that the product of (1 - q) ** G is 1 - ``level``.
-
-    Returns:
-        ``reach`` for cells with positive room.
+    In a stratum of G clusters, an unobserved outcome with a probability of q at a distance of
+    ``room`` adds q * room. The sum is maximal at q = 1 - t * G / room, with a common t for all
+    strata with q >= 0, such that the product of (1 - q) ** G is 1 - ``level``.
     """
     size, room = pl.col("clusters"), pl.col("room")
     ordered = parts.filter(room > 0).sort(room / size, descending=True, maintain_order=True)
@@ -370,17 +344,11 @@ def _unseen(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.DataFr
 
 
 def without_rounding(difference: pl.Expr, size: pl.Expr, terms: pl.Expr | int = 1) -> pl.Expr:
-    """Return a sum of differences, or 0 if it is within rounding errors.
-
-    Args:
-        size: the size of the largest number in the differences.
-        terms: the number of differences.
-    """
+    """Replace rounding errors by 0 in a sum of ``terms`` differences of numbers up to ``size``."""
     return pl.when(difference.abs() <= ROUNDING * size * terms).then(0.0).otherwise(difference)
 
 
 def _limits(cells: pl.DataFrame, level: float) -> tuple[Numbers, Numbers]:
-    """Return the ends of the cells' intervals; NaN if undefined."""
     mean, variance, freedom, minimum, maximum = (
         cells[name].to_numpy() for name in ("mean", "variance", "freedom", "least", "most")
     )
@@ -404,11 +372,11 @@ def _limits(cells: pl.DataFrame, level: float) -> tuple[Numbers, Numbers]:
 
 
 def hall_quantile(quantile: Numbers, skew: Numbers) -> Numbers:
-    """Return Hall's transformation of a Student quantile for a mean with this skewness.
+    """Return Hall's transformation h(t) of a Student quantile for a skewness c.
 
     Args:
         quantile: the quantile t, positive or negative.
-        skew: the skewness c, of any size; see :func:`mean_intervals`.
+        skew: the skewness c; see :func:`mean_intervals`.
     """
     limit = STEEPEST / np.abs(quantile)
     symmetric = np.abs(skew) < SYMMETRIC
@@ -418,14 +386,9 @@ def hall_quantile(quantile: Numbers, skew: Numbers) -> Numbers:
 
 
 def _wilson(
-    mean: Numbers,
-    variance: Numbers,
-    quantile: Numbers,
-    minimum: Numbers,
-    maximum: Numbers,
+    mean: Numbers, variance: Numbers, quantile: Numbers, minimum: Numbers, maximum: Numbers,
     n: Numbers,
-) -> tuple[Numbers, Numbers]:
-    """Return Wilson's interval of shares for their effective sample sizes."""
+) -> tuple[Numbers, Numbers]:  # fmt: skip
     span = maximum - minimum
     share = (mean - minimum) / span
     square = share * (1 - share)
@@ -437,7 +400,7 @@ def _wilson(
 
 
 def _exact_mean(over: Sequence[str], column: str = "value") -> pl.Expr:
-    """Return the mean within groups; exactly the common value if all values are equal."""
+    """Return the mean within groups, or exactly the common value if all values are equal."""
     value = pl.col(column)
     constant = (value.min() == value.max()).over(over)
     return pl.when(constant).then(value).otherwise(value.mean().over(over))
@@ -446,7 +409,7 @@ def _exact_mean(over: Sequence[str], column: str = "value") -> pl.Expr:
 def _stratified(
     long: pl.DataFrame, cell: Sequence[str], cluster: Sequence[str], strata: Sequence[str]
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Add columns that identify strata, null for merged ones; return the frame and their names."""
+    """Add columns that identify each row's stratum (null if merged), and return their names."""
     names = {column: f"stratum.{column}" for column in strata}
     single = pl.len().over([*cell, *strata]) == 1
     collapsed = pl.col("alone") | (pl.col("alone").sum().over(cell) == 1)

@@ -1,4 +1,4 @@
-"""Estimate variances of means over matches that share instances, participants, or both."""
+"""Variances of means over matches that share instances or participants."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -17,27 +17,27 @@ def clustered_by_people(
     long: pl.DataFrame, cells: pl.DataFrame, cell: Sequence[str], inside: Sequence[str],
     cluster: Sequence[str],
 ) -> pl.DataFrame:  # fmt: skip
-    """Return cells whose variances account for participants in several matches.
+    """Return cells with variances that also account for participants in several matches.
 
     Matches are dependent if they share an instance or a participant. With e a match's deviation
-    over the number of matches, the variance is the sum of e * e' over all pairs of such matches
-    (Cameron, Gelbach and Miller 2011, Robust Inference with Multiway Clustering, Journal of
+    over the number of matches, the variance is the sum of e * e' over all pairs of dependent
+    matches (Cameron, Gelbach and Miller 2011, Robust Inference with Multiway Clustering, Journal of
     Business & Economic Statistics 29(2); for several participants in one match, Aronow, Samii and
     Assenova 2015, Cluster-Robust Variance Estimation for Dyadic Data, Political Analysis 23(4)),
-    times G / (G - 1) with G the number of instances or participants, whichever is smaller. It is at
-    least the variance of either clustering by itself, and has the smaller degrees of freedom.
+    times G / (G - 1). G is the number of instances or participants, whichever is smaller. The
+    result is at least the variance of each clustering, and has the smaller degrees of freedom.
 
-    Deviations from the mean of n matches of a stratum are (n - 1) / n of those from its true mean,
+    Deviations from the mean of a stratum's n matches are too small by a factor of (n - 1) / n,
     because each match also moves the mean. Except for the part that G / (G - 1) corrects, they are
     divided by this factor, as in the jackknife (CR3 of Bell and McCaffrey 2002, Survey Methodology
-    28(2)). Otherwise, with participants in many small strata, 95 % intervals would cover the true
-    mean in only 84 % of studies.
+    28(2)). Without this correction, 95 % intervals of participants in many small strata would cover
+    the true mean in only 84 % of studies.
 
     Args:
         long: one row per match and cell, with ``value`` and the list :data:`PEOPLE`.
-        cells: with ``variance`` and ``freedom`` by instance, and ``cubes``.
+        cells: cells with ``variance`` and ``freedom`` by instance, and ``cubes``.
         cell: the columns that identify cells.
-        inside: the columns that define the groups whose means are subtracted.
+        inside: the columns that identify strata of cells.
         cluster: the columns that identify instances.
     """
     people = pl.col(PEOPLE).list.len().fill_null(0)
@@ -49,10 +49,7 @@ def clustered_by_people(
         / pl.len().over(cell),
         unit=pl.struct(cluster).rank("dense").over(cell) - 1,
     )
-    rows = []
-    for key, part in keys.group_by(cell, maintain_order=True):
-        variance, freedom = _of_cell(part)
-        rows.append((*key, variance, freedom))
+    rows = [(*key, *_of_cell(part)) for key, part in keys.group_by(cell, maintain_order=True)]
     if not rows:
         return cells
     kinds = {name: cells.schema[name] for name in cell}
@@ -92,7 +89,6 @@ def _of_cell(part: pl.DataFrame) -> tuple[float, float]:
 
 
 def _freedom(share: FloatArray) -> float:
-    """Return Satterthwaite's degrees of freedom of a variance over clusters of these shares."""
     centred = np.eye(len(share)) - share
     quadratic_form = centred.T @ np.diag(share**2) @ centred
     return float(np.trace(quadratic_form) ** 2 / np.trace(quadratic_form @ quadratic_form))

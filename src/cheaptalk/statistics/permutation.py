@@ -1,4 +1,4 @@
-"""Compare means by permutation tests, and correct p-values for multiple comparisons."""
+"""Permutation tests of means, and corrections for multiple comparisons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,9 +32,9 @@ class PermutationTest(Printed):
     Attributes:
         difference: the mean of the first sample minus that of the second.
         p: the probability of a difference at least as large if labels are exchangeable, in (0, 1].
-        n: the size of each sample; for pairs, both are the number of pairs.
-        paired: whether values were swapped within pairs rather than shuffled over all.
-        exact: whether all arrangements were counted rather than sampled.
+        n: the size of each sample.
+        paired: whether values were swapped within pairs, not shuffled over both samples.
+        exact: whether all arrangements were counted, not sampled.
     """
 
     difference: float
@@ -45,12 +45,11 @@ class PermutationTest(Printed):
 
     @property
     def label(self) -> str:
-        """Return the name of the test."""
+        """The name of the test."""
         kind = "paired" if self.paired else "unpaired"
         return f"{kind} permutation test, two-sided, {'exact' if self.exact else 'drawn'}"
 
     def __str__(self) -> str:
-        """Return the test in one line."""
         return f"{self.label}: difference {self.difference:.4g}, p = {self.p:.4g}"
 
 
@@ -64,11 +63,11 @@ def permutation_test(
 ) -> PermutationTest:
     """Test that two samples have the same distribution, using the difference in means.
 
-    With pairs, such as two players on the same instance, the values of each pair are swapped or
-    not: 2^n arrangements. Unpaired values are reassigned to groups of the same sizes. If there are
-    at most ``draws`` arrangements, all are counted and p is exact. Otherwise arrangements are
-    sampled, and the observed one is included (Phipson and Smyth 2010, Permutation P-values Should
-    Never Be Zero). The p-value is twice the smaller one-sided share, at most 1.
+    Paired values, such as those of two players on the same instance, are swapped within pairs.
+    Unpaired values are reassigned to groups of the same sizes. The p-value is exact if at most
+    ``draws`` arrangements exist. Otherwise arrangements are sampled, and the observed arrangement
+    is included (Phipson and Smyth 2010, Permutation P-values Should Never Be Zero). The p-value is
+    twice the smaller one-sided share, at most 1.
 
     >>> print(permutation_test([5.0, 7.0, 6.0, 9.0], [4.0, 5.0, 5.0, 6.0], paired=True))
     paired permutation test, two-sided, exact: difference 1.75, p = 0.125
@@ -76,7 +75,7 @@ def permutation_test(
     Args:
         first: the first sample.
         second: the second sample, of the same size if paired.
-        draws: the number of sampled arrangements if there are too many to count.
+        draws: the number of sampled arrangements, or the maximum for an exact test.
         seed: a number or a generator for the sampling.
 
     Raises:
@@ -85,10 +84,9 @@ def permutation_test(
     demand_draws(draws)
     sample_1, sample_2 = (as_numbers(sample, "samples") for sample in (first, second))
     if not len(sample_1) or not len(sample_2) or (paired and len(sample_1) != len(sample_2)):
-        raise StatisticsError(
-            f"a test compares two samples{' of equal length' if paired else ''}, "
-            f"not {len(sample_1)} values with {len(sample_2)}"
-        )
+        kind = " of equal length" if paired else ""
+        given = f"{len(sample_1)} values with {len(sample_2)}"
+        raise StatisticsError(f"a test compares two samples{kind}, not {given}")
     sizes = (len(sample_1), len(sample_2))
     arrangements = 2.0 ** min(len(sample_1), 60) if paired else comb(sum(sizes), len(sample_1))
     difference = float(sample_1.mean() - sample_2.mean())
@@ -116,8 +114,9 @@ class PairwiseTests(Tabular):
     Attributes:
         value: the column whose means are compared.
         frame: one row per pair: ``first``, ``second``, ``n_first``, ``n_second``, ``difference``,
-            ``p``, ``p_holm``, ``p_bh`` (corrected for the number of rows) and ``test`` (its name).
-        notes: omitted pairs and the reasons.
+            ``p``, ``p_holm`` and ``p_bh`` (corrected for the number of rows), and ``test`` (the
+            name of the test).
+        notes: omitted pairs with the reasons.
     """
 
     value: str
@@ -125,7 +124,6 @@ class PairwiseTests(Tabular):
     notes: tuple[str, ...]
 
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        """Return the heading, the table and the notes."""
         return f"Differences in {self.value}", self.frame, self.notes
 
 
@@ -139,17 +137,16 @@ def pairwise_tests(
     draws: int = 9_999,
     seed: int | np.random.Generator = 0,
 ) -> PairwiseTests:
-    """Run permutation tests between all pairs of groups, corrected for their number.
+    """Run permutation tests of all pairs of groups, with correction for multiple comparisons.
 
-    Each group has one value per cluster: the mean of its matches there. Paired tests compare two
-    groups on their common clusters, such as the chip-trading instances that all populations played.
+    Each group has one value per cluster, the mean of the group's matches. Paired tests compare two
+    groups on their common clusters, for example on instances that both groups played.
 
     Args:
         value: a column of numbers; rows without a value are ignored.
         by: the column that identifies the groups.
         paired: whether groups share clusters.
-        cluster: the columns that identify clusters; if empty, each row is a cluster (unpaired
-            only).
+        cluster: the columns that identify clusters; if empty, each row is a cluster.
 
     Raises:
         StatisticsError: a column is missing, there are fewer than two groups, or paired tests have
@@ -174,10 +171,8 @@ def pairwise_tests(
             first = first.join(second, on=keys, how="semi", maintain_order="left")
             second = second.join(first, on=keys, how="semi", maintain_order="left")
             if first.is_empty():
-                notes.append(
-                    f"{group_1} and {group_2} share no {' and '.join(keys)}, so they cannot be "
-                    "compared"
-                )
+                shared = " and ".join(keys)
+                notes.append(f"cannot compare {group_1} with {group_2}: they share no {shared}")
                 continue
         a, b = first[value].to_numpy(), second[value].to_numpy()
         test = permutation_test(a, b, paired=paired, draws=draws, seed=generator)
@@ -201,8 +196,8 @@ def _corrected(rows: list[tuple[str, str, int, int, float, float, str]]) -> pl.D
 def holm(p: Sequence[float] | FloatArray) -> FloatArray:
     """Correct p-values by Holm's step-down method, which controls the family-wise error rate.
 
-    The k-th smallest of m becomes the largest of (m - j + 1) p_j over j up to k, at most 1 (Holm
-    1979, A Simple Sequentially Rejective Multiple Test Procedure).
+    The k-th smallest of m p-values becomes the maximum of (m - j + 1) p_j over j <= k, at most 1
+    (Holm 1979, A Simple Sequentially Rejective Multiple Test Procedure).
 
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
@@ -219,10 +214,10 @@ def holm(p: Sequence[float] | FloatArray) -> FloatArray:
 
 
 def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
-    """Correct p-values by the method that controls the false discovery rate.
+    """Correct p-values by Benjamini and Hochberg's control of the false discovery rate.
 
-    The k-th smallest of m becomes the smallest of m p_j / j over j from k on, at most 1 (Benjamini
-    and Hochberg 1995, Controlling the False Discovery Rate).
+    The k-th smallest of m p-values becomes the minimum of m p_j / j over j >= k, at most 1
+    (Benjamini and Hochberg 1995, Controlling the False Discovery Rate).
 
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.04, 0.04]

@@ -1,4 +1,4 @@
-"""Estimate sample sizes: how many more observations a decision needs."""
+"""Power analysis: how many more observations a decision needs."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,13 +7,13 @@ from scipy.special import stdtrit
 from cheaptalk.statistics.columns import FloatArray
 
 DRAWS = 3_000
-"""Monte Carlo draws for a joint power, whose standard error is then 0.7 percentage points."""
+"""Monte Carlo draws for the power, which give a standard error of 0.7 percentage points."""
 SMALLEST, LARGEST = 0.05, 1e6
-"""The range of growth factors that are considered."""
+"""The minimum and maximum growth factor."""
 
 
 def correlations_of(deviations: FloatArray) -> FloatArray:
-    """Return the correlations of rows of deviations with mean 0; those of a zero row are 0."""
+    """Return the correlations between rows of deviations with mean 0; 0 for a row of zeros."""
     norms = np.sqrt((deviations**2).sum(axis=1))
     norms = np.where(norms > 0, norms, np.inf)
     correlation: FloatArray = deviations @ deviations.T / np.outer(norms, norms)
@@ -30,15 +30,15 @@ def growth_for_power(
     tail: float,
     power: float = 0.8,
 ) -> float | None:
-    """Return the growth in observations that detects all differences with a given power.
+    """Return the factor by which observations must grow to detect all differences.
 
     A difference is detected if it exceeds t standard errors, with t the quantile of Student's t at
-    1 - ``tail``. The statistics have a multivariate noncentral t distribution with the given
-    correlation, whose joint power is estimated from the same draws for every growth.
+    1 - ``tail``. The joint power is that of a multivariate noncentral t distribution with the given
+    correlation, estimated from the same draws for every growth.
 
     Args:
         sizes: the assumed true differences; shape (differences,).
-        errors: their standard errors with the current observations.
+        errors: the standard errors of these differences with the current observations.
         freedom: the current degrees of freedom, which grow with the observations.
         correlation: the correlation of the estimates, shape (differences, differences).
         tail: the one-sided probability of detecting a zero difference, in (0, 0.5).

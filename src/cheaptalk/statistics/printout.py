@@ -1,4 +1,4 @@
-"""Format results as text: a heading, a table and notes."""
+"""Results as text: a heading, a table and notes."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def printed(head: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> str:
 
 
 class Tabular(Printed):
-    """A result that prints as a plain-text table and renders as HTML in a notebook."""
+    """A result that prints as a plain-text table, and as HTML in a notebook."""
 
     __slots__ = ()
 

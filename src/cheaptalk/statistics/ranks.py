@@ -1,4 +1,4 @@
-"""Rank groups by their means, with the range of ranks that the data support."""
+"""Ranks of groups by their means, with ranges of ranks that the data support."""
 
 import math
 from collections.abc import Sequence
@@ -28,20 +28,20 @@ from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import Clusters, clusters_of
 
 ENOUGH_FREEDOM = 5
-"""The degrees of freedom that bootstrap draws need to establish an order. One of two equal groups
-leads in all of five clusters, and thus in all draws, in 6 % of studies; in all of six in 3 %."""
+"""Minimum degrees of freedom for percentiles of ranks. With five clusters, one of two equal groups
+is ahead in all clusters, and therefore in all draws, in 6 % of studies; with six, in 3 %."""
 PERCENTILES_OF_PEOPLE = "percentiles of ranks do not reflect the sampling of participants"
 
 
 class Lead(NamedTuple):
-    """The difference between the means of the best group and another group.
+    """The lead of the best group over another group: the difference of their means.
 
     Attributes:
         behind: the other group.
         size: the difference, >= 0.
-        low, high: the simultaneous confidence interval for all pairs of groups, which decides
-            ``sure``; None if the error is unknown or 0.
-        freedom: the degrees of freedom of its error.
+        low, high: the confidence interval, simultaneous for all pairs of groups; None if the error
+            is unknown or 0.
+        freedom: the degrees of freedom of the standard error.
         sure: whether the lead is significant.
         constant: whether the difference didn't vary within any stratum.
     """
@@ -60,17 +60,16 @@ class RankRanges(Tabular):
     """Groups ranked by their means, with rank ranges.
 
     Attributes:
-        value: the column whose means determine the ranks.
+        value: the column that is averaged.
         label: a description of the ranges.
         frame: one row per group, the best first: ``group``, ``n`` (rows), ``mean``, ``error``,
-            ``rank`` (1 is best; ties share the smaller rank), ``low``, ``high`` (percentiles of its
-            rank over draws), ``first`` (the share of draws in which it is best, ties shared),
-            ``sure_low``, ``sure_high`` (the simultaneous confidence set of its rank).
+            ``rank`` (1 is best; ties share the smaller rank), ``low``, ``high`` (percentiles of the
+            rank over draws), ``first`` (the share of draws in which the group is best, ties
+            shared), ``sure_low``, ``sure_high`` (the simultaneous confidence set of the rank).
         notes: warnings for the reader.
         growth: the factor by which the number of clusters must grow to confirm the best group's
-            rank with a power of 80 %, if the observed differences are the true ones; infinite if no
-            feasible number suffices, None if the rank is already significant or the factor cannot
-            be estimated.
+            rank with a power of 80 %, if true differences equal observed differences. Infinite if
+            no feasible number suffices; None if the rank is significant, or the factor unknown.
         leads: the leads of the best group over each other group.
     """
 
@@ -82,7 +81,6 @@ class RankRanges(Tabular):
     leads: tuple[Lead, ...] = ()
 
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        """Return the heading, the table and the notes."""
         return f"Ranks by {self.value}; {self.label}", self.frame, self.notes
 
 
@@ -101,41 +99,38 @@ def rank_ranges(
 ) -> RankRanges:
     """Rank groups by their means, with two ranges of each rank.
 
-    Clusters are resampled as in :func:`.bootstrap`, jointly for all groups. ``low`` to ``high`` are
-    expanded percentiles of the group's rank over draws, from the first to the last rank that its
-    ties share. They describe the noise, but if groups are nearly tied, they cover the true rank
-    less often than their nominal level. With fewer than five degrees of freedom they are no
-    narrower than ``sure_low`` to ``sure_high``; see :data:`ENOUGH_FREEDOM`. ``sure_low`` to
-    ``sure_high`` hold simultaneously for all groups at the given level: a group ranks below each
-    group whose mean exceeds its own by more than c standard errors of their difference (Mogstad,
-    Romano, Shaikh and Wilhelm 2024, Inference for Ranks, Review of Economic Studies 91(1)).
+    ``sure_low`` to ``sure_high`` are simultaneous confidence sets of the ranks of all groups. A
+    group ranks below another group if the difference of their means exceeds c standard errors
+    (Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks, Review of Economic Studies
+    91(1)). Standard errors are those of :func:`.mean_intervals`. c is the Bonferroni-corrected
+    quantile of Student's t with Satterthwaite's degrees of freedom, or more if the difference is
+    skewed (:func:`.wider_quantiles`). A difference with fewer than two degrees of freedom, or
+    without any variation, isn't significant.
 
-    Means that differ only by rounding errors are ties, also in draws.
+    ``low`` to ``high`` are expanded percentiles of a group's rank over draws, including all ranks
+    that ties share. Clusters are drawn as in :func:`.bootstrap`, jointly for all groups. For nearly
+    tied groups, these percentiles cover the true rank less often than their nominal level. With
+    fewer than five degrees of freedom, they include ``sure_low`` to ``sure_high``; see
+    :data:`ENOUGH_FREEDOM`. Means that differ only by rounding errors are ties, also in draws.
 
-    Standard errors are those of :func:`.mean_intervals`, and c is the quantile of Student's t with
-    the difference's Satterthwaite degrees of freedom whose intervals hold for all pairs at once
-    (Bonferroni), or more if the difference is skewed (:func:`.wider_quantiles`). A difference
-    with fewer than two degrees of freedom, or one that never varied, isn't significant.
-
-    If the frame names participants, the standard error of a difference is at least that of
-    clustering by participant, and has at most its degrees of freedom; see :func:`.mean_intervals`.
-    ``low``, ``high`` and ``first`` result from draws of clusters with fixed participants.
+    If the frame lists participants, the standard error of a difference is at least that of
+    clustering by participant; see :func:`.mean_intervals`. Draws ignore participants.
 
     If no two groups share a cluster of a stratum, each group's clusters are drawn separately. If a
-    group has only one cluster there, its spread is unknown: the stratum then becomes one cluster,
-    and all such strata form one stratum.
+    group has only one cluster in such a stratum, the stratum becomes one cluster, and all such
+    strata form one stratum.
 
     Args:
         value: a column of numbers; rows without a value are ignored.
         by: the column that identifies the groups.
         highest: whether the highest mean is best.
-        cluster: the cluster columns; see :func:`.bootstrap`.
-        strata: the stratum columns; see :func:`.bootstrap`.
-        draws: the number of draws.
-        seed: a number or a generator.
+        cluster: as in :func:`.bootstrap`.
+        strata: as in :func:`.bootstrap`.
+        draws: as in :func:`.bootstrap`.
+        seed: as in :func:`.bootstrap`.
         level: the confidence level, in (0, 1).
-        people: the column that lists the participants of each row, if the frame has it; None to
-            ignore participants.
+        people: the optional column that lists the participants of each row; None to ignore
+            participants.
 
     Raises:
         StatisticsError: an argument is invalid, a column is missing, or there are fewer than two
@@ -153,10 +148,8 @@ def rank_ranges(
     groups = rows[by].replace_strict(dict(zip(names, range(len(names)), strict=True))).to_numpy()
     numbers = rows[value].to_numpy() * (1 if highest else -1)
     means, resampled = _means(groups, numbers, clusters, draws, np.random.default_rng(seed))
-    incomplete = draws - len(resampled)
-    notes: tuple[str, ...] = (
-        (f"{incomplete} draws lack a group and are ignored",) if incomplete else ()
-    )
+    notes, incomplete = clusters.notes, draws - len(resampled)
+    notes += (f"{incomplete} draws lack a group and are ignored",) if incomplete else ()
     if len(resampled) < 2:
         raise StatisticsError("nearly all draws lack a group: it has too few clusters to rank")
     label = f"{level * 100:g} %, {len(resampled)} bootstrap draws of {clusters.label}"
@@ -172,13 +165,13 @@ def rank_ranges(
         ranked = ranked.with_columns(
             low=pl.min_horizontal("low", "sure_low"), high=pl.max_horizontal("high", "sure_high")
         )
-    return RankRanges(value, label, ranked, clusters.notes + notes, growth, leads)
+    return RankRanges(value, label, ranked, notes, growth, leads)
 
 
 def _with_units(
     frame: pl.DataFrame, by: str, cluster: Sequence[str], strata: Sequence[str]
 ) -> pl.DataFrame:
-    """Add the columns ``unit`` (resampled clusters) and ``pool`` (their strata)."""
+    """Add the columns ``unit`` (resampled clusters) and ``pool`` (strata of units)."""
     demand_columns(frame, [*cluster, *strata], "draw by")
     keys = list(dict.fromkeys([*strata, *cluster]))
     unit = pl.struct(keys).rank("dense") if cluster else pl.int_range(pl.len())
@@ -200,12 +193,9 @@ def _with_units(
 
 
 def _means(
-    groups: NDArray[np.int64],
-    numbers: FloatArray,
-    clusters: Clusters,
-    draws: int,
+    groups: NDArray[np.int64], numbers: FloatArray, clusters: Clusters, draws: int,
     generator: np.random.Generator,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     """Return group means, and the means of draws with all groups, shape (draws, groups)."""
     size = int(groups.max()) + 1
     cells = clusters.codes * size + groups
@@ -224,7 +214,7 @@ def _means(
 
 
 def _with_ties(means: FloatArray, noise: float) -> FloatArray:
-    """Return means in which values closer than ``noise`` along the last axis are equal."""
+    """Replace means that differ by at most ``noise`` by equal values, along the last axis."""
     order = np.argsort(means, axis=-1)
     ranked = np.take_along_axis(means, order, axis=-1)
     distinct = np.diff(ranked, axis=-1, prepend=-np.inf) > noise
@@ -235,42 +225,30 @@ def _with_ties(means: FloatArray, noise: float) -> FloatArray:
 
 
 def _ranked(
-    names: Sequence[object],
-    rows: NDArray[np.int64],
-    means: FloatArray,
-    resampled: FloatArray,
-    above: NDArray[np.bool_],
-    tail: float,
-    highest: bool,
-) -> pl.DataFrame:
+    names: Sequence[object], rows: NDArray[np.int64], means: FloatArray, resampled: FloatArray,
+    above: NDArray[np.bool_], tail: float, highest: bool,
+) -> pl.DataFrame:  # fmt: skip
     ranks, last = (rankdata(-resampled, method=ties, axis=1) for ties in ("min", "max"))
     low = np.quantile(ranks, tail, axis=0, method="inverted_cdf")
     high = np.quantile(last, 1 - tail, axis=0, method="inverted_cdf")
     is_first = ranks == 1
-    ranking = pl.DataFrame(
-        {
-            "group": [str(name) for name in names],
-            "n": rows,
-            "mean": means if highest else -means,
-            "error": resampled.std(axis=0, ddof=1),
-            "rank": rankdata(-means, method="min").astype(np.int64),
-            "low": low.astype(np.int64),
-            "high": high.astype(np.int64),
-            "first": (is_first / is_first.sum(axis=1, keepdims=True)).mean(axis=0),
-            "sure_low": 1 + above.sum(axis=0),
-            "sure_high": len(means) - above.sum(axis=1),
-        }
-    )
-    return ranking.sort("rank", "group")
+    columns = {
+        "group": [str(name) for name in names],
+        "n": rows,
+        "mean": means if highest else -means,
+        "error": resampled.std(axis=0, ddof=1),
+        "rank": rankdata(-means, method="min").astype(np.int64),
+        "low": low.astype(np.int64),
+        "high": high.astype(np.int64),
+        "first": (is_first / is_first.sum(axis=1, keepdims=True)).mean(axis=0),
+        "sure_low": 1 + above.sum(axis=0),
+        "sure_high": len(means) - above.sum(axis=1),
+    }
+    return pl.DataFrame(columns).sort("rank", "group")
 
 
 class _Parts(NamedTuple):
-    """Each cluster's contributions to group means and to their deviations.
-
-    Attributes:
-        means: shape (clusters, groups).
-        deviations: the contributions minus their stratum's mean, same shape.
-    """
+    """Contributions of clusters to group means and to deviations, shape (clusters, groups)."""
 
     means: FloatArray
     deviations: FloatArray
@@ -290,7 +268,7 @@ def _parts(groups: NDArray[np.int64], numbers: FloatArray, clusters: Clusters) -
 
 
 def _errors(parts: _Parts, clusters: Clusters) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return all pairs' standard errors of differences, degrees of freedom and skewness."""
+    """Return the standard error, degrees of freedom and skewness of each pair's difference."""
     size = parts.means.shape[1]
     total, fourths, plain, cubes = (np.zeros((size, size)) for _ in range(4))
     starts = np.flatnonzero(np.diff(clusters.strata, prepend=-1))
@@ -313,16 +291,13 @@ def _errors(parts: _Parts, clusters: Clusters) -> tuple[FloatArray, FloatArray, 
 
 
 def _errors_by_person(
-    listed: Sequence[Sequence[str]],
-    groups: NDArray[np.int64],
-    numbers: FloatArray,
+    listed: Sequence[Sequence[str]], groups: NDArray[np.int64], numbers: FloatArray,
     clusters: Clusters,
-) -> tuple[FloatArray, FloatArray]:
-    """Return all pairs' standard errors by participant, and degrees of freedom.
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+    """Return all pairs' standard errors, clustered by participant, and degrees of freedom.
 
-    Deviations are from the stratum's mean and then from the group's, with the small-sample
-    correction of :func:`.clustered_by_people`. A row counts for each of its participants, and a
-    pair of groups has the participants of both. The variance is 0 with fewer than two participants.
+    Deviations are from the stratum's mean and then from the group's mean, with the correction of
+    :func:`.clustered_by_people`. With fewer than two participants, the variance is 0.
     """
     size = int(groups.max()) + 1
     codes = {name: code for code, name in enumerate(dict.fromkeys(chain(*listed)))}
@@ -349,10 +324,7 @@ def _surely_above(
     names: Sequence[object], means: FloatArray, parts: _Parts, clusters: Clusters, level: float,
     by_person: tuple[FloatArray, FloatArray] | None,
 ) -> tuple[NDArray[np.bool_], float | None, tuple[Lead, ...]]:  # fmt: skip
-    """Test for all pairs at once whether mean i exceeds mean j; shape (groups, groups).
-
-    Also return the growth in clusters that would confirm the best group, and its leads.
-    """
+    """Return which means exceed which others significantly, the growth, and the best's leads."""
     gaps = means[:, None] - means
     errors, freedom, skews = _errors(parts, clusters)
     tail = (1 - level) / (len(means) * (len(means) - 1))
@@ -380,7 +352,6 @@ def _surely_above(
 def _growth(
     leads: Sequence[Lead], errors: FloatArray, parts: _Parts, tail: float, leader: int
 ) -> float | None:
-    """Return the growth in clusters that would confirm the lead of the best group."""
     unknown = any(lead.low is None and not lead.sure for lead in leads)
     if unknown or all(lead.sure for lead in leads) or min(lead.size for lead in leads) <= 0:
         return None

@@ -1,4 +1,4 @@
-"""Regress outcomes on numbers and categorical factors, and predict means."""
+"""Regressions on numbers and categorical factors, and predicted means."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,15 +36,15 @@ from cheaptalk.statistics.printout import Tabular
 
 Errors = Literal["classical", "HC3", "cluster"]
 ENOUGH_TREATED = 25
-"""The number of clusters with a level, and with its reference, for a reliable interval."""
+"""Minimum number of clusters with a level, and with the reference, for a reliable interval."""
 LEAST = 10
-"""The minimum degrees of freedom, and the minimum number of clusters, for estimating errors."""
+"""Minimum degrees of freedom, and minimum number of clusters, for estimating errors."""
 NARROW = "if the outcome is a share or skewed, the intervals are too narrow"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regression(Tabular):
-    """A regression of an outcome on factors.
+    """A regression of an outcome on numbers and factors.
 
     Attributes:
         outcome: the dependent variable's column.
@@ -74,7 +74,7 @@ class Regression(Tabular):
 
     @property
     def label(self) -> str:
-        """Describe the intervals: level, method, number of clusters and distribution."""
+        """The level, method, number of clusters and distribution of the intervals."""
         clusters = "" if self.clusters is None else f", {counted(self.clusters, 'cluster')}"
         freedom = "Satterthwaite's" if self.covariance.reduced else self.covariance.freedom
         return (
@@ -83,12 +83,12 @@ class Regression(Tabular):
 
     @property
     def inference_problem(self) -> str:
-        """Return why no intervals can be estimated; empty if they can."""
+        """The reason why intervals cannot be estimated, or ""."""
         return _inference_problem(self.rows - self.design.rank, self.clusters)
 
     @property
     def adjusted_r2(self) -> float | None:
-        """Return the adjusted R2; None without degrees of freedom."""
+        """The adjusted R2; None without degrees of freedom."""
         freedom = self.rows - self.design.rank
         if self.r2 is None or freedom == 0:
             return None
@@ -96,13 +96,13 @@ class Regression(Tabular):
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """Return one row per level, including references, then one per number.
+        """The table of effects: one row per level, including references, then one per number.
 
         Columns: ``factor`` (``(constant)`` first), ``level`` (null for the constant and for
-        numbers), ``reference`` (whether it is the reference), ``n`` (rows with the level),
+        numbers), ``reference`` (whether the level is the reference), ``n`` (rows with the level),
         ``estimate`` (0 for references), ``error``, ``low``, ``high``, ``p`` (two-sided, of no
-        effect), ``freedom`` and ``interval`` (the label). Errors, limits, p and degrees of freedom
-        are null for references and if undefined; the notes explain why.
+        effect), ``freedom`` and ``interval`` (the label). Undefined values are null; the notes
+        explain why.
         """
         lines = self.estimates(np.eye(self.design.width)).rows()
         counts = np.bincount(self.design.active.ravel(), minlength=self.design.width + 1)
@@ -128,15 +128,15 @@ class Regression(Tabular):
         return table.with_columns(interval=pl.lit(self.label))
 
     def estimates(self, weights: FloatArray) -> pl.DataFrame:
-        """Return weighted sums of the coefficients, one row each, with errors and intervals.
+        """Return weighted sums of the coefficients with errors and intervals, one row per sum.
 
         Args:
             weights: shape (sums, columns of the design).
 
         Returns:
             ``estimate``, ``error``, ``low``, ``high``, ``p`` (two-sided, of no effect; null if the
-            error is 0) and ``freedom``; all but the first are null if the error of a coefficient in
-            the sum is unknown, and all are null if the rows do not determine the sum.
+            error is 0) and ``freedom``. All are null if the rows do not determine the sum; all but
+            ``estimate`` are null if the error of a coefficient is unknown.
         """
         estimate, weights = weights @ self.coefficients, self.design.standardised(weights)
         squares = np.einsum("ij,jk,ik->i", weights, self.covariance.matrix, weights)
@@ -161,7 +161,6 @@ class Regression(Tabular):
         )
 
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        """Return the heading, the table of effects and the notes."""
         r2 = "undefined" if self.r2 is None else f"{self.r2:.4f}"
         head = f"{self.outcome}: n = {self.rows}, R2 = {r2}\nIntervals: {self.label}"
         return head, self.frame.drop("interval", "reference"), self.notes
@@ -180,41 +179,37 @@ def ols(
 ) -> Regression:
     """Regress an outcome on numbers and categorical factors by ordinary least squares.
 
-    A numeric column is one regressor, whose effect is that of one additional unit. A column of
-    strings, booleans or categories is a factor, as is a numeric column named ``C(column)``. Each
-    factor becomes a column of zeros and ones for every level except its reference, whose effect is
-    0 by definition. An effect is the expected change in the outcome from the reference level to
-    this level, with other factors fixed. A composite is a factor whose levels are the combinations
-    of several columns, such as GLEE's market (complete information, messages, horizon) or a pair of
-    players. It therefore includes all interactions among them (GLEE, section 4).
+    A numeric column is one regressor; the effect is that of one additional unit. A column of
+    strings, booleans or categories is a factor, and so is a numeric column named ``C(column)``. A
+    factor has a column of zeros and ones for each level except the reference. The effect of a level
+    is the expected change in the outcome from the reference to this level, with other factors
+    fixed. The levels of a composite are the combinations of several columns, such as GLEE's market
+    (complete information, messages, horizon), so that all interactions are included (GLEE, section
+    4).
 
     Unidentified effects raise an error. A factor with one level or a constant number is omitted
     with a note, and a constant outcome has effects of exactly 0. Rows without an outcome are
-    omitted and counted in a note.
-
-    The normal equations of the sparse columns take a tenth of a second for 80,000 rows and 200
-    levels.
+    omitted with a note.
 
     Args:
         frame: one row per match.
         outcome: a numeric column.
         factors: columns, ``C(column)`` for numeric columns to treat as factors, or names of
             composites.
-        reference: the reference level of each factor: a value of its column; for a composite, a
-            value for each of its columns, in order, or the level's text. Numbers have none.
+        reference: the reference level of each factor, a value of the column; for a composite, a
+            value for each column, in order, or the level's text.
         composites: the columns of each composite.
-        errors: ``cluster`` (rows correlated within clusters; CR1 and t with G - 1 degrees of
-            freedom, or, if a level or its reference is in fewer than 20 clusters, CR2 and t with
-            Satterthwaite's), ``HC3`` (independent rows of any variance; t with n - p degrees of
-            freedom) or ``classical`` (independent rows of equal variance; the same).
-        cluster: the columns that identify clusters, for ``cluster``; by default, the instance of a
-            configuration. If people play several matches, use the column of participants.
+        errors: ``cluster`` for rows correlated within clusters (CR1 and t with G - 1 degrees of
+            freedom; if a level or a reference is in fewer than 20 clusters, CR2 and t with
+            Satterthwaite's degrees of freedom); ``HC3`` for independent rows of any variance, or
+            ``classical`` for equal variance (t with n - p degrees of freedom).
+        cluster: the columns that identify clusters; by default, the instance of a configuration. If
+            people play several matches, use the column of participants.
         level: the confidence level, in (0, 1).
 
     Raises:
-        StatisticsError: an argument is invalid, a column or reference level is missing, a factor
-            has no declared reference, a factor's value is missing, no row has an outcome, or
-            factors are confounded; the message names them.
+        StatisticsError: an argument is invalid, a column, a reference level or a factor's value is
+            missing, no row has an outcome, or factors are confounded.
     """
     results = regressions(
         frame, [outcome], factors, reference=reference, composites=composites, errors=[errors],
@@ -237,18 +232,15 @@ def regressions(
 ) -> dict[tuple[str, Errors], Regression]:
     """Regress several outcomes on the same factors, with several types of errors.
 
-    Shared computations run once, so this function is several times as fast as separate calls of
-    :func:`ols`, which documents the other arguments.
+    Shared computations run once, so this function is faster than separate calls of :func:`ols`,
+    which documents the other arguments and the errors.
 
     Args:
-        partial: estimate identified effects even if others are confounded; those are null, and a
-            note names their factors. By default they raise an error.
+        partial: whether to report confounded effects as null with a note, instead of raising an
+            error.
 
     Returns:
         The regressions by outcome and type of errors.
-
-    Raises:
-        StatisticsError: as for :func:`ols`.
     """
     for kind in errors:
         _check(kind, level, factors)
@@ -286,13 +278,10 @@ def regressions(
 
 
 def _design(
-    frame: pl.DataFrame,
-    factors: Sequence[str],
-    composites: Mapping[str, Sequence[str]],
-    reference: Mapping[str, Any],
-    partial: bool,
-) -> tuple[Design, list[str]]:
-    """Return the design, and notes on regressors without a known effect."""
+    frame: pl.DataFrame, factors: Sequence[str], composites: Mapping[str, Sequence[str]],
+    reference: Mapping[str, Any], partial: bool,
+) -> tuple[Design, list[str]]:  # fmt: skip
+    """Return the design, and notes on regressors whose effect cannot be estimated."""
     categorical: list[Factor] = []
     covariates: list[Covariate] = []
     notes: list[str] = []
@@ -302,8 +291,9 @@ def _design(
             if covariate.scale:
                 covariates.append(covariate)
             else:
-                constant = f"{covariate.centre:g}"
-                notes.append(f'"{name}" is {constant} in every row here, so it has no effect')
+                notes.append(
+                    f'"{name}" is {covariate.centre:g} in every row here, so it has no effect'
+                )
             continue
         column = column_of(name)
         factor = factor_of(frame, column, composites.get(name, [column]), reference)
@@ -325,7 +315,6 @@ def _check(errors: str, level: float, factors: Sequence[str]) -> None:
 
 
 def _with_outcome(frame: pl.DataFrame, outcome: str) -> tuple[pl.DataFrame, list[str]]:
-    """Return the rows with an outcome, as floats, and a note on the others."""
     rows = with_numbers(frame, [outcome], "explain")
     if rows.is_empty():
         raise StatisticsError(f'no row has a value of "{outcome}"; a regression needs at least one')
@@ -335,7 +324,6 @@ def _with_outcome(frame: pl.DataFrame, outcome: str) -> tuple[pl.DataFrame, list
 
 
 def _clusters(frame: pl.DataFrame, design: Design, cluster: Sequence[str]) -> Clusters:
-    """Group a design's rows by the values of the cluster columns."""
     demand_clusters(frame, cluster, 'errors="HC3" assumes independent rows')
     codes = frame.select(pl.struct(cluster).rank("dense") - 1).to_series().to_numpy()
     return Clusters(design, np.asarray(codes, dtype=np.int64))
@@ -344,7 +332,6 @@ def _clusters(frame: pl.DataFrame, design: Design, cluster: Sequence[str]) -> Cl
 def _covariance(
     design: Design, residuals: FloatArray, errors: Errors, clusters: Clusters | None
 ) -> Covariance:
-    """Return the covariance for a type of errors."""
     if errors == "cluster" and clusters is not None:
         return clustered(residuals, clusters)
     return (hc3 if errors == "HC3" else classical)(design, residuals)
@@ -376,7 +363,7 @@ def _warnings(
 
 
 def _constant(design: Design, values: FloatArray) -> list[str]:
-    """Return the levels with more than one row whose outcomes are all equal."""
+    """Return the levels that have several rows, all with the same outcome."""
     constant = []
     for position, factor in enumerate(design.factors, start=1):
         levels = design.active[:, position]
@@ -391,7 +378,6 @@ def _constant(design: Design, values: FloatArray) -> list[str]:
 
 
 def _inference_problem(freedom: int, clusters: int | None) -> str:
-    """Return why errors cannot be estimated; empty if they can."""
     prefix = "the uncertainty of effects cannot be estimated"
     if freedom < LEAST:
         return f"{prefix}: {counted(freedom, 'degree')} of freedom; at least {LEAST} are needed"
@@ -401,13 +387,13 @@ def _inference_problem(freedom: int, clusters: int | None) -> str:
 
 
 def _small_sample_notes(clusters: Clusters, freedom: int) -> Iterator[str]:
-    """Warn if there are few clusters, clusters with a level, or degrees of freedom."""
+    """Yield warnings about few clusters, few clusters with a level, or few degrees of freedom."""
     count, design = clusters.count, clusters.design
     spread = zip(design.names, clusters.spread.tolist(), strict=True)
     thin = [
-        f"{name if level is None else f'{name} {level}'} ({those})"
-        for (name, level), those in list(spread)[1:]
-        if 1 < those < ENOUGH_TREATED
+        f"{name if level is None else f'{name} {level}'} ({number})"
+        for (name, level), number in list(spread)[1:]
+        if 1 < number < ENOUGH_TREATED
     ]
     if count < FEW:
         yield f"{count} clusters are few: {NARROW}"
@@ -428,11 +414,10 @@ class PredictedMeans(Tabular):
     """Predicted means of combinations of factor levels.
 
     Attributes:
-        regression: the regression that predicts them.
+        regression: the regression that predicts the means.
         over: a description of the distribution of the other factors.
         frame: one row per cell: a column for each factor of the cells, then ``estimate``,
-            ``error``, ``low``, ``high``, ``freedom`` (null if undefined) and ``interval`` (the
-            label).
+            ``error``, ``low``, ``high``, ``freedom`` and ``interval`` (the label).
     """
 
     regression: Regression
@@ -440,7 +425,6 @@ class PredictedMeans(Tabular):
     frame: pl.DataFrame = field(repr=False)
 
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        """Return the heading, the table of means and the notes."""
         fit = self.regression
         head = f"{fit.outcome} predicted over {self.over}\nIntervals: {fit.label}"
         return head, self.frame.drop("interval"), fit.notes
@@ -455,18 +439,16 @@ def predicted_means(
 ) -> PredictedMeans:
     """Predict the mean outcome of each cell over a common distribution of other factors.
 
-    A cell's raw mean combines its players' behaviour with the configurations that they happened to
-    play. Here all other factors have the same distribution for all cells: that of the regression's
-    rows, or that of given configurations, for example those with high inflation (GLEE, footnote
-    11). Intervals treat this distribution as fixed.
+    Raw means of cells depend on the configurations that their players happened to play. In
+    predicted means, all other factors have the same distribution in every cell: that of the
+    regression's rows, or that of given configurations, for example those with high inflation (GLEE,
+    footnote 11). Intervals treat this distribution as fixed.
 
     Args:
-        by: factors of the regression whose combinations of levels define the cells; if empty, there
-            is one cell.
+        by: the factors that define the cells; if empty, there is one cell.
         configurations: one row per configuration to average over, with the columns of at least one
-            other factor; factors without columns here keep their distribution in the regression's
-            rows, and ``over`` lists them.
-        weight: the column of ``configurations`` with their weights, >= 0; equal weights by default.
+            other factor. Other factors keep their distribution in the regression's rows.
+        weight: the column of ``configurations`` with weights, >= 0; by default, equal weights.
 
     Raises:
         StatisticsError: ``configurations`` has a level that the regression lacks, a factor is
@@ -474,7 +456,7 @@ def predicted_means(
     """
     design = regression.design
     for name in by:
-        design.columns(name)  # refuses what is no factor
+        design.columns(name)  # raises an error for unknown factors
     cells = [next(factor for factor in design.factors if factor.name == name) for name in by]
     shares, over = design.active_shares(), "the regression's configurations"
     if configurations is not None:
@@ -488,23 +470,18 @@ def predicted_means(
             columns = design.columns(factor.name)
             row[columns] = [float(level == effect_level) for effect_level in factor.effect_levels]
     names = pl.DataFrame(combinations, schema=dict.fromkeys(by, pl.String), orient="row")
-    means = regression.estimates(weights)
-    labelled = (
-        (names.hstack(means) if by else means)
-        .drop("p")
-        .with_columns(interval=pl.lit(regression.label))
+    means = regression.estimates(weights).drop("p")
+    labelled = (names.hstack(means) if by else means).with_columns(
+        interval=pl.lit(regression.label)
     )
     return PredictedMeans(regression, over, labelled)
 
 
 def _reweighted(
-    design: Design,
-    shares: FloatArray,
-    by: Sequence[str],
-    configurations: pl.DataFrame,
+    design: Design, shares: FloatArray, by: Sequence[str], configurations: pl.DataFrame,
     weight: str | None,
-) -> tuple[FloatArray, str]:
-    """Return each column's share among weighted configurations, and a description."""
+) -> tuple[FloatArray, str]:  # fmt: skip
+    """Return each column's mean over weighted configurations, and a description of the weights."""
     if configurations.is_empty():
         raise StatisticsError("there are no configurations to average over")
     weights = np.ones(len(configurations))

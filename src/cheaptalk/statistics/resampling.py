@@ -1,4 +1,4 @@
-"""Bootstrap any statistic of a frame by resampling its clusters."""
+"""Cluster bootstrap of any statistic of a frame."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from cheaptalk.statistics.printout import Tabular
 
 Indices = NDArray[np.int64]
 Statistic = Callable[[pl.DataFrame], Mapping[str, float | None]]
-"""A function from a frame to numbers by name; None or NaN if undefined."""
+"""A function that returns numbers by name for a frame; None or NaN if undefined."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,10 +29,9 @@ class Resampled(Tabular):
     """Bootstrap estimates of a frame's statistics.
 
     Attributes:
-        frame: one row per statistic: ``statistic``, ``estimate`` (of the frame itself), ``error``
+        frame: one row per statistic: ``statistic``, ``estimate`` (of the original frame), ``error``
             (standard deviation over draws), ``low``, ``high`` (expanded percentiles of the draws),
-            ``undefined`` (the share of draws without a value, which are ignored) and ``interval``
-            (the label). Undefined values are null.
+            ``undefined`` (the share of ignored draws without a value) and ``interval`` (the label).
         replicates: one row per draw and one column per statistic; undefined values are null.
         label: a description of the intervals.
         notes: warnings for the reader.
@@ -44,7 +43,6 @@ class Resampled(Tabular):
     notes: tuple[str, ...]
 
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        """Return the label, the table and the notes."""
         return self.label, self.frame.drop("interval"), self.notes
 
 
@@ -62,36 +60,30 @@ class Clusters:
 
     @property
     def count(self) -> int:
-        """Return the number of clusters."""
         return len(self.strata)
 
     @property
     def freedom(self) -> int:
-        """Return the number of clusters minus the number of strata."""
+        """The number of clusters minus the number of strata."""
         return self.count - len(np.unique(self.strata))
 
     @property
     def label(self) -> str:
-        """Describe the numbers of clusters and strata."""
+        """The numbers of clusters and strata in words."""
         strata = len(np.unique(self.strata))
-        within = (
-            f" in {counted(strata, 'stratum').replace('stratums', 'strata')}" if strata > 1 else ""
-        )
-        return counted(self.count, "cluster") + within
+        return counted(self.count, "cluster") + (f" in {strata:,} strata" if strata > 1 else "")
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return a warning if there are few degrees of freedom."""
         return () if self.freedom >= FEW - 1 else (few_clusters(self.count, self.freedom),)
 
     def draws(self, number: int, generator: np.random.Generator) -> Iterator[Indices]:
-        """Draw clusters with replacement, as many from each stratum as it contains.
+        """Draw the clusters of each stratum with replacement, keeping the size of the stratum.
 
-        If all G clusters of a stratum were drawn independently, the variance of a mean would be too
-        small by a factor of (G - 1) / G, which is 1/2 for strata of two clusters. The last draw of
-        a stratum therefore copies another of its draws with a probability of G / (2 * (G - 1)).
-        Each cluster's count then has a variance of exactly 1, and linear statistics have their
-        unbiased variance.
+        Independent draws of a stratum's G clusters would make the variance of a mean too small by a
+        factor of (G - 1) / G. The last draw of a stratum therefore copies another draw with a
+        probability of G / (2 * (G - 1)), so that each cluster's count has a variance of exactly 1,
+        and linear statistics have their unbiased variance.
         """
         sizes = np.bincount(self.strata)[self.strata]
         starts = np.searchsorted(self.strata, self.strata)
@@ -130,21 +122,21 @@ def bootstrap(
 
     Each draw resamples the clusters of each stratum with replacement, and includes all rows of a
     drawn cluster (Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 6 and 13;
-    Davison and Hinkley 1997, section 3.8). One draw of each stratum can copy another, which
-    corrects the variance of small strata (Rao and Wu 1988, Resampling Inference with Complex Survey
-    Data, JASA 83, rescale draws for this purpose); see :meth:`.Clusters.draws`.
+    Davison and Hinkley 1997, section 3.8). :meth:`.Clusters.draws` corrects the variance of small
+    strata, like the rescaling of Rao and Wu (1988, Resampling Inference with Complex Survey Data,
+    JASA 83).
 
-    Percentile intervals are too narrow by the ratio of normal to Student quantiles. With G clusters
-    in H strata, f = G - H and t Student's quantile with f degrees of freedom, the interval
-    therefore ends at the percentiles Phi(-/+ t), the expanded percentiles of Hesterberg (2015, What
+    Percentile intervals are too narrow by the ratio of normal to Student quantiles. The interval
+    therefore ends at the percentiles Phi(-/+ t), with t Student's quantile for G - H degrees of
+    freedom, G clusters and H strata. These are the expanded percentiles of Hesterberg (2015, What
     Teachers Should Know About the Bootstrap, The American Statistician 69(4)).
 
     Args:
-        statistic: a function from a frame to numbers by name, with the same names for every frame.
+        statistic: a function that returns numbers by name, with the same names for every frame.
         cluster: the columns that identify clusters, such as instances; if empty, each row is a
             cluster.
-        strata: the columns that identify strata, such as deliberately chosen configurations; strata
-            with one cluster are collapsed as in :func:`.mean_intervals`.
+        strata: the columns that identify strata, such as configurations; strata with one cluster
+            are merged as in :func:`.mean_intervals`.
         draws: the number of draws, >= 2.
         seed: a number or a generator.
         level: the confidence level, in (0, 1).
@@ -190,9 +182,9 @@ def _finite_or_none(value: float | None) -> float | None:
 
 
 def expanded(level: float, freedom: int) -> float:
-    """Return the tail probability of an expanded percentile interval.
+    """Return the tail probability that corrects percentile intervals for independent draws.
 
-    For independent draws of clusters, which understate the variance of means by 1 / (freedom + 1).
+    Independent draws of clusters understate the variance of means by 1 / (freedom + 1).
 
     >>> round(expanded(0.95, 10_000), 3), round(expanded(0.95, 19), 3)
     (0.025, 0.016)

@@ -1,4 +1,4 @@
-"""Factors of players: one entry becomes a player for each combination of its levels.
+"""Factors of players: an entry with factors becomes one player per combination of levels.
 
 In a study file, ``cross`` lists the levels of each factor::
 
@@ -11,9 +11,9 @@ In a study file, ``cross`` lists the levels of each factor::
             gain: {persona: "You sell what you no longer need."}
             loss: {persona: "You give up what you own."}
 
-A list contains values of the setting with the factor's name; a mapping names levels that can set
-anything. The players here are ``seller/gpt-4o/gain``, ``seller/gpt-4o/loss`` and so on, and
-``seller`` in a listed seating means each of them.
+A list contains values of the setting that has the factor's name. A mapping contains named levels,
+each with any settings. This example creates the players ``seller/gpt-4o/gain``,
+``seller/gpt-4o/loss`` and so on; in a listed seating, ``seller`` refers to each of these players.
 """
 
 import re
@@ -29,7 +29,7 @@ from cheaptalk.rules.errors import shown
 CROSS = "cross"
 """The key of an entry that lists factors."""
 MAX_CELLS = 1_000
-"""Maximum number of players that one entry may become."""
+"""Maximum number of players that one entry may create."""
 _ABSENT = object()
 Levels: TypeAlias = dict[str, dict[str, Any]]
 """The settings of each level of a factor, by level."""
@@ -38,12 +38,12 @@ FactorTable: TypeAlias = dict[str, dict[str, str]]
 
 
 class Crossing(NamedTuple):
-    """Players after crossing.
+    """The result of crossing the factors of players.
 
     Attributes:
         players: entries by label, without ``cross``.
-        factors: the levels of the players that crossing made.
-        cells: the labels that each crossed entry became.
+        factors: the levels of the players that were created.
+        cells: the labels of the created players, by the label of the entry.
     """
 
     players: dict[Any, Any]
@@ -52,12 +52,12 @@ class Crossing(NamedTuple):
 
 
 class CrossedEntry(NamedTuple):
-    """An entry that lists factors, with what crossing made of it.
+    """An entry with factors, and the players that it creates.
 
     Attributes:
-        label: of the entry; empty for players whose levels are listed under ``factors``.
+        label: label of the entry; empty for players with levels listed under ``factors``.
         levels: the levels of each factor, in the order of the study.
-        players: the labels of its players.
+        players: the labels of the created players.
     """
 
     label: str
@@ -65,23 +65,20 @@ class CrossedEntry(NamedTuple):
     players: list[str]
 
     def __str__(self) -> str:
-        factors = " x ".join(
-            f"{name} ({', '.join(levels)})" for name, levels in self.levels.items()
-        )
-        subject = f"{self.label} crosses" if self.label else "factors of"
-        players = f"{len(self.players)} players"
-        return (
-            f"{subject} {factors}: {players}" if self.label else f"{subject} {players}: {factors}"
-        )
+        texts = (f"{name} ({', '.join(levels)})" for name, levels in self.levels.items())
+        factors, players = " x ".join(texts), f"{len(self.players)} players"
+        if self.label:
+            return f"{self.label} crosses {factors}: {players}"
+        return f"factors of {players}: {factors}"
 
 
 def crossed_entries(factors: Mapping[str, Mapping[str, str]]) -> list[CrossedEntry]:
-    """Group players by the entry that crossing made them of.
+    """Group players by the entry that created them.
 
-    >>> [str(one) for one in crossed_entries({"s/a": {"model": "a"}, "s/b": {"model": "b"}})]
-    ['s crosses model (a, b): 2 players']
-    >>> [str(one) for one in crossed_entries({"ann": {"tone": "kind"}, "bob": {"tone": "rude"}})]
-    ['factors of 2 players: tone (kind, rude)']
+    >>> str(crossed_entries({"s/a": {"model": "a"}, "s/b": {"model": "b"}})[0])
+    's crosses model (a, b): 2 players'
+    >>> str(crossed_entries({"ann": {"tone": "kind"}, "bob": {"tone": "rude"}})[0])
+    'factors of 2 players: tone (kind, rude)'
     """
     entries: dict[tuple[str, ...], CrossedEntry] = {}
     for label, levels in factors.items():
@@ -95,7 +92,7 @@ def crossed_entries(factors: Mapping[str, Mapping[str, str]]) -> list[CrossedEnt
 
 
 def crossed_label(label: str, levels: Mapping[str, str]) -> str:
-    """The label of the entry that became a player; empty if its levels are written by hand.
+    """Return the label of the entry that created a player; empty if there is no such entry.
 
     >>> crossed_label("seller/gpt/gain", {"model": "gpt", "framing": "gain"})
     'seller'
@@ -109,15 +106,11 @@ def uncrossed(
     players: Mapping[str, Mapping[str, Any]],
     factors: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any] | None:
-    """Recover the entry that crossing replaced.
+    """Recover the settings of an entry with ``cross``, unless a setting depends on several factors.
 
     Args:
-        entry: its label, levels and players.
         players: the settings of each player.
         factors: the level of each factor, by player and factor.
-
-    Returns:
-        Settings with ``cross``; None if some setting depends on no single factor.
 
     >>> factors = {"s/0": {"temperature": "0"}, "s/1": {"temperature": "1"}}
     >>> players = {"s/0": {"model": "a/b", "temperature": 0},
@@ -148,7 +141,7 @@ def uncrossed(
 
 
 def _as_listed(name: str, levels: Levels) -> list[Any] | Levels:
-    """Levels as a list if each sets only the factor's own setting and is named after its value."""
+    """Return levels as a list if each level only sets the setting with the factor's name."""
     if all([*settings] == [name] for settings in levels.values()):
         values = [settings[name] for settings in levels.values()]
         if _names(values) == [*levels]:
@@ -157,17 +150,17 @@ def _as_listed(name: str, levels: Levels) -> list[Any] | Levels:
 
 
 def crossing_advice(players: object, message: str) -> str:
-    """Advise ``cross`` if a study is refused because a player lists levels outside it.
+    """Return advice to use ``cross`` if an error is due to a list of levels outside ``cross``.
 
     >>> crossing_advice({"seller": {"model": ["a/b", "a/c"]}}, "players.seller: model: should be")
-    '; to make a player of each value, write seller: {cross: {model: [a/b, a/c]}}'
+    '; to create a player for each value, write seller: {cross: {model: [a/b, a/c]}}'
 
     Args:
         players: the entries as written.
-        message: why the study is refused.
+        message: the error message.
 
     Returns:
-        The end of the sentence; empty if the message is about something else.
+        The end of the message; empty if the message has another cause.
     """
     if not isinstance(players, Mapping):
         return ""
@@ -182,23 +175,21 @@ def crossing_advice(players: object, message: str) -> str:
             continue
         misspelt = get_close_matches(CROSS, map(str, entry), 1)
         if misspelt and f'unknown key "{misspelt[0]}"' in message:
-            return f"; factors are listed under {CROSS}"
+            return f"; list factors under {CROSS}"
         lists = {key: value for key, value in entry.items() if _is_listed(value)}
         wrong = message.removeprefix(about).lstrip(".: ")
         if any(wrong.startswith((f"{key}: ", f'unknown key "{key}"')) for key in lists):
-            return (
-                "; to make a player of each value, write "
-                f"{label}: {{cross: {_crossing_text(lists)}}}"
-            )
+            entry_text = f"{label}: {{cross: {_crossing_text(lists)}}}"
+            return f"; to create a player for each value, write {entry_text}"
     return ""
 
 
 def _level_advice(factors: Mapping[Any, Any], message: str) -> str:
-    """Advise to name what each level sets if a factor with listed levels is not a setting."""
+    """Return advice for a factor whose levels are a list although its name is not a setting."""
     for name, levels in factors.items():
         if _is_listed(levels) and f'unknown key "{name}"' in message:
             named = ", ".join(f"{_text(level)}: {{SETTING: VALUE}}" for level in levels)
-            return f"; name what each level sets: {name}: {{{named}}}"
+            return f"; write the settings of each level: {name}: {{{named}}}"
     return ""
 
 
@@ -227,7 +218,7 @@ def cross_players(players: Mapping[Any, Any]) -> Crossing:
             if cell in plain:
                 raise ValueError(
                     f'players.{label}: crossing creates a player "{cell}", but another player '
-                    "has this label; rename that one"
+                    "has this label; rename the other player"
                 )
             crossing.players[cell] = settings
             crossing.factors[cell] = levels
@@ -236,7 +227,7 @@ def cross_players(players: Mapping[Any, Any]) -> Crossing:
 
 
 def cross_pairing(pairing: Any, cells: Mapping[str, Sequence[str]]) -> Any:
-    """Replace crossed labels in listed seatings with each of the players that they became.
+    """Replace labels of crossed entries in listed seatings with each player that they create.
 
     >>> cross_pairing([["seller", "firm"]], {"seller": ["seller/a", "seller/b"]})
     [['seller/a', 'firm'], ['seller/b', 'firm']]
@@ -254,26 +245,26 @@ def cross_pairing(pairing: Any, cells: Mapping[str, Sequence[str]]) -> Any:
 
 
 def with_crossed(factors: object, crossed: FactorTable) -> object:
-    """Return a study's factors with those of the players that crossing made.
+    """Return a study's factors with the levels of players that crossing created.
 
     Raises:
-        ValueError: the study gives such a player other levels.
+        ValueError: the study lists other levels for such a player.
     """
     if not isinstance(factors, Mapping):
         return factors
     for label, levels in crossed.items():
         if label in factors and factors[label] != levels:
             raise ValueError(
-                f"factors.{label}: cross sets the levels of this player already; remove it here"
+                f"factors.{label}: cross already sets the levels of this player; remove this entry"
             )
     return {**factors, **crossed}
 
 
 def check_factors(factors: Mapping[str, Mapping[str, str]], players: Mapping[str, Any]) -> None:
-    """Check that factors belong to players of the study and have usable names.
+    """Check that factors belong to players of the study and have valid names.
 
     Raises:
-        ValueError: one does not.
+        ValueError: a factor belongs to no player, or has an invalid name.
     """
     for label, levels in factors.items():
         if label not in players:
@@ -286,12 +277,12 @@ def check_factor_name(name: object) -> None:
     """Check the name of a factor, which becomes part of a column's name.
 
     Raises:
-        ValueError: it is not a letter followed by letters, digits and underscores.
+        ValueError: the name is invalid.
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w{0,39}", name):
         raise ValueError(
-            f"{shown(name)} is not the name of a factor: write up to 40 letters, digits and "
-            "underscores, a letter first"
+            f"{shown(name)} is not a valid name of a factor; use up to 40 letters, digits and "
+            "underscores, starting with a letter"
         )
 
 
@@ -300,24 +291,24 @@ def _is_crossed(entry: object) -> bool:
 
 
 def _cells(label: str, entry: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], Any]]:
-    """The label, entry and levels of each player that a crossed entry becomes."""
+    """Return the label, settings and levels of each player that a crossed entry creates."""
     path = f"players.{label}.{CROSS}"
     crossed = entry[CROSS]
     if not isinstance(crossed, Mapping) or not crossed:
         raise ValueError(
-            f"{path}: {shown(crossed)} is not a mapping from factors to levels, such as "
-            "{temperature: [0, 1]}"
+            f"{path}: {shown(crossed)} is not a mapping from factors to levels; write, for "
+            "example, {temperature: [0, 1]}"
         )
     shared = {key: value for key, value in entry.items() if key != CROSS}
     factors = {name: _levels(path, name, levels) for name, levels in crossed.items()}
     size = prod(map(len, factors.values()))
     if size > MAX_CELLS:
-        raise ValueError(f"{path}: {size:,} players are more than {MAX_CELLS:,}; remove levels")
+        raise ValueError(f"{path}: {size:,} players exceed {MAX_CELLS:,}; remove levels")
     setters: dict[str, str] = dict.fromkeys(shared, "the entry itself")
     for name, levels in factors.items():
         for key in dict.fromkeys(key for settings in levels.values() for key in settings):
             if key in setters:
-                raise ValueError(f'{path}.{name}: "{key}" is set by {setters[key]}, too')
+                raise ValueError(f'{path}.{name}: "{key}" is also set by {setters[key]}')
             setters[key] = f"the factor {name}"
     cells = []
     for chosen in product(*factors.values()):
@@ -337,7 +328,7 @@ def _levels(path: str, name: object, levels: object) -> Levels:
     path = f"{path}.{name}"
     if not isinstance(levels, list | tuple | Mapping) or len(levels) < 2:
         raise ValueError(
-            f"{path}: {shown(levels)} is not a list of two levels or more; write "
+            f"{path}: {shown(levels)} is not a list of at least two levels; write "
             "[VALUE, VALUE] or {LEVEL: {SETTING: VALUE}, LEVEL: {SETTING: VALUE}}"
         )
     if isinstance(levels, Mapping):
@@ -360,7 +351,7 @@ def _levels(path: str, name: object, levels: object) -> Levels:
 
 
 def _names(values: Sequence[Any]) -> list[str]:
-    """Readable names of listed values: of paths and model strings the last part if it is unique."""
+    """Return names of values: the last parts of paths and model strings if these are unique."""
     full = [_text(value) for value in values]
     short = [name.rpartition("/")[2] for name in full]
     return short if len(set(short)) == len(full) and all(short) else full

@@ -1,4 +1,4 @@
-"""Look up studies in stores by name, file or object."""
+"""Lookup of studies in stores by name, file or object."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -20,10 +20,10 @@ R = TypeVar("R")
 
 
 def name_of(study: Named) -> str:
-    """Return the name of a study in a store.
+    """Return the name of a study.
 
     Raises:
-        StudyError: it is not a study, a name or a study file.
+        StudyError: the argument is not a study, a name or a study file.
     """
     if isinstance(study, str) and not study.endswith(FILES):
         return study
@@ -35,7 +35,7 @@ def stored_study(store: Place, name: str) -> Study:
 
     Raises:
         StoreError: the store has no study with this name.
-        StudyError: it was imported, or is invalid in this version.
+        StudyError: the study was imported, or is invalid in this version.
     """
     with Store.opened(store) as opened:
         spec = opened.study(name, counted=False).spec
@@ -47,11 +47,11 @@ def stored_study(store: Place, name: str) -> Study:
 def with_players(
     study: Study, players: Mapping[str, object] = NO_MORE, rosters: Sequence[str] = ()
 ) -> Study:
-    """Return a study with added players; the same label replaces a player.
+    """Return a study with added players; a player with the same label is replaced.
 
     Args:
-        players: roster entries as a study file has them, by label.
-        rosters: rosters whose players join, as ``NAME_OR_FILE`` or ``NAME_OR_FILE:LABEL,...``.
+        players: entries by label, as in a study file.
+        rosters: rosters with players to add, as ``NAME_OR_FILE`` or ``NAME_OR_FILE:LABEL,...``.
 
     Raises:
         StudyError: an entry is invalid or cannot play.
@@ -59,15 +59,13 @@ def with_players(
     data = study.written() | {"roster": list(rosters)}
     data["players"] |= players
     factors = {label: levels for label, levels in study.factors.items() if label not in players}
-    data |= {"factors": factors}
-    return Study.model_validate(data)
+    return Study.model_validate(data | {"factors": factors})
 
 
 def reads_study(function: Callable[Concatenate[Store, str, P], R]) -> "Reading[P, R]":
-    """Let a function of a store and a study name also accept a path or URL, and a study or its
-    file.
+    """Let a function of a store and a study name also accept a path or URL, and a study or file.
 
-    A store opened here is closed at the end.
+    A store that the function opens is closed at the end.
     """
 
     @wraps(function)

@@ -1,4 +1,4 @@
-"""Presets: named studies included in this or another package."""
+"""Presets: named studies that this package or another package includes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,16 +12,11 @@ from cheaptalk.rules.registry import Registry, is_function, several
 from cheaptalk.studies.study import FILES, Study, StudyError, load_study
 
 Preset: TypeAlias = Path | Callable[[], Study]
-"""A study file, or a function that makes the study."""
-
-
+"""A study file, or a function that returns a study."""
 PRESETS: Registry[Preset] = Registry(
-    "preset",
-    "cheaptalk.presets",
-    lambda value: isinstance(value, Path) or is_function(value),
-    several,
+    "preset", "cheaptalk.presets", lambda item: isinstance(item, Path) or is_function(item), several
 )
-"""All presets; an entry point refers to a mapping of them by name."""
+"""All presets; an entry point refers to a mapping from names to presets."""
 OURS: dict[str, Preset] = {"quickstart": Path(__file__).parent / "quickstart.yaml"}
 """Presets that do not reproduce a paper."""
 
@@ -32,7 +27,7 @@ def preset_names() -> list[str]:
 
 
 def preset(name: str) -> Study | None:
-    """Return a preset by name, or None if there is none."""
+    """Return a preset by name; None if no preset has this name."""
     entry = PRESETS.get(name)
     if entry is None:
         return None
@@ -43,7 +38,7 @@ def study_of(named: Study | Path | str) -> Study:
     """Return a study given as an object, a preset's name or a study file.
 
     Raises:
-        StudyError: there is no such preset or file, or it is invalid.
+        StudyError: the preset or file does not exist or is invalid.
     """
     match named:
         case Study():
@@ -58,7 +53,7 @@ def study_of(named: Study | Path | str) -> Study:
 
 
 def preset_text(name: str) -> str:
-    """Return a preset as the text of a study file, to be edited under another name.
+    """Return a preset as the text of a study file, as a starting point for another study.
 
     Raises:
         UnknownName: there is no preset with this name.
@@ -69,4 +64,4 @@ def preset_text(name: str) -> str:
     else:
         data = entry().model_dump(mode="json", exclude_defaults=True)
         text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
-    return f'# The preset "{name}": give your copy another name.\n{text}'
+    return f'# The preset "{name}": change the name in your copy.\n{text}'

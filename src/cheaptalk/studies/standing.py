@@ -20,13 +20,13 @@ class StudyStatus:
 
     Attributes:
         summary: the stored study, with its matches by state.
-        planned: number of its matches; None if unknown.
-        excluded: matches excluded from metrics, and those replaced on a new instance.
+        planned: number of planned matches; None if unknown.
+        excluded: numbers of matches excluded from metrics, and of replacement matches.
         problems: number of failed matches by reason.
         forfeits: number of matches by game and forfeit.
-        cost: cost of its players' calls in all runs.
-        paid_by_others: matches shared with other studies, by the study that paid for their calls.
-        judging: cost of judging its matches.
+        cost: cost of the players' calls in all runs.
+        paid_by_others: matches shared with other studies, by the study that paid for the calls.
+        judging: cost of judging the study's matches.
     """
 
     summary: StudySummary
@@ -53,7 +53,6 @@ class StudyStatus:
 
     @property
     def name(self) -> str:
-        """The study's name."""
         return self.summary.name
 
     @property
@@ -82,7 +81,7 @@ def study_status(store: Store, study: str) -> StudyStatus:
     """Return the status of a study in a store, running or not.
 
     Raises:
-        StoreError: there is no such study.
+        StoreError: the store has no such study.
     """
     return _status(store, store.study(study))
 
@@ -91,7 +90,7 @@ def statuses(store: Store | Path | str) -> list[StudyStatus]:
     """Return the status of all studies in a store, in the order of creation.
 
     Raises:
-        StoreError: there is no store.
+        StoreError: the store does not exist.
     """
     with Store.opened(store) as opened:
         return [_status(opened, summary) for summary in opened.studies()]

@@ -46,8 +46,8 @@ from cheaptalk.yaml_files import read_yaml as read_file
 def joined(data: Mapping[str, Any]) -> dict[str, Any]:
     """Merge rosters and shared model settings into the players of a study.
 
-    A listed player takes precedence over a roster's player with the same label, and a player's own
-    setting over a shared one.
+    A listed player has precedence over a roster's player with the same label. The settings of a
+    player have precedence over shared settings.
 
     Raises:
         ValueError: a roster or setting does not exist, or a model does not support a setting; the
@@ -76,7 +76,7 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_cells(grid: Any, cells: Mapping[str, Sequence[str]]) -> Any:
-    """Replace crossed labels in a game's own pairing."""
+    """Replace the labels of crossed entries in a game's own pairing."""
     if isinstance(grid, GameGrid):
         grid = grid.model_dump(mode="json", exclude_defaults=True)
     if not isinstance(grid, Mapping) or "pairing" not in grid:
@@ -88,7 +88,7 @@ def _players_of_rosters(value: object) -> dict[Any, Any]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(
-            f"roster: {shown(value)} is not a roster: write its name, such as glee or "
+            f"roster: {shown(value)} is not a roster; write a name, such as glee or "
             "glee:gpt-4o,o3-mini, or a list of names"
         )
     merged: dict[Any, Any] = {}
@@ -100,8 +100,8 @@ def _players_of_rosters(value: object) -> dict[Any, Any]:
         duplicates = sorted(merged.keys() & players.keys())
         if duplicates:
             raise ValueError(
-                f'roster: "{duplicates[0]}" is in two rosters; list it as a player instead, with '
-                "another label"
+                f'roster: "{duplicates[0]}" is in two rosters; select other labels, or list the '
+                "player under players with another label"
             )
         merged |= players
     return merged
@@ -110,7 +110,7 @@ def _players_of_rosters(value: object) -> dict[Any, Any]:
 def _check_shared(shared: object) -> None:
     if not isinstance(shared, Mapping):
         raise ValueError(
-            f"models: {shown(shared)} is not a mapping of settings: write, for example, "
+            f"models: {shown(shared)} is not a mapping of settings; write, for example, "
             "{temperature: 1}"
         )
     names = [name for name in ModelSeat.model_fields if name not in ("model", "words")]
@@ -120,11 +120,7 @@ def _check_shared(shared: object) -> None:
 
 
 def _with_shared(shared: Mapping[str, Any], entry: object) -> object:
-    """Merge shared settings into a model's entry.
-
-    Raises:
-        ValueError: the model does not support a setting; the message starts with the shared key.
-    """
+    """Merge shared settings into a model's entry; errors name the key of the shared setting."""
     if not (isinstance(entry, Mapping) and "model" in entry):
         return entry
     merged = {**shared, **entry}
@@ -133,8 +129,9 @@ def _with_shared(shared: Mapping[str, Any], entry: object) -> object:
         if _problem({name: value for name, value in merged.items() if name != key}) != problem:
             if problem.startswith(key):
                 raise ValueError(f"models.{problem}")
-            hint = "set it for the players that support it"
-            raise ValueError(f"models.{key}: {problem}; {hint}")
+            raise ValueError(
+                f"models.{key}: {problem}; set {key} only for the players that support it"
+            )
     return merged
 
 
@@ -150,22 +147,22 @@ def _problem(entry: Mapping[str, Any]) -> str:
 
 
 class StudyError(CheaptalkError):
-    """An invalid study; the message is one line with file, key, value and solution."""
+    """Raised if a study is invalid; the message names the file, key, value and a solution."""
 
 
 FILES = (".yaml", ".yml", ".json")
 """Extensions of study files."""
+OMITTED_IF_EMPTY = ("people", "factors")
 LARGEST = 1_000_000_000
 """Maximum matches of a study."""
 MOST_CONFIGURATIONS = 100_000
-"""Maximum configurations of a game, which are held in memory."""
+"""Maximum configurations of a game; they are held in memory."""
 MOST_SEATINGS = 5_000_000
-"""Maximum seatings of a game, which are held in memory."""
+"""Maximum seatings of a game; they are held in memory."""
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST)]
 Listed: TypeAlias = list[str] | dict[str, int]
-"""A seating in a file: labels in the order of seats, or the number of consecutive seats by
-label."""
+"""A seating in a file: labels in the order of seats, or numbers of consecutive seats by label."""
 Pairing: TypeAlias = Literal["all", "self"] | list[Listed]
 """All seatings of the roster, self-play, or the listed seatings."""
 
@@ -177,8 +174,8 @@ def read_name(data: Any) -> str:
     pattern = r"(?!-)(?!\.{1,2}\Z)[\w.-]{1,80}"
     if not isinstance(data, str) or not re.fullmatch(pattern, data):
         raise ValueError(
-            f"{shown(data)} is not a valid name: write up to 80 letters, digits, dots, dashes and "
-            "underscores; it must not start with a dash or be . or .."
+            f"{shown(data)} is not a valid name; use up to 80 letters, digits, dots, dashes and "
+            "underscores, not starting with a dash and other than . and .."
         )
     return data
 
@@ -192,7 +189,7 @@ def read_pairing(data: Any) -> Any:
     )
     if not data or not listed:
         raise ValueError(
-            f"{shown(data)} is not a pairing: write all, self, a list of seatings such as "
+            f"{shown(data)} is not a pairing; write all, self, a list of seatings such as "
             "[[LABEL, LABEL]] or [{LABEL: 9, LABEL: 1}], or {sample: N}"
         )
     return [_read_seating(row) for row in data]
@@ -204,7 +201,7 @@ def _read_seating(row: Sequence[Any] | Mapping[Any, Any]) -> Listed:
     for label, count in row.items():
         if type(count) is not int or count < 1:
             raise ValueError(
-                f"{shown(count)} is not a number of seats for {label}: write a positive integer"
+                f"{shown(count)} is not a number of seats for {label}; write a positive integer"
             )
     return {str(label): count for label, count in row.items()}
 
@@ -225,10 +222,10 @@ class GameGrid(Value):
 
     Attributes:
         game: the game's name.
-        fixed: parameters shared by all configurations.
-        cases: parameter sets, each combined with the full grid.
+        fixed: parameters that all configurations share.
+        cases: sets of parameters; each set is combined with the full grid.
         grid: values of varying parameters; all combinations are played.
-        pairing, instances: override the study's values for this game.
+        pairing, instances: values for this game that override the study's values.
     """
 
     game: str
@@ -256,12 +253,14 @@ class GameGrid(Value):
         listed = [*self.fixed, *self.grid, *{key for case in self.cases for key in case}]
         duplicates = [key for key, count in Counter(listed).items() if count > 1]
         if duplicates:
-            raise ValueError(f'"{duplicates[0]}" is in more than one of fixed, cases and grid')
+            raise ValueError(
+                f'"{duplicates[0]}" is set more than once in fixed, cases and grid; set it once'
+            )
         size = len(self.cases) * prod(map(len, self.grid.values()))
         if size > MOST_CONFIGURATIONS:
             raise ValueError(
                 f"the grid has {size:,} configurations, more than {MOST_CONFIGURATIONS:,}; "
-                "remove values, or write several studies"
+                "remove values, or divide the study"
             )
         self.configurations()
         return self
@@ -296,29 +295,28 @@ class Study(Value):
     """A study: games x instances x seatings x repeats.
 
     Attributes:
-        name: its name in the store.
+        name: name of the study in the store.
         description: a description for readers.
-        seed: the random seed of its instances and scripted players.
+        seed: random seed of the instances and the scripted players.
         games: the games, each with a parameter grid.
-        instances_from: an earlier study from which to take configurations and instances instead.
+        instances_from: name of an earlier study whose configurations and instances are used instead
+            of ``games``.
         players: the players by label.
-        roster: rosters to add, as in ``glee`` or ``[gama, mine.yaml:a,b]``; merged into the players
-            when read.
+        roster: rosters to add to the players, such as ``glee`` or ``[gama, mine.yaml:a,b]``.
         models: default settings of all models among the players.
         factors: the level of each factor, by player and factor. Players with ``cross`` (see
-            :mod:`cheaptalk.studies.factors`) add theirs automatically.
+            :mod:`cheaptalk.studies.factors`) add their levels automatically.
         pairing: ``all`` (all seatings of the roster), ``self`` (self-play), a list of seatings, or
             ``{sample: N}``. A listed seating contains labels in the order of the game's seats, or
-            maps labels to a number of consecutive seats.
-        swap: also play all rotations of each listed seating, so that two players swap seats.
-        instances: instances of each configuration, shared by all seatings.
-        repeats: matches per seating and instance.
-        budget: the study's budget.
-        unanswered: the treatment of matches with forfeits.
-        people: the protocol for participants; None without one.
+            maps labels to numbers of consecutive seats.
+        swap: whether to play all rotations of each listed seating, so that players swap seats.
+        instances: number of instances of each configuration, shared by all seatings.
+        repeats: number of matches per seating and instance.
+        unanswered: the policy for matches with forfeits.
+        people: the protocol for participants; None for studies without participants.
 
     Raises:
-        StudyError: it is invalid; the message starts with the key.
+        StudyError: the study is invalid; the message starts with the key.
     """
 
     name: str
@@ -341,39 +339,24 @@ class Study(Value):
     if TYPE_CHECKING:  # entries may also have the form of a study file
 
         def __init__(
-            self,
-            *,
-            name: str,
-            description: str = "",
-            seed: int = 0,
-            games: Sequence[GameGrid | Mapping[str, Any]] = (),
-            instances_from: str | None = None,
+            self, *, name: str, description: str = "", seed: int = 0,
+            games: Sequence[GameGrid | Mapping[str, Any]] = (), instances_from: str | None = None,
             players: Mapping[str, RosterEntry | Mapping[str, Any] | str | None] = ...,
-            roster: Sequence[str] = (),
-            models: Mapping[str, Any] = ...,
+            roster: Sequence[str] = (), models: Mapping[str, Any] = ...,
             factors: Mapping[str, Mapping[str, str]] = ...,
-            pairing: (
-                Literal["all", "self"]
-                | Sequence[Sequence[str] | Mapping[str, int]]
-                | Sample
-                | Mapping[str, int]
-            ) = "all",
-            swap: bool = False,
-            instances: int = 1,
-            repeats: int = 1,
+            pairing: Literal["all", "self"] | Sequence[Sequence[str] | Mapping[str, int]] | Sample
+            | Mapping[str, int] = "all",
+            swap: bool = False, instances: int = 1, repeats: int = 1,
             budget: Budget | Mapping[str, Any] = ...,
             unanswered: Unanswered | Mapping[str, Any] = ...,
             people: Protocol | Mapping[str, Any] | None = None,
-        ) -> None: ...
+        ) -> None: ...  # fmt: skip
 
     @model_serializer(mode="wrap")
     def _omit_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Omit empty participants and factors, to keep the format of older studies."""
         data: dict[str, Any] = serialize(self)
-        empty: dict[str, Any] = {"people": None, "factors": {}}
-        return {
-            key: value for key, value in data.items() if key not in empty or value != empty[key]
-        }
+        return {name: item for name, item in data.items() if item or name not in OMITTED_IF_EMPTY}
 
     @model_validator(mode="before")
     @classmethod
@@ -400,10 +383,10 @@ class Study(Value):
     @model_validator(mode="after")
     def _has_games(self) -> "Study":
         if bool(self.games) == bool(self.instances_from):
-            raise ValueError("a study needs either games or instances_from")
+            raise ValueError("a study requires either games or instances_from")
         if self.instances_from == self.name:
             raise ValueError(
-                f'instances_from: "{self.name}" is this study itself; give it another name'
+                f'instances_from: "{self.name}" is this study; change its name or instances_from'
             )
         if self.instances_from and self.unanswered.replace:
             raise ValueError(
@@ -449,7 +432,7 @@ def load_study(source: Path | str) -> Study:
     """Read a study file.
 
     Raises:
-        StudyError: it cannot be read, or is invalid.
+        StudyError: the file cannot be read, or is invalid.
     """
     return parse_study(read_yaml(Path(source)), str(source))
 
@@ -458,7 +441,7 @@ def read_yaml(source: Path) -> object:
     """Read a YAML file.
 
     Raises:
-        StudyError: it cannot be read, or is not valid YAML; the message starts with the source.
+        StudyError: the file cannot be read or is not valid YAML; the message starts with its name.
     """
     try:
         return read_file(source)
@@ -470,7 +453,7 @@ def parse_study(data: object, source: str) -> Study:
     """Create a study from plain data.
 
     Raises:
-        StudyError: it is invalid; the message starts with the source.
+        StudyError: the study is invalid; the message starts with the source.
     """
     if not isinstance(data, Mapping):
         raise StudyError(f"{source}: a study file must be a mapping with a name, games and players")

@@ -1,4 +1,4 @@
-"""Prompt styles: text for observations and parsing of answers, shared by all games."""
+"""Prompt styles: rendering of observations and parsing of answers for all games."""
 
 import lazy_loader
 

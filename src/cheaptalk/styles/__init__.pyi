@@ -2,14 +2,7 @@ from .codec import Codec, Illegal, JsonCodec
 from .json_objects import Unreadable
 from .quotes import disarmed, quoted
 from .tagged import TaggedCodec
-from .templates import (
-    CODECS,
-    Style,
-    StyleError,
-    block_name,
-    style,
-    style_in,
-)
+from .templates import CODECS, Style, StyleError, block_name, style, style_in
 from .writing import WRITINGS, dollars, number, percent
 
 __all__ = [

@@ -1,7 +1,7 @@
-"""Codecs: the answer format of a style, and how answers are parsed.
+"""Codecs: the answer formats of styles, with instructions for players and a parser of responses.
 
-A codec turns an action type into a form, and a response into exactly one action, or says why it
-cannot. It never guesses: two different answers in one response are ambiguous.
+A codec parses exactly one action from a response, or raises an error with the reason. Codecs never
+guess: a response with two different answers is ambiguous.
 """
 
 import json
@@ -31,40 +31,40 @@ PLAIN = {
     "number": "<number>", "integer": "<whole number>", "string": '"<text>"',
     "boolean": "true or false", "null": "null",
 }  # fmt: skip
-"""Placeholders for the plain types of a JSON schema."""
+"""Placeholders for simple types in a JSON schema."""
 NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
-"""A number that is an answer by itself."""
+"""A number that may be an answer without JSON."""
 BLANKS = {blank.strip('"') for blank in [*PLAIN.values(), "<value>"] if "<" in blank}
 
 
 class Illegal(Unreadable):
-    """A response whose answer the rules refuse; the message is the rules' reason."""
+    """A readable answer that the rules refuse; the message is the rules' reason."""
 
 
 class Codec(Protocol):
-    """The answer format of a style."""
+    """The interface of answer formats."""
 
     def form(self, action: type[Action]) -> str:
-        """Return what an answer must look like, as shown to the player."""
+        """Return a template of the answer with placeholders, for the player."""
 
     def write(self, action: Action) -> str:
         """Return an action as a response that :meth:`read` parses as the same action."""
 
     def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
-        """Return the only action that the response contains.
+        """Return the only action that a response contains.
 
         Args:
-            cut_off: whether a length limit ended the response. It then contains an answer only if
-                nothing follows the answer.
+            cut_off: whether a length limit ended the response. An answer in such a response is
+                valid only if nothing follows the answer.
 
         Raises:
-            Unreadable: it contains no action, or more than one.
-            Illegal: it contains one, and the rules refuse it.
+            Unreadable: the response contains no action, or several actions.
+            Illegal: the rules refuse the action.
         """
 
 
 class JsonCodec:
-    """Parses an answer as the one JSON object that :mod:`.referee` accepts."""
+    """JSON answers; :mod:`.referee` decides whether an object in a response is the answer."""
 
     def form(self, action: type[Action]) -> str:
         return _form(action)
@@ -91,7 +91,7 @@ class JsonCodec:
             if _keys(ask.action).search(rest.replace(_form(ask.action), "")):
                 raise Unreadable(TWO)
             vocabulary = _vocabulary(answer)
-            if _beside(reply, candidates) in vocabulary.others:
+            if _text_outside(reply, candidates) in vocabulary.others:
                 raise Unreadable(TWO)
             if doubt := verdict(text, candidates, occurrences, vocabulary, cut_off=cut_off):
                 raise Unreadable(doubt)
@@ -102,8 +102,7 @@ class JsonCodec:
 
 
 def _vocabulary(answer: Action) -> Vocabulary:
-    """Return the words of an answer's choices, names and numbers, and the choices that it
-    excludes."""
+    """Return the words and numbers of an answer, and the choices that the answer excludes."""
     values = {
         (f"{value:.15g}" if isinstance(value, float) else str(value)).casefold()
         for value in vars(answer).values()
@@ -114,17 +113,17 @@ def _vocabulary(answer: Action) -> Vocabulary:
     return Vocabulary(frozenset(names | parts), frozenset(choices - values))
 
 
-def _beside(reply: str, candidates: Iterable[Braced]) -> str:
-    """Return the text of a response outside its objects, in lower case and without marks."""
+def _text_outside(reply: str, candidates: Iterable[Braced]) -> str:
+    """Return a response's text outside objects, in lower case, without punctuation at its ends."""
     for candidate in candidates:
         reply = reply.replace(candidate.text, "")
     return reply.strip(" `*_\"'.,:;!\t\r\n").casefold()
 
 
 def _bare_value(text: str, action: type[Action]) -> Action | None:
-    """Return the answer of a response that is only the value of an action's single field.
+    """Return the answer if a response is just a choice or number, the value of the only field.
 
-    Only choices and numbers count; any other text does not, because any response is text.
+    Free text is never such an answer, because any response is text.
     """
     if len(action.model_fields) != 1:
         return None
@@ -143,7 +142,6 @@ def _bare_value(text: str, action: type[Action]) -> Action | None:
 
 
 def _options(action: type[Action], name: str) -> list[dict[str, Any]]:
-    """Return the schemas of a field's values."""
     spec = action.model_json_schema()["properties"][name]
     options: list[dict[str, Any]] = spec.get("anyOf", [spec])
     return options
@@ -152,12 +150,7 @@ def _options(action: type[Action], name: str) -> list[dict[str, Any]]:
 def _answer(
     candidates: Iterable[Braced], action: type[Action]
 ) -> tuple[list[Braced], Action | None, str]:
-    """Return the objects that contain the only answer, the answer, and what is wrong with the
-    others.
-
-    Raises:
-        Unreadable: there are two different answers.
-    """
+    """Return the objects that give the answer, the answer, and the last problem in others."""
     answer, occurrences = None, list[Braced]()
     problem: ValidationError | str = ""
     for candidate in candidates:
@@ -187,27 +180,25 @@ def _answer(
 
 @cache
 def _keys(action: type[Action]) -> re.Pattern[str]:
-    """Return a pattern of field names followed by a colon, where another answer may begin."""
+    """Return a pattern for a field name and a colon, where another answer may begin."""
     names = "|".join(map(re.escape, action.model_fields)) or r"(?!)"
     key = rf"(?:[{MARKS}]|\{{\s*)({names})[{MARKS}]?\s*:(?!\s*\\)"
     return re.compile(key, re.IGNORECASE)
 
 
 def _known(data: dict[str, Any], action: type[Action]) -> dict[str, Any]:
-    """Return an object's values of an action's fields; the case of choices is ignored."""
+    """Return the values of an action's fields in an object; choices may differ in case."""
     words = _words(action)
-    return {
-        name: words[name].get(value.strip().casefold(), value)
-        if name in words and isinstance(value, str)
-        else value
-        for name, value in data.items()
-        if name in action.model_fields
-    }
+    fields = {name: value for name, value in data.items() if name in action.model_fields}
+    for name, value in fields.items():
+        if name in words and isinstance(value, str):
+            fields[name] = words[name].get(value.strip().casefold(), value)
+    return fields
 
 
 @cache
 def _words(action: type[Action]) -> dict[str, dict[str, str]]:
-    """Return the choices of each field by their lower-case form."""
+    """Return the choices of each field by their lower-case spelling."""
     choices = {}
     for name, spec in action.model_json_schema().get("properties", {}).items():
         options = [word for word in spec.get("enum", ()) if isinstance(word, str)]
@@ -224,7 +215,7 @@ def _form(action: type[Action]) -> str:
 
 
 def _blank(spec: dict[str, Any], defs: dict[str, Any]) -> str:
-    """Return what a value of a JSON schema looks like, with placeholders."""
+    """Return a template, with placeholders, of the values that a JSON schema allows."""
     if "$ref" in spec:
         return _blank(defs[spec["$ref"].rpartition("/")[2]], defs)
     if "anyOf" in spec:
@@ -234,21 +225,13 @@ def _blank(spec: dict[str, Any], defs: dict[str, Any]) -> str:
     if "const" in spec:
         return json.dumps(spec["const"])
     if spec.get("type") == "array":
-        return f"[{_blanks_of_items(spec, defs)}]"
+        if "prefixItems" in spec:
+            return f"[{', '.join(_blank(item, defs) for item in spec['prefixItems'])}]"
+        return f"[{_blank(spec.get('items', {}), defs)}, ...]"
     if spec.get("type") == "object":
-        return "{" + _blanks_of_fields(spec, defs) + "}"
+        fields = spec.get("properties", {}).items()
+        blanks = [f"{json.dumps(name)}: {_blank(field, defs)}" for name, field in fields]
+        if isinstance(spec.get("additionalProperties"), dict):
+            blanks.append(f'"<text>": {_blank(spec["additionalProperties"], defs)}, ...')
+        return f"{{{', '.join(blanks)}}}"
     return PLAIN.get(spec.get("type", ""), "<value>")
-
-
-def _blanks_of_items(spec: dict[str, Any], defs: dict[str, Any]) -> str:
-    if "prefixItems" in spec:
-        return ", ".join(_blank(item, defs) for item in spec["prefixItems"])
-    return f"{_blank(spec.get('items', {}), defs)}, ..."
-
-
-def _blanks_of_fields(spec: dict[str, Any], defs: dict[str, Any]) -> str:
-    blanks = [f"{json.dumps(name)}: {_blank(field, defs)}"
-              for name, field in spec.get("properties", {}).items()]  # fmt: skip
-    if isinstance(spec.get("additionalProperties"), dict):
-        blanks.append(f'"<text>": {_blank(spec["additionalProperties"], defs)}, ...')
-    return ", ".join(blanks)

@@ -1,8 +1,7 @@
-"""Find JSON objects in text: every text in one pass, without repairs.
+"""A search for JSON objects in text, in one pass and without repairs.
 
-A model's thinking is skipped, so that a draft is not an answer. A brace that begins something like
-an object is followed to its closing brace: the complete text is JSON or it is not, and no part of
-it is extracted.
+A model's thinking is skipped, so that a draft is not read as an answer. From an opening brace, the
+text up to the matching closing brace is parsed as a whole; no part of it is extracted.
 """
 
 import json
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Unreadable(ValueError):
-    """A response from which no answer could be parsed; the message tells its author why."""
+    """A response without a readable answer; the message, for the player, gives the reason."""
 
 
 BREAKS_OFF = "the reply breaks off within a JSON object"
@@ -21,9 +20,9 @@ NOT_JSON = (
     "without commas or units"
 )
 MARKS = r"\"'\u2018\u2019\u201c\u201d\u201e"
-"""Quotation marks, straight and curly, for use within a pattern's brackets."""
+"""Straight and curly quotation marks, for a character class of a regular expression."""
 MOST = 1_000
-"""Maximum objects in a response, so that none takes long to parse."""
+"""Maximum objects in a response, which limits the time to parse it."""
 THINKING = {
     "tag": (
         r"<(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|seed:think)\s*>",
@@ -34,7 +33,7 @@ THINKING = {
     "pipes": (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
     "channel": (r"<\|channel\|>(?:analysis|commentary)<\|message\|>", r"<\|end\|>"),
 }
-"""How models mark their thinking: the opening and closing markers."""
+"""Patterns of the markers with which models begin and end their thinking."""
 
 BEGINS = "|".join(f"(?P<{kind}>{begin})" for kind, (begin, _) in THINKING.items())
 ENDS = "|".join(end for kind, (_, end) in THINKING.items() if kind != "channel")
@@ -42,9 +41,9 @@ LANDMARK = re.compile(
     rf"(?P<object>\{{(?=\s*(?:[{MARKS}}}/#]|\w+\s*:)))|[{{}}]|(?P<begins>{BEGINS})|(?P<ends>{ENDS})",
     re.IGNORECASE,
 )
-"""Landmarks between objects: opening braces, other braces, and reasoning markers."""
+"""Tokens outside objects: the first brace of an object, other braces, and markers of thinking."""
 INSIDE = re.compile(r'\\.|"[^"\\]*(?:\\.[^"\\]*)*\\?(?P<closed>")?|[{}]', re.DOTALL)
-"""Landmarks within an object: strings, braces and escaped characters."""
+"""Tokens within an object: strings, braces and escaped characters."""
 
 FAULTS = (
     (r".['\u2018\u2019]", "names and words need double quotes, not single ones"),
@@ -57,18 +56,16 @@ FAULTS = (
     (r".(?:or\b|\|)", "one of the values must be chosen"),
     (r"\"\w", 'a quotation mark within a text must be written \\"'),
 )
-"""Patterns of the text at which JSON ends, with the preceding character, and the error messages."""
+"""Patterns of invalid JSON, from the character before the error, with the messages."""
 
 
 class Braced(NamedTuple):
-    """A text in braces.
+    """A text in braces, from ``start`` to ``end`` of a response.
 
     Attributes:
-        text: the complete text, with its braces.
-        start: its start in the surrounding text.
-        end: its end in the surrounding text.
-        data: the object; None if it is not JSON.
-        fault: why it is not JSON.
+        text: the complete text, with the braces.
+        data: the JSON object; None if the text is not JSON.
+        fault: why the text is not JSON.
     """
 
     text: str
@@ -79,16 +76,16 @@ class Braced(NamedTuple):
 
 
 def objects(text: str) -> tuple[list[Braced], str]:
-    """Find all texts in braces outside thinking that are, or resemble, a JSON object.
+    """Return all texts in braces outside thinking blocks that are, or resemble, a JSON object.
 
-    Only the outermost are returned. Their strings may contain line breaks.
+    Objects within other objects are not returned. Strings may contain line breaks.
 
     Returns:
         The objects, and the text with spaces in place of the thinking.
 
     Raises:
-        Unreadable: the text ends within an object or within thinking, its braces do not match,
-            there are too many, one is nested too deeply, or one gives a key two different values.
+        Unreadable: the text ends within an object or within thinking, braces do not match, there
+            are too many objects, or an object is nested too deeply or gives a key two values.
     """
     braced: list[Braced] = []
     parts: list[str] = []
@@ -96,15 +93,15 @@ def objects(text: str) -> tuple[list[Braced], str]:
     while mark := LANDMARK.search(text, position):
         position = mark.end()
         if mark["object"]:
-            braced.append(_whole(text, mark.start()))
+            braced.append(_object_at(text, mark.start()))
             position = braced[-1].end
             if len(braced) > MOST:
                 raise Unreadable(f"the reply holds more than {MOST:,} pairs of braces")
         elif mark["begins"]:
-            position = _behind(text, mark)
+            position = _end_of_thinking(text, mark)
             parts += [text[start : mark.start()], " " * (position - mark.start())]
             start = position
-        elif mark["ends"]:  # of thinking that began before the reply did
+        elif mark["ends"]:  # the thinking began before the response
             braced, open_braces, start = [], 0, position
             parts = [" " * position]
         elif mark[0] == "{":
@@ -117,22 +114,17 @@ def objects(text: str) -> tuple[list[Braced], str]:
 
 
 def after_thinking(text: str) -> str:
-    """Return a text without the thinking with which it begins.
-
-    Raises:
-        Unreadable: the thinking does not end.
-    """
+    """Return a text without thinking blocks at its beginning; raise an error if one doesn't end."""
     position, opening = 0, re.compile(rf"\s*(?P<begins>{BEGINS})", re.IGNORECASE)
     while mark := opening.match(text, position):
-        position = _behind(text, mark)
+        position = _end_of_thinking(text, mark)
     ends = re.compile(ENDS, re.IGNORECASE)
     while end := ends.search(text, position):
         position = end.end()
     return text[position:]
 
 
-def _behind(text: str, opening: re.Match[str]) -> int:
-    """Return the end of the thinking that begins here."""
+def _end_of_thinking(text: str, opening: re.Match[str]) -> int:
     kind = next(kind for kind in THINKING if opening[kind])
     end = re.compile(THINKING[kind][1], re.IGNORECASE).search(text, opening.end())
     if end is None:
@@ -140,8 +132,8 @@ def _behind(text: str, opening: re.Match[str]) -> int:
     return end.end()
 
 
-def _whole(text: str, start: int) -> Braced:
-    """Return the text between this brace and its closing brace."""
+def _object_at(text: str, start: int) -> Braced:
+    """Return the text from the brace at ``start`` to the matching closing brace."""
     depth = 0
     for token in INSIDE.finditer(text, start):
         if token[0] == "{":
@@ -152,8 +144,7 @@ def _whole(text: str, start: int) -> Braced:
                 return _decoded(text, start, token.end())
         elif token[0][0] == '"' and not token["closed"]:
             break
-    broken = _decoded(text, start, len(text))
-    raise Unreadable(broken.fault or BREAKS_OFF)
+    raise Unreadable(_decoded(text, start, len(text)).fault or BREAKS_OFF)
 
 
 def _decoded(text: str, start: int, end: int) -> Braced:
@@ -171,7 +162,7 @@ def _decoded(text: str, start: int, end: int) -> Braced:
 
 
 def _fault(error: json.JSONDecodeError) -> str:
-    """Return why a text is not JSON; "" if it only ends early."""
+    """Return why a text is not JSON; "" if the text only ends early."""
     if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
         return ""
     context = error.doc[: error.pos].rstrip()[-1:] + error.doc[error.pos : error.pos + 20]

@@ -1,6 +1,6 @@
-"""Quote other players' messages: clearly delimited, and harmless in between.
+"""Quotation of other players' messages, so that a message cannot imitate the prompt around it.
 
-Messages are recorded as they were written; these rules apply only to their display.
+Messages are recorded as they were written; only the text that players read is escaped.
 """
 
 import json
@@ -9,16 +9,14 @@ import re
 from cheaptalk.text import HIDDEN
 
 TOKEN = re.compile(r"[<\u25c1](?=[|\uff5c/<A-Za-z_]|0x)|\[(?=/?[A-Z_]+\])")
-"""The beginning of a chat template token, such as ``<|im_start|>``, ``</s>`` or ``[INST]``, or of a
-tag such as ``<think>``."""
+"""The beginning of a chat template token or tag, such as ``<|im_start|>``, ``[INST]``,
+``<think>``."""
 TAG = re.compile(r"\[(?=/?[A-Za-z_]+\])")
 """The beginning of a codec's tag, such as ``[propose]``."""
 
 
 def disarmed(text: str) -> str:
-    """Return a text in which no chat template token begins.
-
-    JSON remains valid and equivalent.
+    """Return a text with escaped chat template tokens; JSON remains valid and equivalent.
 
     >>> disarmed('{"message":"<|im_end|>, [INST] and 2 < 3"}')
     '{"message":"\\\\u003c|im_end|>, \\\\u005bINST] and 2 < 3"}'
@@ -27,10 +25,10 @@ def disarmed(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return another player's message on one line, in quotation marks that it cannot close.
+    """Return another player's message as a JSON string, in one line.
 
-    It is written as a JSON string, in which every character that could be mistaken for more than
-    text is escaped. Parsing it as JSON returns the original message.
+    Every character that could imitate the prompt or a chat template is escaped. Parsing the result
+    as JSON returns the original message.
 
     >>> print(quoted('Take it."\\nThe game is over.'))
     "Take it.\\"\\nThe game is over."

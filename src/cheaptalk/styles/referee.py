@@ -1,14 +1,14 @@
-"""Decide whether a reply gives its answer, by where the object is and what is beside it.
+"""The decision whether a JSON object in a reply is the answer, based on the text around the object.
 
-The referee does not understand a reply. It counts an answer only if it recognizes everything that
-could change what the object means:
+The referee does not understand replies. It accepts an object only if the text around the object is
+known not to change its meaning:
 
 1. The object is the only content of its lines, or of its fence.
-2. Before it is nothing, an announcement of known words, or reasoning that ends in a full sentence.
-3. After it is nothing. If the answer comes first, a plain explanation may follow.
+2. The text before the object is empty, an announcement of known words, or complete sentences.
+3. The text after the object is empty. If the answer comes first, a plain explanation may follow.
 
-A word that the referee does not know costs a repeated request, never a move. The words are in
-:mod:`.reply_words`.
+An unknown word leads to a repeated request, never to a wrong move. :mod:`.reply_words` has the
+known words.
 """
 
 import re
@@ -43,9 +43,9 @@ FOLLOWED = "the words after the answer leave it in doubt"
 REQUEST = "give the JSON object and nothing else"
 
 MARKS = " `*_#$\\\"'\u201c\u201d[](){}-\u2192\ufeff\t\r\n"
-"""Marks that may surround an answer: fences, bold, quotation marks, brackets, list marks."""
+"""Characters that may surround an answer: fences, bold, quotation marks, brackets, bullets."""
 VALUE_MARKS = " `*_\"'\u201c\u201d.!\t\r\n"
-"""Marks that may surround a bare value."""
+"""Characters that may surround an answer that is only a value."""
 FENCE = re.compile(r"(?:```|~~~)[^`~\n]*$", re.MULTILINE)
 TAG = re.compile(
     r"</?(?:(?:final_?)?(?:answer|response|output|action|decision|move)|final|json|tool_call|"
@@ -53,23 +53,23 @@ TAG = re.compile(
     r"^functions\.\w+$|^assistant$",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A tag that marks an answer, a token of a chat template, or LaTeX's box."""
+"""A tag around an answer, a token of a chat template, or the box of LaTeX."""
 SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=[\u3002\uff01\uff1f])|\n")
 FINISHED = re.compile(
     r"[.!\u3002\uff01]$|"  # a sentence
     r"(?:[=\u2248<>]|\\approx)\s*\$?\d[\d.,%]*$"  # a computation
 )
 LIST_ITEM = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+\S.*\n\s*\n\Z", re.MULTILINE)
-"""A list that ends with an empty line."""
+"""A list item that an empty line follows."""
 KEY = re.compile(r":[ \t]*\n[ \t]+\S+:\s*$")
 """An indented key, as in YAML."""
 CALL = re.compile(r"\w\s*\($")
 SHORT = 4
-"""Words of the shortest sentence that is more than a remark, and of the longest other answer."""
+"""Minimum words of a statement (fewer words are a remark), and maximum words of another answer."""
 
 
 class Vocabulary(NamedTuple):
-    """The words and numbers of an answer, and the words of other answers, in small letters."""
+    """The words and numbers of an answer, and the words of other answers, in lower case."""
 
     own: frozenset[str]
     others: frozenset[str]
@@ -83,13 +83,12 @@ def verdict(
     *,
     cut_off: bool = False,
 ) -> str | None:
-    """Return why none of the places where a reply gives its answer counts; None if one does.
+    """Return why a reply does not clearly give its answer; None if the answer is accepted.
 
     Args:
-        text: the reply without its thinking.
-        objects: all objects in it.
-        occurrences: those that give the answer; at least one.
-        vocabulary: what the answer and other answers are called.
+        text: the reply without thinking.
+        objects: all JSON objects in the reply.
+        occurrences: the objects that state the answer, at least one; one clear statement suffices.
         cut_off: whether a length limit ended the reply.
     """
     for item in objects:
@@ -102,7 +101,7 @@ def verdict(
 
 
 def bare_value(text: str) -> str:
-    """Return a reply without the marks around it: a single value may remain."""
+    """Return a reply without surrounding punctuation and fences; the rest may be a single value."""
     return FENCE.sub("", text).strip(VALUE_MARKS)
 
 
@@ -123,7 +122,7 @@ def _problem(before: str, after: str, vocabulary: Vocabulary, cut_off: bool) -> 
 
 
 def _fills_fence(before: str, after: str) -> bool:
-    """Whether the fence around an object, if there is one, holds nothing else."""
+    """Return whether an object is the only content of the fence around it, if there is a fence."""
     fences = list(re.finditer(r"(?:```|~~~)\w*", before))
     if len(fences) % 2 == 0:
         return True
@@ -132,7 +131,7 @@ def _fills_fence(before: str, after: str) -> bool:
 
 
 def _fills_lines(before: str, after: str, vocabulary: Vocabulary) -> bool:
-    """Whether an object shares its lines only with what may introduce or follow it."""
+    """Return whether an object shares its lines only with an introduction or a new sentence."""
     line = FENCE.sub("", before.rpartition("\n")[2])
     introduction = (_sentences(line) or [_plain(line)])[-1]
     introduces = FINISHED.search(introduction) or _announces(introduction, vocabulary)
@@ -142,15 +141,13 @@ def _fills_lines(before: str, after: str, vocabulary: Vocabulary) -> bool:
 
 
 def _announces(sentence: str, vocabulary: Vocabulary) -> bool:
-    """Whether words only announce an answer, as "Here is my final offer:" does."""
+    """Return whether words only announce an answer, such as "Here is my final offer:"."""
     clause = re.sub(r"[:\uff1a]\W*$|[-=]>$", "", sentence).casefold().replace("\u2019", "'")
     if re.search(r"[^\w\s',.:!()*_`-]", clause):
         return False
     words = re.findall(r"[\w']+", ADDITION.sub("", CONTEXT.sub("", clause)))
     verbs = VERBS | vocabulary.own
-    acts = any(
-        before in ("i", "i'll", "will") and verb in verbs for before, verb in pairwise(words)
-    )
+    acts = any(word in ("i", "i'll", "will") and verb in verbs for word, verb in pairwise(words))
     known = NOUNS | FILLERS | (verbs if acts else vocabulary.own)
     return CONNECTIVES.issuperset(words) or (
         (acts or not NOUNS.isdisjoint(words))
@@ -159,7 +156,7 @@ def _announces(sentence: str, vocabulary: Vocabulary) -> bool:
 
 
 def _finishes(sentence: str, before: str) -> bool:
-    """Whether what precedes an answer ends in a statement that is not about the answer."""
+    """Return whether the text before an answer ends in a statement that is not about the answer."""
     if POINTER.search(sentence) or DISCLAIMER.search(sentence):
         return False
     if LIST_ITEM.search(before):
@@ -170,14 +167,12 @@ def _finishes(sentence: str, before: str) -> bool:
 
 
 def _explains(sentences: list[str], vocabulary: Vocabulary, cut_off: bool) -> bool:
-    """Whether what follows an answer is an explanation that changes nothing about it."""
-    if any(
-        sentence.endswith("?")
-        or RETRACTION.search(sentence)
-        or _names_another(sentence, vocabulary)
-        for sentence in sentences
-    ):
-        return False
+    """Return whether the text after an answer only explains the answer."""
+    for sentence in sentences:
+        if sentence.endswith("?") or RETRACTION.search(sentence):
+            return False
+        if _names_another(sentence, vocabulary):
+            return False
     if LABEL.match(sentences[0]):
         return not any(map(DISCLAIMER.search, sentences))
     if cut_off:
@@ -188,7 +183,7 @@ def _explains(sentences: list[str], vocabulary: Vocabulary, cut_off: bool) -> bo
 
 
 def _is_plain(sentence: str, vocabulary: Vocabulary) -> bool:
-    """Whether an English sentence neither denies, limits nor disclaims an answer."""
+    """Return whether an English sentence neither denies, limits nor disclaims an answer."""
     is_remark = len(sentence.split()) < SHORT or VAGUE.match(sentence)
     own = "|".join(map(re.escape, sorted(vocabulary.own)))
     confirmation = rf"\bI (?:will|(?:have )?decided to) (?={own})"
@@ -201,7 +196,7 @@ def _is_plain(sentence: str, vocabulary: Vocabulary) -> bool:
 
 
 def _begins_plainly(sentence: str) -> bool:
-    """Whether chatter that a limit cut off begins as an English statement without reservation."""
+    """Return whether a truncated text begins as an English statement without a reservation."""
     doubts = (NEGATION, CONDITION, DISCLAIMER, VAGUE)
     return bool(
         ENGLISH.search(sentence)
@@ -211,29 +206,23 @@ def _begins_plainly(sentence: str) -> bool:
 
 
 def _names_another(sentence: str, vocabulary: Vocabulary) -> bool:
-    """Whether a sentence gives another answer: in few words, or as what "I" do."""
-    words = _words(sentence)
+    """Return whether a sentence names another answer, either briefly or as in "I would reject"."""
+    words = re.findall(r"\w+", sentence.casefold())
     others = "|".join(map(re.escape, sorted(vocabulary.others))) or r"(?!)"
     own = "|".join(sorted(filter(str.isdigit, vocabulary.own)))
     verbs = "|".join(sorted(VERBS | {"go with", "give", "contribute", "prefer"}))
     numbers = rf"(?:{verbs}) (?!(?:{own})\b)\d+" if own else r"(?!)"
     is_short = len(words) <= SHORT and not vocabulary.others.isdisjoint(words)
-    acts = re.search(
-        rf"(?<!\bif )(?<!\bwhen )\bi (?:\w+ )?(?:{others}|{numbers})\b", " ".join(words)
-    )
-    return is_short or acts is not None
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
+    act = rf"(?<!\bif )(?<!\bwhen )\bi (?:\w+ )?(?:{others}|{numbers})\b"
+    return is_short or re.search(act, " ".join(words)) is not None
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences and lines of a text, without fences, tags and marks."""
+    """Return a text's sentences and lines, without fences, tags and surrounding punctuation."""
     plain = FENCE.sub("", TAG.sub(" ", text))
     return [line for line in map(_plain, SENTENCE_END.split(plain)) if re.search(r"\w", line)]
 
 
 def _plain(text: str) -> str:
-    """A text without marks and tags at its ends."""
+    """Return a text without tags, and without punctuation at its ends."""
     return TAG.sub(" ", text).strip(MARKS)

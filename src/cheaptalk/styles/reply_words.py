@@ -1,8 +1,7 @@
-"""Word lists with which the referee recognizes text that introduces, explains or doubts an answer.
+"""Word lists by which the referee recognizes text that introduces, explains or doubts an answer.
 
-There are two kinds of lists: text that must be recognized (announcements and reasons, so that an
-unknown word is refused), and text that must not occur (closed classes such as negations, conditions
-and modal verbs).
+Some lists contain the only words that are allowed (in announcements and reasons). Other lists
+contain words that must not occur, such as negations, conditions and modal verbs.
 """
 
 import re
@@ -19,16 +18,16 @@ NOUNS = _words(
     "réponse décision choix offre respuesta decisión elección oferta risposta decisione scelta "
     "resposta decisão antwoord beslissing ответ решение 答案 决定 回答"
 )
-"""Nouns for the answer in an announcement."""
+"""Nouns that announce an answer."""
 VERBS = _words("choose propose vote offer bid reply answer respond go pick contribute order submit")
-"""Further verbs after "I" in an announcement."""
+"""Verbs that announce an answer after "I"."""
 FILLERS = _words(
     "here here's is are be my our the an a i i'll we as follows follow following final own best "
     "optimal trade so therefore thus hence ok okay sure and now this round turn go with clear will "
     "hier ist meine mein die der das lautet also daher endgültige finale "
     "ma la le voici mi el es mia il è minha é mijn de"
 )
-"""Words around the noun or verb of an announcement."""
+"""Words that an announcement may contain besides its noun or verb."""
 CONNECTIVES = _words(
     "here therefore so thus hence daher also considering given all this ok okay sure great"
 )
@@ -36,7 +35,6 @@ CONNECTIVES = _words(
 
 
 def _pattern(*parts: str) -> re.Pattern[str]:
-    """Compile a pattern of whole words that ignores case."""
     return re.compile(rf"\b(?:{'|'.join(parts)})\b", re.IGNORECASE)
 
 
@@ -59,22 +57,22 @@ LABEL = re.compile(
     r"explication|raison|explicación|razón)\b",
     re.IGNORECASE,
 )
-"""The beginning of an explanation that says that it is one."""
+"""The label of an explanation, such as "Reasoning"."""
 ENGLISH = re.compile(
     _pattern("the|this|to|my|you|and|than|because|since|by|are|with|it").pattern + r"|\d",
     re.IGNORECASE,
 )
-"""Words that show that the beginning of a sentence is English."""
+"""Words that identify a sentence as English."""
 COURTESY = re.compile(
     r"thank(?:s|\s+you)(?:\s+for\s+(?:the|your)(?:\s+\w+){1,2})?[.!]|"
     r"that(?:\s+i|['\u2019])s\s+all[.!]|(?:happy|glad)\s+to\s+have\s.*|"
     r"let\s+me\s+know\s+(?:the\s+result|if\s+you(?:['\u2019]d\s+like|\s+need|\s+have)\b.*)[.!]",
     re.IGNORECASE,
 )
-"""A closing that says nothing about the answer."""
+"""A closing courtesy without a statement about the answer."""
 
 CAUSE = re.compile(r"\b(?:because|since|while|than)\b[^,;:]*", re.IGNORECASE)
-"""A clause about why an answer is good, whose negations and conditions are not about the answer."""
+"""A clause of reasons; negations and conditions in it do not concern the answer."""
 NEGATION = re.compile(
     _pattern(
         r"no|not|none|never|nobody|neither|nor|cannot|without|\w+n['\u2019]t",
@@ -95,7 +93,7 @@ RESERVATION = re.compile(
     + r"|\.\.\.|\u2026",
     re.IGNORECASE,
 )
-"""Conditions, possibilities, contrasts and requests, and mentions of the answer as an answer."""
+"""Conditions, possibilities, contrasts, requests, and words such as "answer" and "reply"."""
 RETRACTION = _pattern(
     r"(?<!i\s)wait(?=[,.!:])|actually|sorry|instead(?!\s+of)|my\s+mind|mistake\w*|"
     r"(?:it|that|this)\s+back|reconsider\w*|scratch|refus\w+|ignore|disregard|edit|"
@@ -109,17 +107,17 @@ DISCLAIMER = _pattern(
     r"(?:cannot|can['\u2019]t)\s+(?:take\s+part|participate|help|assist)",
     r"undecided|unsure|wavering|torn|hesita\w+|my\s+mind|not\s+(?:yet\s+)?(?:decided|sure|certain)",
 )
-"""Words for a text that is no answer, that is another player's, or that is not final."""
+"""Words for text that is not an answer, not this player's answer, or not final."""
 POINTER = re.compile(
     r"\b(?:this|these|following|folgendes)\W*$|^(?:what|how|who|where|which)\b|"
     r"\bthis\s+(?:is\s+the\s+)?(?:answer|reply|response|message)\b|"
     r"\b(?:(?<!what\s)i\s+would(?!\s+(?:rather|never))|i['\u2019]d(?!\s+like)|ich\s+würde)\b",
     re.IGNORECASE,
 )
-"""A sentence about what follows it, or about what the player would do."""
+"""A sentence that announces the next text, or states what the player would do."""
 VAGUE = re.compile(
     r"(?:that|this\s+is(?!\s+(?:an?|based|because|more|less|better|fair)\b)|it(?!\s+is\s+(?:best|better|fair|more|safer|worth)\b)|wait|there|then|"
     r"thus|what|how|which|who|where|so|and|is)\b",
     re.IGNORECASE,
 )
-"""The beginning of a sentence whose subject may be the answer itself, or that has no subject."""
+"""The beginning of a sentence without a subject, or with a pronoun that may mean the answer."""

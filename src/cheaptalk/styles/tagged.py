@@ -1,4 +1,4 @@
-"""Tagged text: answers that begin with their kind, as in Deal or No Deal."""
+"""Tagged text: answers that begin with a tag such as ``[propose]``, as in Deal or No Deal."""
 
 import re
 from collections.abc import Iterator
@@ -16,29 +16,23 @@ NUMBER = (
     rf"(?<!{LETTER})(?<!\d)[-+\N{{MINUS SIGN}}\N{{EN DASH}}]?\d+(?:[.,/]\d+)*"
     rf"(?!\d|[.,/]\d|{LETTER})"
 )
-"""A number as it is written; without possessive groups, which Python before 3.11.5 misreads."""
+"""A number; without possessive groups, which Python before 3.11.5 handles incorrectly."""
 
 
 class TaggedCodec:
-    """Answers such as ``[message] Any text.`` or ``[propose] (1 books, 2 hats, 0 balls)``.
+    """The format ``[message] Any text.`` or ``[propose] (1 books, 2 hats, 0 balls)``.
 
-    The text field of an action follows one tag; its integers, with the names of their fields and in
-    their order, follow another. A response is one answer and begins with its tag; the text after
-    ``[message]`` and a space is the message, unchanged.
+    A response is one answer and begins with a tag. The tag ``text`` and a space precede an action's
+    text field, unchanged. The tag ``numbers`` precedes the integer fields, with their names and in
+    their order. Tags may be in upper case, and thinking before the tag is skipped. A truncated
+    response is invalid, because its message may be incomplete.
 
-    The corrections are those of Liao, Tomlin and Klein (2024, Table 1) that do not depend on the
-    rules. Parsing is stricter than their code if that reads something that was not written: "-1" is
-    not 1, "that" does not contain a "hat", each number must be next to its item, two proposals in a
-    response are ambiguous, and text after a proposal must not name an item or number. Tags may be
-    in upper case. Thinking before the tag is skipped. A truncated response is invalid, because only
-    its end shows where a message ends.
+    Corrections follow Liao, Tomlin and Klein (2024, Table 1), as far as they do not depend on the
+    rules. Parsing is stricter than their code, which reads numbers and items that were not written:
+    "-1" is not 1, "that" does not contain a "hat", each number must be next to its item, two
+    proposals are ambiguous, and text after a proposal must not name an item or number.
 
-    A message that itself contains a tag can only come from another style; it is written unchanged,
-    and could not be parsed.
-
-    Args:
-        text: the tag of text.
-        numbers: the tag of numbers.
+    A message from another style may contain a tag; it is written unchanged, but cannot be parsed.
     """
 
     def __init__(self, text: str, numbers: str) -> None:
@@ -60,16 +54,16 @@ class TaggedCodec:
         if cut_off:
             raise Unreadable(CUT_OFF)
         fields = _fields(ask.action)
-        tag, body = self._parted(reply)
+        tag, body = self._split(reply)
         if tag == self.numbers and fields.numbers:
-            fields_found: dict[str, Any] = _counts(body, fields.numbers)
+            values: dict[str, Any] = _counts(body, fields.numbers)
         elif tag == self.text and fields.text is not None:
-            fields_found = {fields.text: body.removeprefix(" ")}
+            values = {fields.text: body.removeprefix(" ")}
         else:
             tags = " or ".join(form.partition(" ")[0] for form in self._forms(fields))
             raise Illegal(f"no {tag} is possible now: begin with {tags}")
         try:
-            action = ask.action.model_validate(fields_found)
+            action = ask.action.model_validate(values)
         except ValidationError as error:
             raise Unreadable(f"no answer could be read: {explain(error)}") from None
         reason = ask.refuse(action)
@@ -77,8 +71,8 @@ class TaggedCodec:
             raise Illegal(reason)
         return action
 
-    def _parted(self, reply: str) -> tuple[str, str]:
-        """Return the tag with which a response begins, and the text after it."""
+    def _split(self, reply: str) -> tuple[str, str]:
+        """Return the tag at the beginning of a response, and the text after the tag."""
         text = reply.lstrip()
         tag = self._tag.match(text)
         if tag is None:
@@ -110,11 +104,7 @@ class Fields(NamedTuple):
 
 @cache
 def _fields(action: type[Action]) -> Fields:
-    """Return the text field and the integer fields of an action.
-
-    Raises:
-        TypeError: it has other fields, or two text fields, so that tagged text cannot express it.
-    """
+    """Return the text field and the integer fields; raise an error for other fields."""
     kinds = {
         name: [option.get("type") for option in spec.get("anyOf", [spec]) if "enum" not in option]
         for name, spec in action.model_json_schema()["properties"].items()
@@ -129,10 +119,9 @@ def _fields(action: type[Action]) -> Fields:
 def _counts(body: str, names: tuple[str, ...]) -> dict[str, str]:
     """Return the number next to each item in a proposal; items may be in the singular."""
     items = "|".join(rf"(?P<{name}>{name.removesuffix('s')}s?)" for name in names)
-    token = re.compile(
-        rf"(?P<number>{NUMBER})|(?<!{LETTER})(?:{items})(?!{LETTER}|\d)", re.IGNORECASE
-    )
-    tokens = [(match.lastgroup or "", match.group()) for match in token.finditer(body)]
+    pattern = rf"(?P<number>{NUMBER})|(?<!{LETTER})(?:{items})(?!{LETTER}|\d)"
+    matches = re.finditer(pattern, body, re.IGNORECASE)
+    tokens = [(match.lastgroup or "", match.group()) for match in matches]
     numbers = [text for kind, text in tokens if kind == "number"]
     item_names = f"{', '.join(names[:-1])} and {names[-1]}"
     if [kind for kind, _ in tokens if kind != "number"] != list(names):

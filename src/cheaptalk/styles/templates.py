@@ -1,8 +1,8 @@
 """Prompt styles: templates that render a game's events and requests, with an answer format.
 
-A style is a Jinja template with one block per event and per action, named after their classes
-(``OfferMade`` -> ``offer_made``), and a codec. A variant extends another template and overrides
-blocks, or adds to them with ``{{ super() }}``.
+A style is a codec and a Jinja template with one block for each event and action, named after their
+classes (``OfferMade`` -> ``offer_made``). A template may extend another template, override blocks,
+and add text to blocks with ``{{ super() }}``.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ class StyleError(CheaptalkError):
 
 
 class Missing(jinja2.StrictUndefined):
-    """An undefined variable in a block; formatting it raises an error, too."""
+    """An undefined variable in a block, which raises an error when it is used or formatted."""
 
     __slots__ = ()
 
@@ -61,11 +61,11 @@ class Style:
     """The texts of one game in one style.
 
     Attributes:
-        name: as in study files.
+        name: the name in study files.
         codec: the answer format.
-        writing: the format of numbers, amounts and quotations in its language.
-        blocks: the names of its blocks, inherited ones included.
-        digest: changes with any text of the style; recorded with every match.
+        writing: the format of numbers, amounts and quotations in the style's language.
+        blocks: the names of all blocks, including inherited blocks.
+        digest: a digest of the style's text, recorded with every match.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Style:
         self.writing = writes
         self.blocks, self.digest = _contents(environment, file.template)
         self._template = environment.get_template(file.template)
-        self._template.globals = dict(self._template.globals)  # faster than the chain of mappings
+        self._template.globals = dict(self._template.globals)  # faster than a ChainMap
 
     def __repr__(self) -> str:
         return brief(self, f"{self.name}, {self.digest}")
@@ -86,33 +86,28 @@ class Style:
         return block_name(kind) in self.blocks
 
     def to(self, game: Game, actor: str) -> "Teller":
-        """Return the renderer of texts for this actor."""
+        """Return the renderer of texts for an actor."""
         return Teller(self, game, actor)
 
     def tell(self, event: Event, game: Game, actor: str) -> str:
-        """Render an event for this actor."""
+        """Render an event for an actor."""
         return self.to(game, actor).tell(event)
 
     def how(self, action: type[Action], game: Game, actor: str) -> str:
-        """Render the answer instructions for this type of action."""
+        """Render the answer instructions for an action type."""
         return self.to(game, actor).how(action)
 
     def ask(self, ask: Ask, game: Game) -> str:
         """Render a request with its answer instructions."""
-        how = self.how(ask.action, game, ask.actor)
-        return f"{self.tell(ask.event, game, ask.actor)}\n\n{how}"
+        return f"{self.tell(ask.event, game, ask.actor)}\n\n{self.how(ask.action, game, ask.actor)}"
 
     def story(self, heard: Sequence[Moment], game: Game, actor: str) -> list[str]:
-        """Render all observations of an actor, one text each."""
+        """Render an actor's observations as a list of texts."""
         renderer = self.to(game, actor)
         return [renderer.tell(moment.event) for moment in heard]
 
     def render(self, kind: type, values: dict[str, Any]) -> str:
-        """Render one block, with white space normalized.
-
-        Raises:
-            StyleError: the template fails.
-        """
+        """Render one block with normalized white space; raise a :class:`StyleError` if it fails."""
         try:
             text = self._template.render(values, block=block_name(kind))
         except Exception as error:
@@ -120,7 +115,6 @@ class Style:
         return _TRAILING.sub("", _GAPS.sub("\n\n", text)).strip()
 
     def _failed(self, kind: type, values: dict[str, Any], error: Exception) -> StyleError:
-        """Return the error of a template, with its location and reason."""
         block = block_name(kind)
         if block not in self.blocks:
             return StyleError(
@@ -142,47 +136,41 @@ class Style:
 
 
 class Teller:
-    """Renders a style's texts for one actor of a match, with the names that it knows."""
+    """The renderer of a style's texts for one actor of a match, with the names of all actors."""
 
     def __init__(self, style: Style, game: Game, actor: str) -> None:
         self.style = style
         seats = {member.name: member.seat for member in game.actors}
         called = {seat: style.writing.called(game.called(seat)) for seat in game.seats}
-        names = {name: called[seat] for name, seat in seats.items()} | called
-        self.names = names
+        self.names = names = {name: called[seat] for name, seat in seats.items()} | called
         self._names = {"names": names, "me": names[actor], "role": game.seats[seats[actor]]}
 
     def tell(self, event: Event) -> str:
-        """Render an event."""
         return self.style.render(type(event), self._names | structs.asdict(event))
 
     def how(self, action: type[Action]) -> str:
-        """Render the answer instructions for this type of action."""
+        """Render the answer instructions for an action type."""
         return self.style.render(action, self._names | {"form": self.style.codec.form(action)})
 
 
 def style(game: str, name: str | None = None, writes: Writing | None = None) -> Style:
-    """Return a style of a registered game by name; by default the game's default style.
+    """Return a style of a registered game by name; by default the game's first style.
 
     Args:
-        writes: the format of numbers and amounts, such as another currency; by default that of
-            :func:`writing`.
+        writes: the format of numbers and amounts; by default that of the style's language.
 
     Raises:
-        UnknownName: there is no such game, or it has no such style.
+        UnknownName: the game does not exist or has no such style.
     """
     return style_in(get_game(game), name, writes)
 
 
 def style_in(game_spec: GameSpec, name: str | None = None, writes: Writing | None = None) -> Style:
-    """Return a style of a game spec by name; by default the default style.
-
-    Args:
-        writes: as for :func:`style`.
+    """Return a style of a game spec; the arguments are those of :func:`style`.
 
     Raises:
-        UnknownName: the game spec has no such style, or there is no codec of its name.
-        StyleError: the template cannot be read; the message gives the reason.
+        UnknownName: the game spec has no such style, or the style's codec does not exist.
+        StyleError: the template cannot be read.
     """
     name = name or next(iter(game_spec.styles))
     if name not in game_spec.styles:
@@ -207,34 +195,28 @@ def _loaded(name: str, words: Path, file: StyleFile, writes: Writing) -> Style:
 
 
 def writing(style: str) -> Writing:
-    """Return the writing of a style: that of the language it is named after, if any."""
+    """Return the number format of the language that a style is named after, or ``PLAIN``."""
     return WRITINGS.get(style, PLAIN)
 
 
 def _environment(folders: Sequence[Path], style: str, writes: Writing) -> jinja2.Environment:
-    """Return the templates' environment: the style's, its language's, then those of all styles."""
+    """Return an environment that finds templates of the style, its language, and all styles."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([*folders, HERE / style, HERE]),
         undefined=Missing,
         trim_blocks=True,
         lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - words for models and terminals, not HTML
+        autoescape=False,  # noqa: S701 - text for models and terminals, not HTML
         auto_reload=False,
     )
-    environment.filters |= {
-        "number": writes.number, "dollars": writes.dollars, "percent": writes.percent,
-        "quoted": writes.quoted,
-    }  # fmt: skip
-    environment.globals |= {"coin": writes.coin, "coins": writes.coins, "sign": writes.sign}
+    names = ("number", "dollars", "percent", "quoted")
+    environment.filters |= {name: getattr(writes, name) for name in names}
+    environment.globals |= {name: getattr(writes, name) for name in ("coin", "coins", "sign")}
     return environment
 
 
 def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str], str]:
-    """Return the blocks of a template and of all that it extends, and a digest of their text.
-
-    Raises:
-        jinja2.TemplateError: one of them cannot be read, or extends itself.
-    """
+    """Return the blocks of a template and of all templates that it extends, and a digest."""
     blocks: set[str] = set()
     text = hashlib.sha256()
     pending: list[tuple[str, ...]] = [(name,)]
@@ -254,7 +236,7 @@ def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str
 
 @cache
 def block_name(kind: type) -> str:
-    """Return the name of the block of an event or action type.
+    """Return the name of the template block for an event or action type.
 
     >>> class OfferMade: ...
     >>> block_name(OfferMade)

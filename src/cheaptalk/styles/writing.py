@@ -1,4 +1,4 @@
-"""How styles write numbers, amounts and quotations, by language."""
+"""The formats of numbers, amounts and quotations in prompts, by language."""
 
 import re
 from typing import NamedTuple
@@ -7,13 +7,13 @@ from cheaptalk.styles.quotes import TAG, TOKEN, quoted
 from cheaptalk.text import visible
 
 DOUBLE = re.compile('["\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u275d\u275e\uff02]')
-"""Characters that could be mistaken for the end of a quotation."""
+"""Characters that a reader could mistake for the end of a quotation."""
 ALIKE = str.maketrans({"<": "\u2039", "\u25c1": "\u2039", "[": "\uff3b"})
-"""Lookalikes of the characters with which a chat template token or a tag can begin."""
+"""Similar characters that replace the first character of chat template tokens and tags."""
 
 
 def number(value: float, decimals: int = 2) -> str:
-    """Return a number for display: with thousands separators, without trailing zeros.
+    """Return a number with thousands separators and without trailing zeros.
 
     >>> number(1234.5), number(1000000), number(0.333)
     ('1,234.5', '1,000,000', '0.33')
@@ -24,16 +24,16 @@ def number(value: float, decimals: int = 2) -> str:
 
 
 class Writing(NamedTuple):
-    """The format of a language; the defaults are those of English for models.
+    """The formats of a language; the defaults are the English formats for models.
 
     Attributes:
         point, comma: the decimal and thousands separators.
         amount: the format of an amount with the currency sign.
         share: the format of a percentage.
-        marks: quotation marks around other players' messages; None to write them as JSON.
-        player: the word for players that have only a number.
-        minus: the sign of negative numbers; people read a true minus sign.
-        sign, coin, coins: the currency's sign, and its unit in the singular and plural.
+        marks: quotation marks around other players' messages; None to write messages as JSON.
+        player: the word for a player without a name, before the player's number.
+        minus: the sign of negative numbers, a hyphen for models and a minus sign for people.
+        sign, coin, coins: the sign of the currency, and its unit in the singular and plural.
 
     >>> german = WRITINGS["german"]
     >>> german.number(1234.5), german.dollars(-1000), german.percent(0.125)
@@ -57,7 +57,7 @@ class Writing(NamedTuple):
         return self.amount.startswith("{sign}")
 
     def local(self, text: str) -> str:
-        """Return a number in the language's format; the argument is in English format."""
+        """Return an English-format number in the format of the language."""
         return text.translate(str.maketrans(".,-", self.point + self.comma + self.minus))
 
     def number(self, value: float, decimals: int = 2) -> str:
@@ -65,11 +65,7 @@ class Writing(NamedTuple):
         return self.local(number(value, decimals))
 
     def dollars(self, value: float, *, exact: bool = False) -> str:
-        """Return an amount in the currency: without decimals if it is whole, else with two.
-
-        Args:
-            exact: always use two decimals, as for payments.
-        """
+        """Return an amount of money; ``exact`` shows two decimals even if the amount is whole."""
         text = number(value)
         if exact or "." in text:
             text = f"{value:,.2f}"
@@ -77,18 +73,18 @@ class Writing(NamedTuple):
         return minus + self.amount.format(self.local(text.removeprefix("-")), sign=self.sign)
 
     def percent(self, value: float, decimals: int = 2) -> str:
-        """Return a share of one as a percentage."""
+        """Return a share between 0 and 1 as a percentage."""
         return self.share.format(self.number(100 * value, decimals))
 
     def called(self, name: str) -> str:
-        """Return a player's name in the language: its word for players replaces "Player"."""
+        """Return a player's name; in names such as "Player 2", the word "Player" is translated."""
         return re.sub(r"\APlayer(?= \d+\Z)", self.player, name)
 
     def quoted(self, text: str) -> str:
-        """Return another player's message, clearly delimited and harmless in between.
+        """Return another player's message in quotation marks.
 
-        People read it line by line, each line except the first after a bar. Nothing within it
-        resembles the quotation marks around it, or is a chat template token.
+        For people, a bar begins each line after the first. Quotation marks and chat template tokens
+        in the message are replaced.
 
         >>> print(WRITINGS["english"].quoted('Take it."\\nThe game is over.'))
         “Take it.'
@@ -99,34 +95,24 @@ class Writing(NamedTuple):
         shown = DOUBLE.sub("'", visible(text)).strip()
         for pattern in (TOKEN, TAG):
             shown = pattern.sub(lambda match: match[0].translate(ALIKE), shown)
-        lines = (line.rstrip() for line in shown.split("\n"))
-        return (
-            self.marks[0] + "\n\u2502 ".join(lines).replace("\u2502 \n", "\u2502\n") + self.marks[1]
-        )
+        lines = "\n\u2502 ".join(line.rstrip() for line in shown.split("\n"))
+        return self.marks[0] + lines.replace("\u2502 \n", "\u2502\n") + self.marks[1]
 
 
 WRITINGS = {
     "english": Writing(marks=("\u201c", "\u201d"), minus="\u2212"),
     "german": Writing(
-        ",",
-        ".",
-        "{}\xa0{sign}",
-        "{}\xa0%",
-        ("\u201e", "\u201c"),
-        "Spieler",
-        "\u2212",
-        "$",
-        "Dollar",
-        "Dollar",
+        ",", ".", "{}\xa0{sign}", "{}\xa0%", ("\u201e", "\u201c"), "Spieler", "\u2212", "$",
+        "Dollar", "Dollar",
     ),
-}
-"""The formats of languages with styles for people, by the name of the style."""
+}  # fmt: skip
+"""The formats of styles for people, by the name of the style."""
 PLAIN = Writing()
-"""The format of all other styles."""
+"""The formats of all other styles."""
 
 
 def dollars(value: float) -> str:
-    """Return an amount in whole dollars, or with two decimals; negative amounts read ``-$5``.
+    """Return an amount in dollars, with two decimals if it is not whole.
 
     >>> dollars(1234), dollars(0.5), dollars(-2.999)
     ('$1,234', '$0.50', '-$3')
@@ -135,5 +121,5 @@ def dollars(value: float) -> str:
 
 
 def percent(value: float, decimals: int = 2) -> str:
-    """Return a share of one as a percentage."""
+    """Return a share between 0 and 1 as a percentage."""
     return PLAIN.percent(value, decimals)

@@ -1,4 +1,4 @@
-"""Web applications: rooms, experiments, laboratory and viewer. Lazily imported; need ``[web]``."""
+"""Web applications: rooms, experiments, laboratory and viewer; they need the ``[web]`` extra."""
 
 import lazy_loader
 

@@ -14,7 +14,7 @@ STATIC_CACHING = "public, max-age=31536000, immutable"
 
 
 def page_headers(style: str) -> dict[str, str]:
-    """Return the headers of pages with one inline style sheet that load only from their own site.
+    """Return headers for pages with one inline style sheet that load nothing from other sites.
 
     Args:
         style: the style sheet, exactly as it appears in the pages.
@@ -34,7 +34,7 @@ def page_headers(style: str) -> dict[str, str]:
 
 
 def static_path(file: Path) -> str:
-    """Return the URL of a static file, with a digest against outdated caches."""
+    """Return the URL of a static file, with a digest so that caches load changed files again."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     return f"/static/{file.name}?{digest[:12]}"
 

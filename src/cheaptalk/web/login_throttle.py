@@ -33,7 +33,6 @@ class LoginThrottle:
         return recent[-self.maximum] + self.window - now if len(recent) >= self.maximum else 0.0
 
     def count(self, client: str) -> None:
-        """Count an attempt."""
         now = self.now()
         recent = [attempt for attempt in self._times.get(client, []) if attempt > now - self.window]
         self._times[client] = [*recent[-self.maximum :], now]
@@ -43,9 +42,7 @@ class LoginThrottle:
             }
 
     def clear(self, client: str) -> None:
-        """Delete the attempts of a client."""
         self._times.pop(client, None)
 
     def undo(self, client: str) -> None:
-        """Delete the last attempt of a client."""
         self._times.get(client, []).pop()

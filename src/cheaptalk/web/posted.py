@@ -19,7 +19,7 @@ BODY_SECONDS = 60.0
 async def posted_form(
     request: Request, limit: Limit, client: str, max_bytes: int = MAX_BYTES
 ) -> dict[str, str]:
-    """Return the fields of a posted form. Each may have one value.
+    """Return the fields of a posted form by name.
 
     Args:
         limit: the rate limit for posts.
@@ -27,8 +27,8 @@ async def posted_form(
         max_bytes: maximum size of the form.
 
     Raises:
-        HTTPException: the form comes from another site, too often, is too long, cannot be parsed,
-            or has a field with several values.
+        HTTPException: the form comes from another website, too often, is too long, cannot be
+            parsed, or has a field with several values.
     """
     return single(await posted_pairs(request, limit, client, max_bytes))
 
@@ -40,18 +40,14 @@ async def posted_pairs(
     max_bytes: int = MAX_BYTES,
     max_fields: int = MAX_FIELDS,
 ) -> list[tuple[str, str]]:
-    """Return the (name, value) pairs of a form in order; names may repeat. See :func:`posted_form`.
-
-    Args:
-        max_fields: maximum number of fields.
-    """
+    """Return a form's (name, value) pairs in order, with the limits of :func:`posted_form`."""
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         raise HTTPException(403, "This form was sent from another website and was rejected.")
     if not limit.allows(client):
         raise HTTPException(429, "Too many requests. Wait a few seconds and try again.")
     kind = request.headers.get("Content-Type", FORM).partition(";")[0].strip().lower()
     if kind != FORM:
-        raise HTTPException(415, "The data was not sent as a form. Go back and try again.")
+        raise HTTPException(415, "The form was not sent correctly. Go back and try again.")
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -70,11 +66,7 @@ async def posted_pairs(
 
 
 def single(pairs: list[tuple[str, str]]) -> dict[str, str]:
-    """Return fields by name.
-
-    Raises:
-        HTTPException: a field has several values.
-    """
+    """Return fields by name; raise an HTTPException if a field has several values."""
     named = dict(pairs)
     if len(set(pairs)) > len(named):
         raise _unreadable()
@@ -91,7 +83,7 @@ def asker(request: Request) -> str:
 
 
 def network_of(host: str) -> str:
-    """Return an IPv4 address, or the /64 network of an IPv6 address: a household has one of each.
+    """Return an IPv4 address, or the /64 network of an IPv6 address, typically a household.
 
     >>> network_of("192.0.2.7"), network_of("2001:db8::7%eth0")
     ('192.0.2.7', '2001:db8::/64')

@@ -11,7 +11,7 @@ FOLDERS = re.compile(r"(?<![\w:/.])/(?:[^\s/:\"']+/)+(?=[^\s/:\"'])")
 
 
 def without_folders(text: str) -> str:
-    """Return a message without the folders of the server's files.
+    """Return a message with the paths of the server's folders removed.
 
     >>> without_folders("/srv/lab/pilot.sqlite is no store; see https://a.org/b/c")
     'pilot.sqlite is no store; see https://a.org/b/c'
@@ -20,14 +20,14 @@ def without_folders(text: str) -> str:
 
 
 def problem_of(error: Exception, entry: str) -> str:
-    """Return one sentence, without a full stop, that says why a stored entry cannot be shown.
+    """Return a sentence without a full stop that says why a stored entry cannot be shown.
 
-    Unexpected errors are logged with their traceback. The message contains only their type, because
-    their text may quote the data.
+    Unexpected errors are logged with their traceback. The sentence contains only their type,
+    because their text may quote the data.
 
     Args:
-        error: raised while the entry was read.
-        entry: what was read, such as ``the design of pilot``.
+        error: the error raised while the entry was read.
+        entry: name of the entry, such as ``the design of pilot``.
     """
     if isinstance(error, CheaptalkError):
         return without_folders(str(error))

@@ -1,4 +1,4 @@
-"""The web applications of ``cheaptalk serve``, which you can also mount in another one."""
+"""The web applications of ``cheaptalk serve``, which other ASGI applications can mount."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
@@ -42,9 +42,9 @@ async def open_site(
     Interrupted matches resume.
 
     Args:
-        study: a study, its file, or the name of a preset.
+        study: a study, a study file, or the name of a preset.
         store: file or URL of the store, created if missing. The link key and the participants' IDs
-            are stored beside it.
+            are stored next to the store.
         address: the public address, for example :func:`own_address` of a socket.
 
     Raises:
@@ -80,11 +80,8 @@ async def open_laboratory(
         links = Links(key_beside(str(folder / "laboratory")))
         code = set_up_code(database)
         async with Laboratory(folder, database, links, address) as laboratory:
-            set_up_notes = (
-                (f"Set up the laboratory with this one-time code: {code}",) if code else ()
-            )
-            broken_notes = (
-                f"{name} cannot be opened: {why}" for name, why in laboratory.broken.items()
-            )
+            notes = [f"{name} cannot be opened: {why}" for name, why in laboratory.broken.items()]
+            if code:
+                notes.insert(0, f"Set up the laboratory with this one-time code: {code}")
             app = make_laboratory(laboratory, code)
-            yield Site(app, f"{address.url}/console", (*set_up_notes, *broken_notes))
+            yield Site(app, f"{address.url}/console", tuple(notes))

@@ -20,7 +20,7 @@ COMPUTED = re.compile(r"[-+]?(?=\.?[0-9])(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0
 
 
 class BadNumber(ValueError):
-    """A text that is not a number, or is ambiguous; the message is the text."""
+    """Raised if a text is not a number or is ambiguous; the error message is the text itself."""
 
 
 def plain_number(typed: str, writing: Writing) -> str:
@@ -63,7 +63,6 @@ def plain_number(typed: str, writing: Writing) -> str:
 
 
 def _without_currency(text: str, sign: str) -> str:
-    """Remove a currency sign before or after the digits."""
     signs = [re.escape(sign.strip())] if sign.strip() else []
     signs += [
         re.escape(character) for character in {*text} if unicodedata.category(character) == "Sc"
@@ -81,8 +80,7 @@ def plain_numbers(
 ) -> dict[str, str]:
     """Return a posted form with its number fields as plain numbers.
 
-    Texts that are not clear numbers are changed so that no reader accepts them. The page then asks
-    again.
+    Texts that are not clear numbers get a question mark, so that the page asks again.
 
     Args:
         names: the fields that contain numbers.
@@ -104,8 +102,7 @@ def plain_numbers(
 def typed_list(text: str, writing: Writing) -> list[str]:
     """Return the numbers of a list, each as it was typed.
 
-    Items are separated by spaces, semicolons or commas. A comma without a space is rejected if it
-    may also be part of a number.
+    Items are separated by spaces, semicolons or commas.
 
     Raises:
         BadNumber: a comma may separate two items or belong to one number.

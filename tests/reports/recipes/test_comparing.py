@@ -336,8 +336,8 @@ def test_the_command_prints_writes_and_names_what_is_wrong(
     done = cheaptalk("compare", "first", "second", *where, "--out", "page.html")
     assert done.status == 0, done.err
     assert done.out.startswith("Bargaining: From “first” to “second”, ")
-    assert "\nBargaining: second less first\n" in done.out
-    assert "second less first" in (tmp_path / "page.html").read_text()
+    assert "\nBargaining: change from first to second\n" in done.out
+    assert "change from first to second" in (tmp_path / "page.html").read_text()
     told = cheaptalk("compare", "first", "second", *where, "--json")
     assert json.loads(told.out)["tables"]["compare-bargaining"][0]["who"] == "fair"
     for arguments, sentence in (
@@ -364,10 +364,10 @@ def test_what_is_in_the_way_is_not_replaced_and_nothing_else_is_written(
     (tmp_path / "study.yaml").write_text("mine")
     kept = store.read_bytes()
     for options, sentence in (
-        (("--out", str(store)), "is a store and is not overwritten"),
-        (("--out", "study.yaml"), "study.yaml is an existing YAML file and is not overwritten"),
-        (("--out", "page.html", "--tables", "file"), "file is a file; name a folder"),
-        (("--out", "page.html", "--figures", "file"), "file is a file; name a folder"),
+        (("--out", str(store)), "is a store; choose another file name"),
+        (("--out", "study.yaml"), "study.yaml is an existing YAML file; choose another file name"),
+        (("--out", "page.html", "--tables", "file"), "file is a file; choose a folder"),
+        (("--out", "page.html", "--figures", "file"), "file is a file; choose a folder"),
     ):
         done = cheaptalk("compare", "first", "second", "--store", str(store), *options)
         assert done.status == 2

@@ -230,7 +230,7 @@ def test_a_malformed_factor_is_a_problem_of_the_settings() -> None:
         study_from(form)
     (problem,) = caught.value.problems.items()
     assert problem[0] == "players.2.options"
-    assert problem[1].startswith("players.hawk.cross.power: 4 is not a list of two levels or more")
+    assert problem[1].startswith("players.hawk.cross.power: 4 is not a list of at least two levels")
 
 
 def test_what_participants_go_through_comes_back() -> None:
@@ -315,7 +315,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (
         {"people": {"recruitment.source": "code"}, "steps": GAMES},
         "people.recruitment.source",
-        "requires the codes in invited",
+        "requires a list of codes under invited",
     ),
     (
         {"people": {"more": "pay: {base: 1}", "pay.base": "2"}, "steps": GAMES},
@@ -356,7 +356,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (
         {"games": [GameFields("bargaining", {"money": ["5"]}, cases="{money: 3}")]},
         "games.0.cases",
-        "more than one of",
+        "set more than once",
     ),
     (
         {"games": [GameFields("bargaining", cases="{mony: 3}")]},

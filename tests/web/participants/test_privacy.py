@@ -39,7 +39,7 @@ async def seated(site: Open) -> list[Comer]:
         await comer.come()
         await comer.until(lambda page: "Waiting for other players" in page.words
                         or page.form("answer")
-                        or "Rules and your information" in page.words)  # fmt: skip
+                        or "Rules and what you know" in page.words)  # fmt: skip
     return comers
 
 

@@ -1,4 +1,4 @@
-"""Export recorded matches as Inspect logs, for its viewer and analyses.
+"""Export recorded matches as Inspect logs, for Inspect's viewer and analyses.
 
 There is a log per game and model player of a study, with a sample per match and seat. It has the
 scorers of the game's task, so that records and evaluations are comparable.
@@ -26,7 +26,7 @@ from cheaptalk.rules import CheaptalkError
 
 
 class Subject(NamedTuple):
-    """The subject of a log: a game, and a model player by its label."""
+    """The game, and the model player by its label, that a log covers."""
 
     game: str
     label: str
@@ -45,7 +45,6 @@ class Seat(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The player's settings."""
         spec: dict[str, Any] = self.record.seats[self.place]["spec"]
         return spec
 
@@ -59,7 +58,7 @@ class Seat(NamedTuple):
 
     @property
     def forfeited(self) -> bool:
-        """Whether the match ended because this seat failed to answer its last request."""
+        """Whether the match ended because this seat failed to answer a request."""
         last = self.record.answers[-1].request if self.record.answers else None
         failed = [
             answer for answer in self.answers if answer.request == last and answer.action is None
@@ -75,8 +74,8 @@ class Conversation(NamedTuple):
     """A seat's calls and replies in a match, in Inspect's types.
 
     Attributes:
-        events: its calls, with full input, and the results of its answers.
-        messages: the last conversation, with its reply.
+        events: the calls with full input, and the results of the answers.
+        messages: the last conversation with the reply.
         output: the last reply.
     """
 
@@ -129,7 +128,6 @@ def write_inspect_logs(
 
 
 def _subjects(store: Store, study: str) -> list[Subject]:
-    """Return the games and model players of a study, ordered by first match."""
     return list(
         dict.fromkeys(
             Subject(record.game, record.label(seat))
@@ -145,7 +143,6 @@ def _of_model(record: MatchRecord, seat: str) -> bool:
 
 
 def _seats(store: Store, study: str, subject: Subject) -> Iterator[Seat]:
-    """Return the seats of a model player in a game."""
     standing = Standing(store, study)
     for record in store.records(study, bodies=True, games=[subject.game]):
         for name, seat in record.at.items() if record.over else ():
@@ -154,7 +151,6 @@ def _seats(store: Store, study: str, subject: Subject) -> Iterator[Seat]:
 
 
 def _file_name(spec: Any) -> str:
-    """Return a log's name in Inspect's format: time, task and ID."""
     begun = datetime.fromisoformat(spec.created)
     return (
         f"{begun:%Y-%m-%dT%H-%M-%S}_{spec.task_display_name.replace('_', '-')}_{spec.task_id}.eval"
@@ -162,7 +158,6 @@ def _file_name(spec: Any) -> str:
 
 
 def _log(study: str, subject: Subject, seats: Sequence[Seat]) -> Any:
-    """Return a complete log, with Inspect's metrics over its samples."""
     log = inspect_part("inspect_ai.log")
     samples = [_sample(seat) for seat in seats]
     ended = [seat.record.finished for seat in seats if seat.record.finished is not None]
@@ -185,7 +180,6 @@ def _log(study: str, subject: Subject, seats: Sequence[Seat]) -> Any:
 
 
 def _spec(study: str, subject: Subject, seats: Sequence[Seat], begun: float) -> Any:
-    """Return the evaluation's task (the game), model and player settings."""
     log, first = inspect_part("inspect_ai.log"), seats[0]
     metrics = [
         {"name": f"inspect_ai/{name}", "options": options} for name, options in METRICS.items()
@@ -212,7 +206,6 @@ def _spec(study: str, subject: Subject, seats: Sequence[Seat], begun: float) -> 
 
 
 def _sample(seat: Seat) -> Any:
-    """Return a sample: a match from the perspective of a model's seat."""
     log, scorer = inspect_part("inspect_ai.log"), inspect_part("inspect_ai.scorer")
     record, conversation = seat.record, _conversation(seat)
     result = record.result() if record.status is Status.FINISHED else None
@@ -244,7 +237,7 @@ def _sample(seat: Seat) -> Any:
 
 
 def _metadata(seat: Seat) -> dict[str, Any]:
-    """Return a match's data other than scores; equal ``instance`` means the same instance."""
+    """Return a match's data other than scores; matches of an instance share ``instance``."""
     record = seat.record
     return {
         "match_id": record.id,
@@ -264,7 +257,6 @@ def _metadata(seat: Seat) -> dict[str, Any]:
 
 
 def _conversation(seat: Seat) -> Conversation:
-    """Return a seat's calls and replies verbatim."""
     event, model = inspect_part("inspect_ai.event"), inspect_part("inspect_ai.model")
     events, history, output = list[Any](), list[Any](), model.ModelOutput()
     begun = seat.record.begun or seat.record.finished or 0.0
@@ -299,7 +291,6 @@ def _conversation(seat: Seat) -> Conversation:
 
 
 def _settings(written: Mapping[str, Any]) -> ModelSettings:
-    """Return the sampling settings of a player or call."""
     settings = {
         name: value for name, value in written.items() if name in ModelSettings.model_fields
     }
@@ -307,5 +298,4 @@ def _settings(written: Mapping[str, Any]) -> ModelSettings:
 
 
 def _moment(seconds: float) -> str:
-    """Return a Unix time in ISO format, UTC."""
     return datetime.fromtimestamp(seconds, UTC).isoformat()

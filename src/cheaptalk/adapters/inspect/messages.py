@@ -15,11 +15,7 @@ DECLINED = (Failure.REFUSED, Failure.FILTERED)
 
 
 def inspect_part(name: str) -> ModuleType:
-    """Import a module of Inspect, such as ``inspect_ai.log``; takes about a second.
-
-    Raises:
-        CheaptalkError: Inspect isn't installed.
-    """
+    """Import a module of Inspect, or raise a CheaptalkError; the import takes about a second."""
     try:
         return import_module(name)
     except ModuleNotFoundError:
@@ -27,7 +23,7 @@ def inspect_part(name: str) -> ModuleType:
 
 
 def continued(history: Sequence[Any], messages: Sequence[ChatMessage]) -> list[Any]:
-    """Convert a chat to Inspect's messages; a common prefix with the history keeps its IDs.
+    """Convert a chat to Inspect's messages; messages that are in the history keep their IDs.
 
     Args:
         history: an earlier result of this function for the same chat.
@@ -90,7 +86,7 @@ def inspect_output(reply: Reply, model_name: str) -> Any:
 
 
 def inspect_config(settings: ModelSettings) -> Any:
-    """Convert settings to Inspect's; unset ones stay unset."""
+    """Convert sampling settings to Inspect's; unset ones stay unset."""
     options = settings.model_dump(exclude={"stop", "reasoning", "stream"})
     level, tokens = settings.reasoning, None
     if isinstance(level, int):

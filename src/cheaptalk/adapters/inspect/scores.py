@@ -31,7 +31,7 @@ class Scorers(NamedTuple):
 def achieved(
     game: Game, seat: str, result: Result | None, kinds: Mapping[Kind, int], *, forfeited: bool
 ) -> dict[str, Any]:
-    """Return a seat's results in a completed match, as plain data; None if undefined.
+    """Return a seat's results in a completed match, as plain data; undefined ones are None.
 
     ``payoff`` is in the game's unit. ``share`` is its position between the rules' minimum and
     maximum, from 0 to 1; undefined if these aren't attainable, or if several actors share the
@@ -56,7 +56,7 @@ def achieved(
 
 
 def _share(game: Game, seat: str, payoff: float | None) -> float | None:
-    """Return a payoff's position between minimum and maximum; None if these aren't attainable."""
+    """Return a payoff's position from minimum (0) to maximum (1); None if not attainable."""
     seats = {actor.name: actor.seat for actor in game.actors}
     several = [*seats.values()].count(seats[seat]) > 1
     if payoff is None or several or not game.payoffs_reach_bounds:
@@ -82,7 +82,7 @@ def outcome_score(outcome: Mapping[str, Any]) -> Any:
 
 
 def answers_score(outcome: Mapping[str, Any]) -> Any:
-    """Return the score ``answers``: numbers of answers by kind."""
+    """Return the score ``answers``: the number of answers of each kind."""
     return inspect_part("inspect_ai.scorer").Score(value=dict(outcome["answers"]))
 
 

@@ -77,7 +77,6 @@ def inspect_task(
 
 @cache
 def _solver() -> Callable[..., Any]:
-    """Return the factory of the solver, registered with Inspect; it plays a match."""
     transcript = inspect_part("inspect_ai.log").transcript
 
     def play(
@@ -110,14 +109,11 @@ def _solver() -> Callable[..., Any]:
 
 @cache
 def _tasks() -> dict[str, Any]:
-    """Return the task factories of all games by name, registered with Inspect."""
     scorers(), _solver()
     return {name: _task(name) for name in games()}
 
 
 def _task(game: str) -> Any:
-    """Return a game's task factory, with the arguments of ``-T``."""
-
     def made(
         parameters: Any = None,
         seat: Any = None,

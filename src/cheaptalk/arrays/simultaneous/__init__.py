@@ -1,1 +1,1 @@
-"""Array programs of games with simultaneous decisions in each round."""
+"""Array versions of games with simultaneous decisions in each round."""

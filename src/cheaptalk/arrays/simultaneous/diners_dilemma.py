@@ -1,9 +1,9 @@
-"""The diner's dilemma as array functions; see :class:`.DinersDilemma`."""
+"""The array version of the diner's dilemma."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cheaptalk.arrays.games import Array, namespace, of_player
+from cheaptalk.arrays.games import Array, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds
 from cheaptalk.games.diners_dilemma.events import RoundResult
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
@@ -12,7 +12,7 @@ COSTLY, CHEAP = 0, 1
 
 
 class DinersDilemmaArrays(SimultaneousRounds[DinersDilemma]):
-    """The diner's dilemma."""
+    """The array version of the diner's dilemma."""
 
     @staticmethod
     def answers(rules: DinersDilemma) -> Sequence[str]:
@@ -30,8 +30,7 @@ class DinersDilemmaArrays(SimultaneousRounds[DinersDilemma]):
         return utility - bill / count
 
     def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
-        cheap = of_player(choices.swapaxes(-1, -2), player) == CHEAP
-        return cheap, (choices == COSTLY).sum(axis=-1)
+        return entry_at(choices.swapaxes(-1, -2), player) == CHEAP, (choices == COSTLY).sum(axis=-1)
 
     def read_report(self, report: RoundResult) -> Sequence[Any]:
         return report.chosen == "cheap", report.costly

@@ -1,16 +1,16 @@
-"""Divide the dollar as array functions; see :class:`.DivideTheDollar`."""
+"""The array version of divide the dollar."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cheaptalk.arrays.games import Array, namespace, of_player
+from cheaptalk.arrays.games import Array, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds, expect_limits
 from cheaptalk.games.divide_the_dollar.events import RoundResult
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
 
 
 class DivideTheDollarArrays(SimultaneousRounds[DivideTheDollar]):
-    """Divide the dollar."""
+    """The array version of divide the dollar."""
 
     @staticmethod
     def answers(rules: DivideTheDollar) -> Sequence[int]:
@@ -26,7 +26,7 @@ class DivideTheDollarArrays(SimultaneousRounds[DivideTheDollar]):
         return namespace(choices).where(fits, choices, 0.0)
 
     def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
-        return of_player(choices.swapaxes(-1, -2), player), choices.sum(axis=-1)
+        return entry_at(choices.swapaxes(-1, -2), player), choices.sum(axis=-1)
 
     def read_report(self, report: RoundResult) -> Sequence[Any]:
         return report.bid, report.total

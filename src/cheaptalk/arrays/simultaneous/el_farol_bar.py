@@ -1,9 +1,9 @@
-"""The El Farol bar as array functions; see :class:`.ElFarolBar`."""
+"""The array version of the El Farol bar."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cheaptalk.arrays.games import Array, namespace, of_player
+from cheaptalk.arrays.games import Array, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds
 from cheaptalk.games.el_farol_bar.events import RoundResult
 from cheaptalk.games.el_farol_bar.rules import ElFarolBar
@@ -12,7 +12,7 @@ GO, STAY = 0, 1
 
 
 class ElFarolBarArrays(SimultaneousRounds[ElFarolBar]):
-    """The El Farol bar."""
+    """The array version of the El Farol bar."""
 
     @staticmethod
     def answers(rules: ElFarolBar) -> Sequence[str]:
@@ -20,11 +20,8 @@ class ElFarolBarArrays(SimultaneousRounds[ElFarolBar]):
 
     @staticmethod
     def feature_specs(rules: ElFarolBar) -> Mapping[str, Feature]:
-        return {
-            "stayed": Feature(1, 1),
-            "counted": Feature(1, 1),
-            "went": Feature(1, rules.players),
-        }
+        whether = Feature(1, 1)
+        return {"stayed": whether, "counted": whether, "went": Feature(1, rules.players)}
 
     def gains(self, choices: Array, draws: Array) -> Array:
         xp, rules = namespace(choices), self.rules
@@ -33,7 +30,7 @@ class ElFarolBarArrays(SimultaneousRounds[ElFarolBar]):
 
     def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
         xp = namespace(choices)
-        stayed = of_player(choices.swapaxes(-1, -2), player) == STAY
+        stayed = entry_at(choices.swapaxes(-1, -2), player) == STAY
         counted = ~stayed | self.rules.explicit
         return stayed, counted, xp.where(counted, (choices == GO).sum(axis=-1), 0)
 

@@ -1,9 +1,9 @@
-"""Guess the average as array functions; see :class:`.GuessTheAverage`."""
+"""The array version of guess the average."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cheaptalk.arrays.games import Array, NotArrayed, namespace, of_player
+from cheaptalk.arrays.games import Array, NotArrayed, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds
 from cheaptalk.games.extras import needed
 from cheaptalk.games.guess_the_average.events import RoundResult
@@ -12,14 +12,11 @@ from cheaptalk.games.guess_the_average.rules import GuessTheAverage
 np = needed("numpy")
 
 LARGEST = 2**31
-"""The bound of distances between numbers and targets, so that they fit 32-bit integers."""
+"""Bound of distances between numbers and targets, which are 32-bit integers."""
 
 
 class GuessTheAverageArrays(SimultaneousRounds[GuessTheAverage]):
-    """Guess the average.
-
-    Players observe the average of a round but not the target, which follows from it.
-    """
+    """The array version of guess the average; players observe a round's average, not the target."""
 
     @staticmethod
     def answers(rules: GuessTheAverage) -> Sequence[int]:
@@ -41,7 +38,7 @@ class GuessTheAverageArrays(SimultaneousRounds[GuessTheAverage]):
         }  # fmt: skip
 
     def _winning(self, numbers: Array) -> Array:
-        """Return which numbers win; shape (..., rounds, players)."""
+        """Return whether each number wins; shape (..., rounds, players)."""
         ratio, count = self.rules.ratio, len(self.players)
         target = ratio.numerator * numbers.sum(axis=-1, keepdims=True)
         distance = abs(numbers * (count * ratio.denominator) - target)
@@ -60,7 +57,7 @@ class GuessTheAverageArrays(SimultaneousRounds[GuessTheAverage]):
         lowest = xp.where(winning, numbers, self.rules.maximum).min(axis=-1)
         highest = xp.where(winning, numbers, self.rules.minimum).max(axis=-1)
         chosen, share = (
-            of_player(values.swapaxes(-1, -2), player)
+            entry_at(values.swapaxes(-1, -2), player)
             for values in (numbers, self.gains(choices, draws))
         )
         return chosen, average, xp.stack([lowest, highest], axis=-1), share

@@ -1,4 +1,4 @@
-"""Public goods as array functions; see :class:`.PublicGoods`."""
+"""The array version of public goods."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from cheaptalk.games.public_goods.rules import PublicGoods
 
 
 class PublicGoodsArrays(SimultaneousRounds[PublicGoods]):
-    """Public goods."""
+    """The array version of public goods."""
 
     @staticmethod
     def answers(rules: PublicGoods) -> Sequence[int]:

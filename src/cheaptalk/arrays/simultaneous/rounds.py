@@ -1,7 +1,7 @@
-"""Array functions of games with simultaneous decisions in each round.
+"""The base class of array versions of games with simultaneous decisions in each round.
 
-Arrays process the answers of a round one by one, in the order of the players, but reveal none of
-them before the round ends.
+The answers of a round are processed one by one, in the order of the players, but no answer is
+revealed before the round ends.
 """
 
 from abc import abstractmethod
@@ -14,8 +14,9 @@ from cheaptalk.arrays.games import (
     ArrayGame,
     NotArrayed,
     check_action_count,
+    concatenated,
+    entry_at,
     namespace,
-    of_player,
     one_hot,
 )
 from cheaptalk.games.extras import needed
@@ -31,10 +32,10 @@ class Decided(NamedTuple):
     """States of simultaneous games.
 
     Attributes:
-        choices: the options chosen so far, round by round; 0 if not yet chosen. Shape (...,
+        choices: the numbers of the chosen options, round by round, then zeros; shape (...,
             rounds x players).
         moves: the number of choices so far; shape (...).
-        draws: random draws; shape (..., rounds, players, numbers).
+        draws: random draws, shape (..., rounds, players, numbers).
     """
 
     choices: Array
@@ -43,26 +44,21 @@ class Decided(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """A feature that players observe after a round.
-
-    Attributes:
-        width: how many numbers it has.
-        unit: the number by which they are divided.
-    """
+    """A feature that players observe after a round: ``width`` numbers, divided by ``unit``."""
 
     width: int
     unit: float
 
 
 class SimultaneousRounds(ArrayGame[Rules, Decided]):
-    """N players who decide simultaneously in each of K rounds.
+    """The array version of a game in which N players decide simultaneously in each of K rounds.
 
-    Actions are the options in order. A player observes its index, the round, its private values
-    (:meth:`private_values`) and the reports of earlier rounds (:meth:`report_values`).
+    Actions are the indices of the options. A player observes its index, the round, its private
+    values (:meth:`private_values`) and the reports of earlier rounds (:meth:`report_values`).
 
     Attributes:
         options: the possible answers, in order.
-        private_features: the features of a player's private values in a round, with their sizes.
+        private_features: the sizes of the features of a player's private values in a round.
         report_features: the features of the report after a round.
     """
 
@@ -82,22 +78,16 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         self.uniforms = 0
         self.longest = self.rounds * len(self.players)
         (self.field,) = self.rules.actions[0].model_fields
-        report_sizes = {
-            name: self.rounds * feature.width for name, feature in self.report_features.items()
-        }
+        reports = self.report_features.items()
         self.features = {
-            "player": len(self.players), "round": self.rounds,
-            **self.private_features, **report_sizes,
+            "player": len(self.players), "round": self.rounds, **self.private_features,
+            **{name: self.rounds * feature.width for name, feature in reports},
         }  # fmt: skip
 
     @staticmethod
     @abstractmethod
     def answers(rules: Any) -> Sequence[Any]:
-        """Return the possible answers, in order.
-
-        Raises:
-            NotArrayed: the answers can't be listed.
-        """
+        """Return the possible answers in order; raise :class:`NotArrayed` if they are unlimited."""
 
     @staticmethod
     @abstractmethod
@@ -106,21 +96,17 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
 
     @abstractmethod
     def gains(self, choices: Array, draws: Array) -> Array:
-        """Return each player's gain in each round; shape (..., rounds, players), as the choices."""
+        """Return each player's gain in each round; the shape is that of ``choices``."""
 
     @abstractmethod
     def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
-        """Return the values of each report feature, before division by its unit.
-
-        Returns:
-            one array per feature, shape (..., rounds, numbers), or (..., rounds).
-        """
+        """Return each feature, not divided by its unit; (..., rounds) or (..., rounds, width)."""
 
     @abstractmethod
     def read_report(self, report: Any) -> Sequence[Any]:
-        """Return the values of each feature from one report of the rules."""
+        """Return the values of each feature from a report event of the rules."""
 
-    # Instances (few of these games have any)
+    # Instances, which contain private values in a few of these games
 
     def draws(self, uniforms: Array) -> Array:
         """Return the random draws; shape (..., rounds, players, numbers)."""
@@ -128,30 +114,20 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         return namespace(uniforms).zeros(shape, np.int32)
 
     def draws_from(self, instances: Sequence[Any]) -> Array:
-        """Return the draws that instances contain, along one axis."""
+        """Return the random draws that the instances contain, along one axis."""
         return np.zeros((len(instances), self.rounds, len(self.players), 0), np.int32)
 
     def private_values(self, draws: Array) -> Sequence[Array]:
-        """Return a player's private values in a round, shape (...) each."""
+        """Return a player's private values in a round, one array of shape (...) for each."""
         return ()
 
     def read_private_values(self, question: Any) -> Sequence[float]:
-        """Return the private values from an event of the rules."""
+        """Return the private values in an event that the game's rules emit."""
         return ()
 
     def known_draws(self, question: Any, number: int, player: int) -> Array:
-        """Return the draws that an event reveals, zeros elsewhere.
-
-        Returns:
-            shape (rounds, players, numbers).
-        """
+        """Return the draws that an event reveals, else 0; shape (rounds, players, numbers)."""
         return np.zeros((self.rounds, len(self.players), 0), np.int32)
-
-    def instances_of(self, state: Decided) -> list[Instance]:
-        return [Instance() for _ in state.moves]
-
-    def every_instance(self) -> tuple[list[Instance], list[float]]:
-        return [Instance()], [1.0]
 
     def draw_instance(self, uniforms: Array) -> Decided:
         return self._begun(self.draws(uniforms))
@@ -161,8 +137,7 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
 
     def _begun(self, draws: Array) -> Decided:
         xp, shape = namespace(draws), draws.shape[:-3]
-        choices = xp.zeros((*shape, self.longest), np.int32)
-        return Decided(choices, xp.zeros(shape, np.int32), draws)
+        return Decided(xp.zeros((*shape, self.longest), np.int32), xp.zeros(shape, np.int32), draws)
 
     # Moves
 
@@ -173,7 +148,7 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         return state.moves == self.longest
 
     def max_action(self, state: Decided) -> Array:
-        """Return the last legal action; shape (...)."""
+        """Return the highest legal action; shape (...)."""
         return namespace(state.moves).full(state.moves.shape, self.actions - 1, np.int32)
 
     def permitted(self, state: Decided, number: Array) -> Array:
@@ -214,27 +189,19 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         shaped = [
             xp.where(over[..., None], report.reshape(*over.shape, -1), 0) for report in reports
         ]
-        current_round = xp.minimum(number, self.rounds - 1)[..., None, None, None]
-        draws = xp.take_along_axis(state.draws, current_round, axis=-3)[..., 0, :, :]
-        return self._observation(
-            player, number, self.private_values(of_player(draws, player)), shaped
-        )
+        draws = entry_at(state.draws, xp.minimum(number, self.rounds - 1))
+        private = self.private_values(entry_at(draws, player))
+        return self._observation(player, number, private, shaped)
 
     def _observation(
         self, player: Array, number: Array, private: Sequence[Array], reports: Sequence[Array]
     ) -> Array:
-        """Return a player's observation in a round, counted from 0."""
-        xp, shape = namespace(number), number.shape
-        specs = self.report_features.values()
-        scaled = [
-            (report / feature.unit).reshape(*shape, -1)
-            for report, feature in zip(reports, specs, strict=True)
-        ]
-        features = [
-            one_hot(xp, player, len(self.players)), one_hot(xp, number, self.rounds),
-            *(values[..., None] for values in private), *scaled,
-        ]  # fmt: skip
-        return xp.concatenate([array.astype(np.float32) for array in features], axis=-1)
+        """Return a player's observation in the round with this number, from 0."""
+        xp, pairs = namespace(number), zip(reports, self.report_features.values(), strict=True)
+        return concatenated(player, [
+            one_hot(xp, player, len(self.players)), one_hot(xp, number, self.rounds), *private,
+            *(report / feature.unit for report, feature in pairs),
+        ])  # fmt: skip
 
     def position(self, request: DecisionRequest) -> Decided:
         player, number = self.player_index(request), request.event.round - 1
@@ -243,10 +210,9 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         return Decided(np.zeros(self.longest, np.int32), moves, draws)
 
     def observe_request(self, request: DecisionRequest) -> Array:
-        """Return the observation; the other players' choices are known only from reports."""
-        reports = [
-            np.zeros((self.rounds, feature.width)) for feature in self.report_features.values()
-        ]
+        """Return the actor's observation; only reports contain choices of other players."""
+        widths = [feature.width for feature in self.report_features.values()]
+        reports = [np.zeros((self.rounds, width)) for width in widths]
         for event, _ in request.heard:
             if isinstance(event, self.rules.events[2]):
                 for array, numbers in zip(reports, self.read_report(event), strict=True):
@@ -264,10 +230,6 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
 
 
 def expect_limits(rules: Any) -> None:
-    """Check that the rules limit the numbers that can be chosen.
-
-    Raises:
-        NotArrayed: the parameter ``limits`` is false.
-    """
+    """Raise :class:`NotArrayed` if the parameter ``limits`` is false."""
     if not rules.limits:
         raise NotArrayed(f"{rules.name} has unlimited actions if limits is false; use limits: true")

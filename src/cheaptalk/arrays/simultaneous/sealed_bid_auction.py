@@ -1,4 +1,4 @@
-"""Array functions of the sealed-bid auction; see :class:`.SealedBidAuction`."""
+"""The array version of the sealed-bid auction."""
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations, product
@@ -6,7 +6,7 @@ from math import factorial
 from typing import Any
 
 from cheaptalk.arrays.chance import draw_below, draw_distinct, uniform_count
-from cheaptalk.arrays.games import Array, NotArrayed, namespace, of_player
+from cheaptalk.arrays.games import Array, NotArrayed, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Decided, Feature, SimultaneousRounds, expect_limits
 from cheaptalk.games.extras import needed
 from cheaptalk.games.sealed_bid_auction.events import RoundResult, Turn
@@ -16,13 +16,13 @@ from cheaptalk.rules import Chance, Instance
 np = needed("numpy")
 
 MAX_INSTANCES = 100_000
-"""The maximum number of instances that are listed."""
+"""Maximum number of instances that are listed."""
 VALUATION, RANK = 0, 1
-"""The draws of each player and round: the valuation, and the rank, from 0, for breaking ties."""
+"""Indices of a player's draws in a round: the valuation, and the rank, from 0, in ties."""
 
 
 class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
-    """The sealed-bid auction."""
+    """The array version of the sealed-bid auction."""
 
     private_features = {"valuation": 1}  # noqa: RUF012 - as the base class declares it
 
@@ -81,7 +81,7 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
         return draws
 
     def _ranks(self, first: Sequence[str]) -> list[int]:
-        """Return each player's rank for breaking ties, the given players first."""
+        """Return each player's rank in ties; the players in ``first`` have the lowest ranks."""
         order = [*first, *(name for name in self.players if name not in first)]
         return [order.index(name) for name in self.players]
 
@@ -122,21 +122,17 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
 
     def max_action(self, state: Decided) -> Array:
         """Return the bidder's valuation."""
-        xp = namespace(state.moves)
         valuations = state.draws[..., VALUATION].reshape(*state.moves.shape, -1)
-        position = xp.minimum(state.moves, self.longest - 1)[..., None]
-        return xp.take_along_axis(valuations, position, axis=-1)[..., 0]
+        return entry_at(valuations, namespace(state.moves).minimum(state.moves, self.longest - 1))
 
     def _wins(self, bids: Array, draws: Array) -> Array:
-        """Return who wins each item; shape (..., rounds, players)."""
+        """Return whether each player wins the item; shape (..., rounds, players)."""
         count = len(self.players)
-        precedence = bids * count + (
-            count - 1 - draws[..., RANK]
-        )  # all differ, so there are no ties
+        precedence = bids * count + (count - 1 - draws[..., RANK])  # different for all players
         return precedence == precedence.max(axis=-1, keepdims=True)
 
     def _paid(self, bids: Array, wins: Array) -> Array:
-        """Return what the winner pays; shape (..., rounds)."""
+        """Return the price that the winner pays; shape (..., rounds)."""
         counted = wins if self.rules.price == "first" else ~wins
         return namespace(bids).where(counted, bids, 0).max(axis=-1)
 
@@ -148,14 +144,12 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
     def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
         wins, best = self._wins(choices, draws), choices.max(axis=-1)
         valuations, bids, won = (
-            of_player(values.swapaxes(-1, -2), player)
+            entry_at(values.swapaxes(-1, -2), player)
             for values in (draws[..., VALUATION], choices, wins)
         )
         several = (choices == best[..., None]).sum(axis=-1) > 1
-        paid = self._paid(choices, wins)
-        return valuations, bids, best, paid, won, several & (bids == best)
+        return valuations, bids, best, self._paid(choices, wins), won, several & (bids == best)
 
     def read_report(self, report: RoundResult) -> Sequence[Any]:
-        return (
-            report.valuation, report.bid, report.winning_bid, report.paid, report.won, report.tied
-        )  # fmt: skip
+        names = ("valuation", "bid", "winning_bid", "paid", "won", "tied")
+        return [getattr(report, name) for name in names]

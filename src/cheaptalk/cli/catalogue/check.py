@@ -1,4 +1,4 @@
-"""The command that checks a game with the conformance kit: game check."""
+"""The ``game check`` command, which checks a game with the conformance kit."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ def check(
         float,
         typer.Option(
             min=0,
-            help="Fail if the game's code needs longer between two actions; 0 waits forever.",
             metavar="SECONDS",
+            help="Fail if the game's code takes longer than this between two actions; 0 turns the "
+            "limit off.",
         ),
     ] = 60,
     json: JsonOption = False,
@@ -49,7 +50,7 @@ def check(
         for verdict in ct.conformance.verdicts(spec, numbers, limit=timeout):
             verdicts.append(verdict)
             show(f"{spec.name}: {len(verdicts)} of {total} checks done")
-    failed = [verdict for verdict in verdicts if verdict.problem is not None]
+    failures = sum(verdict.problem is not None for verdict in verdicts)
     if json:
         print_json([verdict._asdict() for verdict in verdicts])
     else:
@@ -57,19 +58,19 @@ def check(
         for advice in ct.conformance.advice(spec):
             out.print("[yellow]advice[/]  ", end="")
             say(advice)
-        summary = f"{len(verdicts) - len(failed)} of {total} checks passed"
+        summary = f"{len(verdicts) - failures} of {total} checks passed"
         if len(verdicts) < total:
             summary += f", {total - len(verdicts)} not run"
         strategies = counted(len(spec.strategies), "strategy")
         variants = counted(len(ct.conformance.variants(spec)), "variant")
         tested = f"{variants}, {counted(seeds, 'seed')}, {strategies}"
         say(f"{spec.name}: {summary} ({tested})")
-    if failed:
+    if failures:
         raise typer.Exit(1)
 
 
 def _print_verdicts(verdicts: list[ct.conformance.Verdict]) -> None:
-    """Print passed checks, and each cause of failures once, at the first check that it fails."""
+    """Print the passed checks, and each cause of failure with all the checks that it affects."""
     checks: dict[str | None, list[str]] = {}
     for verdict in verdicts:
         checks.setdefault(verdict.cause, []).append(verdict.check)
@@ -82,5 +83,5 @@ def _print_verdicts(verdicts: list[ct.conformance.Verdict]) -> None:
             out.print("[red]failed[/]  ", end="")
             say(verdict.problem.partition(": ")[2])
             if others:
-                names = ", ".join(others)
-                say(f"        same cause in {counted(len(others), 'more check')}: {names}")
+                more = counted(len(others), "more check")
+                say(f"        {more} failed for the same reason: {', '.join(others)}")

@@ -1,4 +1,4 @@
-"""The command that checks the installation and the store: store doctor."""
+"""The ``store doctor`` command, which checks the installation and the store."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def doctor(
 ) -> None:
     """Check the installation and the store.
 
-    Missing dependencies are listed with the features that need them. The exit status is 1 if the
-    store is damaged.
+    The output lists missing optional dependencies and how to install them. The exit status is 1 if
+    the store is damaged.
     """
     with err.status("importing optional dependencies"):
         checks = ct.doctor.examine_installation(importing=not deep)

@@ -1,4 +1,4 @@
-"""The command that lists the games, or shows one in full: game list."""
+"""The ``game list`` command, which lists the games, or shows one in full."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def games(
 ) -> None:
     """List the games, or show one in full.
 
-    The full description has the game's parameters, payoffs, metrics and prompt styles.
+    The full description includes the game's parameters, payoffs, metrics and prompt styles.
     """
     if name is None:
         specs = ct.rules.games()
@@ -29,14 +29,11 @@ def games(
             print_json({spec.name: _game(spec) for spec in specs.values()})
             return
         rows: list[list[object]] = [
-            [
-                spec.name, ", ".join(spec.rules.roles), len(spec.rules().seats),
-                _first_line(spec.rules),
-            ]
-            for spec in specs.values()
-        ]  # fmt: skip
+            [name, ", ".join(spec.rules.roles), len(spec.rules().seats), _first_line(spec.rules)]
+            for name, spec in specs.items()
+        ]
         print_table(None, ["game", "roles", "seats", "description"], rows)
-        hint("\nShow one in full: cheaptalk game list NAME")
+        hint("\nShow a game in full: cheaptalk game list NAME")
         return
     spec = ct.get_game(name)
     if json:
@@ -59,34 +56,27 @@ def games(
     ]
     out.print()
     columns = ["role", "min", "max", "unit"]
-    print_table("Payoffs of a seat (default parameters)", columns, payoffs)
+    print_table("Payoffs per seat (default parameters)", columns, payoffs)
     say(f"{_first_line(spec.rules.payoffs)}\n")
-    print_table(
-        "Metrics",
-        ["name", "meaning"],
-        [[metric.name, metric.meaning] for metric in spec.metrics.values()],
-    )
+    metrics: list[list[object]] = [[name, metric.meaning] for name, metric in spec.metrics.items()]
+    print_table("Metrics", ["name", "meaning"], metrics)
     out.print(f"\nPrompt styles: {', '.join(spec.styles)}")
     hint(f"List its strategies: cheaptalk game strategies {spec.name}")
 
 
 def _game(spec: ct.GameSpec) -> dict[str, Any]:
+    rules = spec.rules
+    payoffs = {
+        "units": rules.payoff_units(), "meaning": inspect.getdoc(rules.payoffs),
+        "bounds": rules().payoff_bounds(),
+    }  # fmt: skip
     return {
-        "description": spec.rules.__doc__,
-        "version": spec.rules.version,
-        "roles": spec.rules.roles,
-        "places": spec.rules().seats,
-        "parameters": spec.rules.model_json_schema(),
-        "payoffs": {
-            "units": spec.rules.payoff_units(),
-            "meaning": inspect.getdoc(spec.rules.payoffs),
-            "bounds": spec.rules().payoff_bounds(),
-        },
-        "forfeit": spec.rules.forfeit,
+        "description": rules.__doc__, "version": rules.version, "roles": rules.roles,
+        "places": rules().seats, "parameters": rules.model_json_schema(), "payoffs": payoffs,
+        "forfeit": rules.forfeit,
         "metrics": {metric.name: metric.meaning for metric in spec.metrics.values()},
-        "strategies": list(ct.rules.strategies(spec.name)),
-        "styles": list(spec.styles),
-    }
+        "strategies": list(ct.rules.strategies(spec.name)), "styles": list(spec.styles),
+    }  # fmt: skip
 
 
 def _first_line(thing: object) -> str:

@@ -1,4 +1,4 @@
-"""The command that starts a mock model server: model mock-server."""
+"""The ``model mock-server`` command, which starts a mock model server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ def mock_server(
     seed: Annotated[int, typer.Option(help="Set the random seed of the generated responses.")] = 0,
     delay: Annotated[
         float,
-        typer.Option(min=0, metavar="SECONDS", help="Delay each response, except in batches."),
+        typer.Option(
+            min=0, metavar="SECONDS", help="Wait this long before each response, except in batches."
+        ),
     ] = 0.0,
     error_rate: Annotated[
         float, typer.Option(min=0, max=1, help="Fail this fraction of calls with HTTP status 503.")
@@ -24,9 +26,9 @@ def mock_server(
 ) -> None:
     """Start a local mock model server.
 
-    It needs no API key and costs nothing. It responds with legal moves of all games in their
-    default prompt styles, through the APIs of OpenAI and Anthropic (including batches) and as a
-    remote agent. Each response depends only on the conversation and the seed.
+    The server needs no API key and costs nothing. It responds with legal moves of all games in
+    their default prompt styles, through the APIs of OpenAI and Anthropic (including batches) and
+    as a remote agent. Each response depends only on the conversation and the seed.
     """
     with ct.loopback.listening(port) as sock:
         host, number = sock.getsockname()

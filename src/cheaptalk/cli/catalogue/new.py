@@ -1,4 +1,4 @@
-"""The command that creates a package with a new game, strategy or prompt style: game new."""
+"""The ``game new`` command, which creates a package with a new game, strategy or prompt style."""
 
 from __future__ import annotations
 
@@ -41,26 +41,24 @@ def new(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Create this folder.",
-            show_default="NAME with dashes, in this folder",
+            help="Create the package in this new folder.",
+            show_default="NAME, with dashes for underscores",
             callback=file_to_write,
         ),
     ] = None,
 ) -> None:
     """Create a package with a new game, strategy or prompt style.
 
-    The package works and passes its tests; edit it to implement your own.
+    The new package works and passes its tests; edit it to implement your own game, strategy or
+    prompt style.
     """
     if kind is Kind.GAME and game is not None:
-        raise ct.CheaptalkError("--game is only valid for a player or style; remove it")
-    base = game or "bargaining"
-    match kind:
-        case Kind.GAME:
-            files = ct.starters.write_game(name, out)
-        case Kind.PLAYER:
-            files = ct.starters.write_player(name, base, out)
-        case Kind.STYLE:
-            files = ct.starters.write_style(name, base, out)
+        raise ct.CheaptalkError("--game is only valid with the kinds player and style; remove it")
+    if kind is Kind.GAME:
+        files = ct.starters.write_game(name, out)
+    else:
+        write = ct.starters.write_player if kind is Kind.PLAYER else ct.starters.write_style
+        files = write(name, game or "bargaining", out)
     for file in files:
         say(file, whole=True)
     folder = next(file.parent for file in files if file.name == "pyproject.toml")

@@ -1,4 +1,4 @@
-"""The command that lists the presets, or prints one: study presets."""
+"""The ``study presets`` command, which lists the presets, or prints one."""
 
 from __future__ import annotations
 
@@ -34,6 +34,5 @@ def presets(
     if json:
         print_json(descriptions)
         return
-    rows: list[list[object]] = [[name, text] for name, text in descriptions.items()]
-    print_table(None, ["preset", "description"], rows)
+    print_table(None, ["preset", "description"], [[*row] for row in descriptions.items()])
     hint("\nCreate a study file from a preset: cheaptalk study presets NAME > my-study.yaml")

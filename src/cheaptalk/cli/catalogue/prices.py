@@ -1,4 +1,4 @@
-"""The command that shows the prices of models: model prices."""
+"""The ``model prices`` command, which shows the prices of models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cheaptalk.cli.shared.options import JsonOption, PricesOption, file_to_write
 from cheaptalk.cli.shared.printing import hint, out, print_json, print_table, say
 
 FILE = "prices.yaml"
-"""The price file that is read by default from the working folder."""
+"""Name of the file in the working folder from which prices are read by default."""
 
 
 def prices(
@@ -38,29 +38,28 @@ def prices(
         _write(init)
         return
     table = ct.models.load_prices(file)
-    rows = [_row(table, name) for name in model] if model else _all(table)
+    rows = (
+        [_row(table, name) for name in model] if model
+        else [_shown(list(price.models), price, source) for price, source in table.listed()]
+    )  # fmt: skip
     if json:
         print_json(rows)
         return
-    _print(rows)
+    _print_table(rows)
     for row in rows:
         if row["input"] is None:
             say(f"{row['models'][0]}: {row['note']}")
-    out.print(
-        "\nPrices are list prices as of the dates shown; check them against the provider's website."
-    )
+    out.print("\nThese are list prices as of the dates shown; check the providers' websites.")
     hint("Set your own prices: cheaptalk model prices --init prices.yaml")
 
 
-def _print(rows: list[dict[str, Any]]) -> None:
+def _print_table(rows: list[dict[str, Any]]) -> None:
     """Print a table of prices, with notes and sources below the models' names."""
     lines: list[list[object]] = []
     for row in rows:
-        source = (
-            row["source"] and row["source"] != ct.models.prices.PACKAGE and f"from {row['source']}"
-        )
-        note = row["note"] if row["input"] is not None else None
-        models = [*row["models"], *(f"  {text}" for text in (note, source) if text)]
+        custom = row["source"] not in ("", ct.models.prices.PACKAGE)
+        notes = [row["note"] if row["input"] is not None else "", f"from {row['source']}" * custom]
+        models = [*row["models"], *(f"  {text}" for text in notes if text)]
         rates = [_rate(row[name]) for name in ("input", "cached_input", "output", "batch")]
         lines.append(["\n".join(models), *rates, row["as_of"] or "?"])
     numbers = ["input", "cached", "output", "batch", "as of"]
@@ -69,7 +68,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 
 def _rate(dollars: float | None) -> str:
-    """Return dollars with two decimals, or more if they are not zero.
+    """Format a price in dollars with two or, if necessary, more decimals; "?" if unknown.
 
     >>> _rate(10), _rate(0.01875), _rate(None)
     ('10.00', '0.01875', '?')
@@ -77,10 +76,6 @@ def _rate(dollars: float | None) -> str:
     if dollars is None:
         return "?"
     return f"{dollars:.2f}" if round(dollars, 2) == dollars else f"{dollars:g}"
-
-
-def _all(table: ct.models.Prices) -> list[dict[str, Any]]:
-    return [_shown(list(price.models), price, source) for price, source in table.listed()]
 
 
 def _row(table: ct.models.Prices, model: str) -> dict[str, Any]:
@@ -109,9 +104,9 @@ def _write(path: Path) -> None:
         with whole_file(path, new=True) as file:
             file.write(ct.models.own_prices().read_text(encoding="utf-8"))
     except FileExistsError:
-        raise ct.CheaptalkError(f"{path} already exists; name another file") from None
+        raise ct.CheaptalkError(f"{path} already exists; choose another file name") from None
+    default = path.name == FILE
     usage = (
-        "They are used by default in this folder" if path.name == FILE
-        else f"Use them with --prices {path}"
-    )  # fmt: skip
-    say(f"Prices written to {path}. {usage}.")
+        "commands in this folder use it by default" if default else f"use it with --prices {path}"
+    )
+    say(f"Prices written to {path}; {usage}")

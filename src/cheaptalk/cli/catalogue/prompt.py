@@ -1,4 +1,4 @@
-"""The command that shows the prompt that a model would receive: model prompt."""
+"""The ``model prompt`` command, which shows the prompt that a model would receive."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from cheaptalk.cli.shared.options import (
     SeatOption,
     parameters,
     player_entry,
+    roster_players,
 )
 from cheaptalk.cli.shared.printing import out, print_json, say
 from cheaptalk.cli.shared.sentences import counted
 
 MAX_SEEDS = 100
-"""Maximum number of sample matches that are tried to find one that is long enough."""
-
-
+"""Maximum number of sample matches in which to look for the requested turn."""
 ModelOption = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="Use this model: a model string, settings such as '{history: summary}', or "
-        "ROSTER:LABEL, e.g. chip-trading:gpt-4o-refined.",
+        help="Show the prompt for this model: a model string, settings such as '{history: "
+        "summary}', or ROSTER:LABEL, e.g. chip-trading:gpt-4o-refined.",
         metavar="SPEC",
         show_default="script/legal",
     ),
@@ -59,14 +58,14 @@ def prompt(
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Set the random seed of the match.", show_default="the first with enough requests"
+            help="Set the random seed of the match.", show_default="the first with enough turns"
         ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Show the prompt and settings a model would receive.
 
-    The prompt is from a sample match. No model is called.
+    The command plays a sample match to build the prompt. No model is called.
     """
     rules = _game(game, set_ or [])
     seats = list(rules.seats)
@@ -80,15 +79,12 @@ def prompt(
         if preview is not None:
             _show(preview, spec, rules, own_seat, turn, json)
             return
-    matches = f"with seed {seed}" if seed is not None else f"in {MAX_SEEDS} sample matches"
-    raise ct.StudyError(
-        f"{own_seat} has fewer than {counted(turn, 'decision request')} {matches}; choose a "
-        "smaller --turn"
-    )
+    matches = f"with seed {seed}" if seed is not None else f"in any of {MAX_SEEDS} sample matches"
+    requests = counted(turn, "decision request")
+    raise ct.StudyError(f"{own_seat} has fewer than {requests} {matches}; decrease --turn")
 
 
 def _game(name: str, settings: list[str]) -> ct.Game:
-    """Return a game with the parameters of ``--set``."""
     ct.get_game(name)
     grid = {"game": name, "fixed": parameters(settings)}
     study = {"name": "prompt", "games": [grid], "players": {"x": {"model": ct.players.MOCK_MODEL}}}
@@ -96,7 +92,11 @@ def _game(name: str, settings: list[str]) -> ct.Game:
 
 
 def _model(text: str, style: str | None, game: ct.Game, seat: str) -> ct.players.ModelSeat:
-    data = _entry(text)
+    try:
+        entries = roster_players(text)
+    except ValueError as error:
+        raise ct.StudyError(f"--model: {error}") from None
+    data = next(iter(entries.values())) if entries else player_entry(text)
     if isinstance(data, dict) and "strategy" not in data:
         data = {"model": ct.players.MOCK_MODEL} | data | ({"style": style} if style else {})
     spec = _player_in(data, game, seat, "--model")
@@ -107,18 +107,8 @@ def _model(text: str, style: str | None, game: ct.Game, seat: str) -> ct.players
     return spec
 
 
-def _entry(text: str) -> Any:
-    name, colon, label = text.partition(":")
-    if colon and label and (name in ct.players.roster_names() or name.endswith((".yaml", ".yml"))):
-        try:
-            return next(iter(ct.players.rosters.chosen(text).values()))
-        except ValueError as error:
-            raise ct.StudyError(f"--model: {error}") from None
-    return player_entry(text)
-
-
 def _strategy(text: str | None, game: ct.Game, seat: str) -> ct.rules.Decide:
-    """Return the strategy in another seat: by default random, or else the game's first."""
+    """Return an opponent's strategy: by default "random", or else the role's first strategy."""
     if text is None:
         role = game.seats[seat]
         strategies = ct.rules.strategies(game.name).values()
@@ -126,16 +116,16 @@ def _strategy(text: str | None, game: ct.Game, seat: str) -> ct.rules.Decide:
         text = "random" if "random" in names else names[0]
     spec = _player_in(player_entry(text), game, seat, "--opponent")
     if not isinstance(spec, ct.players.StrategySeat):
-        names = list(ct.rules.strategies(game.name))
+        known = ", ".join(ct.rules.strategies(game.name))
         raise ct.StudyError(
-            f"--opponent: {text} is not a strategy for {seat} of {game.name} "
-            f"(known: {', '.join(names)})"
+            f"--opponent: {text} is not a strategy for the seat {seat} of {game.name}; known "
+            f"strategies: {known}"
         )
     return spec.decide()
 
 
 def _player_in(data: Any, game: ct.Game, seat: str, option: str) -> ct.players.SeatSpec | None:
-    """Return the player in a seat, validated as in a study."""
+    """Return the player in a seat; report an invalid player as an error of the option."""
     try:
         return ct.players.RosterEntry.model_validate(data).seat(game, seat)
     except ValueError as error:
@@ -144,13 +134,9 @@ def _player_in(data: Any, game: ct.Game, seat: str, option: str) -> ct.players.S
 
 
 def _show(
-    preview: ct.players.Preview,
-    spec: ct.players.ModelSeat,
-    game: ct.Game,
-    seat: str,
-    turn: int,
+    preview: ct.players.Preview, spec: ct.players.ModelSeat, game: ct.Game, seat: str, turn: int,
     json: bool,
-) -> None:
+) -> None:  # fmt: skip
     if json:
         calls = [call.model_dump(mode="json", exclude_none=True) for call in preview.calls]
         request = {"game": game.name, "place": seat, "seat": preview.actor, "turn": turn}
@@ -166,7 +152,7 @@ def _show(
     settings = _settings(preview, spec, game)
     routes = ", else ".join(settings.pop("routes"))
     for line in (
-        f"model {settings.pop('model')}, output by {routes}",
+        f"model {settings.pop('model')}, output format {routes}",
         f"settings sent: {ct.yaml_files.as_yaml(settings.pop('sent'))}",
         ", ".join(f"{key} {ct.yaml_files.as_yaml(value)}" for key, value in settings.items()),
         f"prompt style {spec.style}, words {spec.words}",
@@ -177,15 +163,10 @@ def _show(
 def _settings(
     preview: ct.players.Preview, spec: ct.players.ModelSeat, game: ct.Game
 ) -> dict[str, Any]:
-    """Return the settings that are sent with the prompt, the output formats and the memory."""
     return {
-        "model": spec.model,
-        "sent": ct.models.settings.wire(spec.settings(), spec.model),
+        "model": spec.model, "sent": ct.models.settings.wire(spec.settings(), spec.model),
         "routes": list(ct.models.structured_output.ways(preview.calls[-1])),
-        "tries": spec.tries or game.tries,
-        "reask": spec.reask,
-        "refusals": spec.refusals,
-        "history": ct.yaml_files.plain_data(spec.history),
-        "past_answers": spec.past_answers,
+        "tries": spec.tries or game.tries, "reask": spec.reask, "refusals": spec.refusals,
+        "history": ct.yaml_files.plain_data(spec.history), "past_answers": spec.past_answers,
         "deadline": spec.deadline,
-    }
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command that lists the model providers, or shows one in full: model providers."""
+"""The ``model providers`` command, which lists the model providers, or shows one in full."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def providers(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Show this provider in full, as in a providers file.",
+            help="Show all settings of this provider, in the format of a providers file.",
             autocompletion=completion.providers,
         ),
     ] = None,
@@ -46,18 +46,15 @@ def providers(
     variable, file = ct.models.providers.VARIABLE, ct.models.providers.FILE
     if users_file:
         say(f"Your providers file: {users_file}")
-    hint("\nShow one in full: cheaptalk model providers NAME")
+    hint("\nShow a provider in full: cheaptalk model providers NAME")
     if not users_file:
         hint(f"Add your own providers: set {variable}=FILE, or create ~/.config/{file}")
 
 
 def _row(entry: ct.models.Provider) -> dict[str, Any]:
-    """Return the data of a provider, without its key."""
+    """Return the settings of a provider, without the value of its API key."""
     return {
-        "url": entry.url,
-        "key": entry.key,
+        "url": entry.url, "key": entry.key,
         "key_is_set": entry.secret is not None if entry.key else None,
-        "protocol": entry.protocol,
-        "batch": entry.batch,
-        "trouble": entry.trouble,
-    }
+        "protocol": entry.protocol, "batch": entry.batch, "trouble": entry.trouble,
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command that lists the report recipes: study recipes."""
+"""The ``study recipes`` command, which lists the report recipes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,16 @@ def recipes(json: JsonOption = False) -> None:
     with needing("analysis"):
         registered = ct.reports.RECIPES
     if json:
-        print_json(
-            {
-                recipe.name: {
-                    "title": recipe.title,
-                    "paper": recipe.paper,
-                    "parts": {part.title: part.source for part in recipe.parts},
-                    "options": dict(recipe.options),
-                }
-                for recipe in registered.values()
-            }
-        )
+        print_json({
+            recipe.name: {
+                "title": recipe.title, "paper": recipe.paper,
+                "parts": {part.title: part.source for part in recipe.parts},
+                "options": dict(recipe.options),
+            } for recipe in registered.values()
+        })  # fmt: skip
         return
     rows: list[list[object]] = [
         [recipe.name, recipe.title, recipe.paper] for recipe in registered.values()
     ]
     print_table(None, ["recipe", "description", "paper"], rows)
-    hint("\nUse one in a report: cheaptalk report STUDY --recipe NAME")
+    hint("\nUse a recipe in a report: cheaptalk report STUDY --recipe NAME")

@@ -1,4 +1,4 @@
-"""The command that lists the rosters of models, or shows one in full: model rosters."""
+"""The ``model rosters`` command, which lists the rosters of models, or shows one in full."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def rosters(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Show this roster in full: a name or a YAML file.",
+            help="Show all players of this roster: a name or a YAML file.",
             autocompletion=completion.rosters,
         ),
     ] = None,
@@ -38,8 +38,8 @@ def rosters(
         [name, len(roster.players), roster.description] for name, roster in by_name.items()
     ]
     print_table(None, ["roster", "players", "description"], rows)
-    hint("\nShow one in full: cheaptalk model rosters NAME")
-    hint("Add its players to a study: cheaptalk plan STUDY --roster NAME (or NAME:LABEL,...)")
+    hint("\nShow a roster in full: cheaptalk model rosters NAME")
+    hint("Add a roster to a study: cheaptalk plan STUDY --roster NAME (or NAME:LABEL,...)")
 
 
 def _show(roster: ct.players.Roster, json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The command that lists the scripted strategies: game strategies."""
+"""The ``game strategies`` command, which lists the scripted strategies."""
 
 from __future__ import annotations
 
@@ -23,19 +23,14 @@ def strategies(
     names = [game] if game is not None else list(ct.rules.games())
     by_game = {name: ct.rules.strategies(name) for name in names}
     if json:
-        print_json(
-            {
-                name: {
-                    strategy.name: {
-                        "roles": strategy.roles,
-                        "meaning": strategy.function.__doc__,
-                        "settings": strategy.settings.model_json_schema()["properties"],
-                    }
-                    for strategy in registered.values()
-                }
-                for name, registered in by_game.items()
-            }
-        )
+        print_json({
+            name: {
+                strategy.name: {
+                    "roles": strategy.roles, "meaning": strategy.function.__doc__,
+                    "settings": strategy.settings.model_json_schema()["properties"],
+                } for strategy in registered.values()
+            } for name, registered in by_game.items()
+        })  # fmt: skip
         return
     for name, registered in by_game.items():
         rows: list[list[object]] = []
@@ -47,5 +42,5 @@ def strategies(
             rows.append([strategy.name, ", ".join(strategy.roles), settings, strategy.meaning])
         print_table(name, ["strategy", "roles", "settings", "description"], rows)
         out.print()
-    out.print("Other players: language models {model: provider/NAME}, people {person: terminal}")
-    out.print("and recorded moves {recorded: MATCH}. Providers: " + ", ".join(ct.models.PROVIDERS))
+    out.print("Other players: {model: PROVIDER/NAME}, {person: terminal} and {recorded: MATCH}")
+    out.print(f"Model providers: {', '.join(ct.models.PROVIDERS)}")

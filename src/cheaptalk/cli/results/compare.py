@@ -1,4 +1,4 @@
-"""The command that compares two studies: compare."""
+"""The ``compare`` command, which compares two studies."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def compare(
     other: Annotated[
         str,
         typer.Argument(
-            help="Name of the second study.",
-            autocompletion=completion.stored_studies,
-            metavar="B",
+            help="Name of the second study.", autocompletion=completion.stored_studies, metavar="B"
         ),
     ],
     store: StoreOption = DEFAULT_STORE,
     other_store: Annotated[
         Path | None,
-        typer.Option("--other-store", help="Read B from this store instead of --store."),
+        typer.Option(
+            "--other-store", help="Read the second study (B) from this store instead of --store."
+        ),
     ] = None,
     alias: Annotated[
         list[str] | None,
         typer.Option(
             "--alias",
-            help="Treat the player ALIAS of B as the player NAME of A. Repeatable.",
+            help="Treat the player ALIAS of study B as the player NAME of study A. Repeatable.",
             metavar="ALIAS=NAME",
         ),
     ] = None,
@@ -65,8 +65,8 @@ def compare(
 ) -> None:
     """Compare two studies on their common instances.
 
-    Reports the differences B - A of each player's metrics, with confidence intervals. Matches are
-    paired by instance where both studies have it.
+    The command reports the difference B - A of each player's metrics with confidence intervals.
+    Matches on an instance that both studies contain are compared as pairs.
     """
     renamed = dict(pair(text, "ALIAS=NAME", "--alias") for text in alias or ())
     with (
@@ -80,7 +80,6 @@ def compare(
             findings = ct.reports.compare(
                 first, study, other, other_store=second, renamed=renamed, as_published=as_published
             )
-        changes = {
-            name: table for name, table in findings.tables.items() if name.startswith("compare-")
-        }
+        tables_ = findings.tables.items()
+        changes = {name: table for name, table in tables_ if name.startswith("compare-")}
         write_results(findings, changes, to, tables, figures, raw_cells, viewer, json)

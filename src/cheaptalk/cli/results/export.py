@@ -1,8 +1,7 @@
-"""The command that exports a study to files: store export."""
+"""The ``store export`` command, which exports a study to files."""
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,14 +11,16 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.options import (
+    CPUS,
     DEFAULT_STORE,
     JsonOption,
     RawCellsOption,
     StoredArgument,
     StoreOption,
+    WorkersOption,
     file_to_write,
 )
-from cheaptalk.cli.shared.printing import err, print_json, say
+from cheaptalk.cli.shared.printing import err, print_json, say, warn_about_names
 from cheaptalk.cli.shared.sentences import counted
 
 
@@ -49,7 +50,7 @@ def export(
         Form,
         typer.Option(
             "--format",
-            help="Write this format: tables (csv, parquet), complete records (jsonl), dialogues "
+            help="Choose the format: tables (csv, parquet), complete records (jsonl), dialogues "
             "for training (chats) or Inspect logs (inspect).",
         ),
     ] = Form.CSV,
@@ -57,26 +58,23 @@ def export(
         str | None,
         typer.Option(
             "--prompt-style",
-            help="With chats: use this prompt style for turns not produced by a model.",
+            help="Use this prompt style for turns that no model played (with --format chats).",
             metavar="NAME",
-            show_default="the game's first",
+            show_default="the game's default style",
         ),
     ] = None,
     raw_cells: RawCellsOption = False,
-    workers: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="Use N processes.", show_default="one per CPU core"),
-    ] = os.cpu_count() or 1,
+    workers: WorkersOption = CPUS,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
     """Export a study's matches, responses and calls to files.
 
-    A codebook describes all columns.
+    The export includes a codebook, which describes all columns.
     """
     if to.suffix in {f".{name}" for name in Form}:
         raise typer.BadParameter(
-            f"the export has several files; name a folder or a .zip file, not {to}",
+            f"an export has several files; choose a folder or a .zip file instead of {to}",
             param_hint="--out",
         )
     if form is Form.INSPECT and to.suffix == ".zip":
@@ -84,7 +82,7 @@ def export(
             "Inspect logs require a folder, not a .zip file", param_hint="--out"
         )
     if style is not None and form is not Form.CHATS:
-        raise typer.BadParameter("requires --format chats", param_hint="--prompt-style")
+        raise typer.BadParameter("only valid with --format chats", param_hint="--prompt-style")
     with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
         if form is Form.INSPECT:
             result = ct.adapters.write_inspect_logs(opened, study, to)
@@ -92,13 +90,10 @@ def export(
             result = ct.export(
                 opened, study, to, form.value, raw_cells=raw_cells, workers=workers, style=style
             )
-        has_names = ct.records.imports.holds_names(opened, study)
-    if has_names:
-        say(f"{study}: {ct.records.imports.NAMED}", to=err)
+        warn_about_names(opened, study)
     if json:
-        print_json(
-            {"study": study, "to": str(result.path), "format": form.value, "rows": result.rows}
-        )
+        data = {"study": study, "to": str(result.path), "format": form.value, "rows": result.rows}
+        print_json(data)
         return
     singular = {"matches": "match"}
     counts = ", ".join(

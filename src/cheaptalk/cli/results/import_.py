@@ -1,4 +1,4 @@
-"""The commands that import games of other systems: store import glee, gama, dond and others."""
+"""Commands that import games from other systems: ``store import glee``, ``gama``, ``dond`` etc."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared.loading import Group, command_of
 from cheaptalk.cli.shared.lookup import check_free
-from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
-from cheaptalk.cli.shared.printing import err, hint, out, print_json, say
+from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption, pair
+from cheaptalk.cli.shared.printing import err, hint, out, print_json, say, warn_about_names
 from cheaptalk.cli.shared.sentences import at_store, counted
 
 MAX_LINES = 20
@@ -24,18 +24,20 @@ MAX_LINES = 20
 PathsArgument = Annotated[
     list[Path], typer.Argument(help="Files or folders with recorded games.", metavar="PATH...")
 ]
-StudyOption = Annotated[str, typer.Option(help="Store the games as this study.", metavar="NAME")]
+StudyOption = Annotated[
+    str, typer.Option(help="Store the games in the study with this name.", metavar="NAME")
+]
 KeepNamesOption = Annotated[
     bool, typer.Option("--keep-names", help="Do not redact first names in messages.")
 ]
 RedactOption = Annotated[
     list[str] | None,
-    typer.Option("--redact", help="Also redact this name. Repeatable.", metavar="NAME"),
+    typer.Option("--redact", help="Also redact this name in messages. Repeatable.", metavar="NAME"),
 ]
 
 
 class Importers(Group):
-    """The commands in this module, and a command for each other registered importer."""
+    """The group of importers: the commands in this module, and those of registered importers."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
@@ -52,8 +54,6 @@ class Importers(Group):
 
 
 def _command(name: str, importer: ct.records.imports.Importer) -> Any:
-    """Return the command of an importer without specific options."""
-
     def import_games(
         paths: PathsArgument,
         store: StoreOption = DEFAULT_STORE,
@@ -86,8 +86,8 @@ def glee(
 ) -> None:
     """Import published games of GLEE; games already in the store are skipped.
 
-    First names are redacted where they are likely to address a person, but some may remain: check
-    the messages before you publish them, and redact further names with --redact.
+    First names that probably address a person are redacted, but some may remain. Check the messages
+    before you publish them, and redact further names with --redact.
     """
     read = partial(ct.read_glee, folder, keep_names=keep_names, names=redact or [])
     _import(read, store, study, json)
@@ -96,8 +96,7 @@ def glee(
 @commands.command()
 def gama(
     folder: Annotated[
-        Path,
-        typer.Argument(help="Folder with GAMA-Bench games, at any depth.", metavar="DIR"),
+        Path, typer.Argument(help="Folder with GAMA-Bench games, at any depth.", metavar="DIR")
     ],
     store: StoreOption = DEFAULT_STORE,
     study: StudyOption = "gama-import",
@@ -113,10 +112,10 @@ def gama(
 ) -> None:
     """Import recorded games of GAMA-Bench; games already in the store are skipped.
 
-    The published variants of the metric "score" equal the paper's scores. A model whose
-    temperature, prompts or persona differ according to file names is imported as several players.
+    Reports with --as-published show the same values of the metric "score" as the paper. A model is
+    imported as several players if file names indicate different temperatures, prompts or personas.
     """
-    aliases = _aliases(alias or [])
+    aliases = dict(pair(text, "ALIAS=NAME", "--alias") for text in alias or ())
     _import(lambda: ct.read_gama(folder, aliases), store, study, json)
 
 
@@ -134,9 +133,9 @@ def dond(
 ) -> None:
     """Import human dialogues of Deal or No Deal; those already in the store are skipped.
 
-    The lines of a dialogue become one match. Give all files at once, because lines of a dialogue
-    can be in different files. First names are redacted where they are likely to address a person,
-    but some may remain: check the messages before you publish them, and redact further names with
+    The lines of a dialogue become one match. Import all files together, because the lines of a
+    dialogue can be in different files. First names that probably address a person are redacted, but
+    some may remain. Check the messages before you publish them, and redact further names with
     --redact.
     """
     read = partial(ct.read_dond, paths, keep_names=keep_names, names=redact or [])
@@ -144,7 +143,6 @@ def dond(
 
 
 def _print_lines(lines: Sequence[str]) -> None:
-    """Print the first lines, and the number of the others."""
     for line in lines[:MAX_LINES]:
         say(f"  {line}")
     if len(lines) > MAX_LINES:
@@ -152,7 +150,7 @@ def _print_lines(lines: Sequence[str]) -> None:
 
 
 def _reasons(skipped: Sequence[ct.records.imports.Skipped]) -> Iterator[str]:
-    """Yield each reason for skipping games, with the first game and the number of others."""
+    """Yield each reason for skipping games, after the first such game and the number of others."""
     by_reason: dict[str, list[str]] = {}
     for game, reason in skipped:
         by_reason.setdefault(reason, []).append(game)
@@ -161,21 +159,9 @@ def _reasons(skipped: Sequence[ct.records.imports.Skipped]) -> Iterator[str]:
         yield f"{first}{more}: {reason}"
 
 
-def _aliases(texts: Sequence[str]) -> dict[str, str]:
-    """Return names of models by their aliases."""
-    aliases = {}
-    for text in texts:
-        alias, _, name = text.partition("=")
-        if not (alias.strip() and name.strip()):
-            raise ct.CheaptalkError(f'--alias: expected ALIAS=NAME, got "{text}"')
-        aliases[alias.strip()] = name.strip()
-    return aliases
-
-
 def _import(
     read: Callable[[], ct.records.imports.Collection], store: str, study: str, as_json: bool
 ) -> None:
-    """Import a collection of games, and print a summary."""
     check_free(store)
     with err.status(study):
         collection = ct.records.imports.with_a_game(read())
@@ -185,40 +171,27 @@ def _import(
             status.update(f"{study}: {counted(importing.read, 'game')} read")
 
         importing = ct.take_in(collection, opened, study, show)
-        has_names = ct.records.imports.holds_names(opened, study)
-    if has_names:
-        say(f"{study}: {ct.records.imports.NAMED}", to=err)
+        warn_about_names(opened, study)
+    notes = importing.notes.most_common()
     if as_json:
-        print_json(
-            {
-                "study": study,
-                "store": ct.records.store_name(store),
-                "present": importing.present,
-                "redactions": importing.redactions,
-                "notes": dict(importing.notes.most_common()),
-                "imported": importing.imported,
-                "skipped": [game._asdict() for game in importing.skipped],
-            }
-        )
+        print_json({
+            "study": study, "store": ct.records.store_name(store), "present": importing.present,
+            "redactions": importing.redactions, "notes": dict(notes),
+            "imported": importing.imported,
+            "skipped": [game._asdict() for game in importing.skipped],
+        })  # fmt: skip
     else:
-        redacted = (
-            f", {counted(importing.redactions, 'name')} redacted" if importing.redactions else ""
-        )
+        names = counted(importing.redactions, "name")
+        redacted = f", {names} redacted" if importing.redactions else ""
         out.print(
-            f"{study}: {counted(importing.imported, 'game')} imported, "
-            f"{importing.present:,} already in the store, "
-            f"{len(importing.skipped):,} skipped{redacted}"
+            f"{study}: {counted(importing.imported, 'game')} imported, {importing.present:,} "
+            f"already in the store, {len(importing.skipped):,} skipped{redacted}"
         )
         _print_lines(list(_reasons(importing.skipped)))
-        if importing.notes:
-            out.print("changed while importing:")
-            _print_lines(
-                [
-                    f"{note}: {counted(count, 'time')}"
-                    for note, count in importing.notes.most_common()
-                ]
-            )
+        if notes:
+            out.print("changes made by the import:")
+            _print_lines([f"{note}: {counted(count, 'time')}" for note, count in notes])
         if importing.imported or importing.present:
-            hint(f"report it with: cheaptalk report {study} {at_store(store)}")
+            hint(f"write a report with: cheaptalk report {study} {at_store(store)}")
     if importing.skipped:
         raise typer.Exit(1)

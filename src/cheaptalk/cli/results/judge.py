@@ -1,4 +1,4 @@
-"""The command that judges matches with a model: judge run."""
+"""The ``judge run`` command, which judges matches with a model."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def judge(
     sample: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            metavar="N",
-            help="Draw a random sample of N matches.",
+            min=1, metavar="N", help="Only judge a random sample of N matches.",
             show_default="all matches",
         ),
     ] = None,
@@ -56,9 +54,7 @@ def judge(
     player: Annotated[
         str | None,
         typer.Option(
-            "--with-player",
-            help="Only judge matches with this player (label).",
-            metavar="LABEL",
+            "--with-player", help="Only judge matches with this player (label).", metavar="LABEL"
         ),
     ] = None,
     budget: Annotated[
@@ -89,11 +85,12 @@ def judge(
     results_only: Annotated[
         bool,
         typer.Option(
-            "--results-only", help="Print verdicts and agreement so far, without judging more."
+            "--results-only",
+            help="Print earlier verdicts and their agreement, without calling the model.",
         ),
     ] = False,
     json: JsonOption = False,
-) -> None:
+) -> None:  # fmt: skip
     """Judge a study's matches with a model.
 
     Items that already have a verdict of the same judge are skipped.
@@ -105,7 +102,7 @@ def judge(
         if rubric is None or (model is None and not show_prompt):
             missing = "--rubric" if rubric is None else "--model"
             raise ct.CheaptalkError(
-                f"missing option {missing} (show earlier verdicts with --results-only)"
+                f"missing option {missing}; to show earlier verdicts, use --results-only"
             )
         with needing("analysis"):
             judge = ct.judges.judge_of(rubric, player_entry(model or "vllm/any"))
@@ -122,11 +119,9 @@ def judge(
                     opened, study, judge, sample=sample, seed=seed, player=player,
                     again=retry_invalid, prices=price_list,
                 )  # fmt: skip
-            doubts = list(
-                ct.studies.shortfalls(
-                    estimate.amounts, cap, estimate.spent, key="--budget ", subject="the judge"
-                )
-            )
+            doubts = [*ct.studies.shortfalls(
+                estimate.amounts, cap, estimate.spent, key="--budget ", subject="the judge"
+            )]  # fmt: skip
             if dry_run:
                 _print_estimate(study, judge, estimate, doubts, context, json)
                 return
@@ -160,12 +155,11 @@ def _print_lines(study: str, *lines: str) -> None:
 
 
 def _again(context: typer.Context, *more: str) -> str:
-    """Return the command line with more options, and without those that prevent judging."""
+    """Return the command line with ``more`` options, but without options that prevent judging."""
     return retyped(context, *more, without=("json", "dry_run", "show_prompt", "results_only"))
 
 
 def _unit(judge: ct.judges.Judge) -> str:
-    """Return the noun for what is judged."""
     return "participant" if judge.rubric.item == "answer" else "match"
 
 
@@ -178,15 +172,9 @@ def _progress(study: str, judge: ct.judges.Judge, state: ct.judges.Judging) -> s
 
 
 def _print_prompt(
-    store: ct.Store,
-    study: str,
-    judge: ct.judges.Judge,
-    sample: int | None,
-    seed: int,
-    player: str | None,
-    as_json: bool,
-) -> None:
-    """Print the prompt of the first item."""
+    store: ct.Store, study: str, judge: ct.judges.Judge, sample: int | None, seed: int,
+    player: str | None, as_json: bool,
+) -> None:  # fmt: skip
     match, item = ct.judges.first_item(store, study, judge, sample=sample, seed=seed, player=player)
     messages = [message.model_dump() for message in judge.messages(item)]
     if as_json:
@@ -198,13 +186,9 @@ def _print_prompt(
 
 
 def _print_estimate(
-    study: str,
-    judge: ct.judges.Judge,
-    estimate: ct.judges.JudgingEstimate,
-    doubts: list[str],
-    context: typer.Context,
-    as_json: bool,
-) -> None:
+    study: str, judge: ct.judges.Judge, estimate: ct.judges.JudgingEstimate, doubts: list[str],
+    context: typer.Context, as_json: bool,
+) -> None:  # fmt: skip
     if as_json:
         print_json(
             {"study": study, "judge": judge.digest, "rubric": judge.rubric.name,
@@ -232,11 +216,10 @@ def _print_estimate(
     out.print("Assumptions:")
     for assumption in estimate.assumes:
         say(f"- {assumption}")
-    hint(f"No model was called. Judge with: {_again(context)}")
+    hint(f"No model was called. To judge, run: {_again(context)}")
 
 
 def _retry_advice(context: typer.Context) -> str:
-    """Return how to retry items without a valid verdict."""
     return f"retry items without a valid verdict with: {_again(context, '--retry-invalid')}"
 
 
@@ -258,11 +241,7 @@ def _as_json(
 
 
 def _summarize(
-    study: str,
-    judge: ct.judges.Judge,
-    state: ct.judges.Judging,
-    context: typer.Context,
-    store: str,
+    study: str, judge: ct.judges.Judge, state: ct.judges.Judging, context: typer.Context, store: str
 ) -> None:
     parts = [f"{state.judged:,} judged now", f"{state.before:,} earlier"]
     if state.without:
@@ -283,7 +262,7 @@ def _summarize(
     elif state.without:
         next_step = _retry_advice(context)
     else:
-        next_step = f"show verdicts and agreement with: {see_verdicts(study, store)}"
+        next_step = f"to show verdicts and agreement, run: {see_verdicts(study, store)}"
     hint(next_step)
 
 
@@ -298,7 +277,7 @@ def _notes(state: ct.judges.Judging) -> Iterator[str]:
     if state.nothing:
         yield f"nothing to judge: {state.nothing}"
     if state.unresolved:
-        yield f"{counted(state.unresolved, 'call')} of an earlier run never got a response"
+        yield f"{counted(state.unresolved, 'call')} of earlier runs never received a response"
     if state.spent.sendings:
         yield f"cost of this judge for the study so far: {cost_text(state.spent)}"
 
@@ -315,7 +294,7 @@ def _show_verdicts(store: ct.Store, study: str, as_json: bool) -> None:
         print_json({"study": study, "judges": judges} | verdicts)
         return
     if not sections and counts.is_empty():
-        say(f"{study} has not been judged; judge it with --rubric and --model")
+        say(f"{study} has not been judged; to judge it, set --rubric and --model")
     if counts.height:
         columns = ["rubric", "judge", "question", "verdict", "participants"]
         rows = [[*names, verdict or "none", count] for *names, verdict, count in counts.rows()]
@@ -332,7 +311,6 @@ def _show_verdicts(store: ct.Store, study: str, as_json: bool) -> None:
 
 
 def _verdicts(section: ct.reports.JudgeSection) -> None:
-    """Print a judge's estimates and verdicts by player."""
     estimates: list[list[object]] = [
         [player.player, player.items, player.instances, player.invalid, *player.numbers]
         for player in section.players

@@ -1,4 +1,4 @@
-"""The command for hand labels, which validate a judge: judge label."""
+"""The ``judge label`` command, which creates or imports hand labels to validate a judge."""
 
 from __future__ import annotations
 
@@ -50,13 +50,11 @@ def label(
 ) -> None:
     """Create or import hand labels to validate a judge.
 
-    Write a sheet with --sheet, fill in its column "verdict", and import it with --labels. The
-    agreement with judges is then shown by cheaptalk judge run --results-only.
+    Write a sheet with --sheet, fill in its column "verdict", and import the sheet with --labels.
+    Then cheaptalk judge run --results-only shows the agreement between labels and judges.
     """
     if (sheet is None) == (labels is None):
-        raise ct.CheaptalkError(
-            "expected either --sheet (write a sheet) or --labels (import labels)"
-        )
+        raise ct.CheaptalkError("set either --sheet (write a sheet) or --labels (import labels)")
     rubric = ct.judges.find_rubric(rubric_name)
     with ct.Store.open(store) as opened:
         if sheet is not None:
@@ -75,11 +73,10 @@ def label(
         f"{study}: {counted(result.taken, 'label')} imported, {result.before:,} imported before, "
         f"{result.empty:,} without a verdict"
     )
-    hint(f"show the agreement with: {see_verdicts(study, store)}")
+    hint(f"to show the agreement, run: {see_verdicts(study, store)}")
 
 
 def _print_instructions(study: str, rubric_name: str, sheet: Path, items: int, store: str) -> None:
-    """Print the rubric's question and how to continue."""
     rubric = ct.judges.find_rubric(rubric_name)
     say(f"{sheet}: {counted(items, 'item')} to label\n{rubric.question}")
     if rubric.scale is None:
@@ -89,7 +86,7 @@ def _print_instructions(study: str, rubric_name: str, sheet: Path, items: int, s
         scale = rubric.scale
         say(f"  {scale.low}: {scale.low_means}\n  {scale.high}: {scale.high_means}")  # fmt: skip
     hint(
-        "enter one of these in the column verdict of each row, then run: cheaptalk judge label "
+        'enter a label in the column "verdict" of each row, then run: cheaptalk judge label '
         f"{study} --rubric {shlex.quote(rubric_name)} --labels {shlex.quote(str(sheet))} "
         f"{at_store(store)}"
     )

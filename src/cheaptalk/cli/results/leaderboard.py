@@ -1,4 +1,4 @@
-"""The command that ranks players over several studies: leaderboard."""
+"""The ``leaderboard`` command, which ranks players over several studies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def leaderboard(
         list[str] | None,
         typer.Option(
             "--game",
-            help="Only rank this game. Repeatable.",
+            help="Rank players by matches of this game only. Repeatable.",
             metavar="NAME",
             autocompletion=completion.games,
         ),
@@ -45,9 +45,7 @@ def leaderboard(
     newcomer: Annotated[
         list[str] | None,
         typer.Option(
-            "--newcomer",
-            help="Also report ranks without this player. Repeatable.",
-            metavar="LABEL",
+            "--newcomer", help="Also report ranks without this player. Repeatable.", metavar="LABEL"
         ),
     ] = None,
     draws: Annotated[int, typer.Option(min=100, metavar="N", help="Use N bootstrap draws.")] = 1000,

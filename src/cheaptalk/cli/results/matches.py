@@ -1,4 +1,4 @@
-"""The command that lists recorded matches: match list."""
+"""The ``match list`` command, which lists recorded matches."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def matches(
         list[str] | None,
         typer.Option(
             "--with-player",
-            help="Only list matches with this player (label). Repeat it to require several.",
+            help="Only list matches with this player (label). Repeat the option to require several "
+            "players.",
             metavar="LABEL",
         ),
     ] = None,
@@ -72,14 +73,13 @@ def matches(
         ),
     ] = None,
     state: Annotated[
-        list[State] | None,
-        typer.Option(help="Only list matches in this state. Repeatable."),
+        list[State] | None, typer.Option(help="Only list matches in this state. Repeatable.")
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
             help="Only list matches that meet this condition on a metric or payoff, e.g. "
-            "agreement=0 or payoff_bob>50. Repeat it to require several.",
+            "agreement=0 or payoff_bob>50. Repeat the option to require several conditions.",
             metavar="CONDITION",
         ),
     ] = None,
@@ -106,15 +106,13 @@ def matches(
 
 
 def _print_lines(records: Iterator[ct.MatchRecord], width: int) -> None:
-    """Print a line for each match as it is read."""
-    empty = True
+    record: ct.MatchRecord | None = None
     for record in records:
-        empty = False
         state = f"{record.status.value:{max(map(len, State))}}"
         line = f"{record.id}  {record.game:{width}}  {state}  {_players(record)}"
         line += f": {' '.join(record.why.split())}" if record.why else ""
         sys.stdout.write(visible(line) + "\n")
-    if empty:
+    if record is None:
         say("no matches found", to=err)
 
 
@@ -131,7 +129,6 @@ def _players(record: ct.MatchRecord) -> str:
 
 
 def _print_json(records: Iterator[ct.MatchRecord], _: int) -> None:
-    """Print a JSON array of the matches as they are read."""
     separator = "["
     for record in records:
         text = ct.records.encoding.standard_json(_as_json(record), ensure_ascii=False)

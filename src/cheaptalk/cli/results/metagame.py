@@ -1,4 +1,4 @@
-"""The command that computes equilibria of empirical games and payoff files: metagame."""
+"""The ``metagame`` command, which computes equilibria of empirical games and payoff files."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from cheaptalk.extras import needing
 AnyAnalysis: TypeAlias = "ct.equilibrium.Analysis | ct.equilibrium.SeatsAnalysis"
 Analyses: TypeAlias = "tuple[Iterator[AnyAnalysis], ct.reports.Played | None]"
 MAX_SUPPORTS = 20_000_000
-"""Default number of supports that are searched, which takes a minute or two."""
+"""Default maximum number of supports to search, which takes a minute or two."""
 FILES = (".csv", ".nfg")
 """File name extensions of payoff files."""
 STUDY_ONLY = ("store", "others", "game", "draws", "paired", "one_sided", "viewer")
-"""Parameters of options that do not apply to payoff files."""
+"""Parameters of the options that are not valid for payoff files."""
 ADVICE = {
     "one_sided": "use --allow-single-order",
     "paired": "use --unpaired",
     "pooled": "use --pool-configurations",
 }
-"""Options to use, by the Python argument that an error advises."""
+"""Command-line options, by the Python argument that an error message recommends."""
 
 
 @finishing()
@@ -75,16 +75,16 @@ def metagame(
         bool,
         typer.Option(
             "--two-populations",
-            help="Analyse an asymmetric game in which one population chooses the player of the "
-            "first seat and another that of the second, e.g. sellers and buyers.",
+            help="Analyse a game between two populations, e.g. sellers and buyers: one chooses a "
+            "player for the first seat, the other for the second.",
         ),
     ] = False,
     payoff: Annotated[
         str | None,
         typer.Option(
             "--payoff",
-            help="With --two-populations: maximize this metric, e.g. gain for the metrics "
-            "alice_gain and bob_gain.",
+            help="With --two-populations: use this metric as the payoff, e.g. gain for the "
+            "metrics alice_gain and bob_gain.",
             metavar="METRIC",
             show_default="the game's payoff",
         ),
@@ -93,8 +93,9 @@ def metagame(
         bool,
         typer.Option(
             "--pool-configurations",
-            help="With --two-populations: pool a pair's matches over configurations, if pairs were "
-            "drawn at random. Otherwise each pair must have played each configuration.",
+            help="With --two-populations: pool a pair's matches over configurations. Use it only "
+            "if pairs were drawn at random. By default, each pair must have played each "
+            "configuration.",
         ),
     ] = False,
     draws: Annotated[
@@ -105,8 +106,8 @@ def metagame(
         bool | None,
         typer.Option(
             "--paired/--unpaired",
-            help="Resample the same instances in all cells, or independently per cell (which turns "
-            "exact ties into noise).",
+            help="Bootstrap over the same instances in all cells (paired), or independently in "
+            "each cell (unpaired), which turns exact ties into noise.",
             show_default="paired if cells share instances",
         ),
     ] = None,
@@ -114,14 +115,15 @@ def metagame(
         bool,
         typer.Option(
             "--allow-single-order",
-            help="Accept pairs without a role swap, if seats are interchangeable.",
+            help="Accept pairs that played in only one order of seats. Use it if the seats are "
+            "interchangeable.",
         ),
     ] = False,
     others: Annotated[
         list[str] | None,
         typer.Option(
             "--include-study",
-            help="Also include the matches of this study (without duplicates). Repeatable.",
+            help="Also include the matches of this study, without duplicates. Repeatable.",
             metavar="STUDY",
             autocompletion=completion.stored_studies,
         ),
@@ -130,8 +132,8 @@ def metagame(
         list[str] | None,
         typer.Option(
             "--provider",
-            help="Set a player's provider, for the game among providers. Default: inferred from "
-            "model names; an empty value removes it. Repeatable.",
+            help="Set a player's provider, for the analysis of competing providers. By default, "
+            "the model name determines it; an empty value removes it. Repeatable.",
             metavar="LABEL=PROVIDER",
         ),
     ] = None,
@@ -155,7 +157,7 @@ def metagame(
         Path | None,
         typer.Option(
             "--out",
-            help="Write a page with tables and charts (HTML).",
+            help="Write an HTML page with tables and charts to this file.",
             callback=page_to_write,
         ),
     ] = None,
@@ -172,9 +174,10 @@ def metagame(
 ) -> None:
     """Compute equilibria of the empirical game among players.
 
-    The strategies of this game are the study's players, and its payoffs their mean payoffs, with
-    bootstrap confidence intervals. By default the game is symmetrized: each payoff averages over
-    both seats. With --two-populations, seats have separate strategies.
+    The strategies of the empirical game are the study's players. Its payoffs are the mean payoffs
+    of the recorded matches, with bootstrap confidence intervals. By default the game is
+    symmetrized: payoffs are averaged over both seats. With --two-populations, each seat has its own
+    strategies.
     """
     with needing("analysis"):
         write_payoffs = ct.equilibrium.write_payoffs
@@ -193,7 +196,8 @@ def metagame(
             "payoff": payoff or ct.equilibrium.PAYOFF, "pooled": pooled,
         }  # fmt: skip
     else:
-        _refuse({"--payoff": payoff, "--pool-configurations": pooled}, "requires --two-populations")
+        two_only = {"--payoff": payoff, "--pool-configurations": pooled}
+        _refuse(two_only, "only valid with --two-populations")
     analysis = (
         _of_file(source, options, provider or (), seats)
         if is_file
@@ -204,10 +208,10 @@ def metagame(
     )  # fmt: skip
     with analysis as (games, played):
         analyses = []
-        for game_analysis in games:
-            analyses.append(game_analysis)
+        for analysed in games:
+            analyses.append(analysed)
             if not json:
-                _show(game_analysis)
+                _show(analysed)
         write: Callable[..., None] = ct.reports.metagame_report
         to_json: Callable[..., dict[str, Any]] = ct.reports.analysis_json
         if isinstance(analyses[0], ct.equilibrium.SeatsAnalysis):
@@ -228,7 +232,7 @@ def metagame(
 def _check_source(
     source: str, is_file: bool, context: typer.Context, written: Sequence[Path | None]
 ) -> None:
-    """Check that the source is valid, and that the options suit a payoff file if it is one."""
+    """Check the source, the options that are valid for it, and the output files."""
     exists = Path(source).is_file()
     if exists and Path(source).suffix and not is_file:
         raise typer.BadParameter(
@@ -239,12 +243,12 @@ def _check_source(
         origin = context.get_parameter_source(str(parameter.name))
         if parameter.name in STUDY_ONLY and origin is not None and origin.name == "COMMANDLINE":
             raise typer.BadParameter(
-                "not valid for a payoff file, which has one game and no matches",
+                "not valid for a payoff file, which contains one game and no matches",
                 param_hint="/".join([*parameter.opts, *parameter.secondary_opts]),
             )
     for path in written:
         if exists and path is not None and path.exists() and path.samefile(source):
-            raise typer.BadParameter(f"{path} is the input file; name another file")
+            raise typer.BadParameter(f"{path} is the input file; choose another file name")
 
 
 @contextmanager
@@ -254,6 +258,7 @@ def _of_file(
     providers: Sequence[str],
     seats: ct.equilibrium.SeatsOptions | None,
 ) -> Iterator[Analyses]:
+    """Yield the solved game of a payoff file."""
     table, title = ct.equilibrium.read_payoffs(source), Path(source).stem
     with _solving(StatusLine(), source) as progress, advising_options():
         analysis: AnyAnalysis
@@ -261,10 +266,8 @@ def _of_file(
             _refuse_symmetric(options, providers)
             if seats:
                 other_payoff = seats["payoff"] != ct.equilibrium.PAYOFF
-                _refuse(
-                    {"--payoff": other_payoff, "--pool-configurations": seats["pooled"]},
-                    "not valid for a payoff file, which contains the payoffs",
-                )
+                study_only = {"--payoff": other_payoff, "--pool-configurations": seats["pooled"]}
+                _refuse(study_only, "not valid for a payoff file, which already contains payoffs")
             analysis = ct.equilibrium.analyse_bimatrix(title, table, without=options["without"])
         else:
             options |= {"providers": _grouping(providers, {}), "progress": progress}
@@ -279,7 +282,7 @@ def _of_study(
     options: ct.equilibrium.AnalysisOptions, seats: ct.equilibrium.SeatsOptions | None,
     single: bool,
 ) -> Iterator[Analyses]:  # fmt: skip
-    """Yield the games of studies, solved one after the other, and their matches."""
+    """Yield the games of studies, each solved on demand, together with their matches."""
     source = studies[0]
     with ct.Store.open(store) as opened:
         with err.status(f"{source}: reading matches"):
@@ -312,14 +315,13 @@ def _of_study(
 
 @contextmanager
 def _solving(status: StatusLine, source: str, title: str = "") -> Iterator[Callable[[float], None]]:
-    """Show what is being solved; yield a function to call with the share of the search done."""
+    """Show a status line; yield a function that adds the completed share of the search to it."""
     line = f"{source}: solving{title}"
     with status.shown(line) as show:
         yield lambda share: show(f"{line}, {100 * share:.2g} % searched")
 
 
 def _show(analysis: AnyAnalysis) -> None:
-    """Print a game's equilibria and strategies, its providers and proposed pairings."""
     heading, _, rest = str(analysis).partition("\n")
     say(heading, style="bold")
     say(rest)
@@ -334,7 +336,7 @@ def _show(analysis: AnyAnalysis) -> None:
 
 
 def _grouping(texts: Sequence[str], inferred: dict[str, str]) -> dict[str, str]:
-    """Return the provider of each player: as given with ``--provider``, otherwise as inferred."""
+    """Return the provider of each player: the value of ``--provider``, or the inferred one."""
     providers = dict(inferred)
     for text in texts:
         label, provider = pair(text, "LABEL=PROVIDER", "--provider", last=True, empty=True)
@@ -352,14 +354,14 @@ def _check_grouping(texts: Sequence[str], analyses: Sequence[ct.equilibrium.Anal
             )
     if texts and not any(analysis.providers for analysis in analyses):
         raise typer.BadParameter(
-            "expected players of at least two providers; set another player's provider",
+            "players of at least two providers are required; set the provider of another player",
             param_hint="--provider",
         )
 
 
 @contextmanager
 def advising_options() -> Iterator[None]:
-    """Reword errors that advise Python arguments, so that they advise options.
+    """Reword errors that recommend Python arguments: recommend command-line options instead.
 
     Raises:
         CheaptalkError: the reworded error.
@@ -367,53 +369,41 @@ def advising_options() -> Iterator[None]:
     try:
         yield
     except ct.CheaptalkError as error:
-        parts = (
-            _option(part) if isinstance(part, ct.rules.errors.Advice) else part
-            for part in error.args
-        )
+        advice = ct.rules.errors.Advice
+        parts = (_option(part) if isinstance(part, advice) else part for part in error.args)
         raise ct.CheaptalkError(*parts) from None
 
 
 def _option(advice: ct.rules.errors.Advice) -> str:
-    """Return the options for a Python argument that an error advises."""
     if advice.argument == "without" and isinstance(advice.value, list):
         return shlex.join(part for label in advice.value for part in ("--exclude", label))
     return ADVICE[advice.argument]
 
 
 def _print_providers(providers: ct.equilibrium.Providers) -> None:
-    """Print the best responses to each provider and the value given, in both readings."""
+    """Print the value given and best responses by provider, for each construction of the game."""
     owners = list(providers.members)
     for reading in providers.readings:
         say(f"Providers: {reading.title.lower()}")
         given = ["Given"] if reading.value_given else []
         columns = ["Provider", *given, *(f"Best response to {owner}" for owner in owners)]
-        rows: list[list[object]] = [
-            [
-                owner,
-                *(
-                    [ct.equilibrium.spread_text(reading.value_given[row], 1)]
-                    if reading.value_given
-                    else []
-                ),
-                *(f"{share:.1%}" for share in reading.responses[row]),
-            ]
-            for row, owner in enumerate(owners)
-        ]
+        rows: list[list[object]] = []
+        for row, owner in enumerate(owners):
+            values = reading.value_given[row : row + 1] if reading.value_given else ()
+            texts = [ct.equilibrium.spread_text(value, 1) for value in values]
+            rows.append([owner, *texts, *(f"{share:.1%}" for share in reading.responses[row])])
         print_table(None, columns, rows)
     for name, reason in providers.absent.items():
         say(f"{name[:1].upper()}{name[1:]} is not available: {reason}.")
 
 
 def _refuse_symmetric(options: ct.equilibrium.AnalysisOptions, providers: Sequence[str]) -> None:
-    """Check that no option is given that only applies to symmetric games."""
     values = {"--provider": providers, "--propose": options["budget"],
               "--allow-single-order": options["one_sided"]}  # fmt: skip
     _refuse(values, "not valid for two populations or an asymmetric game")
 
 
 def _refuse(values: Mapping[str, object], reason: str) -> None:
-    """Raise an error if an option has a value."""
     for option, value in values.items():
         if value:
             raise typer.BadParameter(reason, param_hint=option)

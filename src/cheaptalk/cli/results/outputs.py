@@ -15,38 +15,28 @@ from cheaptalk.cli.shared.printing import hint, print_json, say
 PageOption = Annotated[
     Path | None,
     typer.Option(
-        "--out", help="Write a page with tables and charts (HTML).", callback=page_to_write
+        "--out", callback=page_to_write,
+        help="Write an HTML page with tables and charts to this file.",
     ),
-]
+]  # fmt: skip
 TablesOption = Annotated[
     Path | None,
     typer.Option(
-        "--tables",
-        help="Write the tables to this folder (CSV and LaTeX).",
-        callback=folder_to_write,
+        "--tables", callback=folder_to_write, help="Write tables (CSV and LaTeX) to this folder."
+    ),
+]
+FiguresOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--figures", callback=folder_to_write, help="Write charts (SVG and PDF) to this folder."
     ),
 ]
 
 
-FiguresOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--figures", help="Write the charts to this folder (SVG and PDF).",
-        callback=folder_to_write,
-    ),
-]  # fmt: skip
-
-
 def write_results(
-    findings: ct.reports.Findings,
-    shown: Mapping[str, ct.reports.ReportTable],
-    to: Path | None,
-    tables: Path | None,
-    figures: Path | None,
-    raw_cells: bool,
-    viewer: str,
-    json: bool,
-) -> None:
+    findings: ct.reports.Findings, shown: Mapping[str, ct.reports.ReportTable], to: Path | None,
+    tables: Path | None, figures: Path | None, raw_cells: bool, viewer: str, json: bool,
+) -> None:  # fmt: skip
     """Print tables and write the requested files; exit with status 1 if there are no tables."""
     if to and shown:
         ct.reports.write_findings(findings, to, viewer=viewer)
@@ -71,7 +61,6 @@ def write_results(
 
 
 def _print_all(findings: ct.reports.Findings, shown: Mapping[str, ct.reports.ReportTable]) -> None:
-    """Print the answers, the tables and what is missing."""
     for title, answer in findings.answers.items():
         say(f"{title}: {answer}\n")
     for table in shown.values():
@@ -83,10 +72,10 @@ def _print_all(findings: ct.reports.Findings, shown: Mapping[str, ct.reports.Rep
 
 
 def print_figures(drawn: list[Path]) -> None:
-    """Print where charts were written, and how to get PDF files if they are missing."""
+    """Print the folder of the charts, and how to add PDF files if there are none."""
     if not drawn:
         return
     formats = dict.fromkeys(path.suffix.removeprefix(".").upper() for path in drawn)
     say(f"Charts written to {drawn[0].parent.absolute()} ({' and '.join(formats)})")
     if "PDF" not in formats:
-        hint('for PDF files, install: pip install "cheaptalk[figures]"')
+        hint('to also write PDF files, run: pip install "cheaptalk[figures]"')

@@ -1,4 +1,4 @@
-"""The command that tests an agent and compares it with baselines: profile."""
+"""The ``profile`` command, which tests an agent and compares it with baselines."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from cheaptalk.cli.shared.options import (
     page_to_write,
     player_entry,
     retyped,
+    roster_players,
     with_options,
 )
 from cheaptalk.cli.shared.play_options import PlayOptions
@@ -35,16 +36,13 @@ from cheaptalk.extras import needing
 from cheaptalk.text import FEW_MARK
 
 EXIT_UNPLAYED = 4
-"""Exit status if matches remain to be played, so that no gate is decided."""
+"""Exit status if matches remain to be played, so all gates are undecided."""
 AGENT_DEADLINE = 60
-"""Default response timeout of an agent, in seconds.
-
-An agent that hangs costs its match two minutes, because such a request is sent twice.
-"""
+"""Default response timeout of an agent, in seconds; a request that times out is sent twice."""
 PANEL = "panel/"
-"""Prefix of a baseline of the battery."""
+"""Prefix of a player's name that selects one of the battery's baselines."""
 PROFILE, OUTPUT = "Profile", "Output"
-"""Help headings of options."""
+"""Headings of the option groups in the help."""
 
 
 @with_options
@@ -72,7 +70,7 @@ def profile(
         str,
         typer.Option(
             metavar="NAME", rich_help_panel=PROFILE,
-            help="Play this size: small (about 550 matches) or standard (5 times as many).",
+            help="Set the number of matches: small (about 550) or standard (5 times as many).",
         ),
     ] = "small",
     battery: Annotated[
@@ -95,7 +93,8 @@ def profile(
         list[str] | None,
         typer.Option(
             "--require", metavar="GATE", rich_help_panel=PROFILE,
-            help="Fail if a metric misses this gate, e.g. 'earned >= 0.45'. Repeatable.",
+            help="Exit with status 1 if a metric fails this gate, e.g. 'earned >= 0.45'. "
+            "Repeatable.",
         ),
     ] = None,
     compare_to: Annotated[
@@ -108,7 +107,7 @@ def profile(
     to: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="Write the page (HTML) to this file.", rich_help_panel=OUTPUT,
+            "--out", help="Write the profile to this HTML file.", rich_help_panel=OUTPUT,
             show_default="LABEL-profile.html; LABEL-SIZE-profile.html for larger sizes",
             callback=page_to_write,
         ),
@@ -116,7 +115,7 @@ def profile(
     data: Annotated[
         Path | None,
         typer.Option(
-            "--json-file", help="Write the metrics (JSON) to this file, for --compare-to.",
+            "--json-file", help="Write the metrics to this JSON file, e.g. for --compare-to.",
             show_default="LABEL-profile.json; LABEL-SIZE-profile.json for larger sizes",
             rich_help_panel=OUTPUT, callback=file_to_write,
         ),
@@ -134,13 +133,13 @@ def profile(
 ) -> None:  # fmt: skip
     """Test an agent for weaknesses and compare it with baselines.
 
-    The command plays a battery of games with the agent and with baselines on the same instances,
-    and writes a page that starts with the weaknesses found. Run it again to continue; matches in
-    the store are not played again.
+    The command plays a battery of games with the agent and with baselines on the same instances. It
+    writes a page that starts with the weaknesses found. Run the command again to continue; matches
+    in the store are not played again.
 
     Exit statuses: 0 if all gates of --require pass, 1 if a gate fails, 3 if a gate is undecided
-    (its confidence interval contains the limit), 4 if matches remain to be played or failed with
-    errors. With --allow-failures, failed matches do not change the status.
+    because its confidence interval contains the limit, 4 if matches remain to be played or failed
+    with errors. With --allow-failures, failed matches do not change the status.
     """
     with needing("analysis"):
         chosen = ct.profiles.battery(battery or ct.profiles.LATEST)
@@ -183,11 +182,9 @@ def profile(
             forfeits = _forfeit_notice(profile, store)
             changed = [] if earlier is None else ct.profiles.changes(profile, earlier)
             decisions = [ct.profiles.decide(profile, gate, changed) for gate in gates]
-            finding_changes = (
-                [] if earlier is None else ct.profiles.finding_changes(profile, earlier)
-            )
+            found = [] if earlier is None else ct.profiles.finding_changes(profile, earlier)
             since = earlier["player"] if earlier else ""
-            results = ct.profiles.Held(decisions, since, changed, finding_changes)
+            results = ct.profiles.Held(decisions, since, changed, found)
             ct.profiles.write_profile(opened, profile, page, held=results, viewer=viewer)
     profile.write(file)
     _write_junit(junit, label, decisions)
@@ -195,27 +192,25 @@ def profile(
         print_json(profile.as_json() | {
             "gates": [_plain(decision) for decision in decisions],
             "changes": [change._asdict() for change in changed],
-            "finding_changes": [change._asdict() for change in finding_changes],
+            "finding_changes": [change._asdict() for change in found],
             "page": str(page.absolute()),
         })  # fmt: skip
     else:
         _print_summary(profile, results, page, file)
     if profile.failed:
-        say(f"{profile.failed}; play them with: {retyped(context)}", to=errors, whole=True)
+        say(f"{profile.failed}; to play them, run: {retyped(context)}", to=errors, whole=True)
     if forfeits is not None:
         say(forfeits, to=errors, whole=True)
     raise typer.Exit(_exit_status(profile, decisions, options))
 
 
 def _exit_status(
-    profile: ct.profiles.Profile,
-    decisions: Sequence[ct.profiles.Decision],
-    options: PlayOptions,
+    profile: ct.profiles.Profile, decisions: Sequence[ct.profiles.Decision], options: PlayOptions
 ) -> int:
     """Return the exit status of a profile.
 
-    No verdict counts if matches were not played: they could still change it. A failed match was
-    played, and can be the very reason why a gate fails, so that only a failed gate precedes it.
+    Unplayed matches could change every verdict, so their status has priority. A failed gate has
+    priority over failed matches, which can be the reason why the gate failed.
     """
     if profile.unplayed:
         return EXIT_UNPLAYED
@@ -226,11 +221,7 @@ def _exit_status(
 
 
 def _check_same_player(file: Path, label: str, entry: ct.players.RosterEntry) -> None:
-    """Check that a file is not the profile of another player with the same label.
-
-    Raises:
-        CheaptalkError: the file is the profile of another model, agent or strategy.
-    """
+    """Check that a file is not the profile of another player with the same label."""
     try:
         previous = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -244,7 +235,7 @@ def _check_same_player(file: Path, label: str, entry: ct.players.RosterEntry) ->
 
 
 def _all_reused(label: str, entry: ct.players.RosterEntry, played: ct.Progress) -> str:
-    """Return a notice that all matches of a profile were played before; empty if any is left."""
+    """Return a notice if all matches of a profile were already in the store; otherwise empty."""
     if not played.before or played.here != played.before or played.left:
         return ""
     return (
@@ -261,30 +252,18 @@ def _write_junit(file: Path | None, label: str, decisions: Sequence[ct.profiles.
 
 @contextmanager
 def _unplayed(label: str, gates: Sequence[ct.profiles.Gate], junit: Path | None) -> Iterator[None]:
-    """Exit with :data:`EXIT_UNPLAYED` and print the reason if no match of the player has ended.
-
-    All gates are then undecided in the JUnit file.
-
-    Raises:
-        Exit: no match has ended.
-    """
+    """Exit with :data:`EXIT_UNPLAYED` and leave gates open if no match of the player has ended."""
     try:
         yield
     except ct.profiles.NothingPlayed as error:
         say(f"error: {error}", to=errors, whole=True)
-        _write_junit(
-            junit,
-            label,
-            [
-                ct.profiles.Decision(gate, ct.profiles.Verdict.OPEN, None, why=str(error))
-                for gate in gates
-            ],
-        )
+        verdict, why = ct.profiles.Verdict.OPEN, str(error)
+        undecided = [ct.profiles.Decision(gate, verdict, None, why=why) for gate in gates]
+        _write_junit(junit, label, undecided)
         raise typer.Exit(EXIT_UNPLAYED) from None
 
 
 def _member(battery: ct.profiles.Battery, player: str) -> ct.players.RosterEntry:
-    """Return a baseline of the battery."""
     name = player.removeprefix(PANEL)
     if name not in battery.panel:
         raise ct.CheaptalkError(
@@ -295,15 +274,14 @@ def _member(battery: ct.profiles.Battery, player: str) -> ct.players.RosterEntry
 
 def _entry(player: str) -> ct.players.RosterEntry:
     """Return the roster entry of a player given as ROSTER:LABEL, name or YAML."""
-    name, colon, label = player.partition(":")
-    if colon and (name in ct.players.roster_names() or Path(name).suffix in (".yaml", ".yml")):
-        try:
-            entries = ct.players.rosters.chosen(player)
-        except ValueError as error:
-            raise ct.CheaptalkError(str(error)) from None
-        if len(entries) > 1:
-            raise ct.CheaptalkError(f"{player}: expected one player, got {len(entries)}")
-        return ct.players.RosterEntry.model_validate(entries[label.strip()])
+    try:
+        entries = roster_players(player)
+    except ValueError as error:
+        raise ct.CheaptalkError(str(error)) from None
+    if len(entries) > 1:
+        raise ct.CheaptalkError(f"{player}: expected one player, got {len(entries)}")
+    for entry in entries.values():
+        return ct.players.RosterEntry.model_validate(entry)
     with _naming(player):
         entry = player_entry(player)
         if isinstance(entry, dict) and str(entry.get("model", "")).startswith("agent/"):
@@ -312,18 +290,13 @@ def _entry(player: str) -> ct.players.RosterEntry:
 
 
 def _name_of(player: str) -> str:
-    """Return the default label of a player: the last part of its name."""
     plain = player.partition("@")[0].rpartition("/")[2]
     return re.sub(r"[^\w.-]+", "-", plain).strip("-.")[:40] or "player"
 
 
 @contextmanager
 def _naming(source: str) -> Iterator[None]:
-    """Prefix errors about a player or battery with its source.
-
-    Raises:
-        StudyError: the player or battery is invalid.
-    """
+    """Prefix errors about a player or battery with its source."""
     try:
         yield
     except ValueError as error:
@@ -332,23 +305,21 @@ def _naming(source: str) -> Iterator[None]:
 
 
 def _if_changed(entry: ct.players.RosterEntry) -> str:
-    """Return advice for a model or agent that has changed since but kept its name."""
+    """Return advice for a model or agent that has changed but kept its name."""
     model = str(entry.written().get("model", ""))
     kind, _, rest = model.partition("/")
     if kind in ("agent", "remote"):
         name, at, address = rest.partition("@")
-        return (
-            f"; if it has changed since, test it under another name: {kind}/{name}-2{at}{address}"
-        )
-    return "; if it has changed since, test it with another --store" if model else ""
+        return f"; if the agent has changed, test it as {kind}/{name}-2{at}{address}"
+    return "; if the model has changed, test it with another --store" if model else ""
 
 
 def _forfeit_notice(profile: ct.profiles.Profile, store: str) -> str | None:
-    """Return how many matches a player forfeited and how to see why; None if it forfeited none."""
+    """Return a notice on forfeited matches and how to list them; None without forfeits."""
     if not profile.forfeits:
         return None
     matches = profile.seats.filter(player=profile.player)["match_id"].n_unique()
-    scope = "; all other metrics cover the rest" if profile.mostly_forfeited else ""
+    scope = "; all other metrics exclude these matches" if profile.mostly_forfeited else ""
     return (
         f"{profile.player} forfeited {profile.forfeits:,} of {counted(matches, 'match')}{scope}; "
         f"show the reasons with: cheaptalk match list {profile.study} --state forfeited "
@@ -365,21 +336,18 @@ def _print_summary(
     for sentence in summary.sentences:
         say(sentence)
     reliable = {"valid", "failed", "ended"} if profile.mostly_forfeited else set(profile.numbers)
-    lines = [
-        line
-        for number, line in zip(ct.profiles.main_numbers(profile), summary.metrics, strict=True)
-        if number.of.key in reliable
-    ]  # fmt: skip
+    pairs = zip(ct.profiles.main_numbers(profile), summary.metrics, strict=True)
+    lines = [line for number, line in pairs if number.of.key in reliable]
     for line in lines:
         say(line)
     if any(FEW_MARK in line for line in lines):
-        say(f"{FEW_MARK} Based on few instances: the interval may be too narrow or too wide.")
+        say(f"{FEW_MARK} The interval is based on few instances and may be too narrow or too wide.")
     for change in results.changes:
         if change.significant:
             say(f"changed: {change}")
     if results.changes and not any(change.significant for change in results.changes):
         more = profile.battery.larger(profile.size)
-        hint = " (a larger size detects smaller changes)" if more else ""
+        hint = " (a larger --size detects smaller changes)" if more else ""
         say(f"no metric changed significantly{hint}")
     for decision in results.decisions:
         say(str(decision))

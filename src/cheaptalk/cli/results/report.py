@@ -1,8 +1,7 @@
-"""The command that writes a study's report: report."""
+"""The ``report`` command, which writes a study's report."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from cheaptalk.cli.results.outputs import FiguresOption, TablesOption, print_fig
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.options import (
+    CPUS,
     DEFAULT_STORE,
     VIEWER,
     DrawSeedOption,
@@ -23,10 +23,11 @@ from cheaptalk.cli.shared.options import (
     StoredArgument,
     StoreOption,
     ViewerOption,
+    WorkersOption,
     page_to_write,
     pair,
 )
-from cheaptalk.cli.shared.printing import err, print_json, say
+from cheaptalk.cli.shared.printing import err, print_json, say, warn_about_names
 from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.extras import needing
 
@@ -39,7 +40,7 @@ def report(
         Path | None,
         typer.Option(
             "--out",
-            help="Write the report to this file (HTML).",
+            help="Write the report to this HTML file.",
             show_default="STUDY-report.html",
             callback=page_to_write,
         ),
@@ -49,7 +50,8 @@ def report(
         str | None,
         typer.Option(
             "--recipe",
-            help="Create a paper's tables and figures instead; see cheaptalk study recipes.",
+            help="Write a paper's tables and figures instead of the report; cheaptalk study "
+            "recipes lists the recipes.",
             autocompletion=completion.recipes,
             metavar="NAME",
         ),
@@ -73,35 +75,29 @@ def report(
     transcripts: Annotated[
         int, typer.Option(min=0, metavar="N", help="Include N transcripts per pairing.")
     ] = 3,
-    workers: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="Use N processes.", show_default="one per CPU core"),
-    ] = os.cpu_count() or 1,
+    workers: WorkersOption = CPUS,
     viewer: ViewerOption = VIEWER,
     json: JsonOption = False,
 ) -> None:
     """Write a study's report as one HTML file.
 
-    The file has no external parts and works offline.
+    The HTML file is self-contained and works offline.
     """
     if settings and not recipe:
         raise typer.BadParameter("requires --recipe", param_hint="--recipe-option")
-    options = dict(
-        pair(text, "NAME=VALUE", "--recipe-option", empty=True) for text in settings or ()
-    )
+    pairs = [pair(text, "NAME=VALUE", "--recipe-option", empty=True) for text in settings or ()]
     suffix = f"{recipe or 'report'}{'-as-published' if as_published else ''}"
     file = to or Path(f"{study}-{suffix}.html")
     with ct.Store.open(store) as opened:
         counts = opened.study(study).counts
         _warn_if_unfinished(study, counts)
-        if ct.records.imports.holds_names(opened, study):
-            say(f"{study}: {ct.records.imports.NAMED}", to=err)
+        warn_about_names(opened, study)
         with needing("analysis"):
             chosen = recipe or ct.reports.study_recipe(opened, study)
         with err.status(f"{study}: reading matches") as status:
             findings = ct.reports.findings(
                 opened, study, chosen, as_published=as_published, draws=draws, seed=seed,
-                options=options, workers=workers,
+                options=dict(pairs), workers=workers,
                 progress=lambda part: status.update(f"{study}: {part.title}"),
             )  # fmt: skip
         if recipe and findings.empty:
@@ -109,17 +105,16 @@ def report(
             raise ct.CheaptalkError(f"{study} has no data for the recipe {recipe}: {first}")
         with err.status(f"{study}: writing {file.name}"):
             ct.reports.write_findings(findings, file, sample=transcripts, viewer=viewer)
-        written = (
-            ct.reports.write_tables(findings.tables, tables, recipe or "", raw_cells=raw_cells)
-            if tables
-            else []
-        )
+        written = []
+        if tables:
+            written = ct.reports.write_tables(
+                findings.tables, tables, recipe or "", raw_cells=raw_cells
+            )
         drawn = ct.reports.write_figures(findings.charts, figures) if figures else []
         _print_result(findings, counts, file, written, drawn, json)
 
 
 def _warn_if_unfinished(study: str, counts: Mapping[str, int]) -> None:
-    """Warn about unfinished and failed matches, on standard error."""
     unfinished = [
         f"{counted(counts[status], 'match')} {status.value}"
         for status in (ct.records.Status.LIVE, ct.records.Status.FAILED)
@@ -134,18 +129,13 @@ def _print_result(
     drawn: list[Path], json: bool,
 ) -> None:  # fmt: skip
     if json:
-        print_json(
-            {
-                "study": findings.evidence.study,
-                "recipe": findings.recipe.name,
-                "report": str(file.absolute()),
-                "matches": counts,
-                "answers": findings.answers,
-                "tables": {name: table.frame.to_dicts() for name, table in findings.tables.items()},
-                "lacking": findings.lacking,
-                "files": [str(path.absolute()) for path in (*written, *drawn)],
-            }
-        )
+        print_json({
+            "study": findings.evidence.study, "recipe": findings.recipe.name,
+            "report": str(file.absolute()), "matches": counts, "answers": findings.answers,
+            "tables": {name: table.frame.to_dicts() for name, table in findings.tables.items()},
+            "lacking": findings.lacking,
+            "files": [str(path.absolute()) for path in (*written, *drawn)],
+        })  # fmt: skip
         return
     for title, answer in findings.answers.items():
         say(f"{title}: {answer}")

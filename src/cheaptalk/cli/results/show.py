@@ -1,4 +1,4 @@
-"""The command that shows a recorded match: match show."""
+"""The ``match show`` command, which shows a recorded match."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cheaptalk.text import visible
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 Waiting: TypeAlias = dict[tuple[int, str], list[dict[str, Any]]]
-"""Calls that are not part of the record, by decision request and actor."""
+"""Calls missing from a match's record, by the number and actor of their decision request."""
 
 
 def show(
@@ -27,8 +27,7 @@ def show(
         typer.Option(help="Only show what this actor (e.g. alice) saw and did.", metavar="NAME"),
     ] = None,
     request: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="Only show decision request number N."),
+        int | None, typer.Option(min=0, metavar="N", help="Only show decision request number N.")
     ] = None,
     calls: Annotated[
         bool, typer.Option("--calls", help="Also show the prompts and responses of model calls.")
@@ -37,7 +36,7 @@ def show(
 ) -> None:
     """Show a match: observations, requests, actions and calls.
 
-    Failed attempts are always shown.
+    Failed attempts to call a model are always shown.
     """
     with ct.Store.open(store) as opened:
         record = opened.find(match)
@@ -61,12 +60,8 @@ def show(
     for call in selection.among(ledger):
         waiting.setdefault((call["request"], call["actor"]), []).append(call)
     if record.body.get("answers") is not None:
-        _play(
-            record,
-            ct.records.transcript(record) if view is None else view.lines,
-            selection,
-            waiting,
-        )
+        lines = ct.records.transcript(record) if view is None else view.lines
+        _play(record, lines, selection, waiting)
     for (number, name), attempts in waiting.items():
         out.print(f"[bold]{escaped(name)}, request {number}[/]")
         for attempt in ct.reports.exchanges((), attempts):
@@ -78,7 +73,6 @@ def show(
 
 
 def _record_json(record: ct.MatchRecord, standings: list[ct.records.Stand]) -> dict[str, Any]:
-    """Return the stored record with its forfeits and its standing in studies."""
     forfeits = [forfeit._asdict() for forfeit in record.forfeits]
     studies = [standing._asdict() for standing in standings]
     return record.as_json() | {"forfeits": forfeits, "studies": studies}
@@ -94,13 +88,7 @@ def _payoffs(record: ct.MatchRecord, view: ct.records.SeatView | None) -> None:
 
 
 class _Selection(NamedTuple):
-    """The part of a match to show.
-
-    Attributes:
-        actor: only this actor, if set.
-        request: only this decision request, if set.
-        calls: whether to show model calls in full.
-    """
+    """The actor and the decision request to show (None: all), and whether to show model calls."""
 
     actor: str | None
     request: int | None
@@ -118,7 +106,6 @@ class _Selection(NamedTuple):
 def _header(
     record: ct.MatchRecord, standings: list[ct.records.Stand], view: ct.records.SeatView | None
 ) -> None:
-    """Print the match's definition, or the player of the selected actor."""
     reason = f" ({record.why})" if record.why and view is None else ""
     out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escaped(reason)}")
     if view is None:
@@ -128,8 +115,8 @@ def _header(
     source = record.body.get("source")
     if source:
         say(
-            f"imported from {source['system']}, {source['id']}; the players saw that system's "
-            "prompts, not the texts below"
+            f"imported from {source['system']}, {source['id']}; players saw the prompts of that "
+            "system instead of the texts below"
         )
     out.print()
 
@@ -139,7 +126,7 @@ def _definition(record: ct.MatchRecord, standings: list[ct.records.Stand]) -> No
         if standing.dropped:
             say(f"excluded from the metrics of {standing.study}: {standing.dropped_because}")
         if standing.replaces:
-            out.print(f"replacement of match {standing.replaces}")
+            out.print(f"replaces match {standing.replaces}")
     for seats, player in ct.records.runs(record.seats):
         say(_seated(seats, player["label"], player["spec"]))
     say(", ".join(f"{key}={_plain(value)}" for key, value in record.parameters.items()))
@@ -158,10 +145,7 @@ def _plain(value: object) -> str:
 def _play(
     record: ct.MatchRecord, lines: list[ct.records.Line], selection: _Selection, waiting: Waiting
 ) -> None:
-    """Print the events of a match for the selected actors.
-
-    In matches with many seats, events that all actors observed are printed once.
-    """
+    """Print the selected events of a match; with many seats, print common events only once."""
     actors = list(dict.fromkeys(line.actor for line in lines))
     requests = sorted({line.request for line in lines if line.request is not None})
     if selection.request is not None and selection.request not in requests:
@@ -205,13 +189,12 @@ def _print_action(line: ct.records.Line, colour: str, calls: bool, failed: Waiti
 
 
 def _shared_prefix(before: list[tuple[str, str]], now: list[tuple[str, str]]) -> int:
-    """Return the number of messages with which both calls begin."""
+    """Return the number of equal messages at the start of two calls."""
     equal = [first == second for first, second in zip(before, now, strict=False)]
     return equal.index(False) if False in equal else len(equal)
 
 
 def _print_attempt(attempt: ct.reports.Exchange) -> None:
-    """Print an attempt in a line: model, state, tokens and time."""
     seconds = "" if attempt.seconds is None else f"{attempt.seconds:.2f} s"
     state = f"  call {attempt.call}, attempt {attempt.sending}: {attempt.model} {attempt.state}"
     parts = [state, attempt.counted, seconds]
@@ -220,15 +203,11 @@ def _print_attempt(attempt: ct.reports.Exchange) -> None:
 
 
 def _print_call(attempt: ct.reports.Exchange, shared: int) -> None:
-    """Print the request and the response of an attempt.
-
-    Args:
-        shared: number of messages to omit, because the call before has them, too.
-    """
+    """Print an attempt's response and its request, except messages of the previous call."""
     facts = "; ".join(f"{name} {_plain(value)}" for name, value in attempt.facts.items())
     say(visible(f"  {facts}"), style="dim")
     if shared:
-        out.print(f"  [dim]({shared} messages as in the call before)[/]")
+        out.print(f"  [dim](same first {counted(shared, 'message')} as in the previous call)[/]")
     for role, text in attempt.messages[shared:]:
         out.print(f"  [dim]{role}[/]")
         say(visible(text), style="dim")

@@ -1,4 +1,4 @@
-"""The command that starts the web viewer: view."""
+"""The ``view`` command, which starts the web viewer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from cheaptalk.extras import needing
 def view(
     study: Annotated[
         str | None,
-        typer.Argument(help="Open this study first.", autocompletion=completion.stored_studies),
+        typer.Argument(
+            help="Open the page of this study.", autocompletion=completion.stored_studies
+        ),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     port: PortOption = PORT,

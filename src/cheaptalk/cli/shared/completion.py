@@ -18,13 +18,13 @@ from typer._completion_classes import BashComplete, FishComplete, ZshComplete, c
 import cheaptalk as ct
 
 VARIABLE = "_CHEAPTALK_COMPLETE"
-"""Environment variable by which a shell requests completions."""
+"""Environment variable that a shell sets to request completions."""
 BREAKS = "=:"
-"""Characters at which bash splits words, even within a value."""
+"""Characters at which bash splits words, even inside a value."""
 
 
 def completing() -> bool:
-    """Return whether a shell requests completions, so that nothing else must be printed."""
+    """Return whether a shell requests completions; the command must then print nothing else."""
     return VARIABLE in os.environ
 
 
@@ -41,7 +41,7 @@ class Typed(NamedTuple):
 
 
 Completer: TypeAlias = Callable[[typer.Context, str], list[str]]
-"""A function that Typer calls for completions; Typer drops those that do not match the word."""
+"""A function that Typer calls for completions; Typer drops values that do not match the word."""
 
 
 def completer(complete: Callable[[Typed], Iterable[str]]) -> Completer:
@@ -57,7 +57,7 @@ def completer(complete: Callable[[Typed], Iterable[str]]) -> Completer:
 
 
 def _given(context: typer.Context) -> dict[str, Any]:
-    """Return the values so far, with arguments that the unfinished option left unparsed."""
+    """Return the values so far, including arguments that an unfinished option left unparsed."""
     parameters = context.command.params
     arguments = [
         parameter.name for parameter in parameters if parameter.param_type_name == "argument"
@@ -77,59 +77,30 @@ def registered(group: str) -> Completer:
 
 BUILT_IN = {
     "cheaptalk.presets": (
-        "chip-trading",
-        "chip-trading-human",
-        "deal-or-no-deal",
-        "deal-or-no-deal-human",
-        "gama",
-        "gama-scripted",
-        "gama-settings",
-        "glee",
-        "glee-human",
-        "glee-small",
-        "item-bargaining",
-        "item-bargaining-heuristics",
-        "item-bargaining-strategies",
-        "quickstart",
-        "self-play",
+        "chip-trading", "chip-trading-human", "deal-or-no-deal", "deal-or-no-deal-human", "gama",
+        "gama-scripted", "gama-settings", "glee", "glee-human", "glee-small", "item-bargaining",
+        "item-bargaining-heuristics", "item-bargaining-strategies", "quickstart", "self-play",
     ),
     "cheaptalk.rosters": (
-        "chip-trading",
-        "gama",
-        "gama-treatments",
-        "glee",
-        "item-bargaining",
-        "item-bargaining-circles",
-        "self-play",
+        "chip-trading", "gama", "gama-treatments", "glee", "item-bargaining",
+        "item-bargaining-circles", "self-play",
     ),
     "cheaptalk.rubrics": (
-        "claims",
-        "hallucination",
-        "honesty",
-        "promises",
-        "theme-collaboration",
-        "theme-colours",
+        "claims", "hallucination", "honesty", "promises", "theme-collaboration", "theme-colours",
         "theme-profit",
     ),
 }  # fmt: skip
-"""Names that this package registers in groups whose entry points refer to several objects.
-
-Loading them would take a second. A test compares the names with the registries."""
+"""Names that this package registers, by group. Loading their entry points would take a second."""
 
 
 def listed(group: str, load: Callable[[], Iterable[str]]) -> Iterable[str]:
-    """Return the names in a group; entry points are loaded only if other packages add some."""
+    """Return the names in a group; load its entry points only if other packages add names."""
     others = any(not point.module.startswith("cheaptalk.") for point in entry_points(group=group))
     return load() if others else BUILT_IN[group]
 
 
-def preset_names() -> Iterable[str]:
-    """Return the names of all presets."""
-    return listed("cheaptalk.presets", lambda: ct.studies.preset_names())
-
-
 games = registered("cheaptalk.games")
-presets = names(preset_names)
+presets = names(lambda: listed("cheaptalk.presets", lambda: ct.studies.preset_names()))
 providers = names(lambda: ct.models.PROVIDERS)
 recipes = registered("cheaptalk.recipes")
 rubrics = names(lambda: listed("cheaptalk.rubrics", lambda: ct.judges.rubric_names()))
@@ -192,14 +163,11 @@ def studies(typed: Typed) -> Iterator[str]:
     for ending in ("yaml", "yml"):
         yield from (f"{folder}{path.name}" for path in sorted(Path(folder).glob(f"*.{ending}")))
     yield from _stored(typed.given["store"])
-    yield from preset_names()
+    yield from listed("cheaptalk.presets", lambda: ct.studies.preset_names())
 
 
 def _stored(store: str) -> list[str]:
-    """Return the studies in a store; a file is read directly, which is faster than opening it.
-
-    The read creates no -wal and -shm files: those exist only while another process writes.
-    """
+    """Return the studies in a store; read a file directly, which is faster and creates no files."""
     path = Path(store)
     if path.is_file():
         log = Path(f"{path}-wal")
@@ -214,10 +182,9 @@ def _stored(store: str) -> list[str]:
 
 
 class Bash(BashComplete):
-    """Completion in bash, which splits ``rival=linear`` into three words and expects the last."""
+    """Completion in bash, which splits ``rival=linear`` into three words and completes the last."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the complete words, and the word to complete."""
         words = split_arg_string(os.environ["COMP_WORDS"])
         last = int(os.environ["COMP_CWORD"])
         joined = _joined([*words, *[""] * (last + 1 - len(words))][: last + 1])
@@ -234,7 +201,6 @@ class Zsh(ZshComplete):
     """Completion in zsh with plain-text help, without importing rich."""
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Return a value with its help, if any."""
         parts = [CompletionItem(part) for part in (item.value, item.help) if part]
         return ":".join(super(Zsh, self).format_completion(part) for part in parts)
 
@@ -243,12 +209,11 @@ class Fish(FishComplete):
     """Completion in fish with plain-text help, without importing rich."""
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Return a value with its help, if any."""
         return "\t".join(" ".join(part.split()) for part in (item.value, item.help) if part)
 
 
 def _joined(words: Iterable[str]) -> list[str]:
-    """Return the words as typed, from the parts into which bash split them.
+    """Join the parts into which bash splits words.
 
     >>> _joined(["run", "--roster", "glee", ":", "gpt-4o,o3", "--player", "a", "=", ""])
     ['run', '--roster', 'glee:gpt-4o,o3', '--player', 'a=']

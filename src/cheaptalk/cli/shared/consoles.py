@@ -1,4 +1,4 @@
-"""Parts of rich that commands print with; this module is imported at the first output."""
+"""Classes of rich that commands use to print; imported at the first output."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,10 +22,7 @@ __all__ = [
 
 
 class SafeConsole(Console):
-    """A console that escapes control characters, so that text cannot control the terminal.
-
-    On a terminal, texts are wrapped between words; elsewhere, lines are not wrapped.
-    """
+    """A console that escapes control characters and, on a terminal, wraps text between words."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         soft_wrap = options.get("soft_wrap")

@@ -1,4 +1,4 @@
-"""Whether a model call costs money."""
+"""A check whether calls to a model cost money."""
 
 from __future__ import annotations
 

@@ -11,24 +11,21 @@ from typer._click.formatting import HelpFormatter
 MAX_WIDTH = 100
 """Maximum width of a line, in characters."""
 MAX_NAME_WIDTH = 26
-"""Maximum width of the column of names; a longer name gets its own line."""
+"""Maximum width of the column of names; a longer name gets a separate line."""
 EXPERT = "Expert options"
-"""Help heading of the options that only ``--help-all`` shows."""
+"""Heading of the options that only ``--help-all`` shows."""
 
 
 class HelpPage(HelpFormatter):
     """A help page; headings are bold on a terminal."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write the usage line."""
         self._write_lines(f"{prefix or 'Usage: '}{prog} {args}", "", "    ")
 
     def write_heading(self, heading: str) -> None:
-        """Write the heading of a list."""
         self.write(typer.style(f"{heading}:", bold=True) + "\n")
 
     def write_text(self, text: str) -> None:
-        """Write paragraphs."""
         indent = " " * self.current_indent
         for number, paragraph in enumerate(text.split("\n\n")):
             if number:
@@ -38,7 +35,6 @@ class HelpPage(HelpFormatter):
     def write_dl(
         self, rows: Sequence[tuple[str, str]], col_max: int = MAX_NAME_WIDTH, col_spacing: int = 2
     ) -> None:
-        """Write a list of names and their descriptions in two columns."""
         indent = " " * self.current_indent
         column = min(max((len(name) for name, _ in rows), default=0), col_max) + col_spacing
         for name, description in rows:

@@ -15,12 +15,12 @@ from typing import Any, TextIO, cast
 STOPPED = 128 + signal.SIGINT
 """Exit status after Ctrl-C."""
 CLOSED_PIPE = 128 + 13
-"""Exit status after a closed pipe, as of a program ended by SIGPIPE."""
+"""Exit status after a closed pipe, equal to that of a program that SIGPIPE ended."""
 OUTPUTS = {"stdout": "standard output", "stderr": "standard error"}
 
 
 class Outside:
-    """Turns signals and output errors into KeyboardInterrupt, and determines the exit status.
+    """Interruptions of a command by signals and output errors, and the resulting exit status.
 
     Attributes:
         signal: the last signal that was received, except SIGINT.
@@ -48,11 +48,7 @@ class Outside:
                 signal.signal(number, handler)
 
     def ended(self, status: int) -> int:
-        """Return the exit status of a finished command.
-
-        Args:
-            status: its exit status if it was not interrupted.
-        """
+        """Return the exit status of a finished command, given its status without interruptions."""
         self._ended = True
         for name in OUTPUTS:
             getattr(sys, name).flush()
@@ -65,7 +61,7 @@ class Outside:
 
     @property
     def problem(self) -> str | None:
-        """Message about an output that could not be written; None for closed pipes."""
+        """Error message about an output that could not be written; None for closed pipes."""
         for name, error in self.lost.items():
             if error.errno != errno.EPIPE:
                 return f"cannot write to {OUTPUTS[name]}: {error.strerror}"
@@ -91,7 +87,7 @@ class Outside:
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """Do not interrupt a command if its output is closed, so that it still writes its files."""
+    """Let a command finish writing its files even if its output is closed."""
     streams = [s for s in (sys.stdout, sys.stderr) if isinstance(s, _MonitoredStream)]
     for stream in streams:
         stream.interrupts = False
@@ -103,14 +99,10 @@ def finishing() -> Iterator[None]:
 
 
 class _MonitoredStream:
-    """A stream that discards its output after the first error.
-
-    Attributes:
-        interrupts: whether an error interrupts the command like Ctrl-C.
-    """
+    """A stream that discards its output after the first error."""
 
     def __init__(self, stream: TextIO, lose: Callable[[OSError, bool], None]) -> None:
-        self.interrupts = True
+        self.interrupts = True  # whether an error interrupts the command
         self._stream = stream
         self._lose = lose
 

@@ -1,4 +1,4 @@
-"""Layout of text and tables within a width, without breaking words."""
+"""Layout of text and tables in limited width, without breaking words."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -9,13 +9,11 @@ from rich.text import Text
 
 WORD = re.compile(r"\S+")
 GAPS = (2, 1)
-"""Spaces between two columns of a table: preferred, and if the table is too wide."""
+"""Spaces between two table columns: the default, and the minimum for wide tables."""
 
 
 def breaks(line: str, width: int) -> list[int]:
-    """Return the positions at which to break a line into parts of at most this width.
-
-    A longer word is a separate part.
+    """Return the positions at which to break a line into parts of at most this width, or one word.
 
     >>> breaks("to be or not", 6)
     [6]
@@ -50,11 +48,11 @@ def table_lines(
     width: int | None,
     right: Collection[int] = (),
 ) -> tuple[list[str], list[str]]:
-    """Return the lines of a table: its header, and its rows.
+    """Return the lines of a table's header and of its rows.
 
-    If the table is too wide, cells are wrapped at spaces. If it is still too wide, long words of
-    the first column get lines of their own. If that is not enough, there is no header, and each row
-    is a paragraph with the column's name before each cell.
+    If the table is too wide, cells are wrapped at spaces; then long words of the first column are
+    placed on separate lines. If the table is still too wide, it has no header, and each row becomes
+    a paragraph with the column's name before each cell.
 
     Args:
         width: width of the terminal; None for unlimited lines.
@@ -80,13 +78,10 @@ def _paragraph(columns: Sequence[str], row: Sequence[str], width: int) -> Iterat
         yield from (f"{indent}{line}" for line in _fold(f"{name}: {cell}", width - len(indent)))
 
 
-def _widths(
-    table: Sequence[Sequence[str]], room: int | None, *, overflow: bool
-) -> list[int] | None:
+def _widths(table: list[Sequence[str]], room: int | None, *, overflow: bool) -> list[int] | None:
     """Return the width of each column, or None if the longest words do not fit side by side.
 
-    Args:
-        overflow: whether the first column may be narrower than its longest word.
+    With ``overflow``, the first column may be narrower than its longest word.
     """
     columns = list(zip(*table, strict=True))
     widths = [

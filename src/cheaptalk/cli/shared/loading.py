@@ -23,11 +23,11 @@ from cheaptalk.cli.shared.settings import Defaults
 from cheaptalk.text import visible
 
 MAX_SUMMARY = 1000
-"""Maximum characters of a command's summary; effectively unlimited, so that none is shortened."""
+"""Maximum characters of a command's summary; a large value prevents shortening."""
 
 
 class CommandContext(Context):
-    """The context of a command that is being called."""
+    """The context of a command's call."""
 
     formatter_class = HelpPage
 
@@ -43,7 +43,6 @@ class CommandContext(Context):
         return self.parent.defaults if isinstance(self.parent, CommandContext) else Defaults()
 
     def lookup_default(self, name: str, call: bool = True) -> Any:
-        """Return an option's default from ``.env`` or the user's settings."""
         if not isinstance(self.command, TyperGroup):
             for parameter in self.command.params:
                 if parameter.name == name and parameter.param_type_name == "option":
@@ -60,7 +59,6 @@ class CommandContext(Context):
             raise
 
     def invoke(self, callback: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call a command with the accepted variables of ``.env`` in its environment."""
         with nullcontext() if isinstance(self.command, TyperGroup) else self.defaults.in_force():
             return super().invoke(callback, *args, **kwargs)
 
@@ -69,7 +67,6 @@ class Group(TyperGroup):
     """A group of commands."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that the arguments name; errors name the new name of an old one."""
         try:
             return super().resolve_command(ctx, args)
         except UsageError as error:
@@ -78,28 +75,23 @@ class Group(TyperGroup):
             raise
 
     def renaming(self, name: str) -> str | None:
-        """Return an error message if an old command name has become this group."""
+        """Return an error with the new name if the group's name was a command; otherwise None."""
         new = RENAMED.get(self.name or "", "")
         if not new.startswith(f"{self.name} "):
             return None
         return f'no command "{name}" in "cheaptalk {self.name}"; did you mean "cheaptalk {new}"?'
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands with the first sentence of their help."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, command.get_short_help_str(MAX_SUMMARY)) for name, command in commands
-                 if command]
-            )  # fmt: skip
+            formatter.write_dl([
+                (name, command.get_short_help_str(MAX_SUMMARY)) for name, command in commands
+                if command
+            ])  # fmt: skip
 
 
 class LazyGroup(Group):
-    """A group whose commands are imported when they are called.
-
-    Args:
-        entries: the commands by name.
-    """
+    """A group whose commands are imported when they are called."""
 
     def __init__(self, entries: Mapping[str, Entry], **settings: Any) -> None:
         super().__init__(no_args_is_help=True, rich_markup_mode=None, **settings)
@@ -108,12 +100,10 @@ class LazyGroup(Group):
         self.context_class = CommandContext
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands with their summaries, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[CompletionItem]:
-        """Return the matching commands and options, without importing any command."""
         return _matching(self.entries, incomplete) + Command.shell_complete(self, ctx, incomplete)
 
 
@@ -131,22 +121,19 @@ class Commands(Group):
         self.context_class = CommandContext
 
     def renaming(self, name: str) -> str | None:
-        """Return an error message with the new name of a command, if it was renamed."""
         new = RENAMED.get(name)
         return new and f'"cheaptalk {name}" was renamed; use "cheaptalk {new}"'
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the options before a command."""
         with _reworded_errors():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
         with _reworded_errors():
             return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write one line for each command and group, which fit a screen of 24 lines."""
+        """Write a line for each command and group, to fit a screen of 24 lines."""
         formatter.write_usage("cheaptalk", "[--version] [--quiet|--verbose] COMMAND [ARGS]...")
         rows = [(name, entry.summary) for name, entry in COMMANDS.items()]
         groups = [(name, group.summary) for name, group in GROUPS.items()]
@@ -169,17 +156,14 @@ class Commands(Group):
         }
         width = max(len(name) for entries in sections.values() for name in entries)
         for heading, entries in sections.items():
+            rows = [(name.ljust(width), entry.summary) for name, entry in entries.items()]
             with formatter.section(heading.rstrip(".")):
-                formatter.write_dl(
-                    [(name.ljust(width), entry.summary) for name, entry in entries.items()]
-                )
+                formatter.write_dl(rows)
         _write_options(self, ctx, formatter, expert=True)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[CompletionItem]:
-        """Return the matching commands, groups and options, without importing any command."""
-        return _matching(COMMANDS | GROUPS, incomplete) + Command.shell_complete(
-            self, ctx, incomplete
-        )
+        matching = _matching(COMMANDS | GROUPS, incomplete)
+        return matching + Command.shell_complete(self, ctx, incomplete)
 
 
 def _matching(entries: Mapping[str, Any], incomplete: str) -> list[CompletionItem]:
@@ -206,11 +190,7 @@ def show_full_help(context: Any, enabled: bool) -> None:
 
 
 def _write_options(command: Command, context: Any, formatter: Any, *, expert: bool) -> None:
-    """Write arguments and options under the headings of their panels, in their order.
-
-    Args:
-        expert: whether to write expert options, too.
-    """
+    """Write arguments and options, including expert options if requested, by help heading."""
     sections: dict[str, list[tuple[str, str]]] = {}
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
@@ -237,7 +217,7 @@ def _write_options(command: Command, context: Any, formatter: Any, *, expert: bo
 
 @contextmanager
 def _reworded_errors() -> Iterator[None]:
-    """Use the project's wording for invalid command lines, and escape control characters."""
+    """Reword errors about invalid command lines, and escape control characters."""
     try:
         yield
     except NoArgsIsHelpError:  # its message is a page of help
@@ -250,12 +230,7 @@ def _reworded_errors() -> Iterator[None]:
 
 
 class LoadedCommands(Mapping[str, Command]):
-    """Commands by name, each imported at its first use.
-
-    Args:
-        entries: commands to import.
-        groups: groups, which exist already.
-    """
+    """Commands by name: existing groups, and entries that are imported at the first use."""
 
     def __init__(
         self, entries: Mapping[str, Entry], groups: Mapping[str, Command] | None = None
@@ -281,10 +256,9 @@ class LoadedCommands(Mapping[str, Command]):
 def command_of(
     name: str, definition: Callable[..., None] | typer.Typer, help_text: str | None = None
 ) -> Any:
-    """Return the command, or group of commands, that a function or Typer app defines.
+    """Return the command or group that a function or Typer app defines.
 
-    Args:
-        help_text: the command's help; by default the function's docstring.
+    The default help is the function's docstring.
     """
     app = definition
     if not isinstance(app, typer.Typer):
@@ -319,7 +293,7 @@ def help_all_option() -> Any:
             bool,
             typer.Option(
                 "--help-all",
-                help="Show the help with expert options, and exit.",
+                help="Show this help with all expert options, and exit.",
                 is_eager=True,
                 expose_value=False,
                 callback=show_full_help,
@@ -351,7 +325,7 @@ def volume_options() -> list[Any]:
             typer.Option(
                 "--verbose",
                 "-v",
-                help="Also log files, plug-ins, model calls and error tracebacks.",
+                help="Also log model calls, files read, plug-ins loaded and tracebacks of errors.",
                 callback=_when_set(printing.verbose),
                 expose_value=False,
             ),
@@ -364,7 +338,7 @@ def volume_options() -> list[Any]:
 
 
 def _when_set(turn: Callable[[bool], None]) -> Callable[[bool], None]:
-    """Return a callback that ignores the option's default, as the option may occur twice."""
+    """Return a callback that ignores the default, which would undo the other position's value."""
 
     def callback(value: bool) -> None:
         if value:

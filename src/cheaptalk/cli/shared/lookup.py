@@ -25,7 +25,7 @@ def opened(store: str) -> Iterator[ct.Store | None]:
 
 
 def check_free(store: str) -> None:
-    """Check that a store can be written to.
+    """Check that a store can be written.
 
     Raises:
         StoreError: the store is read-only, or another process is writing to it.
@@ -64,19 +64,14 @@ def find_study(
 
 
 def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequence[str]) -> None:
-    """Check that pairings seat every player given on the command line.
-
-    At least one player of each roster must be seated.
-
-    Args:
-        players, rosters: as for :func:`find_study`.
+    """Check that pairings include each ``--player``, and at least one player of each ``--roster``.
 
     Raises:
         StudyError: a player is in no match.
     """
     study, unseated = planned.study, planned.unseated
     seated = [label for label in study.players if label not in unseated]
-    advice = "replace a player that is seated (same label), or add pairings to a study file"
+    advice = "use the label of a player in a pairing, or add pairings to the study file"
     crossed = {entry.label: entry.players for entry in planned.crossed}
     for label in _entries(players):
         if all(player in unseated for player in crossed.get(label, [label])):
@@ -84,13 +79,10 @@ def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequ
             raise ct.StudyError(f"--player: no pairing includes {suggestion}; {advice}")
     for roster in rosters:
         if all(label in unseated for label in ct.players.rosters.chosen(roster)):
-            raise ct.StudyError(
-                f"--roster {roster}: no pairing includes any of its players; {advice}"
-            )
+            raise ct.StudyError(f"--roster: no pairing includes a player of {roster}; {advice}")
 
 
 def _entries(players: Sequence[str]) -> dict[str, Any]:
-    """Return the roster entries given with ``--player``."""
     entries: dict[str, Any] = {}
     for text in players:
         form = "LABEL=SPEC, e.g. rival=linear or gpt=openai/gpt-4o"

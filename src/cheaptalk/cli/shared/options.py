@@ -20,11 +20,12 @@ from cheaptalk.atomic_files import is_store
 from cheaptalk.cli.shared import completion
 
 DEFAULT_STORE = "cheaptalk.sqlite"
+CPUS = os.cpu_count() or 1
 PORT = 8642
 VIEWER = f"http://127.0.0.1:{PORT}"
 """Default address of the viewer, to which reports link."""
 CAPS = "calls=N,tokens=N,dollars=X"
-"""Form of the values of ``--budget``."""
+"""Format of ``--budget``."""
 LIFTED = "none"
 
 StoreOption = Annotated[
@@ -51,9 +52,8 @@ PlayerOption = Annotated[
     list[str] | None,
     typer.Option(
         "--player",
-        help="Add or replace a player: a strategy, a model such as openai/gpt-4o, or YAML such as "
-        "'{model: openai/gpt-4o, temperature: 1}' or '{strategy: boulware, cross: {power: [4, "
-        "8]}}' (one player per level). Repeatable.",
+        help="Add or replace a player: a strategy, a model, e.g. openai/gpt-4o, or settings in "
+        "YAML, e.g. '{model: openai/gpt-4o, temperature: 1}'. Repeatable.",
         metavar="LABEL=SPEC",
         rich_help_panel="Scope",
         autocompletion=completion.labelled_players,
@@ -63,7 +63,8 @@ RosterOption = Annotated[
     list[str] | None,
     typer.Option(
         "--roster",
-        help="Add a roster's players, e.g. glee, glee:gpt-4o,o3-mini or a YAML file. Repeatable.",
+        help="Add all players of a roster (a name or a YAML file), or only the players with these "
+        "labels. Repeatable.",
         metavar="NAME[:LABEL,...]",
         rich_help_panel="Scope",
         autocompletion=completion.rosters,
@@ -82,14 +83,14 @@ PromptStyleOption = Annotated[
         help="Use this prompt style; cheaptalk game list GAME lists a game's styles.",
         metavar="NAME",
         autocompletion=completion.styles,
-        show_default="the player's or the game's first",
+        show_default="the default of the player or the game",
     ),
 ]
 SeatOption = Annotated[
     str | None,
     typer.Option(
         "--seat",
-        help="Take this seat, e.g. bob or player_3.",
+        help="Choose this seat, e.g. bob or player_3.",
         autocompletion=completion.places,
         show_default="the first seat",
     ),
@@ -109,7 +110,7 @@ PricesOption = Annotated[
     Path | None,
     typer.Option(
         "--prices",
-        help="Read prices from this YAML file before the built-in ones. Default: "
+        help="Read prices from this YAML file; they take precedence over built-in prices. Default: "
         "$CHEAPTALK_PRICES, or prices.yaml in this folder.",
         metavar="FILE",
         show_default=False,
@@ -125,7 +126,7 @@ CacheFileOption = Annotated[
         "--cache-file",
         envvar="CHEAPTALK_CACHE",
         show_envvar=True,
-        help="Use this response cache file; this turns the cache on.",
+        help="Turn the response cache on, and store it in this file.",
         show_default=str(Path("~/.cache/cheaptalk/replies.sqlite")),
     ),
 ]
@@ -155,9 +156,7 @@ YesOption = Annotated[
 ]
 PublishedOption = Annotated[
     bool,
-    typer.Option(
-        "--as-published", help="Compute metrics as the code of the published systems does."
-    ),
+    typer.Option("--as-published", help="Compute metrics like the code of the published systems."),
 ]
 DrawSeedOption = Annotated[
     int, typer.Option(min=0, help="Set the random seed of the bootstrap draws.")
@@ -170,8 +169,10 @@ ViewerOption = Annotated[
     typer.Option("--viewer", help="Link the report to the viewer at this address.", metavar="URL"),
 ]
 RawCellsOption = Annotated[
-    bool,
-    typer.Option("--raw-cells", help="Do not escape spreadsheet formulas in CSV cells."),
+    bool, typer.Option("--raw-cells", help="Do not escape spreadsheet formulas in CSV cells.")
+]
+WorkersOption = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Use N processes.", show_default="one per CPU core")
 ]
 
 
@@ -182,14 +183,14 @@ def file_to_write(path: Path | None) -> Path | None:
         BadParameter: the path is ``-``, or an existing store.
     """
     if path == Path("-"):
-        raise typer.BadParameter('cannot write to standard output ("-"); name a file')
+        raise typer.BadParameter('cannot write to standard output ("-"); choose a file')
     if path is not None and is_store(path):
-        raise typer.BadParameter(f"{path} is a store and is not overwritten; name another file")
+        raise typer.BadParameter(f"{path} is a store; choose another file name")
     return path
 
 
 def check_writable(*paths: Path) -> None:
-    """Check that files can be written, and create missing parent folders.
+    """Create missing parent folders, and check that files can be written.
 
     Raises:
         CheaptalkError: a file cannot be written.
@@ -214,9 +215,7 @@ def page_to_write(path: Path | None) -> Path | None:
         BadParameter: the path is ``-``, an existing store or an existing YAML file.
     """
     if path is not None and path.suffix in (".yaml", ".yml") and path.is_file():
-        raise typer.BadParameter(
-            f"{path} is an existing YAML file and is not overwritten; name another file"
-        )
+        raise typer.BadParameter(f"{path} is an existing YAML file; choose another file name")
     return file_to_write(path)
 
 
@@ -227,14 +226,14 @@ def folder_to_write(path: Path | None) -> Path | None:
         BadParameter: the path is ``-`` or a file.
     """
     if path is not None and path.is_file():
-        raise typer.BadParameter(f"{path} is a file; name a folder (it is created if missing)")
+        raise typer.BadParameter(f"{path} is a file; choose a folder")
     return file_to_write(path)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose last options are the fields of its last parameter, a dataclass.
+    """Return a command with an option for each field of its last parameter, a dataclass.
 
-    The dataclass may have ``PANELS``, the help headings of options by parameter name.
+    ``PANELS`` of the dataclass contains the help headings of options by name.
     """
     *first, last = inspect.signature(command, eval_str=True).parameters.values()
     fields = {
@@ -255,7 +254,6 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _in_panel(parameter: inspect.Parameter, panel: str | None) -> inspect.Parameter:
-    """Return an option that is listed under a heading of the help, if one is given."""
     if panel is None:
         return parameter
     base, option = get_args(parameter.annotation)
@@ -265,12 +263,7 @@ def _in_panel(parameter: inspect.Parameter, panel: str | None) -> inspect.Parame
 
 
 def retyped(context: typer.Context, *more: str, without: Collection[str] = ("json",)) -> str:
-    """Return the command line as it was entered.
-
-    Args:
-        more: options to add unless they are present.
-        without: Python names of parameters to leave out.
-    """
+    """Return the entered command line, with options added and some parameters removed."""
     words = context.command_path.split()
     for parameter in context.command.params:
         name, value = str(parameter.name), context.params.get(str(parameter.name))
@@ -293,13 +286,12 @@ def pair(
     """Split an option's value at an equals sign.
 
     Args:
-        form: expected form for the error message, e.g. NAME=VALUE.
-        option: name of the option.
-        last: split at the last equals sign instead of the first.
-        empty: allow an empty right side.
+        form: expected format for the error message, e.g. NAME=VALUE.
+        last: whether to split at the last equals sign instead of the first.
+        empty: whether the right side may be empty.
 
     Raises:
-        BadParameter: the value does not have this form.
+        BadParameter: the value does not have this format.
     """
     parts = text.rpartition("=") if last else text.partition("=")
     name, equals, value = (part.strip() for part in parts)
@@ -312,6 +304,18 @@ def parameters(texts: Sequence[str], option: str = "--set") -> dict[str, Any]:
     """Return the values of an option of the form NAME=VALUE, with VALUE in YAML."""
     pairs = [pair(text, "NAME=VALUE", option, empty=True) for text in texts]
     return {name: _yaml(value) for name, value in pairs}
+
+
+def roster_players(text: str) -> dict[str, Any]:
+    """Return the roster entries that ROSTER:LABEL,... selects; empty for a text of any other form.
+
+    Raises:
+        ValueError: the roster has no such player.
+    """
+    name, colon, _ = text.partition(":")
+    if colon and (name in ct.players.roster_names() or Path(name).suffix in (".yaml", ".yml")):
+        return ct.players.rosters.chosen(text)
+    return {}
 
 
 def player_entry(text: str) -> Any:
@@ -340,9 +344,7 @@ def _yaml(text: str) -> Any:
 
 
 def cap_of(texts: Sequence[str]) -> ct.studies.Cap:
-    """Return the caps of ``--budget``: NAME=NUMBER, separated by commas or repeated.
-
-    A cap of ``none`` is lifted: its field is set, to None.
+    """Return the caps that ``--budget`` sets; the value ``none`` sets a field to None.
 
     >>> cap_of(["calls=500,dollars=2.5", "tokens=none"]).model_dump(exclude_unset=True)
     {'calls': 500, 'tokens': None, 'dollars': 2.5}
@@ -370,7 +372,7 @@ def _invalid_cap(reason: str) -> typer.BadParameter:
 
 
 def cache_at(cache: bool | None, file: Path | None) -> Path | None:
-    """Return the response cache's path, or None if the options turn the cache off."""
+    """Return the path of the response cache; None if the options turn the cache off."""
     if cache is False:
         return None
     return file or (usual_cache() if cache else None)

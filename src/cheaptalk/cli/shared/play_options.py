@@ -27,7 +27,7 @@ from cheaptalk.cli.shared.options import (
 )
 
 SCOPE, BUDGET, SPEED = "Scope", "Budget", "Speed and retries"
-"""Help headings of options."""
+"""Headings of the option groups in the help."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class PlayOptions:
         "concurrency": SPEED, "cache": SPEED, "cache_file": EXPERT, "prices": EXPERT,
         "no_estimate": EXPERT, "track": EXPERT,
     }  # fmt: skip
-    """Help headings of the options that are shared with other commands."""
+    """Help headings of options that several commands share."""
 
     max_matches: Annotated[
         int | None,
@@ -65,7 +65,9 @@ class PlayOptions:
     max_dollars: Annotated[
         float | None,
         typer.Option(
-            metavar="X", rich_help_panel=BUDGET, help="Stop before this run spends over X dollars."
+            metavar="X",
+            rich_help_panel=BUDGET,
+            help="Stop before this run spends more than X dollars.",
         ),
     ] = None
     max_calls: Annotated[
@@ -77,7 +79,10 @@ class PlayOptions:
     max_tokens: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", rich_help_panel=BUDGET, help="Stop before this run uses N tokens."
+            min=1,
+            metavar="N",
+            rich_help_panel=BUDGET,
+            help="Stop before this run uses more than N tokens.",
         ),
     ] = None
     batch: Annotated[
@@ -110,8 +115,7 @@ class PlayOptions:
     ] = 600
     cache: CacheOption = None
     allow_failures: Annotated[
-        bool,
-        typer.Option("--allow-failures", help="Exit with status 0 even if matches failed."),
+        bool, typer.Option("--allow-failures", help="Exit with status 0 even if matches failed.")
     ] = False
     yes: YesOption = False
     json: JsonOption = False
@@ -123,7 +127,7 @@ class PlayOptions:
         typer.Option(
             "--no-wait",
             rich_help_panel=EXPERT,
-            help="With --batch: submit batches and exit; rerun later to collect the results.",
+            help="With --batch: submit the batches and exit. Run the command again for results.",
         ),
     ] = False
     poll_interval: Annotated[
@@ -132,7 +136,7 @@ class PlayOptions:
             min=0.01,
             metavar="SECONDS",
             rich_help_panel=EXPERT,
-            help="With --batch: check the batches' state this often.",
+            help="With --batch: wait this long between two checks of the batches.",
         ),
     ] = 30
     cluster: Annotated[

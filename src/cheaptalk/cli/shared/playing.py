@@ -51,12 +51,12 @@ def play_study(
     """Play the remaining matches of a study; print its estimate, progress and summary.
 
     Args:
-        name: source of the study, with which error messages begin.
+        name: source of the study, for error messages.
         path: the store.
         players, rosters: players from the command line, which pairings must include.
         again: the command that continues, if it is not ``cheaptalk resume``. The caller then
-            reports the result: nothing is printed if all matches were played (or only failed
-            matches remain and ``options`` allow failures), and no exit status is raised.
+            reports the result: a complete run prints no summary, and :class:`typer.Exit` is not
+            raised.
 
     Raises:
         CheaptalkError: the study cannot be played.
@@ -67,9 +67,9 @@ def play_study(
     cap = ct.studies.Cap(
         calls=options.max_calls, tokens=options.max_tokens, dollars=options.max_dollars
     )
-    batching = (
-        ct.studies.Batching(not options.no_wait, options.poll_interval) if options.batch else None
-    )
+    batching = None
+    if options.batch:
+        batching = ct.studies.Batching(not options.no_wait, options.poll_interval)
     with naming(name), opened(path) as earlier:
         complete = ct.studies.lay_out(study, earlier)
         check_seated(complete, players, rosters)
@@ -107,38 +107,16 @@ def play_study(
     played = not progress.left or (options.allow_failures and not progress.halted)
     if again is None or not played or progress.waiting:
         _summarize(study, path, progress, time.monotonic() - started, options, again)
-    if again is None:
-        _exit_unless_played(progress, options)
+    if again is None and (progress.waiting or not played):
+        raise typer.Exit(EXIT_BATCHES if progress.waiting else 1)
     return progress
 
 
-def _exit_unless_played(progress: ct.Progress, options: PlayOptions) -> None:
-    """Exit with the status of a run that is incomplete.
-
-    Raises:
-        Exit: matches remain.
-    """
-    if progress.waiting:
-        raise typer.Exit(EXIT_BATCHES)
-    if progress.left and (progress.halted or not options.allow_failures):
-        raise typer.Exit(1)
-
-
 def _run(
-    checked: ct.studies.Checked,
-    path: str,
-    options: PlayOptions,
-    expected: Mapping[str, float],
-    latest: list[ct.Progress],
-    server: ct.models.remote_agents.AgentServer | None,
-) -> ct.Progress:
-    """Run a study and report its progress.
-
-    Args:
-        expected: calls per match by game.
-        latest: filled with the latest progress.
-        server: accepts the study's remote agents.
-    """
+    checked: ct.studies.Checked, path: str, options: PlayOptions, expected: Mapping[str, float],
+    latest: list[ct.Progress], server: ct.models.remote_agents.AgentServer | None,
+) -> ct.Progress:  # fmt: skip
+    """Run a study, show its progress and store the latest progress in ``latest``."""
     name = checked.plan.study.name
     with (
         ct.Store.open(path, create=True) as store,
@@ -166,11 +144,7 @@ def _run(
 def _agent_server(
     planned: ct.Plan, options: PlayOptions
 ) -> ct.models.remote_agents.AgentServer | None:
-    """Return the server for the study's remote agents; None if it has none.
-
-    Raises:
-        CheaptalkError: the address is invalid or unavailable.
-    """
+    """Return the server for the study's remote agents; None if the study has none."""
     models = {
         ct.models.ModelName.parse(player.spec.model)
         for player in planned.players().values() if isinstance(player.spec, ct.players.ModelSeat)
@@ -202,24 +176,14 @@ def _accept_agents(server: ct.models.remote_agents.AgentServer | None) -> Iterat
 
 
 def _confirm(changes: ct.studies.StudyChanges, store: str, again: str | None) -> None:
-    """Ask for confirmation before matches are superseded.
-
-    Args:
-        again: as for :func:`play_study`.
-
-    Raises:
-        CheaptalkError: standard input is not a terminal.
-        Exit: the user declined.
-    """
+    """Ask for confirmation before matches are superseded."""
     if not is_terminal(sys.stdin):
-        resume = f"cheaptalk resume {changes.study} {at_store(store)}"
-        alternative = (
-            f"rename the study, or continue the stored version with: {resume}"
-            if again is None
-            else "or set another --label"
-        )
+        alternative = "or set another --label"
+        if again is None:
+            resume = f"cheaptalk resume {changes.study} {at_store(store)}"
+            alternative = f"rename the study, or continue the stored version with: {resume}"
         raise ct.CheaptalkError(
-            f"{changes.study}: stored matches would be superseded; allow it with --yes, "
+            f"{changes.study}: stored matches would be superseded; confirm with --yes, "
             f"{alternative}"
         )
     if not typer.confirm("Continue?", err=True):
@@ -230,27 +194,24 @@ def _confirm(changes: ct.studies.StudyChanges, store: str, again: str | None) ->
 def _print_estimate(
     checked: ct.studies.Checked, store: str, options: PlayOptions
 ) -> dict[str, float]:
-    """Print the estimated cost of a run, if a model has a known price above zero.
-
-    Returns:
-        Estimated calls per match, by game.
-    """
+    """Print the estimated cost of a run if a model has a known price; return calls per match."""
     planned, prices = checked.plan, checked.prices
     specs = [player.spec for player in planned.players().values()]
-    if any(isinstance(spec, ct.players.ModelSeat) and costs(spec.model, prices) for spec in specs):
-        with opened(store) as existing, err.status(f"{planned.study.name}: estimating"):
-            forecast = ct.studies.forecast(
-                planned, existing, prices, batch=options.batch, concurrency=options.concurrency
-            )
-        estimate = forecast.takes
-        assert estimate is not None
-        basis = " at batch prices" if options.batch else ""
-        cached = "; cached responses are free" if options.cache_at else ""
-        line = f"estimated {estimate.line}{basis}, {estimate.duration}{cached}"
-        for text in (line, *forecast.doubts):
-            say(f"{planned.study.name}: {text}", to=err, whole=True)
-        return {game: (calls.low + calls.high) / 2 for game, calls in estimate.lengths.items()}
-    return {}
+    models = {spec.model for spec in specs if isinstance(spec, ct.players.ModelSeat)}
+    if not any(costs(model, prices) for model in models):
+        return {}
+    with opened(store) as existing, err.status(f"{planned.study.name}: estimating"):
+        forecast = ct.studies.forecast(
+            planned, existing, prices, batch=options.batch, concurrency=options.concurrency
+        )
+    estimate = forecast.takes
+    assert estimate is not None
+    basis = " at batch prices" if options.batch else ""
+    cached = "; cached responses are free" if options.cache_at else ""
+    line = f"estimated {estimate.line}{basis}, {estimate.duration}{cached}"
+    for text in (line, *forecast.doubts):
+        say(f"{planned.study.name}: {text}", to=err, whole=True)
+    return {game: (calls.low + calls.high) / 2 for game, calls in estimate.lengths.items()}
 
 
 @contextmanager
@@ -289,13 +250,12 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
 
 
 def _without_result(progress: ct.Progress) -> list[str]:
-    """Return the numbers of forfeited and failed matches, as text."""
     counts = ((progress.forfeited, "forfeited"), (progress.failed, "failed"))
     return [f"{count:,} {status}" for count, status in counts if count]
 
 
 def _forecast(progress: ct.Progress) -> list[str]:
-    """Return a run's remaining time and cost, spending and notices, as text."""
+    """Return a run's remaining time and cost, spending and notices as texts."""
     parts = []
     if progress.seconds_left is not None and progress.left:
         parts.append(f"about {duration(steady(progress.seconds_left))} left")
@@ -306,16 +266,12 @@ def _forecast(progress: ct.Progress) -> list[str]:
 
 
 def _resume(study: ct.Study, path: str, options: PlayOptions, remaining: int | None) -> str:
-    """Return the command that continues a study.
-
-    Args:
-        remaining: remaining matches of the requested part; None to continue with the entire study.
-    """
+    """Return the command that resumes a study, or only the ``remaining`` matches of its part."""
     return f"cheaptalk resume {study.name} {at_store(path)}{_options(options, remaining)}"
 
 
 def _options(options: PlayOptions, remaining: int | None) -> str:
-    """Return the options that continue the same part of a study, in batches if it was before."""
+    """Return the options that resume the same part of a study, and ``--batch`` if it was used."""
     parts = ["--batch"] if options.batch else []
     if remaining and options.in_part:
         parts += [f"--game {shlex.quote(game)}" for game in options.game or ()]
@@ -324,43 +280,25 @@ def _options(options: PlayOptions, remaining: int | None) -> str:
 
 
 def _summarize(
-    study: ct.Study,
-    path: str,
-    progress: ct.Progress,
-    seconds: float,
-    options: PlayOptions,
+    study: ct.Study, path: str, progress: ct.Progress, seconds: float, options: PlayOptions,
     again: str | None,
-) -> None:
+) -> None:  # fmt: skip
     counts = {status.value: count for status, count in progress.counts.items()}
     if options.json and again is not None:  # the caller prints JSON of its own
         if progress.halted:
             say(f"halted: {progress.halted}", to=err, whole=True)
         return
     if options.json:
-        print_json(
-            {
-                "study": study.name,
-                "store": ct.records.store_name(path),
-                "planned": progress.planned,
-                "before": progress.before,
-                "forfeited": progress.forfeited,
-                "played": counts,
-                "elsewhere": progress.elsewhere,
-                "left": progress.left,
-                "log_open": progress.log_open,
-                "rest": progress.rest,
-                "set_aside": progress.set_aside,
-                **progress.excluded._asdict(),
-                "halted": progress.halted,
-                "unresolved": progress.unresolved,
-                "waiting": progress.waiting,
-                "cache": progress.cached and progress.cached._asdict(),
-                "problems": progress.problems,
-                "answers": progress.kinds,
-                "cost": progress.cost and progress.cost.as_json(),
-                "seconds": round(seconds, 2),
-            }
-        )
+        print_json({
+            "study": study.name, "store": ct.records.store_name(path), "planned": progress.planned,
+            "before": progress.before, "forfeited": progress.forfeited, "played": counts,
+            "elsewhere": progress.elsewhere, "left": progress.left, "log_open": progress.log_open,
+            "rest": progress.rest, "set_aside": progress.set_aside, **progress.excluded._asdict(),
+            "halted": progress.halted, "unresolved": progress.unresolved,
+            "waiting": progress.waiting, "cache": progress.cached and progress.cached._asdict(),
+            "problems": progress.problems, "answers": progress.kinds,
+            "cost": progress.cost and progress.cost.as_json(), "seconds": round(seconds, 2),
+        })  # fmt: skip
         return
     played = progress.here - progress.before
     others = f", {progress.elsewhere:,} by other runs" if progress.elsewhere else ""
@@ -373,7 +311,7 @@ def _summarize(
         say(f"  {count:,} x {problem}")
     if len(progress.problems) > MAX_PROBLEMS:
         further = counted(len(progress.problems) - MAX_PROBLEMS, "further problem")
-        out.print(f"  and {further}: cheaptalk status")
+        out.print(f"  and {further}; to list all, run: cheaptalk status")
     for line in _validity_lines(progress.kinds):
         say(f"  {line}")
     for note in _notes(progress):
@@ -386,7 +324,7 @@ def _summarize(
 
 
 def _validity_lines(responses: dict[str, Counter[str]]) -> Iterator[str]:
-    """Yield the shares of valid and invalid responses of each player, unless all are valid.
+    """Yield each player's shares of valid and invalid responses; nothing if all are valid.
 
     >>> list(_validity_lines({"model": Counter(ok=15, timed_out=5)}))
     ['model: 20 responses, 75.0 % ok, 25.0 % timed out']
@@ -402,28 +340,28 @@ def _validity_lines(responses: dict[str, Counter[str]]) -> Iterator[str]:
 def _next_step(
     study: ct.Study, path: str, progress: ct.Progress, options: PlayOptions, typed: str | None
 ) -> str:
-    """Return advice on what to do after a run.
-
-    Args:
-        typed: the command that continues, if it is not ``cheaptalk resume``.
-    """
+    """Return advice on the next command; ``typed`` or else ``resume`` continues the run."""
     store = at_store(path)
     if progress.rest and not progress.left:
         rest = counted(progress.rest, "match")
-        again = _resume(study, path, options, None)
-        return f"{rest} of the study remaining; play the rest with: {again}"
+        caps = {
+            "dollars": options.max_dollars,
+            "calls": options.max_calls,
+            "tokens": options.max_tokens,
+        }
+        kept = "".join(f" --max-{unit} {cap}" for unit, cap in caps.items() if cap is not None)
+        again = _resume(study, path, options, None) + kept
+        return f"{rest} of the study remaining; to play them, run: {again}"
     if not progress.left:
-        return f"report it with: cheaptalk report {study.name} {store}"
+        return f"write a report with: cheaptalk report {study.name} {store}"
     remaining = f"{progress.left:,} remaining"
     used_up = progress.used_up >= progress.left
     again = f"cheaptalk run FILE {store}{_options(options, progress.left)}"
     command = typed or _resume(study, path, options, progress.left)
     remaining += "" if typed is None else " (completed matches are kept)"
     if progress.short and progress.uncountable:
-        return (
-            f"{remaining}; in the study file, limit calls instead of tokens and dollars, "
-            f"then run: {again}"
-        )
+        advice = "in the study file, limit calls instead of tokens and dollars"
+        return f"{remaining}; {advice}, then run: {again}"
     if progress.short or used_up:
         cap = "the budget" if progress.short else "budget.per_match"
         return f"{remaining}; increase {cap} in the study file, then run: {again}"
@@ -441,16 +379,15 @@ def _notes(progress: ct.Progress) -> Iterator[str]:
     if any(progress.excluded):
         yield excluded_text(progress.excluded)
     if progress.unresolved:
-        yield f"{counted(progress.unresolved, 'call')} of an earlier run never got a response"
+        yield f"{counted(progress.unresolved, 'call')} of earlier runs never received a response"
     if progress.cost is not None and progress.cost.sendings:
         yield f"cost of the study so far: {cost_text(progress.cost)}"
     if progress.cached is not None:
         yield str(progress.cached)
     if progress.log_open:
         yield (
-            "another program is reading the store, so its latest matches are still in the -wal "
-            "file beside it: copy the store with cheaptalk store copy, not as a file"
+            "another program is reading the store, so the latest matches are still in the store's "
+            "-wal file; to copy the store, use cheaptalk store copy"
         )
     if progress.waiting:
-        calls = counted(progress.waiting, "call")
-        yield f"{calls} waiting in unfinished batches"
+        yield f"{counted(progress.waiting, 'call')} waiting in unfinished batches"

@@ -16,12 +16,12 @@ from cheaptalk.text import visible
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Return whether a standard stream is a terminal; a closed stream is not."""
+    """Return whether a standard stream is a terminal; False if it is closed."""
     return stream is not None and stream.isatty()
 
 
 class Output:
-    """Standard output or standard error; its console is created at the first use."""
+    """Standard output or standard error, with a console that is created at the first use."""
 
     def __init__(self, stream: Literal["stdout", "stderr"]) -> None:
         self.stream = stream
@@ -41,11 +41,9 @@ class Output:
         return self._console
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print as :meth:`rich.console.Console.print` does."""
         self.console.print(*objects, **options)
 
     def status(self, status: str | shared.consoles.Text) -> shared.consoles.Status:
-        """Show a status line while an operation runs."""
         return self.console.status(status)
 
 
@@ -56,7 +54,7 @@ hints = Output("stdout")
 err = Output("stderr")
 """Output for progress, estimates and warnings."""
 errors = Output("stderr")
-"""Output for errors, which are printed even with --quiet."""
+"""Output for errors, which --quiet does not suppress."""
 
 
 class _LogPrinter(logging.Handler):
@@ -96,16 +94,12 @@ def is_verbose() -> bool:
 
 
 def say(text: object, *, to: Output = out, whole: bool = False, style: str | None = None) -> None:
-    """Print a text without interpreting markup.
-
-    Args:
-        whole: do not wrap lines, e.g. of commands to copy.
-    """
+    """Print a text without interpreting markup; with ``whole``, do not wrap lines."""
     to.print(text, markup=False, soft_wrap=True if whole else None, style=style)
 
 
 def hint(text: str) -> None:
-    """Print advice on the next step, without wrapping lines; nothing with --quiet."""
+    """Print advice on the next step without wrapping lines, except with --quiet."""
     say(text, to=hints, whole=True)
 
 
@@ -115,12 +109,18 @@ def escaped(text: str) -> str:
 
 
 def say_boxed(text: str, title: str | None = None) -> None:
-    """Print a text in a box on a terminal, otherwise after its title, if any."""
+    """Print a text with an optional title: in a box on a terminal, otherwise as ``title: text``."""
     console = out.console
     if console.soft_wrap:
         say(f"{title}: {text}" if title else text)
     else:
         out.print(shared.consoles.boxed(text, title, console.width))
+
+
+def warn_about_names(store: ct.Store, study: str) -> None:
+    """Warn if messages of an imported study may contain names that people wrote."""
+    if ct.records.imports.holds_names(store, study):
+        say(f"{study}: {ct.records.imports.NAMED}", to=err)
 
 
 def print_json(data: Any) -> None:
@@ -129,17 +129,9 @@ def print_json(data: Any) -> None:
 
 
 def print_table(
-    title: str | None,
-    columns: list[str],
-    rows: list[list[object]],
-    *,
-    right: Collection[str] = (),
+    title: str | None, columns: list[str], rows: list[list[object]], *, right: Collection[str] = ()
 ) -> None:
-    """Print a table.
-
-    Args:
-        right: columns to align right, besides columns of numbers.
-    """
+    """Print a table; columns of numbers and the columns in ``right`` are aligned right."""
     if title is not None:
         say(title, style="italic")
     right_aligned = [

@@ -1,4 +1,4 @@
-"""Progress display: a line in place on a terminal, otherwise a new line at intervals."""
+"""Progress display: a line that is updated on a terminal, otherwise a new line at intervals."""
 
 import sys
 import time
@@ -9,13 +9,13 @@ from cheaptalk.cli import shared
 from cheaptalk.cli.shared.printing import err, is_terminal
 
 MIN_INTERVAL = 5.0
-"""Minimum seconds between two lines of progress off a terminal."""
+"""Minimum seconds between two progress lines if the output is not a terminal."""
 MAX_INTERVAL = 30.0
-"""Seconds after which a line is printed even without much progress."""
+"""Seconds after which a progress line is printed even if little has changed."""
 STEP = 0.05
-"""Share of the work after which a line is printed before that."""
+"""Increase in the completed share after which a progress line is printed early."""
 REFRESH_INTERVAL = 0.2
-"""Seconds between two updates of the line on a terminal."""
+"""Seconds between two updates of the progress line on a terminal."""
 
 
 def on_terminal() -> bool:
@@ -31,12 +31,7 @@ class StatusLine:
         self._share = 0.0
 
     def print(self, line: str, share: float | None = None) -> None:
-        """Print a line, unless the last one is too recent.
-
-        Args:
-            share: share of the work that is done, which shortens the interval if it has grown by
-                :data:`STEP`; None if it is unknown.
-        """
+        """Print a line at limited intervals, which are longer if ``share`` has hardly grown."""
         grown = share is None or share - self._share >= STEP
         if self._due(MIN_INTERVAL if grown else MAX_INTERVAL):
             self._share = share or 0.0
@@ -44,11 +39,7 @@ class StatusLine:
 
     @contextmanager
     def shown(self, line: str) -> Iterator[Callable[[str], None]]:
-        """Yield a function that shows a line; on a terminal it replaces the line before.
-
-        Args:
-            line: the first line.
-        """
+        """Show a line; yield a function that replaces it on a terminal, else prints another."""
         if not on_terminal():
             self.print(line)
             yield self.print

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import cheaptalk as ct
 
 MAX_DIFFERENCES = 10
-"""Maximum number of differences between two versions of a study that are printed."""
+"""Maximum number of printed differences between two versions of a study."""
 
 
 def counted(number: int, noun: str) -> str:
@@ -22,7 +22,7 @@ def cost_text(cost: ct.records.Cost) -> str:
     >>> cost_text(ct.records.Cost(calls=3, dollars=0.25, unpriced=1))
     '3 calls, 0 tokens, $0.25, 1 without a known price'
     >>> cost_text(ct.records.Cost(calls=36, unpriced=36, uncounted=36))
-    '36 calls, tokens unknown for 36 of them, 36 without a known price'
+    '36 calls, 36 without token counts, 36 without a known price'
     >>> cost_text(ct.records.Cost(calls=1, implausible=1, dollars=0.25))
     '1 call, 0 tokens, 1 call with implausible usage (estimated instead), $0.25'
     """
@@ -30,7 +30,7 @@ def cost_text(cost: ct.records.Cost) -> str:
     if cost.tokens or not (cost.uncounted or cost.unresolved):
         parts.append(counted(cost.tokens, "token"))
     if cost.uncounted:
-        parts.append(_uncounted(cost.uncounted))
+        parts.append(f"{cost.uncounted:,} without token counts")
     if cost.implausible:
         calls = counted(cost.implausible, "call")
         parts.append(f"{calls} with implausible usage (estimated instead)")
@@ -46,7 +46,7 @@ def cost_text(cost: ct.records.Cost) -> str:
 
 
 def spent(state: ct.studies.RunState) -> str:
-    """Return the spending of a study and its budget as text; unknown dollars are omitted."""
+    """Return a study's spending and budget as text; dollars are omitted if they are unknown."""
     parts = []
     for unit in ct.studies.UNITS:
         used, cap = getattr(state, unit), state.budget.get(unit)
@@ -56,31 +56,24 @@ def spent(state: ct.studies.RunState) -> str:
         elif used or (used is not None and not (unit == "tokens" and state.uncounted)):
             parts.append(ct.studies.amount_text(unit, used))
         if unit == "tokens" and state.uncounted:
-            parts.append(_uncounted(state.uncounted))
+            parts.append(f"{state.uncounted:,} without token counts")
     return ", ".join(parts)
 
 
-def _uncounted(calls: int) -> str:
-    """Return a note on calls whose responses had no token counts."""
-    return f"tokens unknown for {calls:,} of them"
-
-
 def state_notes(state: ct.studies.RunState | None) -> list[str]:
-    """Return a run's spending and its notice, if any."""
+    """Return a run's spending and notice as texts."""
     return [] if state is None else [text for text in (spent(state), state.notice) if text]
 
 
 def excluded_text(excluded: ct.records.Excluded) -> str:
-    """Return the numbers of matches that a study's ``unanswered`` policy excluded and replaced.
+    """Return the numbers of excluded and replaced matches as text.
 
     >>> excluded_text(ct.records.Excluded(dropped=1, replaced=1))
     '1 match excluded from metrics, 1 replacement match'
     """
-    dropped, replacements = excluded
-    return (
-        f"{counted(dropped, 'match')} excluded from metrics, "
-        f"{counted(replacements, 'replacement match')}"
-    )
+    dropped, replaced = excluded
+    replacements = counted(replaced, "replacement match")
+    return f"{counted(dropped, 'match')} excluded from metrics, {replacements}"
 
 
 def superseded_text(count: int) -> str:
@@ -89,14 +82,12 @@ def superseded_text(count: int) -> str:
     >>> superseded_text(1)
     '1 match superseded by changes to the study: stored and exported, but not in results'
     """
-    return (
-        f"{counted(count, 'match')} superseded by changes to the study: stored and exported, "
-        "but not in results"
-    )
+    reason = "superseded by changes to the study"
+    return f"{counted(count, 'match')} {reason}: stored and exported, but not in results"
 
 
 def change_lines(changes: ct.studies.StudyChanges | None) -> Iterator[str]:
-    """Yield how the study differs from its stored version, a line each.
+    """Yield a line for each difference between a study and its stored version.
 
     >>> seed = "seed is 1 (stored: 0)"
     >>> list(change_lines(ct.studies.StudyChanges("small", [seed], 4, 0, 6)))
@@ -113,7 +104,7 @@ def change_lines(changes: ct.studies.StudyChanges | None) -> Iterator[str]:
 
 
 def at_store(store: str) -> str:
-    """Return the ``--store`` option for a store; passwords are removed.
+    """Return the ``--store`` option for a store, without passwords.
 
     >>> at_store("my store")
     "--store 'my store'"

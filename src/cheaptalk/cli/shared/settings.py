@@ -1,8 +1,8 @@
-"""Defaults of options: ``.env`` in the working folder, then the user's settings file.
+"""Defaults of options, from ``.env`` in the working folder and the user's settings file.
 
-``.env`` may set API keys of providers and a few of cheaptalk's variables. Because a study's author
-may supply the file, variables that redirect keys (such as ``CHEAPTALK_PROVIDERS``) or change how
-programs run are ignored.
+``.env`` may set API keys of providers and a few variables of cheaptalk. Because the author of a
+study may supply the file, all other variables are ignored: they could redirect keys (such as
+``CHEAPTALK_PROVIDERS``) or change how programs run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOG = logging.getLogger(__name__)
 DOTENV = Path(".env")
 """The file of environment variables, in the working folder."""
 ACCEPTED = ("CHEAPTALK_STORE", "CHEAPTALK_CACHE", "CHEAPTALK_PRICES")
-"""Variables of cheaptalk that ``.env`` may set, besides API keys."""
+"""Variables, besides API keys, that ``.env`` may set."""
 VARIABLE = "CHEAPTALK_SETTINGS"
 """Environment variable with the path of the user's settings file; empty for no file."""
 FILE = "cheaptalk/settings.toml"
@@ -43,13 +43,13 @@ KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "max-tokens": (int, "an integer above 0"),
     "max-dollars": ((int, float), "a number above 0"),
 }
-"""Settings: names of options, with the type and a description of the values."""
+"""The type and a description of each setting, by the name of the option."""
 RENAMED = {"patience": "retry-timeout, in seconds instead of minutes"}
-"""Settings that were renamed before 0.1.0; to be removed at 1.0."""
+"""Settings that were renamed before version 0.1.0; to be removed in 1.0."""
 FILES = ("store", "cache-file")
 """Settings in which ``~`` is expanded to the home folder."""
 MAX_BYTES = 1_000_000
-"""Maximum size of ``.env`` and the settings file."""
+"""Maximum size of ``.env`` and the settings file, in bytes."""
 
 
 class Defaults:
@@ -57,38 +57,25 @@ class Defaults:
 
     @cached_property
     def dotenv(self) -> dict[str, str]:
-        """All variables in ``.env``.
-
-        Raises:
-            CheaptalkError: the file cannot be read.
-        """
+        """All variables in ``.env``."""
         return read_dotenv(DOTENV) if DOTENV.is_file() else {}
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """The user's settings.
-
-        Raises:
-            CheaptalkError: the file cannot be read, or a setting is invalid.
-        """
+        """The user's settings."""
         path = users_file()
         return {} if path is None else read_settings(path)
 
     def of(self, option: str, variable: str | None) -> Any:
-        """Return the default of an option, or None if there is none.
-
-        Args:
-            option: name of the option, such as ``max-calls``.
-            variable: environment variable of the option.
-        """
+        """Return the default of an option such as ``max-calls``; None if there is none."""
         return (variable and self.dotenv.get(variable)) or self.settings.get(option)
 
     @cached_property
     def taken(self) -> dict[str, str]:
         """Variables of ``.env`` that are added to the environment: accepted variables and keys.
 
-        Variables in a provider's URL are added only if its key is not in the environment, so that
-        ``.env`` cannot redirect that key.
+        Variables in a provider's URL are added only if the provider's key is not in the
+        environment. Otherwise ``.env`` could redirect the key.
         """
         names = {name for name in ACCEPTED if name in self.dotenv}
         if self.dotenv.keys() - names:
@@ -133,7 +120,7 @@ class Defaults:
 
 
 def users_file() -> Path | None:
-    """Return the path of the settings file; None if there is none or the variable is empty."""
+    """Return the path of the settings file; None if there is no file."""
     return configured_file(os.environ.get(VARIABLE), FILE)
 
 
@@ -183,7 +170,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def _problem(name: str, value: Any) -> str | None:
-    """Return what is wrong with a setting, without repeating its value."""
+    """Return the problem with a setting, without its value; None if it is valid."""
     if name not in KINDS:
         if ct.models.providers.SECRET_NAME.search(name) or ct.models.providers.is_key(str(value)):
             return f"{name}: API keys are not allowed here; set them in .env or the environment"
@@ -198,7 +185,6 @@ def _problem(name: str, value: Any) -> str | None:
 
 
 def _line_of(text: str, name: str) -> int:
-    """Return the line number of a setting."""
     lines = text.splitlines()
     pattern = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[=.\]]""")
     return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 1)

@@ -11,7 +11,7 @@ from cheaptalk.extras import needing
 
 @contextmanager
 def trackers(targets: Sequence[str], run: str) -> Iterator[list[ct.adapters.Tracker]]:
-    """Open the trackers of ``--track`` for a run of this name."""
+    """Open the experiment trackers of ``--track`` for a run."""
     with ExitStack() as stack:
         with needing("analysis"):
             opened = [stack.enter_context(ct.adapters.tracker(target, run)) for target in targets]

@@ -1,8 +1,9 @@
-"""The commands that archive and restore a store: store archive and store restore."""
+"""The ``store archive`` and ``store restore`` commands, which archive and restore a store."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -32,14 +33,14 @@ def archive(
 ) -> None:
     """Archive a store, or one study, as Parquet files.
 
-    Restore it with cheaptalk store restore.
+    The command cheaptalk store restore restores the archive.
     """
     with ct.Store.open(store) as opened, err.status("archiving") as shown:
         manifest = ct.records.archive(
             opened, to, study=study,
             progress=lambda done, total: shown.update(f"archived {done:,} of {total:,} rows"),
         )  # fmt: skip
-    _print_result(manifest, "archived in", to, json)
+    print_rows(manifest.rows, f"archived in {to}", json, {"to": to, "study": manifest.study})
 
 
 @finishing()
@@ -61,15 +62,15 @@ def restore(
         manifest = ct.records.restore(
             source, opened, lambda done, total: shown.update(f"restored {done:,} of {total:,} rows")
         )
-    _print_result(manifest, "restored to", to, json)
+    print_rows(manifest.rows, f"restored to {to}", json, {"to": to, "study": manifest.study})
 
 
-def _print_result(manifest: ct.records.Manifest, action: str, target: str, json: bool) -> None:
-    rows = manifest.rows
+def print_rows(rows: Mapping[str, int], result: str, json: bool, data: dict[str, Any]) -> None:
+    """Print how many studies and matches were copied, or the number of rows per table as JSON."""
     if json:
-        print_json({"to": target, "study": manifest.study, "rows": rows})
+        print_json(data | {"rows": rows})
         return
     matches = counted(rows["matches"], "match")
-    say(f"{counted(rows['studies'], 'study')} with {matches} {action} {target}")
+    say(f"{counted(rows['studies'], 'study')} with {matches} {result}")
     if rows["participants"]:
-        say("Participant IDs are stored in a separate file, which is not included.", to=err)
+        say("Participant IDs are in a separate file, which this command does not copy.", to=err)

@@ -1,4 +1,4 @@
-"""The command that lists the batches submitted to providers: model batches."""
+"""The ``model batches`` command, which lists the batches submitted to providers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ def batches(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> Non
         submitted = ct.records.all_batches(opened)
     if json:
         print_json([batch._asdict() for batch in submitted])
-        return
-    if not submitted:
+    elif submitted:
+        print_batches(submitted)
+    else:
         out.print("no batches submitted")
-        return
-    print_batches(submitted)

@@ -1,4 +1,4 @@
-"""The command that runs bots in a web study: study bots."""
+"""The ``study bots`` command, which runs bots in a web study."""
 
 from __future__ import annotations
 
@@ -33,12 +33,11 @@ def bots(
             "--think-time",
             min=0,
             metavar="SECONDS",
-            help="Wait this long before each click, on average.",
+            help="Wait this long, on average, before each click.",
         ),
     ] = 5.0,
     matches: Annotated[
-        int,
-        typer.Option("--matches-per-bot", min=1, metavar="N", help="Play N matches per bot."),
+        int, typer.Option("--matches-per-bot", min=1, metavar="N", help="Play N matches per bot.")
     ] = 1,
     games: Annotated[
         list[str] | None,
@@ -52,8 +51,8 @@ def bots(
     answers: Annotated[
         Path | None,
         typer.Option(
-            help="Read answers to survey and quiz questions from this YAML file (NAME: ANSWER); "
-            "guess the others.",
+            help="Read answers to survey and quiz questions from this YAML file (NAME: ANSWER). "
+            "Bots guess all other answers.",
             exists=True,
             dir_okay=False,
         ),
@@ -63,12 +62,12 @@ def bots(
 ) -> None:
     """Run bots that play through the web pages.
 
-    Prints page load times, refused moves and errors; the exit status is 1 after an error.
+    The command prints page load times, refused moves and errors. The exit status is 1 after an
+    error.
     """
     started = time.perf_counter()
-    crowd = ct.web.Crowd(
-        url, people, think, matches, games or (), seed, answers=_read_answers(answers)
-    )
+    prepared = _read_answers(answers)
+    crowd = ct.web.Crowd(url, people, think, matches, games or (), seed, answers=prepared)
     tally = asyncio.run(crowd.play())
     seconds = time.perf_counter() - started
     if as_json:
@@ -83,13 +82,11 @@ def bots(
             f"{counted(tally.pages, 'page')}: load time {tally.slowest(50):.3f} s (median), "
             f"{tally.slowest(95):.3f} s (95th percentile), {tally.slowest(100):.3f} s (max)"
         )
-        say(
-            f"{counted(tally.slowed, 'request')} rate limited, "
-            f"{counted(tally.lost, 'connection')} lost"
-        )
+        lost = counted(tally.lost, "connection")
+        say(f"{counted(tally.slowed, 'request')} rate limited, {lost} lost")
         if tally.endings:
             endings = ", ".join(f"{kind} {count:,}" for kind, count in tally.endings.most_common())
-            say(f"End of visits: {endings}")
+            say(f"Visits by outcome: {endings}")
         for error, count in tally.errors.most_common():
             say(f"{count:,} x {error}")
     if tally.errors:
@@ -97,7 +94,7 @@ def bots(
 
 
 def _read_answers(answers: Path | None) -> dict[str, str]:
-    """Return the answers in a file; YAML's true and false are the answers yes and no."""
+    """Return the answers in a file; YAML's true and false become yes and no."""
     try:
         data = {} if answers is None else ct.yaml_files.read_yaml(answers)
     except ValueError as error:

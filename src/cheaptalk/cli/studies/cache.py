@@ -1,4 +1,4 @@
-"""The commands on the response cache: model cache stats, clear, export and explain."""
+"""The ``model cache`` commands, which show, clear and export the response cache."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ from cheaptalk.cli.shared.printing import err, escaped, out, print_json, print_t
 from cheaptalk.cli.shared.sentences import counted
 
 MatchArgument = Annotated[
-    str,
-    typer.Argument(help="ID of a match (or a prefix of it), or a JSON file with a call."),
+    str, typer.Argument(help="ID of a match, a prefix of the ID, or a JSON file with a call.")
 ]
 
 commands = typer.Typer(
@@ -64,7 +63,8 @@ def stats(cache_file: CacheFileOption = None, json: JsonOption = False) -> None:
     total = sum(entry.replies for entry in entries)
     say(f"{cache.path}: {counted(total, 'response')}, {size / 1e6:,.1f} MB")
     if cache.damaged:
-        out.print(f"{counted(cache.damaged, 'damaged entry')}, requested again when needed")
+        entries_ = counted(cache.damaged, "damaged entry")
+        out.print(f"{entries_}; these calls are repeated when a study needs them")
 
 
 @commands.command()
@@ -95,7 +95,7 @@ def clear(
 
 
 def _check_pattern(cache: ct.records.Cache, pattern: str) -> None:
-    """Check that a model in the cache matches a pattern, which is probably misspelt otherwise."""
+    """Check that a pattern matches a model in the cache; otherwise it is probably misspelt."""
     models = [entry.model for entry in cache.shelves()]
     if models and not any(fnmatchcase(model, pattern) for model in models):
         raise ct.StoreError(
@@ -137,7 +137,7 @@ def explain(
     cache_file: CacheFileOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Explain whether a match's calls are in the cache, and how the nearest entries differ."""
+    """Check whether a match's calls are in the cache, and show how the nearest entries differ."""
     file = Path(match)
     with _opened(cache_file) as cache:
         if file.is_file():

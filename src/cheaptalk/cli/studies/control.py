@@ -1,4 +1,4 @@
-"""The command that controls a running study from another terminal: control."""
+"""The ``control`` command, which controls a running study from another terminal."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Action(StrEnum):
 
 
 DONE = {
-    Action.PAUSE: "paused after the calls in flight; continue with: resume",
+    Action.PAUSE: "paused; calls in flight are completed; to continue, use resume",
     Action.RESUME: "resumed",
-    Action.STOP: "stopping after the calls in flight, which are recorded",
-    Action.SET: "changed until this run ends",
+    Action.STOP: "stopping; calls in flight are completed and recorded",
+    Action.SET: "settings changed until the run ends",
 }
 
 
@@ -49,21 +49,24 @@ def control(
     concurrency: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="With set: play up to N matches with models at once."
+            min=1, metavar="N", help="Play up to N matches concurrently; only with action 'set'."
         ),
     ] = None,
     limit: Annotated[
         list[str] | None,
         typer.Option(
             "--model-concurrency",
-            help="With set: allow N calls to a model at once, by player label or model string; "
-            "auto adapts N to rate limits.",
+            help="Allow N concurrent calls to a model, given by player label or model string; auto "
+            "adapts N to rate limits; only with action 'set'.",
             metavar="LABEL=N",
         ),
     ] = None,
     budget: Annotated[
         list[str] | None,
-        typer.Option(help="With set: set the study's budget; none removes a cap.", metavar=CAPS),
+        typer.Option(
+            help="Change the study's budget; none removes a limit; only with action 'set'.",
+            metavar=CAPS,
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -71,7 +74,8 @@ def control(
     settings = _settings(concurrency, limit or [], budget or [])
     if bool(settings) != (action is Action.SET):
         raise typer.BadParameter(
-            "set requires --concurrency, --model-concurrency or --budget, which require set"
+            "the action 'set' needs --concurrency, --model-concurrency or --budget, and no other "
+            "action accepts them"
         )
     if action is Action.STATUS:
         state = ct.studies.watch(store, study)
@@ -91,7 +95,7 @@ def control(
 
 
 def _settings(concurrency: int | None, limits: list[str], budget: list[str]) -> dict[str, Any]:
-    """Return the settings to change, as :func:`cheaptalk.studies.give_order` expects them."""
+    """Return the settings to change, as arguments of :func:`cheaptalk.studies.give_order`."""
     settings: dict[str, Any] = {}
     if concurrency is not None:
         settings["concurrency"] = concurrency
@@ -103,7 +107,7 @@ def _settings(concurrency: int | None, limits: list[str], budget: list[str]) -> 
 
 
 def _limit(text: str) -> tuple[str, int | None]:
-    """Return a label or model and its number of concurrent calls; None if automatic."""
+    """Return a label or model and its number of concurrent calls (None: automatic)."""
     form = "LABEL=N or MODEL=N (or auto)"
     model, value = pair(text, form, "--model-concurrency", last=True)
     if not (value == AUTOMATIC or value.isdecimal()):
@@ -124,9 +128,8 @@ def _show(state: ct.studies.RunState) -> None:
             None,
             ["model", "limit", "in flight", "waiting", "responses/s", "latency (s)", "failures"],
             [[short[limiter.model], f"{limiter.limit}{' (fixed)' if limiter.fixed else ''}",
-            limiter.in_flight,
-              limiter.waiting, limiter.per_second, limiter.seconds, _failures(limiter.failures)]
-             for limiter in state.limiters],
+              limiter.in_flight, limiter.waiting, limiter.per_second, limiter.seconds,
+              _failures(limiter.failures)] for limiter in state.limiters],
         )  # fmt: skip
     for limiter in state.limiters:
         if limiter.given_up:

@@ -1,4 +1,4 @@
-"""The command that copies a store: store copy."""
+"""The ``store copy`` command, which copies a store."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
-from cheaptalk.cli.shared.printing import err, print_json, say
-from cheaptalk.cli.shared.sentences import counted
+from cheaptalk.cli.shared.printing import err
+from cheaptalk.cli.studies.archive import print_rows
 
 
 @finishing()
@@ -26,22 +26,12 @@ def copy(
 ) -> None:
     """Copy a store to another file or database.
 
-    Its studies can be resumed in the copy.
+    You can resume the studies in the copy.
     """
     with ct.Store.open(store) as source, ct.Store.open(to, create=True) as target:
         with err.status("copying") as shown:
             rows = ct.records.copy_store(
-                source,
-                target,
+                source, target,
                 lambda done, total: shown.update(f"copied {done:,} of {total:,} rows"),
-            )
-        name = target.name
-    if json:
-        print_json({"to": name, "rows": rows})
-        return
-    say(
-        f"{counted(rows['studies'], 'study')} with {counted(rows['matches'], 'match')} "
-        f"copied to {name}"
-    )
-    if rows["participants"]:
-        say("Participant IDs are stored in a separate file, which is not included.", to=err)
+            )  # fmt: skip
+        print_rows(rows, f"copied to {target.name}", json, {"to": target.name})

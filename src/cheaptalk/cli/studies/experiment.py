@@ -1,4 +1,4 @@
-"""The command that runs a self-play experiment: train experiment."""
+"""The ``train experiment`` command, which runs a self-play experiment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def experiment(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write all results to this folder; rerun the command to resume there.",
+            help="Write all results to this folder; run the command again to resume.",
             show_default="self-play-PRESET",
         ),
     ] = None,
@@ -50,8 +50,8 @@ def experiment(
 ) -> None:
     """Run a self-play experiment and write its report.
 
-    A language model is pretrained, plays itself, and is fine-tuned on its best matches in several
-    iterations. A stopped experiment resumes from its folder.
+    The command pretrains a language model. In several iterations, the model plays itself and is
+    fine-tuned on its best matches. Run the command again to resume a stopped experiment.
     """
     with needing("analysis"), needing("tune"):
         spec = ct.papers.self_play.experiment.read_experiment(preset)
@@ -80,9 +80,9 @@ def progress_text(state: Any) -> str:
 
 
 def change_lines(results: Iterable[Any]) -> list[str]:
-    """Return a line on the change from the base model to the last iteration.
+    """Return a line per lineage and partner with the change from the first to the last model.
 
-    There is a line for each lineage and partner, except partners that are iterations themselves.
+    Partners that are iterations of a lineage are left out.
     """
     by_pair: dict[tuple[str, str], list[Any]] = {}
     rows = list(results)
@@ -92,14 +92,11 @@ def change_lines(results: Iterable[Any]) -> list[str]:
             by_pair.setdefault((row.lineage, row.partner), []).append(row)
     return [
         f"{lineage} with {partner}: {_change(pair[0], pair[-1])}"
-        for (lineage, partner), pair in by_pair.items()
-        if len(pair) > 1
-    ]
+        for (lineage, partner), pair in by_pair.items() if len(pair) > 1
+    ]  # fmt: skip
 
 
 def _change(first: Any, last: Any) -> str:
-    """Return the change of payoffs, agreements and inconsistent moves between two iterations."""
-
     def change(name: str, spec: str) -> str:
         values = [row.means[name] for row in (first, last)]
         return " to ".join("n/a" if value is None else format(value, spec) for value in values)

@@ -1,4 +1,4 @@
-"""The commands that train language models: train pretrain, train tune and train self-play."""
+"""The commands ``train pretrain``, ``tune`` and ``self-play``, which train language models."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def pretrain(
     shape: Annotated[
         list[str] | None,
         typer.Option(
-            help="Set the model's size: vocabulary, hidden, layers, heads or context. Repeatable.",
+            help="Set a size of the model: vocabulary, hidden, layers, heads or context. "
+            "Repeatable.",
             metavar="NAME=VALUE",
         ),
     ] = None,
@@ -53,8 +54,8 @@ def pretrain(
 ) -> None:
     """Pretrain a small language model on recorded dialogues.
 
-    Hyperparameters: epochs, batch, rate, warmup, decay, lora (rank; 0 trains all weights),
-    template and seed.
+    Hyperparameters: epochs, batch (size), rate (learning rate), warmup, decay, lora (rank; 0 trains
+    all weights), template and seed.
     """
     with needing("tune"), _training_progress(f"{out}: reading") as progress:
         language = ct.learning.language
@@ -76,17 +77,15 @@ def tune(
 ) -> None:
     """Fine-tune a language model on recorded dialogues.
 
-    Hyperparameters: epochs, batch, rate, warmup, decay, lora (rank; 0 trains all weights),
-    template and seed.
+    Hyperparameters: epochs, batch (size), rate (learning rate), warmup, decay, lora (rank; 0 trains
+    all weights), template and seed.
     """
     with needing("tune"), _training_progress(f"{out}: reading") as progress:
         given = parameters(hyperparameters or (), "--hyperparameter")
         training = ct.rules.errors.legal(ct.learning.language.LocalTraining, given)
-        training_examples = [
-            ct.learning.language.TrainingExample(chat) for chat in ct.records.read_chats(chats)
-        ]
-        ct.learning.language.fine_tune(model, training_examples, out, training, progress)
-    _print_result(out, len(training_examples), json)
+        examples = [*map(ct.learning.language.TrainingExample, ct.records.read_chats(chats))]
+        ct.learning.language.fine_tune(model, examples, out, training, progress)
+    _print_result(out, len(examples), json)
 
 
 def self_play(
@@ -94,7 +93,7 @@ def self_play(
     out: Annotated[
         Path,
         typer.Option(
-            help="Write matches, dialogues and models to this folder; rerun to resume there.",
+            help="Write matches, dialogues and models to this folder; run again to resume.",
             file_okay=False,
         ),
     ],
@@ -105,22 +104,22 @@ def self_play(
                           metavar="N")
     ] = 500,
     iterations: Annotated[
-        int, typer.Option(min=1, help="Play and train N times.", metavar="N")
+        int, typer.Option(min=1, help="Repeat playing and training N times.", metavar="N")
     ] = 10,
     learn: Annotated[
         str,
         typer.Option(
             "--method",
-            help="Train by cloning, weighted, dpo or grpo (experimental); dpo and grpo compare "
-            "matches on the same instance.",
+            help="Train with this method: cloning, weighted (cloning weighted by payoff), dpo or "
+            "grpo (experimental).",
         ),
     ] = "cloning",
     keep: Annotated[
         str,
         typer.Option(
             "--select",
-            help="Clone these dialogues: above_mean, positive, everything, or a top share such as "
-            "0.2.",
+            help="Select the dialogues to clone by payoff: above_mean, positive, everything, or "
+            "the top share, e.g. 0.2.",
         ),
     ] = "above_mean",
     where: Annotated[
@@ -135,43 +134,36 @@ def self_play(
     repeats: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            help="Play each instance N times.",
-            metavar="N",
+            min=1, help="Play each instance N times.", metavar="N",
             show_default="1; 4 for dpo and grpo",
         ),
     ] = None,
     partners: Annotated[
         list[str] | None,
         typer.Option(
-            "--partner",
+            "--partner", metavar="LABEL=PLAYER",
             help="Also play against this player, e.g. fair=fair. Repeatable.",
-            metavar="LABEL=PLAYER",
         ),
     ] = None,
     past: Annotated[
         int,
         typer.Option(
-            "--past-iterations", min=0, help="Also play against the last N iterations.",
-            metavar="N",
+            "--past-iterations", min=0, metavar="N",
+            help="Also play against the models of the last N iterations.",
         ),
     ] = 0,
     patience: Annotated[
         int | None,
         typer.Option(
-            "--early-stopping",
-            min=1,
+            "--early-stopping", min=1, metavar="N", show_default="never",
             help="Stop after N iterations without a new best mean payoff.",
-            metavar="N",
-            show_default="never",
         ),
     ] = None,
     player: Annotated[
         list[str] | None,
         typer.Option(
-            "--player-setting",
-            help="Set a setting of the model as a player, e.g. style=tagged. Repeatable.",
-            metavar="NAME=VALUE",
+            "--player-setting", metavar="NAME=VALUE",
+            help="Change how the model plays, e.g. style=tagged. Repeatable.",
         ),
     ] = None,
     hyperparameters: HyperparameterOption = None,
@@ -182,8 +174,8 @@ def self_play(
 ) -> None:  # fmt: skip
     """Fine-tune a language model on its own best matches.
 
-    Hyperparameters: epochs, batch, rate, warmup, decay, lora (rank; 0 trains all weights),
-    template and seed.
+    Hyperparameters: epochs, batch (size), rate (learning rate), warmup, decay, lora (rank; 0 trains
+    all weights), template and seed.
     """
     with needing("tune"):
         kind = ct.learning.language.SelfPlay
@@ -197,9 +189,7 @@ def self_play(
         })  # fmt: skip
         with StatusLine().shown(f"{out}: loading {model}") as show:
 
-            def report_progress(
-                number: int, state: ct.studies.Progress | ct.learning.language.Step
-            ) -> None:
+            def report_progress(number: int, state: Any) -> None:
                 show(f"iteration {number}: {progress_text(state)}")
 
             done = ct.learning.language.self_play(model, out, settings, report_progress)
@@ -207,12 +197,10 @@ def self_play(
         print_json([iteration._asdict() for iteration in done])
         return
     for iteration in done:
-        trained = iteration.kept
-        learned = "" if trained is None else f"; trained on {counted(trained, 'dialogue')}"
-        say(
-            f"iteration {iteration.number}: mean payoff {iteration.mean:.4g}, "
-            f"{iteration.finished:.0%} of matches finished{learned}"
-        )
+        kept = iteration.kept
+        learned = "" if kept is None else f"; trained on {counted(kept, 'dialogue')}"
+        finished = f"{iteration.finished:.0%} of matches finished"
+        say(f"iteration {iteration.number}: mean payoff {iteration.mean:.4g}, {finished}{learned}")
     say(f"Matches stored in {out / ct.learning.language.STORE}")
 
 
@@ -225,7 +213,7 @@ def _number_or_text(text: str) -> str | float:
 
 @contextmanager
 def _training_progress(first: str) -> Iterator[Callable[[Any], None]]:
-    """Show the progress of a training; yields a function to call with each step."""
+    """Show a status line; yield a function that updates it after each training step."""
     with StatusLine().shown(first) as show:
         yield lambda step: show(progress_text(step))
 
@@ -234,4 +222,4 @@ def _print_result(out: Path, chats: int, json: bool) -> None:
     if json:
         print_json({"model": str(out), "chats": chats})
     else:
-        say(f"{out}: trained on {counted(chats, 'dialogue')}; use it as the model hf/{out}")
+        say(f"{out}: trained on {counted(chats, 'dialogue')}; use the model as hf/{out}")

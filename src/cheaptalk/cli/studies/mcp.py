@@ -1,4 +1,4 @@
-"""The command that connects an MCP client to a run: model mcp."""
+"""The ``model mcp`` command, which connects an MCP client to a run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from cheaptalk.cli.shared.printing import err, say
 def mcp(
     url: Annotated[
         str,
-        typer.Argument(help="Address of the remote agent, as printed by the run.", metavar="URL"),
+        typer.Argument(help="Address of the agent server, as printed by the run.", metavar="URL"),
     ],
     token: Annotated[
         str | None,
         typer.Option(
             envvar="CHEAPTALK_AGENT_TOKEN",
             show_envvar=True,
-            help="Authenticate with this token of the agent, as printed by the run.",
+            help="Authenticate with this token, as printed by the run.",
         ),
     ] = None,
     port: Annotated[
@@ -35,8 +35,8 @@ def mcp(
 ) -> None:
     """Connect an MCP client to a run as a remote agent.
 
-    The server offers tools of the Model Context Protocol to read decision requests, wait, and
-    respond. With --port, the client must send the agent's token as a bearer token.
+    The command starts a server of the Model Context Protocol with tools to read decision requests,
+    wait, and respond. With --port, the client must send the agent's token as a bearer token.
     """
     if port is None:
         ct.adapters.serve_mcp(url, token)

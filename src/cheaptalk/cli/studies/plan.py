@@ -1,4 +1,4 @@
-"""The command that previews a study and estimates its cost: plan."""
+"""The ``plan`` command, which previews a study and estimates its cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cheaptalk.cli.shared.printing import err, escaped, out, print_json, print_t
 from cheaptalk.cli.shared.sentences import change_lines, cost_text, counted
 
 MAX_SEATINGS = 50
-"""Maximum number of seatings that are printed; ``--json`` prints all."""
+"""Maximum number of printed seatings; ``--json`` prints all."""
 
 
 def plan(
@@ -40,7 +40,7 @@ def plan(
     concurrency: ConcurrencyOption = None,
     no_estimate: NoEstimateOption = False,
     list_matches: Annotated[
-        bool, typer.Option("--list-matches", help="Also list every match.")
+        bool, typer.Option("--list-matches", help="Also print a line for every planned match.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
@@ -61,28 +61,7 @@ def plan(
                 estimated=not no_estimate,
             )  # fmt: skip
     if json:
-        data: dict[str, Any] = {
-            "study": spec.name,
-            "matches": len(planned.matches),
-            "settled": forecast.settled,
-            "changes": changes and changes._asdict(),
-            "configurations": planned.configurations(),
-            "seatings": [
-                {"game": game, "seating": seating, "matches": count}
-                for (game, seating), count in planned.counts().items()
-            ],
-            "factors": spec.factors,
-            "idle": planned.idle,
-            "unseated": planned.unseated,
-            "unanswered": spec.unanswered.by_kind
-            | {"max_replacements": spec.unanswered.max_replacements},
-            "spent": forecast.spent.as_json(),
-            "estimate": forecast.takes.as_json()
-            if forecast.takes and forecast.takes.players
-            else None,
-            "budget": spec.budget.model_dump(exclude_defaults=True),
-            "doubts": forecast.doubts,
-        }
+        data = _as_json(planned, forecast) | {"changes": changes and changes._asdict()}
         if list_matches:
             data["plan"] = [_planned(match) for match in planned.matches]
         print_json(data)
@@ -93,28 +72,22 @@ def plan(
             game = match.configuration.game.name
             say(f"{match.id}  {game}  {players}  instance {match.planned_instance.key}")
     _print_seatings(planned)
-    for line in (*planned.crossings, *planned.absences):
-        say(line)
     for game, count in planned.configurations().items():
         out.print(f"{game}: {counted(count, 'configuration')}")
     if not all(instant for _, instant in planned.matches.kinds(range(len(planned.matches)))):
         out.print(f"matches without a valid response: {spec.unanswered.line}")
     for line in change_lines(changes):
         say(line)
-    state = (
-        f"{forecast.settled:,} of them already in {escaped(store)}"
-        if existing
-        else f"none played yet (store {escaped(store)} does not exist)"
-    )
+    state = f"{forecast.settled:,} already in the store {escaped(store)}"
+    if not existing:
+        state = f"none played yet (the store {escaped(store)} does not exist)"
     out.print(f"[bold]{counted(len(planned.matches), 'match')}[/], {state}")
     for line in _cost_lines(forecast, spec.budget):
         say(line)
 
 
 def _print_seatings(planned: ct.studies.Plan) -> None:
-    """Print a table of the seatings and their numbers of matches."""
-    study = planned.study
-    counts = planned.counts()
+    study, counts = planned.study, planned.counts()
     rows: list[list[object]] = [
         [game, ct.records.line_up(seating), count]
         for (game, seating), count in islice(counts.items(), MAX_SEATINGS)
@@ -122,11 +95,12 @@ def _print_seatings(planned: ct.studies.Plan) -> None:
     title = f"{study.name}: {study.description}" if study.description else study.name
     print_table(title, ["game", "seating", "matches"], rows)
     if len(counts) > MAX_SEATINGS:
-        out.print(f"and {len(counts) - MAX_SEATINGS:,} more seatings; --json lists all")
+        out.print(f"and {len(counts) - MAX_SEATINGS:,} more seatings (--json prints all)")
+    for line in (*planned.crossings, *planned.absences):
+        say(line)
 
 
 def _check(planned: ct.studies.Plan, prices: ct.models.Prices, *, batch: bool) -> None:
-    """Check that a plan can be played."""
     ct.studies.check_prices(planned, prices, ct.studies.Cap())
     if batch:
         ct.studies.check_batchable(planned)
@@ -138,18 +112,33 @@ def _cost_lines(forecast: ct.studies.Forecast, budget: ct.studies.Budget) -> Ite
     if forecast.spent.sendings:
         yield f"cost so far: {cost_text(forecast.spent)}"
     if forecast.takes and forecast.takes.players:
-        yield f"\nEstimate{' of the rest' if forecast.spent.sendings else ''}: {forecast.takes}"
+        scope = " for the remaining matches" if forecast.spent.sendings else ""
+        yield f"\nEstimate{scope}: {forecast.takes}"
     if budget != ct.studies.Budget():
         yield f"\nBudget: {ct.studies.budget_text(budget)}"
         yield from (f"- {doubt}" for doubt in forecast.doubts)
 
 
-def _planned(match: ct.studies.PlannedMatch) -> dict[str, Any]:
+def _as_json(planned: ct.studies.Plan, forecast: ct.studies.Forecast) -> dict[str, Any]:
+    study, estimate = planned.study, forecast.takes
+    unanswered = study.unanswered
     return {
-        "id": match.id,
-        "game": match.configuration.game.name,
-        "parameters": match.configuration.game.model_dump(mode="json"),
+        "study": study.name, "matches": len(planned.matches), "settled": forecast.settled,
+        "configurations": planned.configurations(),
+        "seatings": [{"game": game, "seating": seating, "matches": count}
+                     for (game, seating), count in planned.counts().items()],
+        "factors": study.factors, "idle": planned.idle, "unseated": planned.unseated,
+        "unanswered": unanswered.by_kind | {"max_replacements": unanswered.max_replacements},
+        "spent": forecast.spent.as_json(),
+        "estimate": estimate.as_json() if estimate and estimate.players else None,
+        "budget": study.budget.model_dump(exclude_defaults=True), "doubts": forecast.doubts,
+    }  # fmt: skip
+
+
+def _planned(match: ct.studies.PlannedMatch) -> dict[str, Any]:
+    game = match.configuration.game
+    return {
+        "id": match.id, "game": game.name, "parameters": game.model_dump(mode="json"),
         "seating": [player.label for player in match.seating],
-        "instance": match.planned_instance.key,
-        "repeat": match.repeat,
-    }
+        "instance": match.planned_instance.key, "repeat": match.repeat,
+    }  # fmt: skip

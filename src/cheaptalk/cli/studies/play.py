@@ -1,4 +1,4 @@
-"""The command that lets a person play at the terminal: play."""
+"""The ``play`` command, which lets a person play at the terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from cheaptalk.cli.shared.printing import err, escaped, hint, out, say, say_boxe
 from cheaptalk.cli.shared.sentences import at_store
 
 Exchange: TypeAlias = "tuple[ct.players.PersonCall, str]"
-"""A decision request to a person, and their response as text."""
+"""A decision request to a person, and the person's response as text."""
 PendingRequest = tuple["ct.players.PersonCall", "Future[ct.models.Reply]"]
 
 
@@ -61,7 +61,7 @@ def play(
 ) -> None:
     """Play a game yourself at the terminal.
 
-    The match is recorded in the store like any other. A stopped match can be continued.
+    The match is recorded in the store. You can stop a match and continue it later.
     """
     spec = ct.get_game(game)
     style_name = ct.styles.style(game, style).name
@@ -102,14 +102,14 @@ def play(
             raise
         record = opened_store.find(match.id)
     if progress.before:
-        say("this match was already played; omit --seed to play a new one")
+        say("this match was already played; to play a new match, omit --seed")
     _print_end(record, own_seat, store)
     if progress.failed:
         raise typer.Exit(1)
 
 
 def _with_earlier(study: ct.Study, store: ct.Store | None) -> ct.Study:
-    """Return the study with the games and opponents of earlier matches added."""
+    """Add the games and opponents of earlier matches to the study."""
     if store is None:
         return study
     try:
@@ -124,16 +124,15 @@ def _with_earlier(study: ct.Study, store: ct.Store | None) -> ct.Study:
 
 def _earlier_exchanges(store: ct.Store | None, match: str) -> list[Exchange]:
     """Return the decision requests and responses of an interrupted match, in order."""
-    calls = store.open_calls(match) if store is not None else []
     return [
         (ct.players.PersonCall.model_validate(call["call"]), call["reply"]["text"])
-        for call in calls
+        for call in (store.open_calls(match) if store is not None else ())
         if call["state"] == "answered" and "question" in call["call"]
     ]
 
 
 def _unknown_seat(seat: str, seats: list[str]) -> ct.CheaptalkError:
-    """Return an error about an unknown seat; numbered seats are listed as a range."""
+    """Return an error about an unknown seat, with numbered seats as a range."""
     stem, _, number = seat.rpartition("_")
     if number.isdigit() and f"{stem}_1" in seats:
         return ct.CheaptalkError(f'unknown seat "{seat}"; expected {seats[0]} to {seats[-1]}')
@@ -141,28 +140,19 @@ def _unknown_seat(seat: str, seats: list[str]) -> ct.CheaptalkError:
 
 
 class _Terminal:
-    """Prompts a person in the main thread, which receives Ctrl-C; the match runs in another thread.
-
-    Args:
-        earlier: decision requests and responses of this match before it was interrupted.
-    """
+    """Prompts a person in the main thread, which receives Ctrl-C; the match runs in another."""
 
     def __init__(self, earlier: Sequence[Exchange]) -> None:
         self.earlier = earlier
         self.requests: SimpleQueue[PendingRequest | None] = SimpleQueue()
 
     async def ask(self, call: ct.players.PersonCall) -> ct.models.Reply:
-        """Pass a decision request to the main thread and wait for the person's response."""
         response: Future[ct.models.Reply] = Future()
         self.requests.put((call, response))
         return await asyncio.wrap_future(response)
 
     def play(self, checked: ct.studies.Checked, store: ct.Store) -> ct.Progress:
-        """Play the match and prompt the person for each decision.
-
-        Raises:
-            KeyboardInterrupt: the person quit; responses of models that are in flight are recorded.
-        """
+        """Play the match and prompt the person for each decision."""
         interrupted, resumed = False, False
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(ct.run, checked, store, ask_person=self.ask, concurrency=1)
@@ -180,14 +170,13 @@ class _Terminal:
                 except (KeyboardInterrupt, EOFError):
                     interrupted = True
                     with suppress(KeyboardInterrupt):
-                        err.print("\nstopping after the calls in flight")
+                        err.print("\nstopping; calls in flight are completed")
                 if request is not None:
                     request[1].set_exception(ct.studies.Halted(ct.studies.INTERRUPTED))
         return running.result()
 
 
 def _show_earlier(earlier: Sequence[Exchange], now: ct.players.PersonCall) -> None:
-    """Show the observations, requests and responses before this request."""
     for number, (call, text) in enumerate(earlier):
         if (call.news, call.question) == (now.news, now.question):
             return
@@ -205,11 +194,7 @@ def _show(call: ct.players.PersonCall) -> None:
 
 
 def _prompt(call: ct.players.PersonCall, *, show: bool) -> ct.models.Reply:
-    """Show a decision request and let the person fill in the form.
-
-    Args:
-        show: show the observations again even if only the last response was invalid.
-    """
+    """Prompt for a response; after an invalid response, repeat the request only with ``show``."""
     started = time.monotonic()
     if call.problem is None or show:
         _show(call)
@@ -220,7 +205,7 @@ def _prompt(call: ct.players.PersonCall, *, show: bool) -> ct.models.Reply:
 
 
 def _filled_in(fields: dict[str, dict[str, Any]]) -> dict[str, object]:
-    """Prompt for the fields of a response; a message replaces the other optional fields."""
+    """Prompt for the fields of a response; after a message, skip the other optional fields."""
     response: dict[str, object] = {}
     only_message = False
     others = [name for name, spec in fields.items() if name != "message" and _optional(spec)]
@@ -231,8 +216,7 @@ def _filled_in(fields: dict[str, dict[str, Any]]) -> dict[str, object]:
         if name == "message" and others:
             skip = f"or press Enter to give {_listed(others)} instead"
         response[name] = _field(name, spec, skip)
-        if name == "message" and others and response[name] is not None:
-            only_message = True
+        only_message |= name == "message" and response[name] is not None
     return response
 
 
@@ -253,11 +237,7 @@ NUMBERS = {"integer": "an integer", "number": "a number"}
 
 
 def _field(name: str, spec: dict[str, Any], skip: str) -> object:
-    """Prompt for a field of the response; a choice may be abbreviated.
-
-    Args:
-        skip: how to skip the field, if it is optional.
-    """
+    """Prompt for a field; optional fields may be skipped, and choices may be abbreviated."""
     optional, meaning = _optional(spec), spec.get("description")
     kinds = spec.get("anyOf", [spec])
     spec = next((kind for kind in kinds if kind != {"type": "null"}), spec)
@@ -266,10 +246,7 @@ def _field(name: str, spec: dict[str, Any], skip: str) -> object:
     hints = [" / ".join(options) if options else kind, skip if optional else None]
     hint = f" ({', '.join(filter(None, hints))})" if any(hints) else ""
     while True:
-        out.print(
-            f"[bold]{escaped(name.replace('_', ' '))}[/]{escaped(hint)}: ",
-            end="",
-        )
+        out.print(f"[bold]{escaped(name.replace('_', ' '))}[/]{escaped(hint)}: ", end="")
         line = sys.stdin.readline()
         if not line:
             raise EOFError
@@ -294,7 +271,7 @@ def _matching(text: str, options: dict[str, object]) -> list[str]:
 
 
 def _is_amount(text: str) -> bool:
-    """Return whether a text is a number; a dollar sign and commas are allowed (``$1,250``)."""
+    """Return whether a text is a number, possibly with a dollar sign and commas (``$1,250``)."""
     try:
         return math.isfinite(float(text.strip().removeprefix("$").replace(",", "")))
     except ValueError:
@@ -302,7 +279,7 @@ def _is_amount(text: str) -> bool:
 
 
 def _plain(text: str) -> object:
-    """Return a JSON value, or the text itself, which the form then rejects."""
+    """Parse a text as JSON; return an invalid text unchanged, so that the form rejects it."""
     try:
         value: object = json.loads(text)
     except ValueError:
@@ -311,7 +288,6 @@ def _plain(text: str) -> object:
 
 
 def _print_end(record: ct.MatchRecord, own_seat: str, store: str) -> None:
-    """Show the events after the person's last decision, and their payoff."""
     actors = {actor.name for actor in record.rules.actors if actor.seat == own_seat}
     lines = ct.records.transcript(record) if record.body.get("answers") else []
     observed = [line for line in lines if line.actor in actors]
@@ -322,5 +298,4 @@ def _print_end(record: ct.MatchRecord, own_seat: str, store: str) -> None:
         say(f"Match {record.status.value}: {record.why}")
     else:
         out.print(f"Payoff of {own_seat}: {record.payoffs[own_seat]:,.10g}")
-    command = f"cheaptalk match show {record.id} {at_store(store)}"
-    hint(f"\nShow the match again with: {command}")
+    hint(f"\nShow the match again with: cheaptalk match show {record.id} {at_store(store)}")

@@ -1,4 +1,4 @@
-"""The commands that run studies: run and resume."""
+"""The ``run`` and ``resume`` commands, which run studies."""
 
 from __future__ import annotations
 

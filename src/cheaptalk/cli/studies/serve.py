@@ -1,4 +1,4 @@
-"""The command that starts the web server: serve."""
+"""The ``serve`` command, which starts the web server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def serve(
     study: Annotated[
         str | None,
         typer.Argument(
-            help="Study file or preset with human players; without it, start the laboratory.",
+            help="Study file or preset with human players. Default: start the laboratory website.",
             autocompletion=completion.studies,
         ),
     ] = None,
@@ -30,7 +30,7 @@ def serve(
     folder: Annotated[
         Path,
         typer.Option(
-            "--data-dir", help="Keep the laboratory's data in this folder (without STUDY)."
+            "--data-dir", help="Keep the laboratory's data in this folder (if no STUDY is given)."
         ),
     ] = Path("laboratory"),
     store: StoreOption = DEFAULT_STORE,
@@ -50,19 +50,17 @@ def serve(
         bool,
         typer.Option(
             "--allow-private-hosts",
-            help="Let the laboratory use model servers at private addresses, e.g. localhost.",
+            help="Allow model servers at private addresses, e.g. localhost, in the laboratory.",
         ),
     ] = False,
 ) -> None:
     """Start the web server for participants or researchers.
 
-    With a study, participants play it in the browser. Without one, the laboratory opens, a website
-    where researchers create, run and analyse studies.
+    If you name a study, participants play it in the browser. Otherwise, the server runs the
+    laboratory: a website where researchers create, run and analyse studies.
     """
     if study is not None and demo:
-        raise typer.BadParameter(
-            "STUDY and --demo exclude each other; give only one", param_hint="STUDY"
-        )
+        raise typer.BadParameter("not valid with --demo; remove one of them", param_hint="STUDY")
 
     async def main() -> None:
         with ct.web.listen(port, host) as sock:

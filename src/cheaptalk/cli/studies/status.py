@@ -1,4 +1,4 @@
-"""The command that shows the progress of the studies in a store: status."""
+"""The ``status`` command, which shows the progress of the studies in a store."""
 
 from __future__ import annotations
 
@@ -24,15 +24,13 @@ def status(
 ) -> None:
     """Show the progress and cost of stored studies.
 
-    Also lists unresolved calls: those that were sent but never got a recorded response.
+    The command also lists unresolved calls, which were sent but have no recorded response.
     """
     with ct.Store.open(store) as opened:
-        summaries = (
-            [ct.studies.study_status(opened, study)] if study else ct.studies.statuses(opened)
-        )
-        unresolved = [
-            call for call in opened.unresolved() if study is None or call["bought_by"] == study
-        ]
+        status_of, statuses = ct.studies.study_status, ct.studies.statuses
+        summaries = [status_of(opened, study)] if study else statuses(opened)
+        calls = opened.unresolved()
+        unresolved = [call for call in calls if study is None or call["bought_by"] == study]
         shared_cost = ct.records.unassigned_cost(opened)
     if json:
         print_json({
@@ -50,11 +48,9 @@ def status(
         for note in _notes(item):
             say(f"{item.name}: {note}", whole=True)
     if shared_cost.sendings:
-        say(
-            f"cost of judges outside studies (coding answers): {cost_text(shared_cost)}", whole=True
-        )
+        say(f"cost of judging participants' answers: {cost_text(shared_cost)}", whole=True)
     if unresolved:
-        out.print(f"unresolved: {counted(len(unresolved), 'call')}, possibly billed")
+        out.print(f"unresolved (possibly billed): {counted(len(unresolved), 'call')}")
         for call in unresolved:
             match = ct.records.ledger_place(call["match_id"])
             request = f"request {call['request']} {call['actor']}"
@@ -70,7 +66,7 @@ def _notes(item: ct.studies.StudyStatus) -> Iterator[str]:
     if item.cost.sendings:
         yield cost_text(item.cost)
     for name, count in item.paid_by_others.items():
-        yield f"{counted(count, 'match')} shared with {name}, which paid for their calls"
+        yield f"{counted(count, 'match')} shared with {name}, which paid for the calls"
     for reason, count in item.problems.items():
         yield f"{count:,} x {reason}"
     if item.summary.halted:

@@ -1,4 +1,4 @@
-"""The commands that train and evaluate policies: train policy and train exploitability."""
+"""The ``train policy`` and ``train exploitability`` commands, which train and evaluate policies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cheaptalk.cli.shared.watching import trackers
 from cheaptalk.extras import needing
 
 DRAWING_INTERVAL = 10.0
-"""Seconds between two updates of the page with training curves."""
+"""Minimum seconds between two updates of the page with training curves."""
 
 
 class Device(StrEnum):
@@ -38,9 +38,9 @@ def policy(
     algorithm: Annotated[
         str,
         typer.Argument(
-            help="Algorithm (nfsp: neural fictitious self-play; rnad: regularized Nash dynamics) "
-            "or training preset with game and settings: nfsp-bg4 to nfsp-bg6, rnad-bg4 to "
-            "rnad-bg6; shorter: nfsp-bg4-quick and so on, rnad-bargaining-quick."
+            help="Algorithm (nfsp: neural fictitious self-play; rnad: regularized Nash dynamics), "
+            "or a preset that also sets the game: nfsp-bg4 to nfsp-bg6 or rnad-bg4 to rnad-bg6 for "
+            "item bargaining; append -quick for a short trial."
         ),
     ],
     out: Annotated[
@@ -65,8 +65,8 @@ def policy(
     vary: Annotated[
         list[str] | None,
         typer.Option(
-            help="Train once per value of a hyperparameter; repeat it for all combinations. --out "
-            "is then a folder.",
+            help="Train once per value of this hyperparameter, and once per combination of values "
+            "if the option is repeated; --out is then a folder.",
             metavar="NAME=[A,B]",
         ),
     ] = None,
@@ -81,7 +81,7 @@ def policy(
         ),
     ] = None,
     device: Annotated[
-        Device, typer.Option(help="Train on this device; auto picks the fastest that JAX finds.")
+        Device, typer.Option(help="Train on this device; auto picks the fastest one available.")
     ] = Device.auto,
     page: Annotated[
         Path | None,
@@ -106,11 +106,11 @@ def policy(
     In a study, a trained policy is the player {policy: FILE}.
     """
     if out is None or (out.is_dir() and not vary) or (vary and out.is_file()):
-        kind = "a folder for the policies" if vary else "a file for the policy"
-        raise typer.BadParameter(f"name {kind}", param_hint="--out")
+        expected = "a folder for the policies" if vary else "a file for the policy"
+        raise typer.BadParameter(f"expected {expected}", param_hint="--out")
     if not vary and (cluster is not None or workers != 1):
         option = "--cluster" if cluster else "--workers"
-        raise typer.BadParameter("requires --vary", param_hint=option)
+        raise typer.BadParameter("only valid with --vary", param_hint=option)
     given = parameters(settings or (), "--hyperparameter")
     with needing("learn"):
         training = ct.learning.chosen(algorithm, game, matches, given)
@@ -134,22 +134,15 @@ def policy(
     if json:
         print_json({"policy": str(out), "told": last and last.written()})
     elif last is None:
-        say(f"{out} has already been trained on this many matches.")
+        say(f"{out} has already been trained on {training.matches:,} matches or more.")
     else:
         say(f"{training.game}: trained on {last.matches:,} matches; policy written to {out}")
 
 
 def _sweep(
-    training: ct.learning.Preset,
-    rules: ct.rules.Game,
-    varied: dict[str, Any],
-    folder: Path,
-    examine: int,
-    workers: int,
-    cluster: str | None,
-    *,
-    json: bool,
-) -> None:
+    training: ct.learning.Preset, rules: ct.rules.Game, varied: dict[str, Any], folder: Path,
+    examine: int, workers: int, cluster: str | None, *, json: bool,
+) -> None:  # fmt: skip
     """Train with all combinations of hyperparameters, and print a table of the results."""
     values = {name: value if isinstance(value, list) else [value] for name, value in varied.items()}
     with StatusLine().shown(f"{training.game}: starting") as show:
@@ -176,12 +169,10 @@ def _sweep(
 
 
 class TrainingProgress:
-    """Shows the progress of a training in a line and, if requested, on a page with curves.
+    """The progress display of a training run: a line and, if requested, a page with curves.
 
     Args:
-        training: the training's algorithm, game and settings.
-        out: the policy's file, beside which the log lies.
-        page: the page to write.
+        out: the policy's file, whose log is in the same folder.
         show: prints a line of progress.
     """
 
@@ -196,7 +187,6 @@ class TrainingProgress:
         self._exploitability = ""
 
     def __call__(self, pace: ct.learning.Pace) -> None:
-        """Show the state of the training."""
         state = pace.told
         if pace.seconds - self._last_drawing >= DRAWING_INTERVAL:
             self.draw(under_way=True)
@@ -222,21 +212,22 @@ class TrainingProgress:
 
 def exploitability(
     policy: Annotated[
-        str, typer.Argument(help="File of the policy, or the name of a policy that is included.")
+        str, typer.Argument(help="Policy: a file, or the name of a policy included in cheaptalk.")
     ],
     matches: Annotated[
         int,
         typer.Option(
             min=1, metavar="N",
-            help="Train on N matches; ignored if the game is small enough to be solved exactly.",
+            help="Train the best response on N matches; not used if the game is small enough to be "
+            "solved exactly.",
         ),
     ] = 3_000_000,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
     """Estimate the exploitability of a policy.
 
-    It is what a best response gains over playing the policy itself. In small games the best
-    response is exact; in others it is trained, which gives a lower bound.
+    Exploitability is the payoff that a best response gains over the policy itself. In small games
+    the best response is exact. In other games it is trained, and its gain is a lower bound.
     """
     with needing("learn"):
         loaded = ct.learning.read_policy(ct.learning.policy_file(policy))

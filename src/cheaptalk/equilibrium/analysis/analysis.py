@@ -10,11 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cheaptalk.equilibrium.analysis.cautions import (
-    cautions,
-    uncertain_because,
-    unscored_matches,
-)
+from cheaptalk.equilibrium.analysis.cautions import cautions, uncertain_because, unscored_matches
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.analysis.rankings import Rankings, rankings
 from cheaptalk.equilibrium.analysis.selection import Selected
@@ -40,7 +36,7 @@ from cheaptalk.rules import MetricTable, counted
 from cheaptalk.rules.display import Printed
 from cheaptalk.text import aligned, decimals, fixed
 
-NOISE = "differ within a draw, so that choices between them are noise"
+NOISE = "differ within a draw, so choices between them are random"
 LEAST = 0.01
 """The minimum share of bootstrap games for a value to be shown."""
 SHOWN = 5
@@ -50,10 +46,10 @@ DUST = 1e-9
 
 
 class Gap(NamedTuple):
-    """The lead of a strategy over the next one by regret.
+    """The difference in regret between two neighbours in the ranking by regret.
 
     Attributes:
-        ahead, behind: the labels of the strategies.
+        ahead, behind: the labels of the better and the worse strategy.
         lead: the difference of their regrets.
         p, corrected: the two-sided p-value of no difference, uncorrected and corrected for the
             number of rows (Holm 1979).
@@ -67,7 +63,7 @@ class Gap(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """The frequency in draws of an equilibrium of the mean payoffs, by its support.
+    """How often the support of an equilibrium of the mean payoffs recurs in bootstrap draws.
 
     Attributes:
         exists: the share of draws that have an equilibrium with the same support.
@@ -80,20 +76,19 @@ class Recurrence(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Analysis(Printed):
-    """An empirical game with its equilibria.
+    """The equilibria of a symmetric empirical game, with their uncertainty.
 
     Attributes:
         name: the name of the game.
-        game: its cells.
+        game: the matches, cell by cell.
         solution: the symmetric equilibria of the mean payoffs.
-        bootstrap: the maximum-entropy equilibrium over bootstrap draws; without draws, that of the
-            mean payoffs.
+        bootstrap: the maximum-entropy equilibrium of each bootstrap draw, or of the mean payoffs if
+            there are no draws.
         readings: the metrics of ``bootstrap``, grouped into tables.
         no_draws_reason: why there are no draws; empty if there are.
-        selected: the matches, if there are any.
-        providers: the game among providers, if strategies have providers.
-        next_cells: the proposed cells, or the reason that there is no proposal; None if not
-            requested.
+        selected: the matches; None for given payoffs.
+        providers: the game among model providers; None without providers.
+        next_cells: the proposed cells, or why there is no proposal; None if not requested.
     """
 
     name: str
@@ -114,12 +109,11 @@ class Analysis(Printed):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return the labels of the strategies."""
         return self.game.labels
 
     @property
     def count_in_words(self) -> str:
-        """Describe how many equilibria there are, and whether these are all."""
+        """Describe how many equilibria were found, and whether there can be others."""
         continua = sum(not component.isolated for component in self.solution.components)
         single = len(self.solution.components) - continua
         kinds = []
@@ -133,12 +127,12 @@ class Analysis(Printed):
 
     @property
     def payoff_decimals(self) -> int:
-        """Return the number of decimals suitable for its payoffs."""
+        """Return the number of decimals with which payoffs are shown."""
         return decimals_for(self.game.payoffs())
 
     @property
     def reach_in_words(self) -> str:
-        """Describe an incomplete search or a game with constant payoffs."""
+        """Describe an incomplete search, or a game whose payoffs are all equal."""
         payoffs = self.game.payoffs()
         if not np.ptp(payoffs):
             return (
@@ -166,24 +160,24 @@ class Analysis(Printed):
 
     @property
     def tied_entropy(self) -> int:
-        """Return how many equilibria share the maximum entropy."""
+        """Return the number of equilibria with the maximum entropy."""
         maximum = self.solution.mene.entropy
         return sum(equilibrium.entropy >= maximum - TIE for equilibrium in self.solution.equilibria)
 
     @property
     def choice_in_words(self) -> str:
         """Describe the rule that selects the equilibrium."""
-        of_most = "the maximum entropy" + ("" if self.solution.proven else " of those found")
+        maximum = "the maximum entropy" + ("" if self.solution.proven else " of those found")
         if self.tied_entropy == 1:
-            return f"The first has {of_most} and is selected"
+            return f"The first equilibrium has {maximum} and is selected"
         return (
-            f"The first {self.tied_entropy} have {of_most}; of these, the one with the "
-            "highest payoff is selected: the first"
+            f"The first {self.tied_entropy} equilibria tie for {maximum}. The first equilibrium is "
+            "selected because it has the highest payoff of these"
         )
 
     @cached_property
     def recurring(self) -> list[Recurrence | None]:
-        """Return each equilibrium's frequency in the draws, or None without draws."""
+        """Return the recurrence of each equilibrium in the draws; None without draws."""
         if not self.draws:
             return [None] * len(self.solution.components)
         recurrences: list[Recurrence | None] = []
@@ -195,7 +189,7 @@ class Analysis(Printed):
 
     @cached_property
     def dominated(self) -> dict[str, list[str]]:
-        """Return the strategies that weakly dominate each strategy in an equilibrium's support."""
+        """Return the dominators of each weakly dominated strategy in a support."""
         played = {
             index for equilibrium in self.solution.equilibria for index in equilibrium.support
         }
@@ -207,7 +201,6 @@ class Analysis(Printed):
 
     @property
     def dominated_in_words(self) -> str:
-        """Describe the weakly dominated strategies, one sentence each."""
         return " ".join(
             f"{label} is weakly dominated by {' and by '.join(dominators)}: "
             "never better and sometimes worse."
@@ -216,7 +209,6 @@ class Analysis(Printed):
 
     @cached_property
     def instances_in_all(self) -> tuple[int, int]:
-        """Return the numbers of instances in all cells and in any cell."""
         return instances_in_all(self.game)
 
     @property
@@ -234,12 +226,12 @@ class Analysis(Printed):
 
     @property
     def uncertain(self) -> str:
-        """Return why draws can't measure the uncertainty; empty if they can."""
+        """Return why the draws can't measure the uncertainty; empty if they can."""
         return uncertain_because(self.game, self.draws, self.no_draws_reason)
 
     @cached_property
     def unscored(self) -> tuple[dict[str, int], int]:
-        """Return the matches excluded from payoffs, by status, and the number of all matches."""
+        """Return the number of unscored matches by status, and the number of all matches."""
         return unscored_matches(self.selected, self.labels, self.labels)
 
     @property
@@ -269,29 +261,28 @@ class Analysis(Printed):
             return ""
         return (
             f"{counted(tied, 'cell')} with equal payoffs on all shared instances, such as outside "
-            f"options, have different instances; the payoffs {NOISE}. Play the same instances in "
+            f"options, also have other instances; the payoffs {NOISE}. Play the same instances in "
             "all cells"
         )
 
     @property
     def table(self) -> PayoffTable:
-        """Return the mean payoffs as a table that can be written to a file."""
+        """Return the mean payoffs as a table for :func:`.write_payoffs`."""
         payoffs = self.game.payoffs()
         return PayoffTable(self.labels, self.labels, payoffs, payoffs.T, self.name)
 
     @property
     def matches(self) -> int:
-        """Return the number of matches in all cells."""
         return int(np.triu(self.game.counts()).sum())
 
     @property
     def draws(self) -> int:
-        """Return the number of bootstrap draws; 0 if there are none."""
+        """Return the number of bootstrap draws; 0 without draws."""
         return 0 if self.no_draws_reason else len(self.bootstrap.payoffs)
 
     @cached_property
     def payoffs(self) -> list[list[Spread]]:
-        """Return the payoff of each strategy against each."""
+        """Return the payoff of each strategy (rows) against each (columns)."""
         draws = self.bootstrap.payoffs
         return [
             spreads(row, draws[:, index], self.bootstrap.freedom)
@@ -312,7 +303,7 @@ class Analysis(Printed):
         return spreads(estimate[0], draws, self.bootstrap.freedom)
 
     def at_equilibrium(self, metric: str) -> Spread:
-        """Return a metric, or ``payoff``, if both players use the equilibrium."""
+        """Return a metric, or ``payoff``, when both players play the equilibrium."""
         estimate, draws = (
             bootstrap.at_equilibrium(metric) for bootstrap in self._estimate_and_draws
         )
@@ -320,22 +311,21 @@ class Analysis(Printed):
 
     @property
     def _estimate_and_draws(self) -> tuple[Bootstrap, Bootstrap]:
-        """Return the estimates from all matches, and those of the draws."""
         return self.bootstrap.estimate or self.bootstrap, self.bootstrap
 
     @cached_property
     def responses(self) -> BestResponses:
-        """Return how often each strategy is the best response to each."""
+        """Return how often each strategy is a best response to each other strategy."""
         return self.bootstrap.best_responses()
 
     @cached_property
     def answering(self) -> list[float]:
-        """Return each strategy's mean share of draws as the only best response, over all rivals."""
+        """Return each strategy's share of draws as the unique best response, over all rivals."""
         return [float(share) for share in self.responses.unique.mean(axis=1)]
 
     @cached_property
     def tied(self) -> dict[str, float]:
-        """Return the strategies with several best responses, and the share of these draws."""
+        """Return the strategies with tied best responses, with the share of such draws."""
         shares = 1 - self.responses.unique.sum(axis=0)
         return {
             label: float(share) for label, share in zip(self.labels, shares, strict=True)
@@ -344,7 +334,7 @@ class Analysis(Printed):
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """Return the leads between neighbours in the order of regret; empty without draws."""
+        """Return the differences between neighbours in the ranking; empty without draws."""
         if not self.draws:
             return []
         rows = self.bootstrap.differences("regret", level=LEVEL).iter_rows(named=True)
@@ -359,7 +349,7 @@ class Analysis(Printed):
 
     @cached_property
     def rankings(self) -> Rankings:
-        """Rank the strategies by common ratings from all matches."""
+        """Rate the strategies by other methods, such as Elo, from all matches."""
         regrets = [spread.estimate or 0.0 for spread in self.against("regret")]
         matches = self.selected.frame if self.selected else None
         payoffs = self.game.payoffs()
@@ -367,7 +357,7 @@ class Analysis(Printed):
 
     @property
     def ranking(self) -> list[int]:
-        """Return the strategies' indices sorted by regret, then by share."""
+        """Return the strategies' indices, sorted by regret and then by equilibrium share."""
         regrets, shares = self.against("regret"), self.against("mixture")
         unit = float(np.ptp(self.game.payoffs())) or 1.0
         return sorted(
@@ -377,13 +367,12 @@ class Analysis(Printed):
 
 
 def _rounded(spread: Spread, unit: float = 1.0) -> float:
-    """Return the mean over draws, or the estimate, rounded in this unit."""
     value = spread.estimate if spread.mean is None else spread.mean
     return 0.0 if value is None else round(value / unit, 9)
 
 
 def analysis_text(analysis: Analysis) -> str:
-    """Format a game's equilibria and strategies as text."""
+    """Format an analysis as text: the equilibria, then a table of strategies."""
     matches = f", {counted(analysis.matches, 'match')}" if analysis.selected else ""
     lines = [f"{analysis.name}: {counted(len(analysis.labels), 'strategy')}{matches}"]
     if analysis.selected and analysis.selected.seats_note:
@@ -434,12 +423,12 @@ def analysis_text(analysis: Analysis) -> str:
 
 
 def decimals_for(payoffs: npt.ArrayLike) -> int:
-    """Return the number of decimals suitable for payoffs: at least 2, more if they are small."""
+    """Return the number of decimals for payoffs: at least 2, more if payoffs are small."""
     return max(2, decimals(np.ravel(payoffs).tolist(), noise=0.0))
 
 
 def spread_text(spread: Spread, decimals: int) -> str:
-    """Format a number with its 95 % interval; ``none`` if undefined."""
+    """Format an estimate with its 95 % interval; ``none`` if undefined."""
     if spread.mean is None or spread.low is None or spread.high is None:
         return "none" if spread.estimate is None else fixed(spread.estimate, decimals)
     low, high = fixed(spread.low, decimals), fixed(spread.high, decimals)
@@ -448,7 +437,7 @@ def spread_text(spread: Spread, decimals: int) -> str:
 
 
 def mixed(labels: Sequence[str], support: Sequence[int], shares: Sequence[float] | Floats) -> str:
-    """Format the strategies of a support with their shares.
+    """Format a mixed strategy: the strategies of its support with their probabilities.
 
     >>> mixed(["soft", "2"], [0, 1], [0.25, 0.75])
     'soft 0.250, "2" 0.750'
@@ -471,7 +460,6 @@ def regret_text(regret: float, payoffs: npt.ArrayLike) -> str:
 
 
 def _interval_note(analysis: Analysis) -> str:
-    """Describe how the intervals were computed, or why there are none."""
     if analysis.no_draws_reason:
         return f"No intervals: {analysis.no_draws_reason}."
     warning = f"\n{analysis.broken_ties}." if analysis.broken_ties else ""

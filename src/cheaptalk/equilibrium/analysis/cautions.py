@@ -16,13 +16,7 @@ from cheaptalk.statistics.ranks import ENOUGH_FREEDOM
 
 
 def uncertain_because(game: Empirical, draws: int, no_draws_reason: str) -> str:
-    """Return why draws can't measure the uncertainty of a choice; empty if they can.
-
-    Args:
-        game: the cells that the draws resample.
-        draws: the number of bootstrap draws.
-        no_draws_reason: why there are no draws.
-    """
+    """Return why bootstrap draws can't measure the uncertainty; empty if they can."""
     if not draws:
         return no_draws_reason
     if game.constant:
@@ -37,14 +31,10 @@ def uncertain_because(game: Empirical, draws: int, no_draws_reason: str) -> str:
 def unscored_matches(
     selected: Selected | None, rows: Collection[str], columns: Collection[str]
 ) -> tuple[dict[str, int], int]:
-    """Count the matches between some strategies that are excluded from payoffs.
+    """Count the unscored matches of these strategies by status, and all their matches.
 
     Args:
-        selected: the game's matches; None if it was made from payoffs.
-        rows, columns: the strategies of the first and the second seat.
-
-    Returns:
-        Their number by status (see :func:`.unscored`), and the number of all matches.
+        rows, columns: the strategies in the first and the second seat.
     """
     if selected is None:
         return {}, 0
@@ -56,12 +46,11 @@ def unscored_matches(
 
 
 def cautions(game: Empirical, uncertain: str, missing: tuple[dict[str, int], int]) -> list[str]:
-    """Return the limitations of a game's result, as sentences without a full stop.
+    """Return the limitations of an analysis, as sentences without a full stop.
 
     Args:
-        game: its cells.
-        uncertain: why draws can't measure the uncertainty; see :func:`uncertain_because`.
-        missing: the matches excluded from payoffs; see :func:`unscored_matches`.
+        uncertain: see :func:`uncertain_because`.
+        missing: see :func:`unscored_matches`.
     """
     counts, total = missing
     finished = (

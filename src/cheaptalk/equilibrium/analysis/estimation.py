@@ -36,7 +36,7 @@ from cheaptalk.rules.errors import Advice
 
 
 class DrawOptions(TypedDict, total=False):
-    """Options for all games.
+    """Bootstrap and selection options for all empirical games.
 
     Attributes:
         draws: the number of bootstrap draws, 1,000 by default; 0 for none.
@@ -77,8 +77,8 @@ class SeatsOptions(DrawOptions, total=False):
     """Options for games by seat; see also :class:`DrawOptions`.
 
     Attributes:
-        payoff: what both sides maximise, ``payoff`` by default, or a metric that the game has for
-            each role: ``gain`` for ``alice_gain`` and ``bob_gain``.
+        payoff: the metric that both sides maximise: ``payoff`` by default, or a metric that the
+            game has for each role, such as ``gain`` for ``alice_gain`` and ``bob_gain``.
         pooled: treat matches of all configurations as one game, False by default. Use it if
             configurations were randomly assigned to pairs. Otherwise every pair must have played
             every configuration, and configurations have equal weights.
@@ -89,7 +89,7 @@ class SeatsOptions(DrawOptions, total=False):
 
 
 def analyse(selected: Selected, **options: Unpack[AnalysisOptions]) -> Analysis:
-    """Analyse the equilibria of a game from its matches.
+    """Analyse the equilibria of a symmetric game from its matches.
 
     Args:
         **options: see :class:`AnalysisOptions`.
@@ -112,12 +112,12 @@ def analyse(selected: Selected, **options: Unpack[AnalysisOptions]) -> Analysis:
 
 
 def analyse_payoffs(name: str, table: PayoffTable, **options: Unpack[AnalysisOptions]) -> Analysis:
-    """Analyse the equilibria of a symmetric game from its payoffs.
+    """Analyse the equilibria of a symmetric game from a payoff table.
 
     Args:
         name: the name of the game.
-        table: its payoffs, equal for both players.
-        **options: see :class:`AnalysisOptions`; those on matches have no effect.
+        table: the payoffs, equal for both players.
+        **options: see :class:`AnalysisOptions`; options on matches have no effect.
 
     Raises:
         CheaptalkError: the game isn't symmetric, it cannot be solved, or an option is invalid.
@@ -149,10 +149,8 @@ def _analyse_game(
     )  # fmt: skip
     draws, no_draws_reason = _draws(game, options)
     if draws and not solution.complete:
-        draws, no_draws_reason = (
-            0,
-            "the search stopped at its limit and would also stop in each draw",
-        )
+        draws = 0
+        no_draws_reason = "the search stopped at its limit and would also stop in each draw"
     if draws:
         bootstrap = bootstrap_equilibrium(game, metrics, draws=draws, seed=seed, paired=paired)
     else:  # the mean payoffs, in the shape of one draw
@@ -174,7 +172,6 @@ def _analyse_game(
 
 
 def _draws(game: Empirical, options: DrawOptions) -> tuple[int, str]:
-    """Return the number of draws, and the reason if there are none."""
     if not game.sampled:
         return 0, "the payoffs were given without matches"
     if game.thin:
@@ -195,7 +192,7 @@ def naming_game(game: str) -> Iterator[None]:
 
 
 def analyse_seats(selected: Selected, **options: Unpack[SeatsOptions]) -> SeatsAnalysis:
-    """Analyse the equilibria of a game whose seats have separate strategies.
+    """Analyse the equilibria of a game in which each seat has its own set of strategies.
 
     As in GLEE's game of model choice (footnote 13), one side chooses the player of the first seat
     and the other that of the second. Each maximises its mean over all configurations.
@@ -211,16 +208,8 @@ def analyse_seats(selected: Selected, **options: Unpack[SeatsOptions]) -> SeatsA
         frame, units = _with_payoff(selected, seats, options.get("payoff", PAYOFF))
         players = [pl.col(f"player_{seat}") for seat in seats]
         without = options.get("without", ())
-        _check_labels(
-            without,
-            sorted(
-                {
-                    name
-                    for player_column in players
-                    for name in frame.select(player_column).to_series()
-                }
-            ),
-        )
+        labels = {label for player in players for label in frame.select(player).to_series()}
+        _check_labels(without, sorted(labels))
         frame = frame.filter(~player.is_in(without) for player in players)
         pooled = options.get("pooled", False)
         game = EmpiricalBimatrix.of_frame(frame, by=None if pooled else NAME)
@@ -229,8 +218,8 @@ def analyse_seats(selected: Selected, **options: Unpack[SeatsOptions]) -> SeatsA
         except CheaptalkError as error:
             if len(game.samples) == 1:
                 raise
-            alternative = "; or, if pairs were drawn at random for configurations, "
-            advice = Advice("say pooled=True", "pooled", True)
+            alternative = "; or, if configurations were randomly assigned to pairs, "
+            advice = Advice("use pooled=True", "pooled", True)
             raise CheaptalkError(*error.args, alternative, advice) from None
         return _by_seat(selected.name, (row_seat, column_seat), game, options, units, selected)
 
@@ -238,7 +227,7 @@ def analyse_seats(selected: Selected, **options: Unpack[SeatsOptions]) -> SeatsA
 def analyse_bimatrix(
     name: str, table: PayoffTable, *, without: Sequence[str] = ()
 ) -> SeatsAnalysis:
-    """Analyse the equilibria of a two-player game from its payoffs.
+    """Analyse the equilibria of a two-player game from a payoff table.
 
     Args:
         name: the name of the game.
@@ -253,7 +242,7 @@ def analyse_bimatrix(
         rows, columns = ([index for index, label in enumerate(side) if label not in without]
                          for side in (table.rows, table.columns))  # fmt: skip
         if not rows or not columns:
-            raise CheaptalkError("a player has no strategy left; exclude fewer")
+            raise CheaptalkError("all strategies of a player are omitted; omit fewer")
         game = EmpiricalBimatrix.of_payoffs(
             table.a[np.ix_(rows, columns)], table.b[np.ix_(rows, columns)],
             [table.rows[index] for index in rows], [table.columns[index] for index in columns],
@@ -285,7 +274,6 @@ def _by_seat(
 def _with_payoff(
     selected: Selected, seats: Sequence[str], payoff: str
 ) -> tuple[pl.DataFrame, tuple[str, str]]:
-    """Return the matches with a metric as their payoffs, and its units."""
     if payoff == PAYOFF:
         return selected.frame, ("", "")
     game_metrics = get_game(selected.game_spec).metrics
@@ -293,12 +281,9 @@ def _with_payoff(
         {name.removeprefix(f"{seat}_"): metric for name, metric in game_metrics.items()}
         for seat in seats
     )
-    payoff_names = [
-        PAYOFF,
-        *(name for name in row_metrics if name in column_metrics and name not in game_metrics),
-    ]
-    if payoff not in payoff_names:
-        raise CheaptalkError(f"no payoff {suggest(payoff, payoff_names)} that both seats have")
+    shared = [name for name in row_metrics if name in column_metrics and name not in game_metrics]
+    if payoff not in shared:
+        raise CheaptalkError(f"no payoff {suggest(payoff, [PAYOFF, *shared])} that both seats have")
     frame = selected.frame.with_columns(
         pl.col(f"{seat}_{payoff}").alias(f"payoff_{seat}") for seat in seats
     )
@@ -308,4 +293,4 @@ def _with_payoff(
 def _check_labels(labels: Sequence[str], labels_in_game: Sequence[str]) -> None:
     unknown = [label for label in labels if label not in labels_in_game]
     if unknown:
-        raise CheaptalkError(f"no strategy {suggest(unknown[0], labels_in_game)} to leave out")
+        raise CheaptalkError(f"no strategy {suggest(unknown[0], labels_in_game)} in this game")

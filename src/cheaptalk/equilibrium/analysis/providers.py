@@ -37,7 +37,7 @@ ABOUT: Mapping[Construction, tuple[str, str]] = {
 
 
 class ProviderReading(NamedTuple):
-    """The game among providers in one construction.
+    """The game among model providers, constructed in one of two ways.
 
     Attributes:
         name, title, about: the construction.
@@ -45,8 +45,8 @@ class ProviderReading(NamedTuple):
         responses: the share of draws in which the row provider is a best response to the column
             provider; columns sum to 1 (table 14).
         shares: the providers' probabilities in the equilibrium among them.
-        value_given: the value that each gives away in its offers, by its own valuation, against
-            that equilibrium (table 13); None if unknown.
+        value_given: the value that each provider gives away in its offers, by its own valuation,
+            against that equilibrium (table 13); None if unknown.
         several: the largest share of draws in which any pair has several inner equilibria.
     """
 
@@ -62,13 +62,13 @@ class ProviderReading(NamedTuple):
 
 @dataclass(frozen=True)
 class Providers:
-    """The game among providers.
+    """The game among model providers.
 
     Attributes:
-        members: their strategies, by provider.
+        members: the strategies of each provider.
         left_out: strategies without a provider.
         readings: the constructions that could be solved.
-        absent: the reason that each missing result is unknown.
+        absent: the reason for each missing result.
     """
 
     members: Mapping[str, tuple[str, ...]]
@@ -82,9 +82,6 @@ def providers_of_models(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, str
 
     If a host serves models of several vendors, as in ``openrouter/openai/gpt-4o``, the provider is
     the vendor; otherwise it is the model's maker.
-
-    Args:
-        specs: the settings of each player of a study, by label.
 
     >>> providers_of_models({"a": {"model": "openrouter/openai/gpt-4o"}, "b": {"strategy": "soft"}})
     {'a': 'openai'}
@@ -104,10 +101,8 @@ def providers_of(bootstrap: Bootstrap, grouping: Mapping[str, str]) -> Providers
     """Analyse the game among providers over bootstrap draws; None for fewer than two.
 
     Args:
-        bootstrap: the game's draws, or the mean payoffs as one draw; optionally with the metric
-            :data:`GIVEN`.
-        grouping: the provider of each strategy, by label; strategies without a provider and unknown
-            labels are ignored.
+        bootstrap: the draws, or the mean payoffs as one draw; may have the metric :data:`GIVEN`.
+        grouping: the provider of each strategy, by label; other labels are ignored.
     """
     inside = [index for index, label in enumerate(bootstrap.labels) if label in grouping]
     owners = [grouping[bootstrap.labels[index]] for index in inside]
@@ -123,8 +118,7 @@ def providers_of(bootstrap: Bootstrap, grouping: Mapping[str, str]) -> Providers
         for sample in samples
     ]
     lacking = _lacking(
-        [gift for gift in gifts if gift is not None],
-        [bootstrap.labels[index] for index in inside],
+        [gift for gift in gifts if gift is not None], [bootstrap.labels[index] for index in inside]
     )
     if lacking:
         absent["value given"], gifts = lacking, [None] * len(samples)
@@ -149,12 +143,7 @@ def providers_of(bootstrap: Bootstrap, grouping: Mapping[str, str]) -> Providers
 
 
 def _lacking(gifts: list[Floats], labels: list[str]) -> str:
-    """Describe who makes no offers, so that the value given is unknown; empty if all do.
-
-    Args:
-        gifts: the values of all matches, then of the draws, each of shape (games, n, n).
-        labels: the labels of the strategies.
-    """
+    """Return why the value given is unknown, such as a strategy without offers; empty if known."""
     if not any(np.isnan(values).any() for values in gifts):
         return ""
     never = np.isnan(gifts[0][0])

@@ -22,11 +22,11 @@ SAME = 1e-6
 
 
 class RatingKind(NamedTuple):
-    """A way to rate strategies.
+    """A method that rates strategies.
 
     Attributes:
-        name: its common name.
-        about: the quantity or its unit.
+        name: the common name of the method.
+        about: the quantity or unit of its ratings.
         meaning: a description.
         decimals: the number of decimals to show.
         rate: a function that rates all strategies of a game; higher is better.
@@ -62,7 +62,7 @@ class Rating(NamedTuple):
 
 @dataclass(frozen=True)
 class Rankings:
-    """Common ratings of the strategies of a game.
+    """The ratings of a game's strategies by several methods.
 
     Attributes:
         ratings: the available ratings.
@@ -76,7 +76,7 @@ class Rankings:
 
 
 class _Game(NamedTuple):
-    """The inputs of ratings."""
+    """The data from which ratings are computed."""
 
     payoffs: Floats
     labels: tuple[str, ...]
@@ -98,11 +98,10 @@ def rankings(
     *,
     seed: int = 0,
 ) -> Rankings:
-    """Rank strategies by alpha-rank, Nash averaging, imitation, Bradley-Terry and Elo.
+    """Rate strategies by alpha-rank, Nash averaging, imitation, Bradley-Terry and Elo.
 
     Args:
         payoffs: the payoff of each strategy against each, shape (n, n).
-        labels: the labels of the strategies.
         regrets: the strategies' regrets at equilibrium, >= 0.
         matches: the matches, as :func:`.match_frames` returns them; None if there are none.
         seed: the seed of the initial populations for imitation and of the orders for Elo.
@@ -123,7 +122,7 @@ def rankings(
 def _against(
     labels: tuple[str, ...], values: Floats, regrets: Floats
 ) -> tuple[tuple[str, str], ...]:
-    """Return the pairs that a rating and regret order in opposite ways."""
+    """Return the pairs of strategies that a rating and regret order differently."""
     near, close = SAME * np.ptp(values), SAME * np.ptp(regrets)
     reversals = []
     for pair in combinations(range(len(labels)), 2):

@@ -19,14 +19,14 @@ MANY = 12
 
 
 class Selected(NamedTuple):
-    """A game to analyse: one configuration, or several with equal weights.
+    """An empirical game to analyse: one configuration, or several with equal weights.
 
     Attributes:
-        name: its name.
+        name: the name of the empirical game.
         game_spec: the name of the game spec.
-        configurations: the parameters of its configurations, by name.
-        frame: its matches, with the column :data:`NAME`.
-        all_configurations: whether it has all the study's configurations of the game.
+        configurations: the parameters of each configuration, by name.
+        frame: the matches, with the column :data:`NAME`.
+        all_configurations: whether it has all the study's configurations of the game spec.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Selected(NamedTuple):
 
     @property
     def view(self) -> EmpiricalView | None:
-        """Return the game spec's view of empirical games, if it has one."""
+        """Return the game spec's description of empirical games; None without one."""
         return get_game(self.game_spec).view
 
     @property
     def seats_note(self) -> str:
-        """Return a note that different seats are averaged; empty for games with one role."""
+        """Return a note that payoffs are averaged over seats; empty for a single role."""
         roles = get_game(self.game_spec).rules.roles
         if len(roles) == 1:
             return ""
@@ -53,13 +53,13 @@ class Selected(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """Return the unit of payoffs, or the units of different roles."""
+        """Return the unit of payoffs, or several units if roles differ."""
         units = get_game(self.game_spec).rules.payoff_units().values()
         return " or ".join(dict.fromkeys(filter(None, units)))
 
     @property
     def settings(self) -> str:
-        """Describe the parameters of its configurations."""
+        """Describe the game parameters of each configuration."""
         return "; ".join(
             f"{name}: {_settings_text(values)}" if len(self.configurations) > 1
             else _settings_text(values)
@@ -68,36 +68,32 @@ class Selected(NamedTuple):
 
     @property
     def query(self) -> dict[str, str]:
-        """Return the viewer's filter for its configurations."""
+        """Return the viewer's filter for the matches of the configurations."""
         digests = self.frame["configuration"].unique().sort()
         return {} if self.all_configurations else {"configuration": ",".join(digests)}
 
 
 def _settings_text(values: Mapping[str, Any]) -> str:
-    """Format parameters, omitting empty, false and missing values."""
     nonempty = {name: value for name, value in values.items() if value not in (None, False, {}, [])}
     return ", ".join(f"{plain(name)} {readable(value)}" for name, value in nonempty.items())
 
 
 def shown_metrics(games: Iterable[str]) -> set[str]:
-    """Return the metrics that pages of empirical games show."""
-    game_specs = map(get_game, games)
+    """Return the metrics that the pages of these games show."""
     return {
-        name
-        for game_spec in game_specs
-        for name in (game_spec.view.metrics if game_spec.view else game_spec.metrics)
+        name for game_spec in map(get_game, games) for name in (game_spec.view or game_spec).metrics
     }
 
 
 def metric_tables(game: Selected) -> tuple[MetricTable, ...]:
-    """Return the tables of metrics for a game: those of its view, or all match metrics."""
+    """Return the tables of metrics of a game: those of the view, or all match metrics."""
     game_spec = get_game(game.game_spec)
     if game_spec.view is not None:
         games = [game_spec.rules.model_validate(values) for values in game.configurations.values()]
         return tuple(game_spec.view.tables(games))
     metrics = [metric for metric in game_spec.metrics.values() if metric.role is None]
     columns = tuple(ScaledMetric(capital(metric.name), metric.name) for metric in metrics)
-    about = "Means of the game's metrics; each game's page in the reference says what they are."
+    about = "Means of the game's metrics, which the game's page in the reference defines."
     return (MetricTable("Metrics", about, columns),) if columns else ()
 
 
@@ -129,19 +125,15 @@ def selected(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[S
             if set(configuration_names) <= configurations.keys()
         } or ({game_spec: tuple(configurations)} if len(configurations) > 1 else {})
         requested = names or [*(configurations if len(configurations) <= MANY else ()), *mixtures]
-        groups = (
-            {name: (name,) for name in configurations}
-            | {game_spec: tuple(configurations)}
-            | mixtures
-        )
+        single = {name: (name,) for name in configurations}
+        groups = single | {game_spec: tuple(configurations)} | mixtures
         for name in requested:
             members = groups.get(name) or tuple(part.strip() for part in name.split(PLUS))
             if set(members) <= configurations.keys():
                 part = frame.filter(pl.col(NAME).is_in(members))
                 chosen = {member: configurations[member] for member in members}
-                games.append(
-                    Selected(name, game_spec, chosen, part, len(chosen) == len(configurations))
-                )
+                complete = len(chosen) == len(configurations)
+                games.append(Selected(name, game_spec, chosen, part, complete))
     absent = [name for name in names if name not in [game.name for game in games]]
     if absent:
         available = [name for _, configurations in named.values() for name in configurations]
@@ -157,17 +149,15 @@ def with_names(
     differing, names, named = varying(configurations), {}, {}
     for digest, values in configurations.items():
         parameters = {name: value for name, value in values.items() if value is not None}
-        differing_values = {name: value for name, value in parameters.items() if name in differing}
-        names[digest] = name = (
-            _published(game_spec, parameters) or _differing(differing_values) or game_spec
-        )
+        text = _differing({name: value for name, value in parameters.items() if name in differing})
+        names[digest] = name = _published(game_spec, parameters) or text or game_spec
         named[name] = parameters
     column = pl.col("configuration").replace_strict(names).alias(NAME)
     return frame.with_columns(column), dict(sorted(named.items()))
 
 
 def _differing(parameters: Mapping[str, Any]) -> str:
-    """Format parameters as text.
+    """Name a configuration by the parameters that differ.
 
     >>> _differing({"discounts": [0.9, 0.8], "messages": True})
     'discounts 0.9, 0.8, messages yes'
@@ -176,12 +166,9 @@ def _differing(parameters: Mapping[str, Any]) -> str:
 
 
 def _published(game_spec: str, parameters: dict[str, Any]) -> str | None:
-    """Return the published name of a configuration, if there is one."""
     rules, view = get_game(game_spec).rules, get_game(game_spec).view
     if view is None:
         return None
     game = rules.model_validate(parameters)
-    named = view.configurations.items()
-    return next(
-        (name for name, published in named if rules.model_validate(published) == game), None
-    )
+    published = {name: rules.model_validate(fixed) for name, fixed in view.configurations.items()}
+    return next((name for name, rules_of_name in published.items() if rules_of_name == game), None)

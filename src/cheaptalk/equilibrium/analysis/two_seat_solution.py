@@ -1,10 +1,12 @@
-"""Solve a bimatrix: find all equilibria, or in large games those at the ends of paths."""
+"""Solve a bimatrix: find all equilibria or, if it is large, those at the ends of paths."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
+from cheaptalk.equilibrium.analysis.analysis import called, mixed
 from cheaptalk.equilibrium.empirical.model_choice import model_choice
 from cheaptalk.equilibrium.solvers.bimatrix import (
     bimatrix_equilibria,
@@ -22,11 +24,11 @@ PLACES = 9
 
 
 class SeatsEquilibrium(NamedTuple):
-    """An equilibrium, or an extreme point of a continuum of equilibria.
+    """An equilibrium of a bimatrix game, or an extreme point of a continuum of equilibria.
 
     Attributes:
-        profile: both mixtures, with payoffs and regrets.
-        continuum: the number of its continuum, from 1; 0 for an isolated equilibrium, None if
+        profile: the mixtures of both players, with payoffs and regrets.
+        continuum: the number of the continuum, from 1; 0 for an isolated equilibrium, None if
             unknown.
     """
 
@@ -35,23 +37,29 @@ class SeatsEquilibrium(NamedTuple):
 
     @property
     def pure(self) -> bool:
-        """Whether both sides use a single strategy."""
+        """Whether both players use a single strategy."""
         return all(len(side) == 1 for side in self.supports)
 
     @property
     def mixtures(self) -> tuple[Floats, Floats]:
-        """Return the probabilities of the rows and of the columns."""
         return self.profile.row, self.profile.column
 
     @property
     def supports(self) -> tuple[list[int], list[int]]:
-        """Return the strategies with positive probability of both sides."""
+        """Return each player's strategies with positive probability."""
         row, column = (np.flatnonzero(side.round(PLACES)).tolist() for side in self.mixtures)
         return row, column
 
+    def in_words(self, labels: Sequence[Sequence[str]]) -> list[str]:
+        """Describe each player's mixture; a pure strategy has no probability."""
+        return [
+            called(names[support[0]]) if len(support) == 1 else mixed(names, support, shares)
+            for names, support, shares in zip(labels, self.supports, self.mixtures, strict=True)
+        ]
+
 
 class BimatrixSolution(NamedTuple):
-    """The equilibria of a bimatrix.
+    """The equilibria of a bimatrix game.
 
     Attributes:
         equilibria: pure ones first, then sorted by the size of their supports.
@@ -67,7 +75,7 @@ class BimatrixSolution(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Describe how many equilibria there are, and whether these are all."""
+        """Describe how many equilibria were found, and whether there can be others."""
         isolated = [equilibrium for equilibrium in self.equilibria if not equilibrium.continuum]
         pure = sum(equilibrium.pure for equilibrium in isolated)
         continua = max((equilibrium.continuum or 0 for equilibrium in self.equilibria), default=0)
@@ -94,10 +102,10 @@ class BimatrixSolution(NamedTuple):
 
 
 def solve(a: Floats, b: Floats) -> BimatrixSolution:
-    """Find all equilibria of a bimatrix or, if it is large, all pure and some mixed ones.
+    """Find all equilibria of a bimatrix game or, if it is large, all pure and some mixed ones.
 
-    If more than 26 undominated strategies remain on both sides together, or there are too many
-    candidates, a Lemke-Howson path is followed for every strategy.
+    If more than 26 undominated strategies remain in total, or there are too many candidates, a
+    Lemke-Howson path is followed for every strategy.
 
     Args:
         a: the row player's payoffs, shape (m, n).
@@ -137,9 +145,4 @@ def _key(profile: Profile) -> tuple[float, ...]:
 
 
 def _sorted_by_support(equilibria: list[SeatsEquilibrium]) -> tuple[SeatsEquilibrium, ...]:
-    return tuple(
-        sorted(
-            equilibria,
-            key=lambda equilibrium: (not equilibrium.pure, sum(map(len, equilibrium.supports))),
-        )
-    )
+    return tuple(sorted(equilibria, key=lambda item: (not item.pure, sum(map(len, item.supports)))))

@@ -9,26 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from cheaptalk.equilibrium.analysis.analysis import (
-    called,
     decimals_for,
-    mixed,
     regret_text,
     spread_text,
 )
-from cheaptalk.equilibrium.analysis.cautions import (
-    cautions,
-    uncertain_because,
-    unscored_matches,
-)
+from cheaptalk.equilibrium.analysis.cautions import cautions, uncertain_because, unscored_matches
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.analysis.two_seat_solution import BimatrixSolution
 from cheaptalk.equilibrium.empirical.bootstrap import Spread, spreads
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalBimatrix
-from cheaptalk.equilibrium.empirical.model_choice import (
-    WORTH_A_LINE,
-    ModelChoice,
-    best_responses,
-)
+from cheaptalk.equilibrium.empirical.model_choice import WORTH_A_LINE, ModelChoice, best_responses
 from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.rules import counted
@@ -42,14 +32,14 @@ PAYOFF = "payoff"
 
 
 class Pair(NamedTuple):
-    """A strategy in the first seat with one in the second.
+    """A strategy of the first seat combined with a strategy of the second seat.
 
     Attributes:
-        row, column: their labels.
-        payoffs: the payoffs of both.
-        regrets: the gain of each from its best response, by the mean payoffs.
-        best: whether each is a best response, including ties, by the mean payoffs.
-        replies: the share of draws in which each is a best response; 1 or 0 without draws.
+        row, column: the labels of the two strategies.
+        payoffs: the payoffs in the two seats.
+        regrets: the gain in each seat from a best response, by the mean payoffs.
+        best: whether each strategy is a best response, including ties, by the mean payoffs.
+        replies: the share of draws in which each strategy is a best response; 1 or 0 without draws.
         stable: whether the pair is a pure equilibrium of the mean payoffs.
         support: the share of draws in which it is a pure equilibrium; None without draws.
         matches, instances: the numbers of matches and instances; 0 for given payoffs.
@@ -69,22 +59,22 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeatsAnalysis(Printed):
-    """A game of two seats with its equilibria.
+    """The equilibria of an empirical game with different strategies in its two seats.
 
     Attributes:
         name: the name of the game.
         seats: the names of the two seats, the rows' first.
-        game: its cells.
+        game: the matches, cell by cell.
         solution: the equilibria of the mean payoffs.
         choice: the pure equilibria, and their frequencies in draws.
         resampled: the mean payoffs of each draw, shape (draws, 2, rows, columns); None without
             draws.
         paired: whether all cells of a draw have the same instances.
-        payoff: what both sides maximise; see :func:`.analyse_seats`.
-        units: its unit for each seat; may be empty.
+        payoff: the metric that both sides maximise; see :func:`.analyse_seats`.
+        units: the unit of the payoff in each seat; may be empty.
         pooled: whether matches of all configurations are treated as one game.
         no_draws_reason: why there are no draws; empty if there are.
-        selected: the matches, if there are any.
+        selected: the matches; None for given payoffs.
         seed: the seed of the draws.
     """
 
@@ -110,22 +100,21 @@ class SeatsAnalysis(Printed):
 
     @property
     def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the labels of both seats' strategies."""
+        """Return the strategies' labels of the first and of the second seat."""
         return self.game.rows, self.game.columns
 
     @property
     def draws(self) -> int:
-        """Return the number of bootstrap draws."""
         return 0 if self.resampled is None else len(self.resampled)
 
     @property
     def uncertain(self) -> str:
-        """Return why draws can't measure the uncertainty; empty if they can."""
+        """Return why the draws can't measure the uncertainty; empty if they can."""
         return uncertain_because(self.game, self.draws, self.no_draws_reason)
 
     @cached_property
     def unscored(self) -> tuple[dict[str, int], int]:
-        """Return the matches excluded from payoffs, by status, and the number of all matches."""
+        """Return the number of unscored matches by status, and the number of all matches."""
         return unscored_matches(self.selected, *self.labels)
 
     @property
@@ -135,12 +124,11 @@ class SeatsAnalysis(Printed):
 
     @property
     def matches(self) -> int:
-        """Return the number of matches in all cells."""
         return int(self.game.counts().sum())
 
     @property
     def table(self) -> PayoffTable:
-        """Return the mean payoffs as a table that can be written to a file."""
+        """Return the mean payoffs as a table for :func:`.write_payoffs`."""
         return PayoffTable(*self.labels, *self.game.payoffs(), self.name, self.seats)
 
     @cached_property
@@ -171,33 +159,29 @@ class SeatsAnalysis(Printed):
 
     @cached_property
     def payoff_decimals(self) -> int:
-        """Return the number of decimals suitable for its payoffs."""
+        """Return the number of decimals with which payoffs are shown."""
         return decimals_for(self.game.payoffs())
 
     @property
     def likely_pairs(self) -> list[Pair]:
-        """Return the pairs that are equilibria of the means or of at least 1 % of draws."""
+        """Return the pure equilibria of the mean payoffs or of at least 1 % of draws."""
         return [pair for pair in self.pairs if pair.stable or (pair.support or 0) >= WORTH_A_LINE]
 
 
 def seats_text(analysis: SeatsAnalysis) -> str:
-    """Format a game's equilibria and pairs of seats as text."""
+    """Format an analysis by seat as text: the equilibria, then a table of pairs."""
     sizes = " x ".join(str(len(labels)) for labels in analysis.labels)
     played = f", {counted(analysis.matches, 'match')}" if analysis.selected else ""
     payoff_text = "" if analysis.payoff == PAYOFF else f", by {analysis.payoff}"
-    head = (
-        f"{analysis.name}: {analysis.seats[0]} x {analysis.seats[1]}, {sizes} "
-        f"strategies{played}{payoff_text}"
-    )
+    seats = " x ".join(analysis.seats)
+    head = f"{analysis.name}: {seats}, {sizes} strategies{played}{payoff_text}"
     lines = [head, analysis.solution.in_words]
     for equilibrium in analysis.solution.equilibria[:SHOWN]:
-        sides = zip(
-            analysis.seats, analysis.labels, equilibrium.supports, equilibrium.mixtures, strict=True
-        )
         chosen = "; ".join(
-            f"{seat} "
-            f"{called(labels[support[0]]) if len(support) == 1 else mixed(labels, support, shares)}"
-            for seat, labels, support, shares in sides
+            f"{seat} {side}"
+            for seat, side in zip(
+                analysis.seats, equilibrium.in_words(analysis.labels), strict=True
+            )
         )
         numbers = " and ".join(
             fixed(payoff, analysis.payoff_decimals) for payoff in equilibrium.profile.payoffs
@@ -210,20 +194,11 @@ def seats_text(analysis: SeatsAnalysis) -> str:
         lines.append(f"  and {len(analysis.solution.equilibria) - SHOWN} more")
     said_below = bool(analysis.no_draws_reason)  # the first caution is why there are no intervals
     lines += [f"{caution}." for caution in analysis.cautions[said_below:]]
-    return "\n".join(
-        [
-            *lines,
-            *(
-                _pairs(analysis)
-                if analysis.draws
-                else [f"No intervals: {analysis.no_draws_reason}."]
-            ),
-        ]
-    )
+    without_draws = [f"No intervals: {analysis.no_draws_reason}."]
+    return "\n".join([*lines, *(_pairs(analysis) if analysis.draws else without_draws)])
 
 
 def _pairs(analysis: SeatsAnalysis) -> list[str]:
-    """Format the pairs, and describe how their numbers were computed."""
     head = [*analysis.seats, "Of draws", *(f"{seat} gets" for seat in analysis.seats)]
     rows = [
         [pair.row, pair.column, f"{pair.support:.1%}{'*' if pair.stable else ' '}",
@@ -232,11 +207,8 @@ def _pairs(analysis: SeatsAnalysis) -> list[str]:
     ]  # fmt: skip
     omitted = len(analysis.likely_pairs) - SHOWN
     omitted_line = [f"and {counted(omitted, 'pair')} more"] if omitted > 0 else []
-    instances = (
-        "the same instances in all cells"
-        if analysis.paired
-        else "instances resampled separately for each cell"
-    )
+    separate = "instances resampled separately for each cell"
+    instances = "the same instances in all cells" if analysis.paired else separate
     explanation = (
         "Of draws: the share of draws in which the pair is a pure equilibrium; * marks pure "
         f"equilibria of the mean payoffs. {analysis.choice.without:.1%} of draws have none. In "

@@ -49,7 +49,7 @@ class Bootstrap(Printed):
         metrics: the metrics computed at equilibrium, in addition to regret.
         paired: whether all cells of a draw have the same instances.
         seed: the seed of the draws.
-        freedom: the degrees of freedom of the cell with the fewest instances, used to widen
+        freedom: the degrees of freedom of the cell with the fewest instances, which widen
             intervals.
         estimate: the results of the original sample, as a single draw.
         payoffs: the payoffs of each draw, shape (draws, n, n).
@@ -83,7 +83,7 @@ class Bootstrap(Printed):
 
     @cached_property
     def slack(self) -> Floats:
-        """Return the regret of each draw's solution, shape (draws,)."""
+        """Return the largest gain from deviating from each draw's solution, shape (draws,)."""
         return np.asarray(np.maximum(0, -regrets(self.payoffs, self.mixtures).min(axis=1)))
 
     def against(self, metric: str) -> Floats:
@@ -97,7 +97,7 @@ class Bootstrap(Printed):
         return against(self._values(metric), self.mixtures)
 
     def at_equilibrium(self, metric: str) -> Floats:
-        """Return a metric, or ``payoff``, if both play the equilibrium; shape (draws,)."""
+        """Return a metric, or ``payoff``, of each draw's equilibrium; shape (draws,)."""
         if metric == "payoff":
             return self.payoff
         return at_equilibrium(self._values(metric), self.mixtures)
@@ -123,23 +123,16 @@ class Bootstrap(Printed):
             numbers), ``low``, ``high``, ``undefined`` (the share of draws without a value).
         """
         sample = self.estimate or self
-        names = ["mixture", "regret", *self.values]
-        parts = [
-            pl.DataFrame({"strategy": self.labels, "metric": [name] * len(self.labels)}).hstack(
-                summary(
-                    sample.against(name)[0],
-                    self.against(name),
-                    self.freedom,
-                    level=level,
-                    basic=basic,
-                )
-            )
-            for name in names
-        ]
+        parts = []
+        for name in ("mixture", "regret", *self.values):
+            estimate, draws = sample.against(name)[0], self.against(name)
+            numbers = summary(estimate, draws, self.freedom, level=level, basic=basic)
+            names = {"strategy": self.labels, "metric": [name] * len(self.labels)}
+            parts.append(pl.DataFrame(names).hstack(numbers))
         return pl.concat(parts)
 
     def overall(self, *, level: float = 0.95, basic: bool = False) -> pl.DataFrame:
-        """Return the payoff and metrics of the equilibrium; columns as in :meth:`table`."""
+        """Return the payoff and metrics of the equilibrium, as in :meth:`table`."""
         sample = self.estimate or self
         names = ["payoff", *self.values]
         estimate = np.array([sample.at_equilibrium(name)[0] for name in names])
@@ -149,27 +142,22 @@ class Bootstrap(Printed):
         )
 
     def best_responses(self) -> "BestResponses":
-        """Return how often each strategy is the best response to each."""
+        """Return how often each strategy is a best response to each other strategy."""
         maximum = self.payoffs.max(axis=1, keepdims=True)
         replies = self.payoffs >= maximum - near(self.payoffs)
         unique = replies.sum(axis=1, keepdims=True) == 1
-        return BestResponses(
-            (replies & unique).mean(axis=0),
-            (replies & ~unique).mean(axis=0),
-            self.payoffs.mean(axis=0),
-        )
+        only, tied = ((replies & kind).mean(axis=0) for kind in (unique, ~unique))
+        return BestResponses(only, tied, self.payoffs.mean(axis=0))
 
     def differences(self, metric: str, *, level: float = 0.95) -> pl.DataFrame:
         """Return the differences between neighbours in the ranking by a metric.
 
         The two-sided ``p`` is twice the smaller share of draws on either side of 0, with one draw
-        added; ``p_holm`` is corrected for the number of rows (Holm 1979). Draws in which either
-        value is undefined are ignored, and strategies without a value in at least half of the draws
-        are omitted.
+        added; ``p_holm`` is corrected for the number of rows (Holm 1979). Undefined draws are
+        ignored. Strategies without a value in at least half of the draws are omitted.
 
         Args:
             metric: a metric's name, ``regret`` (the lowest leads) or ``mixture``.
-            level: the confidence level, in (0, 1).
 
         Returns:
             One row per pair: ``ahead``, ``behind``, ``difference`` (the mean of ahead minus
@@ -197,7 +185,6 @@ class Bootstrap(Printed):
         return brief(self, f"{counted(len(self.payoff), 'draw')} of {', '.join(self.labels)}")
 
     def __str__(self) -> str:
-        """Format a table of shares, regrets and metrics: mean and standard error over draws."""
         names = ["mixture", "regret", *self.values]
         cells = [["", *names]]
         for index, label in enumerate(self.labels):
@@ -208,7 +195,7 @@ class Bootstrap(Printed):
 
 
 class BestResponses(NamedTuple):
-    """Frequencies of best responses; index [i, j] is for i as the reply to j, shape (n, n).
+    """How often strategy i is a best response to j, as arrays [i, j] of shape (n, n).
 
     Attributes:
         unique: the share of draws in which i is the only best response to j, in [0, 1].
@@ -274,11 +261,10 @@ def bootstrap_equilibrium(
 
 
 def _solved(payoffs: Floats, count: int, on: str | None) -> Floats:
-    """Solve each game, in one process, several or on a cluster."""
     pieces = [payoffs[start : start + PIECE] for start in range(0, len(payoffs), PIECE)]
     if (count == 1 and on is None) or len(pieces) == 1:
         return np.concatenate(list(map(mene_mixtures, pieces)))
-    with working(count, on, "ask for fewer at once") as pool:
+    with working(count, on, "use fewer processes") as pool:
         solving = [pool.submit(mene_mixtures, piece) for piece in pieces]
         return np.concatenate([solved.result() for solved in solving])
 
@@ -286,7 +272,7 @@ def _solved(payoffs: Floats, count: int, on: str | None) -> Floats:
 def resampled(
     game: Empirical, draws: int = DRAWS, *, seed: int = 0, paired: bool | None = None
 ) -> Floats:
-    """Return means of all values in all cells over resampled instances.
+    """Return bootstrap draws of the mean payoffs and metrics of all cells.
 
     All values of a cell use the same draw. See :func:`.bootstrap_equilibrium` for the arguments.
 
@@ -309,12 +295,7 @@ def resampled(
 
 
 def check_samples(game: Empirical) -> None:
-    """Check that every cell has enough instances to estimate its uncertainty.
-
-    Raises:
-        CheaptalkError: a cell is missing or has fewer than two instances, or the game has no
-            samples.
-    """
+    """Raise CheaptalkError unless each cell has enough instances for a bootstrap."""
     game.check()
     if not game.sampled:
         raise CheaptalkError("These payoffs have no matches to resample")
@@ -326,7 +307,7 @@ def check_samples(game: Empirical) -> None:
 
 
 def shares_instances(game: Empirical) -> bool:
-    """Whether any two cells of each sample share at least half the smaller one's instances."""
+    """Whether in every sample, any two cells share half of the smaller cell's instances."""
     return game.sampled and all(sample.share_instances for sample in game.samples)
 
 
@@ -341,53 +322,40 @@ def instances_in_all(game: Empirical) -> tuple[int, int]:
 def summary(
     estimate: Floats, samples: Floats, freedom: int, *, level: float = 0.95, basic: bool = False
 ) -> pl.DataFrame:
-    """Return bootstrap means, standard errors and intervals of some numbers.
-
-    Undefined draws (NaN) are ignored.
+    """Return bootstrap means, standard errors and intervals; undefined draws (NaN) are ignored.
 
     Args:
         estimate: the original estimates, shape (numbers,).
         samples: the values of each draw, shape (draws, numbers).
         freedom: the degrees of freedom that determine the expansion of percentiles.
-        level: the confidence level, in (0, 1).
         basic: use basic intervals instead of percentiles.
 
     Returns:
         One row per number: ``estimate``, ``mean``, ``error``, ``low``, ``high``, ``undefined``.
-
-    Raises:
-        ValueError: the level is outside (0, 1).
     """
     if not 0 < level < 1:
-        raise ValueError(f"The level of an interval lies between 0 and 1, not {level}")
+        raise ValueError(f"level must be between 0 and 1, not {level}")
     tail = expanded(level, freedom)
     rows: list[tuple[float | None, ...]] = []
     for value, column in zip(estimate, samples.T, strict=True):
         defined = column[np.isfinite(column)]
         undefined = 1 - len(defined) / len(column)
+        original = _finite_or_none(value)
         if not len(defined):
-            rows.append((_finite_or_none(value), None, None, None, None, undefined))
+            rows.append((original, None, None, None, None, undefined))
             continue
         low, high = np.quantile(defined, [tail, 1 - tail])
         if basic:
             low, high = 2 * value - high, 2 * value - low
         error = float(defined.std(ddof=1)) if len(defined) > 1 else None
-        rows.append(
-            (
-                _finite_or_none(value),
-                float(defined.mean()),
-                error,
-                _finite_or_none(low),
-                _finite_or_none(high),
-                undefined,
-            )
-        )
+        ends = map(_finite_or_none, (low, high))
+        rows.append((original, float(defined.mean()), error, *ends, undefined))
     names = ("estimate", "mean", "error", "low", "high", "undefined")
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Float64), orient="row")
 
 
 class Spread(NamedTuple):
-    """A number with its bootstrap distribution.
+    """An estimate with the mean, error and interval of its bootstrap draws.
 
     Attributes:
         estimate: the value for all matches; None if undefined.
@@ -403,13 +371,7 @@ class Spread(NamedTuple):
 
 
 def spreads(estimate: Floats, samples: Floats, freedom: int) -> list[Spread]:
-    """Combine estimates from all matches with those of the draws.
-
-    Args:
-        estimate: the estimates, shape (numbers,).
-        samples: the values of each draw, shape (draws, numbers); a single draw is ignored.
-        freedom: as in :func:`summary`.
-    """
+    """Combine estimates, shape (numbers,), with their draws, shape (draws, numbers)."""
     rows = summary(estimate, samples, freedom, level=LEVEL).select(Spread._fields).iter_rows()
     return [Spread(*row) if len(samples) > 1 else Spread(row[0]) for row in rows]
 
@@ -446,23 +408,15 @@ def _resample_shared(sample: GameSample, draws: int, seed: int, index: int) -> M
     means = {key: cell.means(times[:, cell.instances]) for key, cell in sample.cells.items()}
     if any(np.isnan(values[:, :2]).any() for values in means.values()):
         raise CheaptalkError(
-            "A paired draw left a cell without any of its instances: its cells share too few; "
-            "play the same instances in all, or ",
-            Advice("say paired=False", "paired", False),
+            "A paired draw left a cell without any of its instances, because the cells share too "
+            "few instances; play the same instances in all cells, or ",
+            Advice("use paired=False", "paired", False),
         )
     return means
 
 
 def recurs(payoffs: Floats, support: tuple[int, ...]) -> Flags:
-    """Whether each draw has a symmetric equilibrium with exactly this support.
-
-    Args:
-        payoffs: shape (draws, n, n).
-        support: the strategies, at least one.
-
-    Returns:
-        Shape (draws,).
-    """
+    """Return which draws have a symmetric equilibrium with exactly this support, shape (draws,)."""
     inside = list(support)
     largest = np.abs(payoffs).max(axis=(1, 2))
     tie = TIE * np.where(largest > 0, largest, 1.0)
@@ -483,10 +437,7 @@ def recurs(payoffs: Floats, support: tuple[int, ...]) -> Flags:
 
 
 def _one_of_many(payoffs: Floats, inside: list[int]) -> bool:
-    """Solve the same problem for singular equations by linear programming.
-
-    It maximises the smallest share within the support.
-    """
+    """Find an equilibrium with this support by linear programming, for singular equations."""
     count, size = len(inside), len(payoffs)
     equal = np.zeros((count + 1, count + 2))
     equal[:count, :count], equal[:count, count] = payoffs[np.ix_(inside, inside)], -1
@@ -503,12 +454,9 @@ def _one_of_many(payoffs: Floats, inside: list[int]) -> bool:
 
 
 def weakly_dominated(payoffs: Floats) -> list[tuple[int, ...]]:
-    """Return the strategies that weakly dominate each strategy.
+    """Return the strategies that weakly dominate each strategy; payoffs have shape (n, n).
 
     Payoffs that differ by at most 1e-9 of the largest payoff count as equal.
-
-    Args:
-        payoffs: shape (n, n).
     """
     lead = payoffs[:, None] - payoffs[None]  # of the first strategy over the second
     tie = float(near(payoffs[None])[0, 0, 0])

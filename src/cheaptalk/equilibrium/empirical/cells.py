@@ -22,10 +22,10 @@ PAYOFFS = ("row's payoff", "column's payoff")
 
 
 class CellName(NamedTuple):
-    """The name of a cell.
+    """The name of a cell in an empirical game.
 
     Attributes:
-        row, column: labels of the players.
+        row, column: the labels of the players.
         sample: the name of the game in a mixture; else empty.
     """
 
@@ -39,14 +39,14 @@ class CellName(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cell:
-    """The matches of one cell, summed by instance.
+    """The matches of two players, summed by instance.
 
     The mean of a value is the sum of ``sums`` over the sum of ``weights``. Matches have equal
     weights, except that both orders of the seats have the same total weight.
 
     Attributes:
-        sums: the sums over each instance's matches, by value: the row's payoff, the column's, then
-            metrics; shape (instances, values).
+        sums: each instance's sums of the row's payoff, the column's payoff, and metrics; shape
+            (instances, values).
         weights: the total weight of matches with the value, shape (instances, values).
         instances: the numbers of the instances in the sample, shape (instances,).
         matches: the number of matches; 0 for given payoffs.
@@ -60,13 +60,10 @@ class Cell:
     one_sided: bool = False
 
     def means(self, times: Floats) -> Floats:
-        """Return the mean of each value if instances are repeated; NaN if undefined.
+        """Return each value's mean over repeated instances, shape (..., values); NaN if undefined.
 
         Args:
             times: the number of repetitions, shape (..., instances).
-
-        Returns:
-            Shape (..., values).
         """
         size = self.sums.shape[1]
         totals = times @ np.hstack([self.sums, self.weights])
@@ -82,7 +79,7 @@ class Cell:
     def deviations(self) -> Floats:
         """Return each instance's deviation from the means, shape (instances, values).
 
-        Their mean square is the variance of an instance.
+        The mean square of the deviations is the variance of an instance.
         """
         share = self.weights.mean(axis=0)
         excess = self.sums - self.mean * self.weights
@@ -114,7 +111,7 @@ class GameSample:
 
     @property
     def share_instances(self) -> bool:
-        """Whether any two cells share at least half of the smaller one's instances.
+        """Whether any two cells share at least half of the smaller cell's instances.
 
         Cells so small that a draw could leave them without instances don't count as sharing.
         """
@@ -126,7 +123,7 @@ class GameSample:
 
     @property
     def played(self) -> Floats:
-        """Return 1 if a cell has an instance, else 0; shape (cells, instances)."""
+        """Return which instances each cell has, as 1 or 0; shape (cells, instances)."""
         played_flags = np.zeros((len(self.cells), self.instances))
         for index, cell in enumerate(self.cells.values()):
             played_flags[index, cell.instances] = 1
@@ -134,20 +131,17 @@ class GameSample:
 
 
 def sample_of_payoffs(a: Floats, b: Floats, keys: Iterable[Key]) -> GameSample:
-    """Return a sample without matches whose means are the given payoffs."""
+    """Return a sample with given payoffs instead of matches."""
     weights, instances = np.ones((1, 2)), np.zeros(1, dtype=np.int64)
-    return GameSample(
-        "",
-        0,
-        {key: Cell(np.array([[a[key], b[key]]]), weights, instances, matches=0) for key in keys},
-    )
+    cells = {key: Cell(np.array([[a[key], b[key]]]), weights, instances, matches=0) for key in keys}
+    return GameSample("", 0, cells)
 
 
 def named(frame: pl.DataFrame, by: str | None) -> pl.Expr:
     """Return an expression for the name of each match's game.
 
-    The names of configurations are the parameters in which they differ, such as ``rounds=3``, if
-    these are unique; otherwise names are the values of the column.
+    Configurations are named by the parameters in which they differ, such as ``rounds=3``, if these
+    are unique. Otherwise, names are the values of the column ``by``.
     """
     if by is None:
         return pl.lit("")
@@ -180,11 +174,9 @@ def samples_of(
     """Return the cells of each game in a frame of scored matches.
 
     Args:
-        seats: the two seats, the row's first.
-        rows: the row labels, in the order of their numbers.
-        columns: the column labels, likewise.
-        metrics: further columns whose means are needed.
-        by: the column that identifies games; None if all matches belong to one.
+        rows, columns: the labels of row and column players, in the order of their numbers.
+        metrics: further columns to average.
+        by: the column that identifies games; None if all matches belong to one game.
         swap: combine both orders of two players into one cell, with the lower number as row; a
             player against itself has the mean of both seats.
     """

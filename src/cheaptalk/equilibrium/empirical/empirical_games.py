@@ -38,12 +38,12 @@ T = TypeVar("T", bound="Empirical")
 
 
 class OneSided(CheaptalkError, ValueError):
-    """Some pairs of players always sat in the same order."""
+    """Raised if some pairs of players always sat in the same order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Empirical:
-    """The common base of both kinds of empirical game.
+    """The base of symmetric and bimatrix empirical games.
 
     Attributes:
         rows, columns: the labels of the strategies.
@@ -110,9 +110,9 @@ class Empirical:
         game = cls(rows, columns, tuple(metrics), samples, _shares(samples, weights))
         if game.one_sided and not one_sided:
             raise OneSided(
-                f"players always sat in one order, in {listed(game.one_sided)}; play the other "
-                "too, or ", Advice("say one_sided=True", "one_sided", True),
-                " if the seats are alike",
+                f"the players always sat in the same order in {listed(game.one_sided)}; also play "
+                "the other order, or ", Advice("use one_sided=True", "one_sided", True),
+                " if the seats are identical",
             )  # fmt: skip
         return game
 
@@ -155,17 +155,16 @@ class Empirical:
 
     @property
     def keys(self) -> list[Key]:
-        """Return the cells of a complete game."""
+        """Return the row and column numbers of all cells."""
         return list(product(range(len(self.rows)), range(len(self.columns))))
 
     @property
     def sampled(self) -> bool:
-        """Whether the payoffs come from matches that can be resampled."""
+        """Whether the game has matches that can be resampled."""
         return any(cell.matches for sample in self.samples for cell in sample.cells.values())
 
     @cached_property
     def missing(self) -> tuple[CellName, ...]:
-        """Return the cells without a match."""
         return self._cell_names(lambda cell: cell is None)
 
     @cached_property
@@ -177,7 +176,7 @@ class Empirical:
 
     @cached_property
     def constant(self) -> bool:
-        """Whether no payoff varied within a cell, so that all draws are equal."""
+        """Whether payoffs vary within no cell, so that all draws are equal."""
         cells = [cell for sample in self.samples for cell in sample.cells.values() if cell.matches]
         payoffs = slice(0, self._payoffs)
         largest = max((np.abs(cell.mean[payoffs]).max() for cell in cells), default=0.0)
@@ -186,7 +185,7 @@ class Empirical:
 
     @cached_property
     def one_sided(self) -> tuple[CellName, ...]:
-        """Return the cells whose players always sat in one order, if orders are combined."""
+        """Return the cells in which the two players always sat in the same order."""
         return self._cell_names(lambda cell: bool(cell and cell.one_sided))
 
     def _cell_names(self, condition: Callable[[Cell | None], bool]) -> tuple[CellName, ...]:
@@ -198,11 +197,7 @@ class Empirical:
         )
 
     def check(self) -> None:
-        """Check that no cell is missing.
-
-        Raises:
-            CheaptalkError: cells are missing; the message lists them and strategies to omit.
-        """
+        """Raise CheaptalkError, with advice on which strategies to omit, if a cell is missing."""
         if self.missing:
             raise CheaptalkError(
                 f"{counted(len(self.missing), 'cell')} without a match: {listed(self.missing)}; "
@@ -215,7 +210,7 @@ class Empirical:
         return ()
 
     def assembled(self, values: Sequence[Mapping[Key, Floats]]) -> Floats:
-        """Combine the values of cells into matrices, averaged over the samples.
+        """Combine values of cells into matrices, averaged over the samples.
 
         Undefined values (NaN) of some samples are ignored.
 
@@ -243,11 +238,7 @@ class Empirical:
 
     @cached_property
     def means(self) -> Floats:
-        """Return the mean of every value in every cell, shape (values, rows, columns).
-
-        Raises:
-            CheaptalkError: a cell is missing.
-        """
+        """Return the mean of every value in every cell, shape (values, rows, columns)."""
         self.check()
         return self.assembled(
             [{key: cell.mean for key, cell in sample.cells.items()} for sample in self.samples]
@@ -263,11 +254,7 @@ class Empirical:
         return np.asarray(self.means[self.value_index(metric)])
 
     def value_index(self, metric: str) -> int:
-        """Return the index of a metric among the values of :meth:`assembled`.
-
-        Raises:
-            ValueError: the game lacks this metric.
-        """
+        """Return the index of a metric among the values of :meth:`assembled`."""
         if metric not in self.metrics:
             available = ", ".join(self.metrics) or "no metrics"
             raise ValueError(f'The game has no metric "{metric}"; it has {available}')
@@ -277,21 +264,20 @@ class Empirical:
     """The number of payoff matrices."""
 
     def counts(self) -> Integers:
-        """Return the number of matches in every cell over all samples; shape (rows, columns)."""
+        """Return the number of matches in each cell over all samples; shape (rows, columns)."""
         return self._per_cell(lambda cell: cell.matches)
 
     def instances(self) -> Integers:
-        """Return the number of instances in every cell over all samples; shape (rows, columns)."""
+        """Return the number of instances in each cell over all samples; shape (rows, columns)."""
         return self._per_cell(lambda cell: len(cell.instances) if cell.matches else 0)
 
     @property
     def min_instances(self) -> int:
-        """Return the number of instances of the cell with the fewest."""
         return int(self.instances().min())
 
     @property
     def freedom(self) -> int:
-        """Return the smallest cell's instances minus the number of samples, at least 1."""
+        """Return the degrees of freedom (>= 1): instances of the smallest cell minus samples."""
         return max(self.min_instances - len(self.samples), 1)
 
     @property
@@ -315,7 +301,6 @@ class Empirical:
 
     @property
     def max_instances(self) -> int:
-        """Return the number of instances of the cell with the most."""
         return int(self.instances().max())
 
     def _per_cell(self, number: Callable[[Cell], int]) -> Integers:
@@ -329,7 +314,6 @@ class Empirical:
 def _shares(
     samples: Sequence[GameSample], weights: Mapping[str, float] | None
 ) -> tuple[float, ...]:
-    """Return the samples' weights, summing to 1."""
     names = [sample.name for sample in samples]
     scale = dict.fromkeys(names, 1.0) if weights is None else dict(weights)
     if set(scale) != set(names) or min(scale.values()) <= 0:
@@ -338,7 +322,7 @@ def _shares(
 
 
 def listed(cells: Sequence[CellName]) -> str:
-    """List cells for an error message, abbreviated if there are many."""
+    """List cells for an error message, at most :data:`LISTED` by name."""
     suffix = f" and {len(cells) - LISTED} more" if len(cells) > LISTED else ""
     return ", ".join(map(str, cells[:LISTED])) + suffix
 
@@ -375,11 +359,9 @@ class EmpiricalGame(Printed, Empirical):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return the labels of the strategies."""
         return self.rows
 
     def __str__(self) -> str:
-        """Return the numbers of strategies and matches, then the payoffs to two decimals."""
         matches = sum(cell.matches for sample in self.samples for cell in sample.cells.values())
         behind = counted(matches, "match") if self.sampled else "given payoffs"
         lacking = f", {counted(len(self.missing), 'cell')} missing" if self.missing else ""
@@ -392,11 +374,11 @@ class EmpiricalGame(Printed, Empirical):
 
     @property
     def keys(self) -> list[Key]:
-        """Return the cells, each pair once."""
+        """Return the row and column numbers of all cells, each pair of players once."""
         return list(combinations_with_replacement(range(len(self.rows)), 2))
 
     def payoffs(self) -> Floats:
-        """Return the payoff of each strategy against each, shape (n, n).
+        """Return the payoff of each strategy (rows) against each (columns), shape (n, n).
 
         Raises:
             CheaptalkError: a cell is missing.
@@ -406,9 +388,8 @@ class EmpiricalGame(Printed, Empirical):
     def _matrices(self, values: Mapping[Key, Floats]) -> Floats:
         upper = super()._matrices(values)
         lower = np.swapaxes(upper, -1, -2)
-        row_payoffs = np.where(
-            np.isnan(upper[..., 0, :, :]), lower[..., 1, :, :], upper[..., 0, :, :]
-        )
+        first, second = upper[..., 0, :, :], lower[..., 1, :, :]
+        row_payoffs = np.where(np.isnan(first), second, first)
         metrics = np.where(np.isnan(upper), lower, upper)[..., 2:, :, :]
         return np.concatenate([row_payoffs[..., None, :, :], metrics], axis=-3)
 
@@ -478,7 +459,7 @@ class EmpiricalGame(Printed, Empirical):
 
 
 class EmpiricalBimatrix(Empirical):
-    """A game of two different seats: rows fill the first seat, columns the second.
+    """A game with different strategies in its two seats: rows and columns.
 
     For example, GLEE's Alice and Bob have different tasks.
     """
@@ -511,15 +492,13 @@ class EmpiricalBimatrix(Empirical):
                 differs.
         """
         row_payoffs, column_payoffs = checked(a, b)
-        names = (
-            _names(rows, row_payoffs.shape[0], "row "),
-            _names(columns, row_payoffs.shape[1], "column "),
-        )
+        height, width = row_payoffs.shape
+        names = _names(rows, height, "row "), _names(columns, width, "column ")
         sample = sample_of_payoffs(row_payoffs, column_payoffs, np.ndindex(row_payoffs.shape))
         return cls(*names, (), (sample,), (1.0,))
 
     def payoffs(self) -> tuple[Floats, Floats]:
-        """Return the payoffs of rows and of columns, each of shape (rows, columns).
+        """Return the row players' and the column players' payoffs, each (rows, columns).
 
         Raises:
             CheaptalkError: a cell is missing.
@@ -528,7 +507,7 @@ class EmpiricalBimatrix(Empirical):
 
 
 def _reordered(sample: GameSample, new_index: Mapping[int, int]) -> GameSample:
-    """Renumber a sample's strategies, exchanging the payoffs of cells whose players swap."""
+    """Renumber a sample's strategies, and swap the payoffs of cells whose players change sides."""
     cells = {}
     for (row, column), cell in sample.cells.items():
         if row in new_index and column in new_index:
@@ -541,11 +520,8 @@ def _reordered(sample: GameSample, new_index: Mapping[int, int]) -> GameSample:
 
 
 def _names(labels: Sequence[str] | None, size: int, kind: str) -> tuple[str, ...]:
-    names = (
-        tuple(labels)
-        if labels is not None
-        else tuple(f"{kind}{index + 1}" for index in range(size))
-    )
+    numbered = (f"{kind}{index + 1}" for index in range(size))
+    names = tuple(numbered if labels is None else labels)
     if len(names) != size:
         raise ValueError(f"{counted(len(names), 'label')} for {size} strategies")
     twice = [name for index, name in enumerate(names) if name in names[:index]]

@@ -16,7 +16,7 @@ from cheaptalk.frames.reader import places_in
 
 @dataclass(frozen=True)
 class EquilibriumMetric:
-    """A match metric with its presentation at equilibrium.
+    """A match metric to evaluate at equilibrium, with its title and scale.
 
     Attributes:
         name: the name in tables.
@@ -32,25 +32,22 @@ class EquilibriumMetric:
     undefined: float | None = None
 
     def scaled(self, means: Floats) -> Floats:
-        """Return the metric's cell means, scaled and with undefined cells replaced."""
+        """Return cell means divided by the scale, with undefined cells replaced."""
         values = means / self.scale
-        return (
-            values if self.undefined is None else np.where(np.isnan(values), self.undefined, values)
-        )
+        if self.undefined is None:
+            return values
+        return np.where(np.isnan(values), self.undefined, values)
 
 
 def against(values: Floats, mixtures: Floats) -> Floats:
     """Return each strategy's mean value against a mixture, the sum over j of x_j V_ij.
 
-    Undefined cells (NaN) are ignored, and the weights of the others are normalised to sum to 1. The
-    result is NaN if all cells are undefined.
+    Undefined cells (NaN) are ignored, and the other weights are rescaled to sum to 1. The result is
+    NaN if all cells are undefined.
 
     Args:
         values: shape (..., n, n).
-        mixtures: shape (..., n).
-
-    Returns:
-        Shape (..., n).
+        mixtures: shape (..., n), like the result.
     """
     return _weighed(values, mixtures[..., None, :], (-1,))
 
@@ -58,14 +55,7 @@ def against(values: Floats, mixtures: Floats) -> Floats:
 def at_equilibrium(values: Floats, mixtures: Floats) -> Floats:
     """Return the mean value if both players use a mixture, the sum of x_i x_j V_ij.
 
-    Undefined cells are ignored as in :func:`against`.
-
-    Args:
-        values: shape (..., n, n).
-        mixtures: shape (..., n).
-
-    Returns:
-        Shape (...).
+    Undefined cells are ignored, and arguments are as in :func:`against`.
     """
     return _weighed(values, mixtures[..., :, None] * mixtures[..., None, :], (-2, -1))
 
@@ -78,33 +68,23 @@ def _weighed(values: Floats, weights: Floats, axes: tuple[int, ...]) -> Floats:
 
 
 def regrets(payoffs: Floats, mixtures: Floats) -> Floats:
-    """Return each strategy's regret: the mixture's payoff minus the strategy's.
+    """Return each strategy's regret: the mixture's payoff minus the strategy's, shape (..., n).
 
     u(x, x) - u(i, x), in payoff units: at an equilibrium >= 0, and 0 for strategies in the support
     (item bargaining, section 3.3).
-
-    Args:
-        payoffs: shape (..., n, n).
-        mixtures: shape (..., n).
-
-    Returns:
-        Shape (..., n).
     """
-    strategy_payoffs = np.einsum("...ij,...j->...i", payoffs, mixtures)
-    return np.asarray(
-        np.einsum("...i,...i->...", strategy_payoffs, mixtures)[..., None] - strategy_payoffs
-    )
+    by_strategy = np.einsum("...ij,...j->...i", payoffs, mixtures)
+    return np.asarray(np.einsum("...i,...i->...", by_strategy, mixtures)[..., None] - by_strategy)
 
 
 def sided(frame: pl.DataFrame, metric: str, name: str) -> pl.DataFrame:
-    """Add a metric of both seats in the orientation of a symmetric game's cells.
+    """Add a metric of the row player and of the column player in a symmetric game's cells.
 
-    Symmetric games combine both orders of two players into one cell (see :class:`.EmpiricalGame`),
-    whose row is the player whose label comes first. A player against itself has the mean of both
-    seats' defined values.
+    Symmetric games combine both orders of two players into one cell (see :class:`.EmpiricalGame`).
+    The row of the cell is the player whose label comes first. A player against itself has the mean
+    of both seats' defined values.
 
     Args:
-        frame: the matches of a game with two seats, as :func:`.match_frames` returns them.
         metric: the first part of the columns ``METRIC_SEAT``, such as ``utility_given``.
         name: the name of the metric; :func:`names_of` returns the new columns.
 
@@ -120,32 +100,18 @@ def sided(frame: pl.DataFrame, metric: str, name: str) -> pl.DataFrame:
             + (f" and no column {absent[0]}" if absent else "")
         )
     row_player, column_player = (pl.col(f"player_{seat}") for seat in seats)
-    row_value, column_value = map(pl.col, columns)
-    mean_value = pl.mean_horizontal(row_value, column_value)
-    pair, swapped = (row_value, column_value), (column_value, row_value)
+    selfplay = pl.when(row_player == column_player).then(pl.mean_horizontal(columns))
     return frame.with_columns(
-        pl.when(row_player == column_player)
-        .then(mean_value)
-        .when(row_player > column_player)
-        .then(second)
-        .otherwise(first)
-        .alias(new_column)
-        for new_column, first, second in zip(names_of(name), pair, swapped, strict=True)
+        selfplay.when(row_player > column_player).then(second).otherwise(first).alias(new_column)
+        for new_column, first, second in zip(names_of(name), columns, columns[::-1], strict=True)
     )
 
 
 def names_of(name: str) -> tuple[str, str]:
-    """Return the columns that :func:`sided` adds: the row's and the column's."""
+    """Return the names of the two columns that :func:`sided` adds."""
     return f"{name}, row", f"{name}, column"
 
 
 def by_row(row: Floats, column: Floats) -> Floats:
-    """Return the matrix of each strategy's values against each from both metrics of a game.
-
-    Args:
-        row, column: the means of the columns of :func:`sided` in the cells, shape (..., n, n).
-
-    Returns:
-        Shape (..., n, n); NaN if undefined.
-    """
+    """Combine cell means of the two columns of :func:`sided` into a matrix, shape (..., n, n)."""
     return np.asarray(np.triu(row) + np.tril(column, -1))

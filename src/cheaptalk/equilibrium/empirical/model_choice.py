@@ -22,7 +22,7 @@ WORTH_A_LINE = 0.01
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class ModelChoice(Printed):
-    """Pure equilibria of the choice of models.
+    """Pure equilibria of the game in which each side chooses a model.
 
     Attributes:
         rows, columns: the models that each side can choose.
@@ -39,22 +39,20 @@ class ModelChoice(Printed):
     without: float | None
 
     def __str__(self) -> str:
-        """List the equilibria of the estimates, then other pairs by their support."""
-        cells = [
-            (int(profile.row.argmax()), int(profile.column.argmax())) for profile in self.equilibria
-        ]
+        cells = [(int(item.row.argmax()), int(item.column.argmax())) for item in self.equilibria]
         lines = [self._line(i, j, "an equilibrium") for i, j in cells]
         if self.support is not None:
             frequent = [(int(i), int(j)) for i, j in np.argwhere(self.support >= WORTH_A_LINE)]
             frequent.sort(key=self.support.__getitem__, reverse=True)
-            lines += [
-                self._line(i, j, "no equilibrium") for i, j in frequent if (i, j) not in cells
-            ]
+            others = [cell for cell in frequent if cell not in cells]
+            lines += [self._line(i, j, "no equilibrium") for i, j in others]
             lines.append(f"no pure equilibrium in {self.without:.1%} of draws")
         return "\n".join(lines or ["no pure equilibrium"])
 
     def _line(self, i: int, j: int, verdict: str) -> str:
-        share = "" if self.support is None else f", one in {self.support[i, j]:.1%} of draws"
+        share = (
+            "" if self.support is None else f"; an equilibrium in {self.support[i, j]:.1%} of draws"
+        )
         return f"({self.rows[i]}, {self.columns[j]}): {verdict} of the estimates{share}"
 
 
@@ -71,8 +69,8 @@ def model_choice(
     Args:
         a: the gain of the row's model in each pair, shape (m, n).
         b: the gain of the column's model, of the same shape.
-        rows: the models of the rows.
-        columns: the models of the columns.
+        rows: the models that the row side can choose.
+        columns: the models that the column side can choose.
         draws: the same two arrays over bootstrap draws, each of shape (draws, m, n).
 
     Raises:
@@ -84,8 +82,10 @@ def model_choice(
     """
     a, b = checked(a, b)
     if a.shape != (len(rows), len(columns)):
-        raise ValueError(f"payoffs of shape {a.shape} need so many names, not {len(rows)} "
-                         f"and {len(columns)}")  # fmt: skip
+        raise ValueError(
+            f"payoffs of shape {a.shape} need as many names of rows and columns, "
+            f"not {len(rows)} and {len(columns)}"
+        )
     support, without = None, None
     if draws is not None:
         samples = checked(*draws, dimensions=3)
@@ -99,13 +99,12 @@ def model_choice(
 
 
 def best_responses(a: Floats, b: Floats) -> Flags:
-    """Return which strategies are best responses, including ties, in many games at once.
+    """Flag the best responses, including ties, in many games of one size.
 
     Gains below 1e-9 of the spread of a side's payoffs count as rounding errors.
 
     Args:
-        a: the row players' payoffs, shape (K, m, n).
-        b: the column players' payoffs, of the same shape.
+        a, b: the row and the column players' payoffs, shape (K, m, n).
 
     Returns:
         Flags for rows and for columns, shape (2, K, m, n); a pure equilibrium has both.

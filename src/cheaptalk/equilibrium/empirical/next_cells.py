@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.equilibrium.empirical.bootstrap import SHARE, check_samples, shares_instances
-from cheaptalk.equilibrium.empirical.cells import GameSample
+from cheaptalk.equilibrium.empirical.cells import CellName, GameSample
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats, Integers
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
@@ -71,26 +71,21 @@ class NextCells(Printed):
     paired: bool
 
     def __str__(self) -> str:
-        """Return the gain in one line, then the cells to play."""
         total = int(self.cells["add_matches"].sum())
         gain = (
             f"Standard error of {QUANTITY[self.target]}: {self.error:.4g} now, "
-            f"{self.planned:.4g} after "
-            f"{total:,} matches as proposed, {self.even:.4g} if spread evenly "
-            f"(which would need {self.even_matches:,.0f})"
+            f"{self.planned:.4g} after {total:,} matches as proposed, {self.even:.4g} if spread "
+            f"evenly (which would need {self.even_matches:,.0f})"
         )
-        lines = [gain]
-        for cell in self.cells.filter(pl.col("add_instances") > 0).iter_rows(named=True):
-            sample = f" in {cell['sample']}" if cell["sample"] else ""
-            lines.append(
-                f"{cell['row']} / {cell['column']}{sample}: {cell['add_matches']:,} matches"
-            )
-        return "\n".join(lines)
+        cells = self.cells.filter(pl.col("add_instances") > 0)
+        names = map(CellName._make, cells.select(CellName._fields).iter_rows())
+        lines = zip(names, cells["add_matches"], strict=True)
+        return "\n".join([gain, *(f"{cell}: {matches:,} matches" for cell, matches in lines)])
 
 
 @dataclass(frozen=True, eq=False)
 class TargetVariance:
-    """The variance of a target as a function of the cells' instances.
+    """The variance of an estimate as a function of the number of instances in each cell.
 
     Attributes:
         covariances: the covariances of an instance's contributions through each pair of cells,
@@ -105,7 +100,7 @@ class TargetVariance:
 
     @classmethod
     def of_game(cls, game: EmpiricalGame, influence: Floats, *, paired: bool) -> "TargetVariance":
-        """Estimate the variance of targets with these derivatives by the payoffs."""
+        """Estimate the variance from the target's derivatives by the payoffs."""
         parts = [
             _covariances(sample, weight * influence, paired)
             for sample, weight in zip(game.samples, game.weights, strict=True)
@@ -142,7 +137,7 @@ def propose_cells(
         ValueError: the budget is less than 1.
     """
     if budget < 1:
-        raise ValueError(f"A budget is at least 1 match, not {budget}")
+        raise ValueError(f"budget must be at least 1 match, not {budget}")
     check_samples(game)
     is_paired = shares_instances(game) if paired is None else paired
     positions = [(index, *key) for index, sample in enumerate(game.samples) for key in sample.cells]
@@ -151,14 +146,12 @@ def propose_cells(
     variances, instances = np.diag(variance.covariances), variance.instances
     if not variance.error(np.zeros(len(cells))):
         raise CheaptalkError(
-            "The equilibrium is known exactly: no instance moves it, through no cell or through "
-            "several that cancel out"
+            "The equilibrium is known exactly: its estimate does not depend on the instances, so "
+            "further matches cannot improve it"
         )
     costs = np.ceil([cell.matches / len(cell.instances) for cell in cells]).astype(np.int64)
     if is_paired:
-        groups = [
-            tied_cells(sample) + 1_000_000 * index for index, sample in enumerate(game.samples)
-        ]
+        groups = [tied_cells(sample) + 1_000_000 * i for i, sample in enumerate(game.samples)]
         designs = shared_designs(variances, costs, budget, np.concatenate(groups))
         added = min(designs, key=variance.error)
     else:
@@ -188,7 +181,7 @@ def propose_cells(
 
 
 def _needed(excess: Callable[[float], float], budget: int) -> float:
-    """Return the budget at which an error that falls to 0 reaches its target."""
+    """Return the root of ``excess``, which decreases with the budget."""
     if excess(0.0) <= 0:
         return 0.0
     top = float(budget)
@@ -199,10 +192,6 @@ def _needed(excess: Callable[[float], float], budget: int) -> float:
 
 def gradients(payoffs: Floats, target: Target) -> Floats:
     """Return the derivatives of the targets by each payoff, for a fixed support.
-
-    Args:
-        payoffs: shape (n, n).
-        target: see :func:`propose_cells`.
 
     Returns:
         The derivative of each target by ``payoffs[i, j]``, shape (targets, n, n): one target for
@@ -233,15 +222,13 @@ def gradients(payoffs: Floats, target: Target) -> Floats:
 def allocated(variances: Floats, instances: Integers, costs: Integers, budget: int) -> Integers:
     """Return the instances to add to each cell that minimise the sum of variance / instances.
 
+    The budget that remains after rounding goes to the cells that lost most by rounding.
+
     Args:
         variances: the variance of one instance, shape (cells,), not all 0.
         instances: the current numbers of instances, shape (cells,), >= 1.
         costs: the number of matches per instance, shape (cells,).
         budget: the number of further matches.
-
-    Returns:
-        Shape (cells,). The budget that remains after rounding goes to the cells that lost most by
-        rounding.
     """
     weights = np.sqrt(variances / costs)
     full = np.divide(instances, weights, out=np.full(len(instances), np.inf), where=weights > 0)
@@ -262,17 +249,14 @@ def allocated(variances: Floats, instances: Integers, costs: Integers, budget: i
 def shared_designs(
     variances: Floats, costs: Integers, budget: int, groups: Integers
 ) -> list[Integers]:
-    """Return designs that add the same instances to the most variable cells.
+    """Return designs that add the same instances to the k most variable cells, for each k.
 
-    Cells that tie get the same instances, so that the tie persists.
+    Cells that tie get the same instances, so that the tie persists. The remaining budget isn't
+    spent, because instances that only some of the cells share can increase uncertainty.
 
     Args:
         variances, costs, budget: as for :func:`allocated`.
         groups: the groups of tied cells, as :func:`.tied_cells` returns them, shape (cells,).
-
-    Returns:
-        The instances to add to each cell, for each number of cells. The remaining budget isn't
-        spent, because instances that only some of the cells share can increase uncertainty.
     """
     order = np.argsort(-variances, kind="stable")[: np.count_nonzero(variances > 0)]
     designs = []
@@ -304,13 +288,10 @@ def _covariances(sample: GameSample, influence: Floats, paired: bool) -> tuple[F
 
 
 def tied_cells(sample: GameSample) -> Integers:
-    """Group cells that tie by rule, such as those of a player who walks away.
+    """Number the groups of cells that tie by rule, such as those of a player who walks away.
 
     Two replies to a strategy tie if their payoffs are equal on all of at least two instances that
-    their cells share. If their cells had different instances, the tie would break by chance.
-
-    Returns:
-        The number of each cell's group, shape (cells,).
+    their cells share. If the cells had different instances, the tie would break by chance.
     """
     size = len(sample.cells)
     replies: dict[int, list[tuple[int, Floats]]] = {}
@@ -325,14 +306,13 @@ def tied_cells(sample: GameSample) -> Integers:
         for (cell_1, payoffs_1), (cell_2, payoffs_2) in combinations(cells, 2):
             gaps = np.abs(payoffs_1 - payoffs_2)
             gaps = gaps[np.isfinite(gaps)]
-            tied[cell_1, cell_2] = len(gaps) >= 2 and gaps.max() <= TIE * np.nanmax(
-                np.abs(payoffs_1)
-            )
+            tie = TIE * np.nanmax(np.abs(payoffs_1))
+            tied[cell_1, cell_2] = len(gaps) >= 2 and gaps.max() <= tie
     return np.asarray(connected_components(tied, directed=False)[1].astype(np.int64))
 
 
 def broken_ties(sample: GameSample) -> int:
-    """Return the number of cells that tie with a cell played on other instances."""
+    """Count the cells that tie with a cell played on other instances."""
     groups, played = tied_cells(sample), sample.played
     firsts = {group: played[index] for index, group in reversed(list(enumerate(groups)))}
     broken = {g for index, g in enumerate(groups) if (played[index] != firsts[g]).any()}

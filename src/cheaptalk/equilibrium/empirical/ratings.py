@@ -32,9 +32,8 @@ class Tally(NamedTuple):
         names: the names of the players.
         wins: ``wins[i, j]`` is the number of wins of i over j, shape (n, n).
         ties: the numbers of ties, symmetric, shape (n, n).
-        first, second: the numbers of both players of each match, shape (matches,).
-        scores: the first player's score: 1 for a win, 1/2 for a tie, 0 for a loss, shape
-            (matches,).
+        first, second: the numbers of the two players of each match, shape (matches,).
+        scores: the first player's score in each match: 1 for a win, 1/2 for a tie, 0 for a loss.
     """
 
     names: tuple[str, ...]
@@ -80,9 +79,8 @@ def tally(frame: pl.DataFrame, names: Sequence[str] = ()) -> Tally:
         for column in ("0", "1")
     )
     row_payoff, column_payoff = met["2"].to_numpy(), met["3"].to_numpy()
-    even = np.abs(row_payoff - column_payoff) <= EVEN * np.maximum(
-        np.abs(row_payoff), np.abs(column_payoff)
-    )
+    size = np.maximum(np.abs(row_payoff), np.abs(column_payoff))
+    even = np.abs(row_payoff - column_payoff) <= EVEN * size
     scores = np.where(even, 0.5, np.where(row_payoff > column_payoff, 1.0, 0.0))
     wins, ties = np.zeros((2, len(labels), len(labels)))
     np.add.at(wins, (first, second), scores == 1)
@@ -135,7 +133,6 @@ def mean_elo(
     don't learn. Averaging removes this dependence.
 
     Args:
-        tally: the matches.
         orders: the number of orders, >= 1.
         k: the maximum change of a rating in a match.
         start: the initial rating.
@@ -148,7 +145,7 @@ def mean_elo(
         ValueError: ``orders`` is less than 1.
     """
     if orders < 1:
-        raise ValueError(f"Elo's ratings take at least 1 order of the matches, not {orders}")
+        raise ValueError(f"orders must be at least 1, not {orders}")
     draw = np.random.default_rng(seed)
     matches = np.tile(np.arange(len(tally.scores)), (orders, 1))
     ratings, order = np.full((len(tally.names), orders), start), np.arange(orders)
@@ -163,7 +160,7 @@ def mean_elo(
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class BradleyTerry(Printed):
-    """Strengths fitted to wins and ties.
+    """The players' strengths in a Bradley-Terry model, fitted to wins and ties.
 
     Attributes:
         names: the names of the players.
@@ -185,7 +182,6 @@ class BradleyTerry(Printed):
         return np.asarray(1500 + ELO_A_UNIT * self.strengths, dtype=np.float64)
 
     def __str__(self) -> str:
-        """List the players on Elo's scale, the strongest first."""
         order = np.argsort(-self.strengths, kind="stable")
         return "\n".join(f"{self.names[index]}: {self.elo[index]:.0f}" for index in order)
 
@@ -246,8 +242,8 @@ def _counts(wins: ArrayLike, ties: ArrayLike | None) -> tuple[Floats, Floats]:
     tied = np.zeros_like(won) if ties is None else np.asarray(ties, dtype=np.float64)
     if won.ndim != 2 or won.shape[0] != won.shape[1] or len(won) < 2 or tied.shape != won.shape:
         raise ValueError(
-            "wins and ties must be square, of one size, and of two players at least, "
-            f"not {won.shape} and {tied.shape}"
+            "wins and ties must be square matrices of the same size, for at least two players, "
+            f"not of shapes {won.shape} and {tied.shape}"
         )
     for counts in (won, tied):
         if not (np.isfinite(counts).all() and (counts >= 0).all() and not counts.diagonal().any()):
@@ -258,7 +254,6 @@ def _counts(wins: ArrayLike, ties: ArrayLike | None) -> tuple[Floats, Floats]:
 
 
 def _check_connected(beat_or_tied: Floats, names: tuple[str, ...]) -> None:
-    """Raise an error unless strengths are comparable and finite."""
     for connection, problem in (
         ("weak", "never met, directly or through others"),
         ("strong", "won all or lost all games between them, so no finite strengths fit"),
@@ -272,12 +267,12 @@ def _check_connected(beat_or_tied: Floats, names: tuple[str, ...]) -> None:
             others_in_game = [name for name in names if name not in smallest]
             raise ValueError(
                 f"{', '.join(smallest)} and {', '.join(others_in_game)} {problem}; "
-                "let them play more matches, or rate them separately"
+                "play more matches between them, or rate them separately"
             )
 
 
 def _gradient(parameters: Floats, won: Floats, tied: Floats) -> Floats:
-    """Return observed minus expected scores of each player, then the ties."""
+    """Return each player's observed minus expected score, then the same for the number of ties."""
     win, tie = _chances(parameters, bool(tied.any()))
     games = won + won.T + tied
     score = (won + tied / 2 - games * (win + tie / 2)).sum(axis=1)
@@ -286,11 +281,10 @@ def _gradient(parameters: Floats, won: Floats, tied: Floats) -> Floats:
 
 
 def _chances(parameters: Floats, with_ties: bool) -> tuple[Floats, Floats]:
-    """Return the probabilities that i beats j, and that they tie, shape (n, n)."""
+    """Return the probabilities that i beats j and that i and j tie, each of shape (n, n)."""
     gap = parameters[:-1, None] - parameters[None, :-1]
-    logs = np.stack(
-        [gap / 2, -gap / 2, np.full_like(gap, parameters[-1] if with_ties else -np.inf)]
-    )
+    log_tie = parameters[-1] if with_ties else -np.inf
+    logs = np.stack([gap / 2, -gap / 2, np.full_like(gap, log_tie)])
     chances = np.exp(logs - logs.max(axis=0))
     chances /= chances.sum(axis=0)
     return chances[0], chances[2]
@@ -319,14 +313,11 @@ def _likelihood(parameters: Floats, won: Floats, tied: Floats) -> float:
     gap = parameters[:-1, None] - parameters[None, :-1]
     terms = [gap / 2, -gap / 2] + ([np.full_like(gap, parameters[-1])] if tied.any() else [])
     total = np.logaddexp.reduce(terms, axis=0)
-    pairs = np.triu(won + won.T + tied, 1)
-    return float(
-        (won * gap / 2).sum() + np.triu(tied, 1).sum() * parameters[-1] - (pairs * total).sum()
-    )
+    pairs, ties = np.triu(won + won.T + tied, 1), np.triu(tied, 1)
+    return float((won * gap / 2).sum() + ties.sum() * parameters[-1] - (pairs * total).sum())
 
 
 def _fit(won: Floats, tied: Floats) -> Floats:
-    """Return the maximum-likelihood strengths and log tie parameter."""
     games, with_ties = won + won.T + tied, bool(tied.any())
     allowed = FIT * games.sum() / 2
     parameters = np.zeros(len(won) + 1)
@@ -340,5 +331,5 @@ def _fit(won: Floats, tied: Floats) -> Floats:
             step /= 2
         parameters = parameters + step
     raise EquilibriumError(
-        f"the strengths did not converge within {MOST_STEPS} steps; let the players play more"
+        f"the strengths did not converge within {MOST_STEPS} steps; play more matches"
     )

@@ -18,7 +18,7 @@ from cheaptalk.rules.display import brief
 
 @dataclass(frozen=True)
 class Designs:
-    """The errors of simulated studies with the same number of matches.
+    """The errors of two simulated sampling designs with the same number of matches.
 
     Attributes:
         matches: the number of matches of each study.
@@ -41,9 +41,9 @@ class Designs:
 
     @property
     def even_matches(self) -> float:
-        """Return the size of an even design with the planned design's payoff error.
+        """Return the size of an even design with the same payoff error as the planned design.
 
-        It assumes that errors decrease with the square root of the number of matches.
+        The error is assumed to decrease with the square root of the number of matches.
         """
         return self.matches * (self.even / self.planned) ** 2
 
@@ -58,9 +58,9 @@ def compare_designs(
     seed: int = 0,
     target: Target = "payoff",
 ) -> Designs:
-    """Simulate studies of a known game that spend their remaining budget in two ways.
+    """Compare an even and a planned sampling design by simulating studies of a known game.
 
-    Each plays ``pilot`` matches in every cell, then ``budget`` more: evenly, or as
+    Each study plays ``pilot`` matches in every cell, then ``budget`` more: evenly, or as
     :func:`.propose_cells` proposes after the pilot. Payoffs are normal and independent.
 
     Args:
@@ -101,18 +101,14 @@ def compare_designs(
             means[index, study] = total_payoffs / (counts[0] + counts[1])
     true = mene_mixtures(truth[None])
     worth = at_equilibrium(truth, true[0])
-    equilibria = [mene_mixtures(payoff_matrices) for payoff_matrices in means]
-    payoff_errors = [
-        at_equilibrium(payoff_matrices, x) - worth
-        for payoff_matrices, x in zip(means, equilibria, strict=True)
+    equilibria = [mene_mixtures(design_payoffs) for design_payoffs in means]
+    differences = [
+        *(payoff - worth for payoff in map(at_equilibrium, means, equilibria)),
+        *(np.linalg.norm(x - true, axis=1) for x in equilibria),
     ]
-    mixture_errors = [np.linalg.norm(x - true, axis=1) for x in equilibria]
     switched = ((mene_mixtures(pilots) > 0) != (true > 0)).any(axis=1).mean()
     total = pilot * len(game.keys) + budget
-    errors = [
-        float(np.sqrt(np.mean(errors_of_design**2)))
-        for errors_of_design in (*payoff_errors, *mixture_errors)
-    ]
+    errors = [float(np.sqrt(np.mean(difference**2))) for difference in differences]
     return Designs(total, errors[0], errors[1], errors[2], errors[3], float(switched))
 
 

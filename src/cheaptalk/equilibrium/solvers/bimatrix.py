@@ -55,7 +55,6 @@ class BimatrixEquilibria(Printed):
         return tuple(profile for component in self.components for profile in component)
 
     def __str__(self) -> str:
-        """List the equilibria, and the extreme points of each continuum."""
         kind = "degenerate" if self.degenerate else "not degenerate"
         isolated = sum(len(component) == 1 for component in self.components)
         lines = [f"isolated: {isolated}, continua: {len(self.components) - isolated} ({kind})"]
@@ -88,8 +87,7 @@ def bimatrix_equilibria(a: ArrayLike, b: ArrayLike) -> BimatrixEquilibria:
         ValueError: the payoffs are not two finite matrices of one shape.
         EquilibriumError: the game is too large, or too close to a tie for floating point.
 
-    >>> found = bimatrix_equilibria([[3, 0], [0, 2]], [[2, 0], [0, 3]])
-    >>> print(found)
+    >>> print(bimatrix_equilibria([[3, 0], [0, 2]], [[2, 0], [0, 3]]))
     isolated: 3, continua: 0 (not degenerate)
     - {0: 1} x {0: 1}: payoffs 3, 2; regret 0.0e+00
     - {1: 1} x {1: 1}: payoffs 2, 3; regret 0.0e+00
@@ -105,20 +103,13 @@ def bimatrix_equilibria(a: ArrayLike, b: ArrayLike) -> BimatrixEquilibria:
         mixtures[0][rows], mixtures[1][columns] = inner
         profiles.append(verified(a, b, *mixtures))
     groups: dict[int, list[Profile]] = {}
-    for part, profile in sorted(
-        zip(parts, profiles, strict=True), key=lambda pair: _order(pair[1])
-    ):
+    for part, profile in sorted(zip(parts, profiles, strict=True), key=lambda row: _order(row[1])):
         groups.setdefault(part, []).append(profile)
     return BimatrixEquilibria(tuple(map(tuple, groups.values())), degenerate)
 
 
 def undominated_sides(a: Floats, b: Floats) -> tuple[Flags, Flags]:
-    """Return the rows and columns that survive strict dominance by pure strategies.
-
-    Args:
-        a: the row player's payoffs, shape (m, n).
-        b: the column player's, of the same shape.
-    """
+    """Flag the rows and the columns that survive strict dominance by pure strategies."""
     sides = unit_spread(a[None])[0], unit_spread(b.T[None])[0]
     remaining = [np.ones(len(side), dtype=bool) for side in sides]
     while True:
@@ -142,17 +133,14 @@ def _extremes(a: Floats, b: Floats) -> tuple[Floats, Floats, list[int], bool]:
         values, zeros = vertices(system, start)
         columns_used = slice(rows) if system is row_system else slice(rows, labels)
         nonzero = values[:, columns_used].any(axis=1)
-        points.append(
-            values[nonzero, columns_used] / values[nonzero, columns_used].sum(axis=1, keepdims=True)
-        )
+        weights = values[nonzero, columns_used]
+        points.append(weights / weights.sum(axis=1, keepdims=True))
         codes.append(zeros[nonzero])
         degenerate |= bool((np.bitwise_count(zeros) > labels - len(start)).any())
     batches = [
-        np.argwhere(
-            codes[0][start_index : start_index + PAIRS_AT_ONCE, None] | codes[1] == everything
-        )
-        + np.array([start_index, 0])
-        for start_index in range(0, len(codes[0]), PAIRS_AT_ONCE)
+        np.argwhere(codes[0][first : first + PAIRS_AT_ONCE, None] | codes[1] == everything)
+        + np.array([first, 0])
+        for first in range(0, len(codes[0]), PAIRS_AT_ONCE)
     ]
     x, y = np.concatenate(batches).T
     ends = len(codes[0]), len(codes[1])
@@ -162,7 +150,6 @@ def _extremes(a: Floats, b: Floats) -> tuple[Floats, Floats, list[int], bool]:
 
 
 def _order(profile: Profile) -> tuple[int, list[int], list[int]]:
-    """Sort by the size of the supports, then by their strategies."""
     row, column = np.flatnonzero(profile.row).tolist(), np.flatnonzero(profile.column).tolist()
     return len(row) + len(column), row, column
 
@@ -210,22 +197,16 @@ def lemke_howson_mixtures(a: ArrayLike, b: ArrayLike, label: int) -> tuple[Float
     a, b = checked(a, b, 3)
     games, rows, columns = a.shape
     if not 0 <= label < rows + columns:
-        raise ValueError(f"There is no label {label}: they run from 0 to {rows + columns - 1}")
+        raise ValueError(f"label must be between 0 and {rows + columns - 1}, not {label}")
     tableaus = systems(a, b)
-    bases = [
-        np.tile(np.arange(rows, rows + columns), (games, 1)),
-        np.tile(np.arange(rows), (games, 1)),
-    ]
+    first_bases = np.arange(rows, rows + columns), np.arange(rows)
+    bases = [np.tile(basis, (games, 1)) for basis in first_bases]
     on_path, entering = np.arange(games), np.full(games, label)
     side = 0 if label < rows else 1
     for _ in range(MOST_PIVOTS):
-        bases[side][on_path], leaving_labels = pivot(
-            tableaus[side][on_path], bases[side][on_path], entering
-        )
-        on_path, entering = (
-            on_path[leaving_labels != label],
-            leaving_labels[leaving_labels != label],
-        )
+        basis = bases[side][on_path]
+        bases[side][on_path], removed = pivot(tableaus[side][on_path], basis, entering)
+        on_path, entering = on_path[removed != label], removed[removed != label]
         if not len(on_path):
             break
         side = 1 - side
@@ -240,16 +221,12 @@ def lemke_howson_mixtures(a: ArrayLike, b: ArrayLike, label: int) -> tuple[Float
 
 
 def systems(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the row player's and the column player's best-response polytopes as systems.
+    """Return the row and the column players' best-response polytopes as systems of equations.
 
-    With m rows and n columns the variables of both are the labels 0 to m + n - 1. In the first
-    system, label i < m is the weight of row i and label m + j the slack of column j as a reply to
-    those weights; in the second, label i is the slack of row i and label m + j the weight of column
-    j (von Stengel 2002, Computing Equilibria for Two-Person Games, section 2.4).
-
-    Args:
-        a: the row player's payoffs, shape (K, m, n).
-        b: the column player's, of the same shape.
+    Payoffs have shape (K, m, n). The variables of both systems are the labels 0 to m + n - 1. In
+    the first, label i < m is the weight of row i and label m + j the slack of column j as a reply
+    to these weights. In the second, label i is the slack of row i and label m + j the weight of
+    column j (von Stengel 2002, Computing Equilibria for Two-Person Games, section 2.4).
     """
     rows, columns = a.shape[-2:]
     ones_for_rows = np.broadcast_to(np.eye(rows), (len(a), rows, rows))
@@ -259,14 +236,11 @@ def systems(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def solve(system: Floats, bases: Indices) -> Floats:
-    """Return the inverses of the bases' columns, shape (K, r, r); their row sums are basic values.
+    """Return the inverse of each basis matrix, shape (K, r, r); its row sums are the basic values.
 
     Args:
         system: the systems, shape (K, r, v), or (1, r, v) for a common one.
         bases: the bases, shape (K, r).
-
-    Raises:
-        EquilibriumError: a basis is singular in floating point.
     """
     columns = np.take_along_axis(system, bases[:, None, :], axis=2)
     try:
@@ -285,7 +259,7 @@ def leaving(inverse: Floats, direction: Floats) -> Indices:
     Programming, Econometrica 20(2)).
 
     Args:
-        inverse: the bases' inverses, shape (K, r, r).
+        inverse: the inverses of the bases, shape (K, r, r).
         direction: the entering columns in terms of the bases, shape (K, r).
     """
     open_rows = direction > TINY
@@ -299,7 +273,7 @@ def leaving(inverse: Floats, direction: Floats) -> Indices:
 
 
 def pivot(system: Floats, bases: Indices, entering: Indices) -> tuple[Indices, Indices]:
-    """Return the bases after one variable entered each, and the variables that left.
+    """Exchange one variable of each basis; return the new bases and the variables that left.
 
     Args:
         system: the systems, shape (K, r, v).
@@ -326,8 +300,7 @@ def vertices(system: Floats, start: Indices) -> tuple[Floats, NDArray[np.int64]]
         start: the basis of unit columns, shape (r,).
 
     Returns:
-        The distinct vertices, shape (K, v), and for each a number whose bit k is set if variable k
-        is zero.
+        The K distinct vertices, shape (K, v), and K numbers whose bit k is set if variable k is 0.
 
     Raises:
         EquilibriumError: there are too many variables or bases to visit.
@@ -335,8 +308,8 @@ def vertices(system: Floats, start: Indices) -> tuple[Floats, NDArray[np.int64]]
     bits = 1 << np.arange(system.shape[1], dtype=np.int64)
     if len(bits) > 62:
         raise EquilibriumError(
-            "All equilibria of a game with more than 62 strategies are out of reach; "
-            "use lemke_howson for one of them"
+            "cannot find all equilibria of a game with more than 62 strategies; use lemke_howson "
+            "to find one of them"
         )
     visited = np.array([bits[start].sum()])
     front = start[None]
@@ -363,7 +336,6 @@ def vertices(system: Floats, start: Indices) -> tuple[Floats, NDArray[np.int64]]
 
 
 def _neighbours(system: Floats, bases: Indices) -> Indices:
-    """Return the bases one pivot away, each in ascending order."""
     count, size = bases.shape
     outside = np.ones((count, system.shape[1]), dtype=bool)
     np.put_along_axis(outside, bases, values=False, axis=1)
@@ -376,7 +348,7 @@ def _neighbours(system: Floats, bases: Indices) -> Indices:
 
 
 def basic_values(system: Floats, bases: Indices) -> Floats:
-    """Return the variables' values at each basis, shape (K, v); see :func:`solve`."""
+    """Return the values of all variables at each basis, shape (K, v); see :func:`solve`."""
     values = np.zeros((len(bases), system.shape[-1]))
     np.put_along_axis(values, bases, solve(system, bases).sum(axis=-1), axis=1)
     values[values <= ZERO] = 0

@@ -10,7 +10,7 @@ MARGIN = 1e-9
 
 
 def undominated(games: Floats) -> Flags:
-    """Return the strategies that survive strict dominance by pure strategies, game by game.
+    """Flag the strategies that survive strict dominance by pure strategies, game by game.
 
     Strategy j strictly dominates i if j's payoff exceeds i's against every remaining strategy. A
     dominated strategy is in the support of no equilibrium, so eliminating it loses none (Osborne
@@ -19,9 +19,6 @@ def undominated(games: Floats) -> Flags:
 
     Args:
         games: scaled payoffs, shape (games, n, n).
-
-    Returns:
-        Whether each strategy remains, shape (games, n).
     """
     remaining = np.ones(games.shape[:2], dtype=bool)
     beats = games[:, None] > games[:, :, None] + MARGIN  # game, worse, better, against
@@ -34,16 +31,10 @@ def undominated(games: Floats) -> Flags:
 
 
 def undominated_by_mixtures(game: Floats) -> Flags:
-    """Return the strategies of one game that survive strict dominance by mixed strategies.
+    """Flag the strategies of a scaled game that survive strict dominance by mixtures.
 
     Each round solves one linear program per strategy for the largest margin by which a mixture of
     the others beats it against every remaining strategy.
-
-    Args:
-        game: scaled payoffs, shape (n, n).
-
-    Returns:
-        Whether each strategy remains, shape (n,).
     """
     remaining = np.ones(len(game), dtype=bool)
     while True:

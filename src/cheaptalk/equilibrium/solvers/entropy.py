@@ -21,14 +21,7 @@ NOISE = 1e-13
 
 
 def entropy(mixtures: npt.ArrayLike) -> Floats:
-    """Return the Shannon entropy, minus the sum of x_i ln x_i, in nats; 0 ln 0 is 0.
-
-    Args:
-        mixtures: mixtures along the last axis.
-
-    Returns:
-        The entropies in [0, ln n], with one axis fewer.
-    """
+    """Return the Shannon entropy, minus the sum of x_i ln x_i, in nats, along the last axis."""
     return np.asarray(entr(np.asarray(mixtures, dtype=np.float64)).sum(axis=-1))
 
 

@@ -45,15 +45,15 @@ Lines = list[tuple[int, list[str]]]
 
 
 class PayoffFileError(CheaptalkError, ValueError):
-    """A payoff file cannot be read; the message names file, line and cell."""
+    """Raised if a payoff file cannot be read; the message names file, line and cell."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PayoffTable:
-    """A two-player game with labels.
+    """The payoffs of a two-player game, with labels of strategies.
 
     Attributes:
-        rows, columns: the names of the strategies of both players.
+        rows, columns: the names of each player's strategies.
         a, b: the payoffs of the row and the column player, shape (rows, columns), in the file's
             units.
         title: the title of the game; may be empty.
@@ -78,7 +78,7 @@ class PayoffTable:
 
 
 class Token(NamedTuple):
-    """A word, a brace or a quoted string, with its line."""
+    """A word, a brace or a quoted string of an .nfg file, with its line number."""
 
     text: str
     line: int
@@ -122,7 +122,7 @@ class _NfgReader:
         return PayoffTable(rows, columns, a, b, title, (players[0], players[1]))
 
     def strategies(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return both players' strategies, named 1, 2, ... if the file has only their numbers."""
+        """Return each player's strategies, named 1, 2, ... if the file only has their numbers."""
         self.expect("{", "the strategies")
         if self.peek().text == "{":
             sides = [self.names("strategy"), self.names("strategy")]
@@ -139,13 +139,12 @@ class _NfgReader:
             self.next()
             name = self.quoted("an outcome's name") if self.peek().quoted else ""
             outcomes.append(self.pair(f"outcome {len(outcomes)} {shown(name)}"))
-            self.expect("}", "two payoffs an outcome")
+            self.expect("}", "two payoffs per outcome")
         self.expect("}", "the outcomes")
         last = len(outcomes) - 1
         return [outcomes[self.integer(f"the outcome of {cell}", 0, last)] for cell in cells]
 
     def pair(self, cell: str) -> list[float]:
-        """Return the payoffs of both players."""
         pair = []
         for player in ("first", "second"):
             token = self.peek()
@@ -164,7 +163,6 @@ class _NfgReader:
         return int(token.text)
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Return quoted names in braces."""
         self.expect("{", f"the name of every {kind}")
         start, names = self.peek(), []
         while self.peek().text != "}":
@@ -194,7 +192,6 @@ class _NfgReader:
         return f"{self.name}, line {token.line}{cell and f', {cell}'}"
 
     def error(self, problem: str) -> PayoffFileError:
-        """Return an error about the next token."""
         token = shown(self.peek().text) if self.peek().text else "the end of the file"
         return PayoffFileError(f"{self.location(self.peek())}: {problem}; found {token}")
 
@@ -293,18 +290,18 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
                 texts = [unescape_spreadsheet_text(cell.strip()) for cell in cells]
                 lines.append((reader.line_num, texts))
     except csv.Error as error:
-        fault = f"{error}; every double quote needs its second one"
+        fault = f"{error}; close every double quote"
         if "limit" in str(error):
             limit = f"{csv.field_size_limit():,}"
-            fault = f"a cell of more than {limit} characters is no payoff; is it the right file?"
+            fault = f"a cell has more than {limit} characters; check that this is a payoff file"
         raise PayoffFileError(f"{name}, line {reader.line_num}: {fault}") from error
     if len(lines) < 2:
         raise PayoffFileError(
-            f"{name}: there are no payoffs under a heading; is it the right file?"
+            f"{name}: there are no payoffs under a heading; check that this is a payoff file"
         )
     _, head = lines[0]
     if len(head) == 1:
-        raise PayoffFileError(f"{name}: cells must be separated by commas; save it so")
+        raise PayoffFileError(f"{name}: cells must be separated by commas; save the file as CSV")
     for line, cells in lines:
         location = f"{name}, line {line}"
         if len(cells) < len(head):
@@ -359,7 +356,7 @@ def _parse_list(lines: Lines, name: str) -> PayoffTable:
             if (row, column) not in cells:
                 raise PayoffFileError(
                     f"{name}: there is no payoff of {shown(row)} against {shown(column)}; "
-                    "add the line, or leave one of the two out"
+                    "add the line, or omit one of these strategies"
                 )
     payoffs = np.array([[cells[row, column] for column in columns] for row in rows])
     column_payoffs = payoffs[:, :, 1] if has_both else payoffs[:, :, 0].T
@@ -372,9 +369,9 @@ def _check_balance(rows: tuple[str, ...], columns: tuple[str, ...], name: str) -
         for strategy in labels:
             if strategy not in other_labels:
                 raise PayoffFileError(
-                    f"{name}: the strategy {shown(strategy)} has no {missing}; with one payoff a "
-                    "cell both players have the same strategies. Add what is missing, or give both "
-                    f"players' payoffs in a list with the heading {','.join([*LIST, OTHER])}"
+                    f"{name}: the strategy {shown(strategy)} has no {missing}; with one payoff per "
+                    f"cell, both players have the same strategies. Add the {missing}, or list both "
+                    f"players' payoffs under the heading {','.join([*LIST, OTHER])}"
                 )
 
 
@@ -391,7 +388,6 @@ def number(text: str, location: str) -> float:
     (``1,234.50``, ``1,234,567``), and any of these after a dollar sign.
 
     Args:
-        text: the text in the file.
         location: the file, line and cell for the message.
 
     Raises:
@@ -411,7 +407,7 @@ def number(text: str, location: str) -> float:
             "use a decimal point and no thousands separators, for example 1234.5"
         )
     else:
-        advice = "write its minus as -" if DASHED.match(bare) else "every payoff must be one"
+        advice = "write minus as -" if DASHED.match(bare) else "every payoff must be a number"
         raise PayoffFileError(f"{location}: {shown(text)} is not a number; {advice}")
     if not usable(value):
         size = "small" if abs(value) < 1 else "large"
@@ -423,7 +419,7 @@ def number(text: str, location: str) -> float:
 
 
 def written(value: float) -> int | float:
-    """Return a payoff for a file: exact, and as an integer if it is one.
+    """Return a payoff as it is written to a file: with all digits, integers without decimals.
 
     >>> written(60.0), written(0.1)
     (60, 0.1)
@@ -432,25 +428,20 @@ def written(value: float) -> int | float:
 
 
 def check_names(names: Sequence[str], kind: str, location: str) -> tuple[str, ...]:
-    """Check that names of strategies or players are complete and unique.
+    """Return the names of strategies or players; raise an error if one is missing or repeated.
 
     Args:
-        names: the names in order.
         kind: the kind of name in the singular, such as ``strategy``.
         location: the file and line for the message.
-
-    Raises:
-        PayoffFileError: there is no name, one is empty, or two are equal.
     """
     if not names:
         raise PayoffFileError(f"{location}: there is no {kind}; name at least one")
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise PayoffFileError(
-            f"{location}: the {kind} {shown(repeated[0])} is there more than once; rename one of "
-            "them"
+            f"{location}: the {kind} {shown(repeated[0])} is repeated; rename one of the two"
         )
     if "" in names:
         position = list(names).index("") + 1
-        raise PayoffFileError(f"{location}: {kind} {position} has no name; give it one")
+        raise PayoffFileError(f"{location}: {kind} {position} has no name; add a name")
     return tuple(names)

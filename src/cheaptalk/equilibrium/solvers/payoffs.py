@@ -24,18 +24,11 @@ NOISE = 1e-12
 
 
 class EquilibriumError(CheaptalkError):
-    """A solver found no equilibrium or could not verify its solution."""
+    """Raised if a solver finds no equilibrium or cannot verify its solution."""
 
 
 def symmetric_payoffs(payoffs: npt.ArrayLike) -> Floats:
-    """Return a symmetric game's payoffs as a matrix of floats.
-
-    Args:
-        payoffs: ``payoffs[i, j]`` is the payoff of strategy i against strategy j; shape (n, n).
-
-    Raises:
-        ValueError: it isn't square, is empty, or contains values other than finite numbers.
-    """
+    """Return payoffs as an (n, n) matrix of floats; ValueError if not square and finite."""
     matrix = _numbers(payoffs)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise ValueError(
@@ -46,11 +39,7 @@ def symmetric_payoffs(payoffs: npt.ArrayLike) -> Floats:
 
 
 def many_payoffs(payoffs: npt.ArrayLike) -> Floats:
-    """Return the payoffs of many symmetric games of one size, shape (games, n, n).
-
-    Raises:
-        ValueError: they aren't square, or contain values other than finite numbers.
-    """
+    """Return the payoffs of many symmetric games of one size, shape (games, n, n)."""
     matrices = _numbers(payoffs)
     if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.shape[1]:
         raise ValueError(
@@ -61,11 +50,10 @@ def many_payoffs(payoffs: npt.ArrayLike) -> Floats:
 
 
 def _numbers(payoffs: npt.ArrayLike) -> Floats:
-    """Return payoffs as floats, none larger than :data:`LARGEST`."""
     try:
         numbers = np.asarray(payoffs).astype(np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"payoffs must be numbers, a row a strategy; {_fault(payoffs)}") from None
+        raise ValueError(f"payoffs must be a matrix of numbers; {_fault(payoffs)}") from None
     missing = np.argwhere(~usable(numbers))
     if missing.size and numbers.ndim > 1:
         *game, row, column = missing[0].tolist()
@@ -79,23 +67,21 @@ def _numbers(payoffs: npt.ArrayLike) -> Floats:
 
 
 def usable(payoffs: npt.ArrayLike) -> Flags:
-    """Return which payoffs are 0, or between :data:`LARGEST` and its inverse in size."""
+    """Return which payoffs are 0, or have a size between :data:`LARGEST` and its inverse."""
     sizes = np.abs(np.asarray(payoffs, dtype=np.float64))
     return np.asarray((sizes == 0) | ((sizes >= 1 / LARGEST) & (sizes <= LARGEST)))
 
 
 def beyond_reckoning(payoff: float) -> str | None:
-    """Return advice on a finite payoff that isn't :func:`usable`; None for others."""
+    """Return advice on a payoff that is too large or too small to compute with, else None."""
     if usable(payoff) or not np.isfinite(payoff):
         return None
-    operation, ends = ("divide", f"beyond {LARGEST:g}")
     if abs(payoff) < 1:
-        operation, ends = "multiply", f"nearer to 0 than {1 / LARGEST:g}"
-    return f"none may be {ends}: {operation} all payoffs by the same number"
+        return f"the minimum size is {1 / LARGEST:g}; multiply all payoffs by the same number"
+    return f"the maximum size is {LARGEST:g}; divide all payoffs by the same number"
 
 
 def _fault(payoffs: Any) -> str:
-    """Describe why payoffs aren't an array of numbers."""
     sizes = [len(row) if isinstance(row, Sized) else 0 for row in payoffs]
     for row, size in enumerate(sizes):
         if size != sizes[0]:
@@ -104,8 +90,8 @@ def _fault(payoffs: Any) -> str:
         try:
             float(value)
         except (TypeError, ValueError):
-            return f"{value!r} is none"
-    return "these are nested unevenly"
+            return f"{value!r} is not a number"
+    return "the rows have different shapes"
 
 
 def near(payoffs: Floats) -> Floats:
@@ -114,25 +100,19 @@ def near(payoffs: Floats) -> Floats:
 
 
 def levelled(payoffs: Floats) -> Floats:
-    """Return games whose near-best payoffs of a column equal the best, shape (games, n, n)."""
+    """Return games in which near-best payoffs of a column equal its best, shape (games, n, n)."""
     column_maximum = payoffs.max(axis=1, keepdims=True)
     return np.where(payoffs >= column_maximum - near(payoffs), column_maximum, payoffs)
 
 
 def scaled(payoffs: Floats) -> Floats:
-    """Return games with the same equilibria on a common scale.
+    """Return games with the same equilibria on a common scale, with payoffs in (-10, 0].
 
     Each column's best payoff becomes 0, which leaves best responses unchanged. The unit is the
     power of ten for which the largest spread within a column is at least 1 and less than 10.
     Results are rounded to 11 decimals: integers and decimals keep their exact relations, rounding
     errors vanish, and the regret of a mixture changes by less than 1e-11. A game without spread
     becomes all zeros.
-
-    Args:
-        payoffs: shape (games, n, n).
-
-    Returns:
-        The scaled payoffs, in (-10, 0].
     """
     centred = payoffs - payoffs.max(axis=1, keepdims=True)
     spread = -centred.min(axis=(1, 2), initial=0.0)

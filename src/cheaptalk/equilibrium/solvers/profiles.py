@@ -27,12 +27,12 @@ SHOWN = 5e-5
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Profile(Printed):
-    """Mixtures of both players, with their payoffs and regrets.
+    """A mixed strategy of each player, with payoffs and regrets.
 
     Attributes:
         row, column: the probabilities of the strategies, shapes (m,) and (n,).
         payoffs: the expected payoffs of the row and the column player.
-        regrets: the gain of each from a best response to the other, >= 0, in payoff units.
+        regrets: each player's gain from a best response, >= 0, in payoff units.
     """
 
     row: Floats
@@ -41,7 +41,6 @@ class Profile(Printed):
     regrets: tuple[float, float]
 
     def __str__(self) -> str:
-        """Return one line with weights by index, payoffs and regret."""
         mixtures = " x ".join(map(weights, (self.row, self.column)))
         return (
             f"{mixtures}: payoffs {self.payoffs[0]:.6g}, {self.payoffs[1]:.6g}; "
@@ -50,7 +49,7 @@ class Profile(Printed):
 
 
 def weights(mixture: Floats) -> str:
-    """Format a mixture: the weights of its strategies by index.
+    """Format a mixture: the probabilities of its strategies by index.
 
     >>> weights(np.array([0.25, 0, 0.75]))
     '{0: 0.25, 2: 0.75}'
@@ -60,12 +59,7 @@ def weights(mixture: Floats) -> str:
 
 
 def checked(a: ArrayLike, b: ArrayLike, dimensions: int = 2) -> tuple[Floats, Floats]:
-    """Return both players' payoffs as arrays of floats.
-
-    Raises:
-        ValueError: the shapes differ, an array is empty or has another number of dimensions, or a
-            payoff isn't finite.
-    """
+    """Return both players' payoffs as arrays of floats; ValueError if they aren't usable."""
     pair = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if pair[0].shape != pair[1].shape:
         raise ValueError(
@@ -89,13 +83,10 @@ def checked(a: ArrayLike, b: ArrayLike, dimensions: int = 2) -> tuple[Floats, Fl
 
 
 def unit_spread(payoffs: Floats) -> Floats:
-    """Scale games of one size to [-1, 0], keeping the row player's best responses.
+    """Scale games, shape (K, m, n), to [-1, 0], keeping the row player's best responses.
 
     Each column's best payoff becomes 0, and the largest spread within a column 1; a game without
     spread becomes all zeros.
-
-    Args:
-        payoffs: the row player's payoffs, shape (K, m, n).
     """
     below = payoffs - payoffs.max(axis=1, keepdims=True)
     spread = -below.min(axis=(1, 2), keepdims=True)
@@ -104,7 +95,7 @@ def unit_spread(payoffs: Floats) -> Floats:
 
 
 def profile(a: ArrayLike, b: ArrayLike, row: ArrayLike, column: ArrayLike) -> Profile:
-    """Return a pair of mixtures with its payoffs and regrets.
+    """Return a pair of mixtures with their payoffs and regrets.
 
     The row player's regret is max_i (a y)_i - x' a y, the column player's max_j (x' b)_j - x' b y.
 
@@ -133,11 +124,7 @@ def profile(a: ArrayLike, b: ArrayLike, row: ArrayLike, column: ArrayLike) -> Pr
 
 
 def verified(a: Floats, b: Floats, row: Floats, column: Floats) -> Profile:
-    """Return a solver's solution as a profile after checking its regrets.
-
-    Raises:
-        EquilibriumError: a regret exceeds the tolerance.
-    """
+    """Return a solver's solution as a profile; EquilibriumError if a regret is too large."""
     result = profile(a, b, row, column)
     for payoffs, regret in zip((a, b), result.regrets, strict=True):
         if regret > TOLERANCE * np.ptp(payoffs) + NOISE * np.abs(payoffs).max():
@@ -149,7 +136,7 @@ def verified(a: Floats, b: Floats, row: Floats, column: Floats) -> Profile:
 
 
 def pure_profiles(a: Floats, b: Floats, cells: Flags) -> tuple[Profile, ...]:
-    """Return the pure profiles of some cells, row by row."""
+    """Return the pure-strategy profiles of the flagged cells, row by row."""
     rows, columns = np.eye(a.shape[0]), np.eye(a.shape[1])
     return tuple(profile(a, b, rows[i], columns[j]) for i, j in np.argwhere(cells))
 
@@ -165,13 +152,13 @@ def pure_equilibria(a: ArrayLike, b: ArrayLike, *, epsilon: float = 0.0) -> tupl
     Raises:
         ValueError: the payoffs aren't two finite matrices of one shape, or epsilon is negative.
 
-    >>> for one in pure_equilibria([[3, 0], [0, 2]], [[2, 0], [0, 3]]):
-    ...     print(one)
+    >>> for equilibrium in pure_equilibria([[3, 0], [0, 2]], [[2, 0], [0, 3]]):
+    ...     print(equilibrium)
     {0: 1} x {0: 1}: payoffs 3, 2; regret 0.0e+00
     {1: 1} x {1: 1}: payoffs 2, 3; regret 0.0e+00
     """
     a, b = checked(a, b)
     if not epsilon >= 0:
-        raise ValueError(f"epsilon is a regret and cannot be {epsilon}")
+        raise ValueError(f"epsilon must be a regret >= 0, not {epsilon}")
     fine = (a >= a.max(axis=0) - epsilon) & (b >= b.max(axis=1, keepdims=True) - epsilon)
     return pure_profiles(a, b, fine)

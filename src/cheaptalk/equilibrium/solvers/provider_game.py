@@ -23,10 +23,10 @@ TakenEnd = Literal["first", "highest", "lowest"]
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class ProviderGame(Printed):
-    """The game among providers, for each of some payoff matrices (bootstrap draws).
+    """The game among providers, solved for one or several payoff matrices (bootstrap draws).
 
     Attributes:
-        providers: their names, P of them.
+        providers: the names of the P providers.
         payoffs: the row provider's payoff against the column provider, shape (draws, P, P).
         given: the value that the row provider gives away, by its own valuation; None if not
             computed.
@@ -43,8 +43,7 @@ class ProviderGame(Printed):
     several: Floats
 
     def best_responses(self) -> Floats:
-        """Return how often each row provider is a best response to each column provider, shape (P,
-        P).
+        """Return how often row providers are best responses to column providers, shape (P, P).
 
         Columns sum to 1; equally good providers share a draw (the paper's table 14).
         """
@@ -66,14 +65,13 @@ class ProviderGame(Printed):
             ValueError: the game lacks ``given``.
         """
         if self.given is None:
-            raise ValueError("pass given to provider_game to know what providers give away")
+            raise ValueError("the value given is unknown; pass `given` to provider_game")
         return np.asarray(np.einsum("dab,db->da", self.given, self.mixtures()), dtype=np.float64)
 
     def __repr__(self) -> str:
         return brief(self, ", ".join(self.providers))
 
     def __str__(self) -> str:
-        """Format the best responses, and warn if there are several equilibria."""
         width = max(map(len, self.providers))
         cells = [f"{name[:9]:>9}" for name in self.providers]
         lines = [f"{'':{width}} {' '.join(cells)}"]
@@ -125,7 +123,9 @@ def provider_game(
         raise ValueError(f"given must have the shape of payoffs, {draws.shape}, not {gifts.shape}")
     names = tuple(dict.fromkeys(providers))
     if len(names) < 2:
-        raise ValueError(f"all strategies are of {names[0]}; a game takes two providers at least")
+        raise ValueError(
+            f"all strategies belong to {names[0]}; the game needs at least two providers"
+        )
     members = [np.flatnonzero([name == provider for provider in providers]) for name in names]
     size = len(draws), len(names), len(names)
     values, gives, regrets = np.zeros(size), np.zeros(size), np.zeros(size)
@@ -143,19 +143,12 @@ def provider_game(
                 row, column, differ = _inner(*inner, end)
                 regrets[:, a, b] = _regrets(*inner, row, column)
                 several[a, b] = differ.mean()
-                row, column = (
-                    _spread(row, row_members, draws),
-                    _spread(column, column_members, draws),
-                )
+                row = _spread(row, row_members, draws)
+                column = _spread(column, column_members, draws)
             values[:, a, b] = _met(row, draws, column)
             gives[:, a, b] = _met(row, gifts, column) if gifts is not None else 0
-    return ProviderGame(
-        names,
-        values,
-        None if gifts is None else gives,
-        None if chosen else regrets,
-        several,
-    )
+    gives_or_none = None if gifts is None else gives
+    return ProviderGame(names, values, gives_or_none, None if chosen else regrets, several)
 
 
 def _draws(numbers: ArrayLike, providers: Sequence[str], name: str) -> Floats:
@@ -177,7 +170,6 @@ def _draws(numbers: ArrayLike, providers: Sequence[str], name: str) -> Floats:
 
 
 def _spread(mixtures: Floats, members: Indices, draws: Floats) -> Floats:
-    """Expand a provider's mixtures to all strategies of the game."""
     mixtures_of_all = np.zeros(draws.shape[:2])
     mixtures_of_all[:, members] = mixtures
     return mixtures_of_all
@@ -190,30 +182,20 @@ def _met(row: Floats, numbers: Floats, column: Floats) -> Floats:
 def _inner(
     row_payoffs: Floats, column_payoffs: Floats, end: TakenEnd
 ) -> tuple[Floats, Floats, Flags]:
-    """Return both providers' mixtures in each draw, and whether paths' payoffs differ.
-
-    Args:
-        row_payoffs: what the row provider gets, shape (draws, m, n).
-        column_payoffs: what the column provider gets, shape (draws, n, m).
-    """
+    """Return both providers' mixtures in each draw, and whether paths end at different payoffs."""
     transposed = np.swapaxes(column_payoffs, 1, 2)
     ends = [
         lemke_howson_mixtures(row_payoffs, transposed, label)
         for label in range(sum(row_payoffs.shape[1:]))
     ]
     values = np.array([_met(row, row_payoffs, column) for row, column in ends])
-    ends_taken = {
-        "first": np.zeros(len(row_payoffs), dtype=np.intp),
-        "highest": values.argmax(axis=0),
-        "lowest": values.argmin(axis=0),
-    }
     draw = np.arange(len(row_payoffs))
-    row, column = (np.array(side)[ends_taken[end], draw] for side in zip(*ends, strict=True))
+    path = {"first": 0 * draw, "highest": values.argmax(axis=0), "lowest": values.argmin(axis=0)}
+    row, column = (np.array(side)[path[end], draw] for side in zip(*ends, strict=True))
     return row, column, np.ptp(values, axis=0) > _rounding(row_payoffs)
 
 
 def _regrets(row_payoffs: Floats, column_payoffs: Floats, row: Floats, column: Floats) -> Floats:
-    """Return the larger regret of two providers in each draw after checking the tolerance."""
     regrets = np.zeros(len(row_payoffs))
     for payoffs, mixture, opponent in ((row_payoffs, row, column), (column_payoffs, column, row)):
         answers = np.einsum("dij,dj->di", payoffs, opponent)
@@ -230,7 +212,6 @@ def _regrets(row_payoffs: Floats, column_payoffs: Floats, row: Floats, column: F
 
 
 def _rounding(payoffs: Floats) -> Floats:
-    """Return the tolerance for equal payoffs of each draw."""
     span, size = np.ptp(payoffs, axis=(1, 2)), np.abs(payoffs).max(axis=(1, 2))
     return np.asarray(TOLERANCE * span + NOISE * size, dtype=np.float64)
 

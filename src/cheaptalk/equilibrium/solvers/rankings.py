@@ -79,8 +79,8 @@ def alpha_rank_bimatrix(
 ) -> Floats:
     """Rank a bimatrix game's profiles by two finite populations that rarely mutate.
 
-    As :func:`alpha_rank`; from profile (i, j) to (k, j) d is a[k, j] - a[i, j], to (i, k) it is
-    b[i, k] - b[i, j] (Omidshafiei et al. 2019).
+    The rates are those of :func:`alpha_rank`, with d = a[k, j] - a[i, j] from profile (i, j) to
+    (k, j), and d = b[i, k] - b[i, j] to (i, k) (Omidshafiei et al. 2019).
 
     Args:
         a: the row player's payoffs, shape (m, n).
@@ -92,8 +92,7 @@ def alpha_rank_bimatrix(
         The masses of the profiles, shape (m, n), summing to 1.
 
     Raises:
-        ValueError: an argument is out of range.
-        EquilibriumError: the flows do not balance.
+        ValueError, EquilibriumError: as for :func:`alpha_rank`.
     """
     a, b = checked(a, b)
     rows, columns = a.shape
@@ -125,7 +124,7 @@ def alpha_sweep(
     """
     ascending = np.array(sorted(alphas), dtype=np.float64)
     if not len(ascending):
-        raise ValueError("alphas must be one at least")
+        raise ValueError("alphas must contain at least one intensity")
     masses = np.array([
         alpha_rank(a, alpha=alpha, population=population) if b is None
         else alpha_rank_bimatrix(a, b, alpha=alpha, population=population)
@@ -141,7 +140,7 @@ def _intensity(alpha: float, population: int) -> tuple[float, int]:
     if not 0 < alpha < np.inf:
         raise ValueError(f"alpha must be positive and finite, not {alpha}")
     if population < 2:
-        raise ValueError(f"a population has at least two members, not {population}")
+        raise ValueError(f"population must be at least 2, not {population}")
     return alpha, population
 
 
@@ -156,10 +155,7 @@ def _log_fixation(gains: Floats, alpha: float, population: int) -> Floats:
 
 
 def _stationary(rates: Floats) -> Floats:
-    """Return the stationary distribution of a chain from its log rates; -inf for none.
-
-    States are censored one by one, the last first; then their masses are computed in order.
-    """
+    """Return a chain's stationary distribution from its log rates, by censoring state by state."""
     size = len(rates)
     censored = rates.copy()
     for last in range(size - 1, 0, -1):
@@ -181,7 +177,7 @@ def _stationary(rates: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NashAverage:
-    """The ratings of Nash averaging.
+    """The ratings of strategies by Nash averaging.
 
     Attributes:
         ratings: each strategy's net payoff against the mixture, in payoff units, at most 0 (up to

@@ -58,7 +58,6 @@ class Replication(Printed):
         return np.asarray(self.unrest <= AT_REST)
 
     def __str__(self) -> str:
-        """List the rest points, and the share of starts that came to none."""
         lines = [
             f"{point.share:.1%} of starts: {weights(point.mixture)}, regret {point.regret:.1e}"
             for point in self.rest_points
@@ -77,15 +76,15 @@ def replicator_dynamics(
     """Simulate populations that imitate successful strategies, from given starts.
 
     Continuous: dx_i/dt = x_i ((A x)_i - x'A x) (Taylor and Jonker 1978, Evolutionarily Stable
-    Strategies and Game Dynamics). Discrete: x_i becomes x_i (1 + (A x)_i) / (1 + x'A x), one
-    generation a unit of time (Maynard Smith 1982, Evolution and the Theory of Games).
-    In both A holds the payoffs scaled so that each column's best is 0 and the largest spread
-    within a column is 1 (1/2 in the discrete form), which changes speed but no rest point.
+    Strategies and Game Dynamics). Discrete: x_i becomes x_i (1 + (A x)_i) / (1 + x'A x) in each
+    unit of time (Maynard Smith 1982, Evolution and the Theory of Games). In both forms, the payoffs
+    A are scaled: each column's best payoff is 0 and the largest spread within a column is 1 (1/2 in
+    the discrete form). Scaling changes the speed but no rest point.
 
     A start comes to rest when no share changes by more than 1e-9 per unit of time, and no strategy
-    present at the start gains more than 1e-9 over the average, so that a population near a saddle
-    isn't at rest. Starts inside the simplex lead to equilibria; on its faces an absent strategy may
-    gain, which the regret shows.
+    present at the start gains more than 1e-9 over the average. A population near a saddle is
+    therefore not at rest. Starts inside the simplex lead to equilibria. On a face, an absent
+    strategy may gain, which the regret shows.
 
     Args:
         payoffs: the payoffs, shape (n, n).
@@ -97,8 +96,8 @@ def replicator_dynamics(
     Raises:
         ValueError: payoffs or starts are invalid, or time isn't positive.
 
-    >>> found = replicator_dynamics([[-1, 2], [0, 1]], [[0.1, 0.9], [0.8, 0.2]])
-    >>> found.rest_points[0].mixture.round(6), found.rest_points[0].share
+    >>> (point,) = replicator_dynamics([[-1, 2], [0, 1]], [[0.1, 0.9], [0.8, 0.2]]).rest_points
+    >>> point.mixture.round(6), point.share
     (array([0.5, 0.5]), 1.0)
     """
     matrix = symmetric_payoffs(payoffs)
@@ -120,7 +119,6 @@ def _checked(starts: ArrayLike, size: int) -> Floats:
 
 
 def _gains(game: Floats, populations: Floats) -> Floats:
-    """Return each strategy's payoff minus the average of its population."""
     fitness = populations @ game.T
     return np.asarray(fitness - (populations * fitness).sum(axis=1, keepdims=True))
 
@@ -132,7 +130,7 @@ def _unrest(game: Floats, populations: Floats, present: Flags) -> Floats:
 
 
 def _continuous(game: Floats, populations: Floats, time: float) -> Floats:
-    """Integrate the logarithms of the shares, which keeps them positive, in stages."""
+    """Integrate the logarithms of the shares, which keeps the shares positive, in stages."""
     shape = populations.shape
     present = populations > 0
     logs = np.log(populations, out=np.zeros(shape), where=present)

@@ -72,22 +72,18 @@ class Equilibrium(Printed):
 
     @classmethod
     def of_mixture(cls, payoffs: Floats, mixture: Floats) -> "Equilibrium":
-        """Return the equilibrium with this mixture."""
-        largest_gain = max(0.0, float(_gains(payoffs, mixture).max()))
-        return cls(
-            mixture, float(mixture @ payoffs @ mixture), largest_gain, float(entropy(mixture))
-        )
+        payoff, gain = float(mixture @ payoffs @ mixture), float(_gains(payoffs, mixture).max())
+        return cls(mixture, payoff, max(0.0, gain), float(entropy(mixture)))
 
     @property
     def support(self) -> tuple[int, ...]:
-        """Return the strategies with positive probability, in order."""
         return tuple(np.flatnonzero(self.mixture).tolist())
 
     def __str__(self) -> str:
         return self.describe(range(len(self.mixture)))
 
     def describe(self, labels: Sequence[object]) -> str:
-        """Describe the equilibrium in one line, with labels."""
+        """Describe the equilibrium in one line, with the labels of strategies."""
         shares = ", ".join(f"{labels[index]}: {self.mixture[index]:.4f}" for index in self.support)
         return (
             f"{{{shares}}}, payoff {self.payoff:.6g}, entropy {self.entropy:.4f}, "
@@ -97,7 +93,7 @@ class Equilibrium(Printed):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Component(Printed):
-    """A connected set of equilibria: a single one or a continuum.
+    """A connected set of equilibria: a single equilibrium or a continuum.
 
     Attributes:
         point: the equilibrium with maximum entropy.
@@ -110,17 +106,15 @@ class Component(Printed):
 
     @property
     def isolated(self) -> bool:
-        """Whether it is a single equilibrium."""
+        """Whether the component is a single equilibrium."""
         return len(self.vertices) == 1
 
     def __str__(self) -> str:
         return self.describe(range(len(self.point.mixture)))
 
     def describe(self, labels: Sequence[object]) -> str:
-        """Describe the component in one line, with labels."""
-        extent = (
-            "" if self.isolated else f", in a continuum with {len(self.vertices)} extreme points"
-        )
+        """Describe the component in one line, with the labels of strategies."""
+        extent = f", in a continuum with {len(self.vertices)} extreme points" * (not self.isolated)
         return f"{self.point.describe(labels)}{extent}"
 
 
@@ -153,7 +147,7 @@ class SymmetricEquilibria(Printed):
 
     @property
     def proven(self) -> bool:
-        """Whether ``mene`` has the maximum entropy of all equilibria."""
+        """Whether no other equilibrium can have a higher entropy than ``mene``."""
         return self.bound is None or self.bound <= self.mene.entropy
 
     def __str__(self) -> str:

@@ -39,7 +39,7 @@ MOST = 48
 
 
 class Singular(NamedTuple):
-    """Sets of one game with a common beginning and singular equations.
+    """Strategy sets of one game that share decided strategies and have singular equations.
 
     Attributes:
         game: the number of the game.
@@ -54,10 +54,10 @@ class Singular(NamedTuple):
 
 @dataclass(frozen=True)
 class Search:
-    """The result of a search over the supports of some games.
+    """The supports that a search of some games found.
 
     Attributes:
-        game: the number of the game of each candidate support with regular equations.
+        game: the game number of each candidate support with regular equations.
         inside: the strategies in each candidate, shape (sets, n).
         singular: the sets with singular equations.
         visited: the number of sets visited, completely or in part.
@@ -73,7 +73,7 @@ class Search:
 
 
 class _Sets(NamedTuple):
-    """Sets decided up to some strategy, along the last axis.
+    """Sets of strategies that are decided up to a level; the last axis indexes the sets.
 
     Attributes:
         level: the next strategy to decide.
@@ -91,17 +91,14 @@ class _Sets(NamedTuple):
 
 
 def search(
-    games: Floats,
-    *,
-    limit: int | None = None,
-    progress: Callable[[float], None] | None = None,
+    games: Floats, *, limit: int | None = None, progress: Callable[[float], None] | None = None
 ) -> Search:
     """Find every set of strategies that can be the support of a symmetric equilibrium.
 
     Args:
         games: scaled payoffs, shape (games, n, n).
         limit: the maximum number of visited sets; None for no limit.
-        progress: called repeatedly with the completed share of all sets or of the limit, in [0, 1].
+        progress: called with the completed share of all sets or of the limit, in [0, 1].
     """
     count, size, _ = games.shape
     columns = np.ascontiguousarray(np.moveaxis(games, 0, -1))
@@ -131,7 +128,7 @@ def search(
 
 
 def _decide(sets: _Sets, columns: Floats, singular: list[Singular]) -> _Sets:
-    """Return the sets without the next strategy, with it, and starting with it."""
+    """Branch on the next strategy: return the sets without it, with it, and starting with it."""
     level, game, members, table, fresh = sets
     column, excluded = table[:, 0], table[:, 1:]
     small = np.abs(column[level]) < SINGULAR
@@ -158,11 +155,10 @@ def _decide(sets: _Sets, columns: Floats, singular: list[Singular]) -> _Sets:
 
 
 def _started_with(columns: Floats, strategy: int) -> Floats:
-    """Return the functions of the sets that contain one strategy, the first of several."""
+    """Return the linear functions of the sets whose first strategy is this one."""
     gaps = columns[strategy] - columns  # how far a row falls short of it, against each strategy
-    table = np.concatenate(
-        [gaps[:, strategy + 1 :] - gaps[:, strategy, None], gaps[:, strategy, None]], 1
-    )
+    own_gaps = gaps[:, strategy, None]
+    table = np.concatenate([gaps[:, strategy + 1 :] - own_gaps, own_gaps], 1)
     table[strategy, :-1], table[strategy, -1] = -1.0, 1.0
     return table
 
@@ -182,30 +178,26 @@ def _prune(sets: _Sets) -> _Sets:
 
 
 def _pieces(sets: _Sets) -> list[_Sets]:
-    """Split the sets to fit the cache; the first piece keeps the games to begin."""
     size, width, number = sets.table.shape
     step = max(1, CELLS // (size * width))
-    starts = range(0, max(number, 1), step)
+    cuts = [slice(start, start + step) for start in range(0, max(number, 1), step)]
     pieces = (
-        _Sets(
-            sets.level,
-            sets.game[start : start + step],
-            sets.members[start : start + step],
-            sets.table[..., start : start + step],
-            sets.fresh if start == 0 else sets.fresh[:0],
+        sets._replace(
+            game=sets.game[cut], members=sets.members[cut], table=sets.table[..., cut],
+            fresh=sets.fresh if cut.start == 0 else sets.fresh[:0],
         )
-        for start in starts
-    )
+        for cut in cuts
+    )  # fmt: skip
     return [piece for piece in pieces if len(piece.members) or len(piece.fresh)]
 
 
 def _undecided(sets: _Sets, size: int) -> float:
-    """Return the number of complete sets that can follow."""
+    """Return the number of complete sets that descend from these sets."""
     completions = 2.0 ** (size - sets.level)
     return len(sets.members) * completions + len(sets.fresh) * (completions - 1)
 
 
 def _largest(sets: _Sets, size: int) -> float:
-    """Return the maximum entropy of any set that can follow."""
+    """Return the maximum entropy of any set that descends from these sets."""
     sizes = (sets.members[:, None] >> np.arange(sets.level) & 1).sum(axis=1)
     return log(size - sets.level + int(sizes.max(initial=0)))

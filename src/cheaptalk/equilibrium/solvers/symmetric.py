@@ -59,12 +59,12 @@ DIGITS = 9
 
 
 class Face(NamedTuple):
-    """A polytope of equilibria.
+    """A polytope of symmetric equilibria.
 
     Attributes:
-        vertices: its extreme points, shape (points, n).
+        vertices: the extreme points, shape (points, n).
         absent: the strategies without a share on the face.
-        best_responses: the strategies that are best responses everywhere on it.
+        best_responses: the strategies that are best responses everywhere on the face.
     """
 
     vertices: Floats
@@ -73,14 +73,14 @@ class Face(NamedTuple):
 
 
 class _Vertex(NamedTuple):
-    """An extreme equilibrium with its labels of both kinds."""
+    """An extreme equilibrium with its labels: unused strategies and best responses."""
 
     point: tuple[float, ...]
     absent: frozenset[int]
     best_responses: frozenset[int]
 
     def joined(self, vertex: "_Vertex") -> bool:
-        """Whether all mixtures of the two are equilibria: they share a label of each strategy."""
+        """Whether all mixtures of two vertices are equilibria: each strategy has a shared label."""
         shared = self.absent & vertex.absent | self.best_responses & vertex.best_responses
         return len(shared) == len(self.point)
 
@@ -120,18 +120,15 @@ def symmetric_equilibria(
     matrix = symmetric_payoffs(payoffs)
     names = None if labels is None else tuple(labels)
     if names is not None and len(names) != len(matrix):
-        raise ValueError(f"{len(matrix)} strategies need as many labels, not {len(names)}")
+        raise ValueError(f"{len(matrix)} strategies need {len(matrix)} labels, not {len(names)}")
     level = levelled(matrix[None])[0]
     remaining = _searched(level)
     solutions, bound = _solve_components(_among(level, remaining), tolerance, limit, progress)
+    points = np.array([_expanded(point, remaining) for point, _ in solutions])
     components = [
-        Component(
-            Equilibrium.of_mixture(matrix, _expanded(point, remaining)),
-            _expanded(corners, remaining),
-        )
-        for point, corners in solutions
+        Component(Equilibrium.of_mixture(matrix, point), _expanded(corners, remaining))
+        for point, (_, corners) in zip(points, solutions, strict=True)
     ]
-    points = np.array([component.point.mixture for component in components])
     order = _order(level[None], np.zeros(len(points), dtype=np.int64), points)
     ordered = tuple(components[index] for index in order)
     return SymmetricEquilibria(ordered, bound is None, bound, names)
@@ -168,7 +165,6 @@ def mene_mixtures(payoffs: npt.ArrayLike) -> Floats:
 
 
 def _careful_mene(matrix: Floats, cache: dict[bytes, Floats]) -> Floats:
-    """Solve one game completely; repeated draws of the same game use the cache."""
     remaining = _searched(matrix)
     inner = _among(matrix, remaining)
     key = inner.tobytes()
@@ -195,12 +191,10 @@ def _fast_mene(matrices: Floats, remaining: Flags, group: Integers, answers: Flo
 
 
 def _among(matrix: Floats, selected: Flags) -> Floats:
-    """Return the scaled game among some of its strategies."""
     return np.asarray(scaled(matrix[None][:, selected][:, :, selected])[0])
 
 
 def _searched(matrix: Floats) -> Flags:
-    """Return the undominated strategies, which must be searched."""
     remaining = undominated(scaled(matrix[None]))[0]
     if MIXED <= remaining.sum() <= HOPEFUL:
         remaining[remaining] = undominated_by_mixtures(_among(matrix, remaining))
@@ -218,11 +212,11 @@ def _solve_components(
     limit: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[list[tuple[Floats, Floats]], float | None]:
-    """Return a scaled game's components and the maximum entropy of others."""
+    """Return a scaled game's components, and the maximum entropy of equilibria not found."""
     outcome = search(game[None], limit=limit, progress=progress)
     if len(outcome.game) > SEPARATE:
         raise EquilibriumError(
-            f"more than {SEPARATE:,} of {outcome.visited:,} sets of strategies are those of "
+            f"more than {SEPARATE:,} of {outcome.visited:,} strategy sets are supports of "
             "equilibria, too many to distinguish; omit some strategies"
         )
     _, mixtures = _isolated(game[None], outcome, tolerance)
@@ -243,7 +237,6 @@ def _solve_components(
 
 
 def _isolated(games: Floats, search: Search, tolerance: float) -> tuple[Integers, Floats]:
-    """Return the game and the mixture of each equilibrium with a candidate support."""
     size = games.shape[1]
     kept_games, solved = [np.zeros(0, dtype=search.game.dtype)], [np.zeros((0, size))]
     for start in range(0, len(search.game), BLOCK):
@@ -270,18 +263,12 @@ def _solved(games: Floats, inside: Flags, tolerance: float) -> tuple[Floats, Fla
 
 
 def lemke_mixtures(game: Floats) -> Floats:
-    """Return symmetric equilibria at the ends of Lemke's paths; at least one.
+    """Return symmetric equilibria at the ends of Lemke's paths, shape (paths, n); at least one.
 
-    A path starts with an empty basis, adds one strategy, and pivots between bases of ``{y >= 0: M y
-    <= 1}``, M positive with the game's best responses, in which each strategy except the first is
-    unused or a best response, until the first is too (Lemke 1965, Bimatrix Equilibrium Points and
-    Mathematical Programming, Management Science 11(7)).
-
-    Args:
-        game: the row player's payoffs, shape (n, n).
-
-    Returns:
-        A mixture for each path that ended, shape (paths, n).
+    Each path starts with an empty basis, adds one strategy, and pivots between bases of ``{y >= 0:
+    M y <= 1}``, where M is positive and has the game's best responses. Each strategy except the
+    first is unused or a best response, until this is also true of the first (Lemke 1965, Bimatrix
+    Equilibrium Points and Mathematical Programming, Management Science 11(7)).
     """
     size = len(game)
     polytope = np.concatenate([unit_spread(game[None])[0] + 2, np.eye(size)], axis=1)
@@ -307,14 +294,12 @@ def _regrets(games: Floats, mixtures: Floats) -> Floats:
 def _components(
     game: Floats, mixtures: Floats, faces: list[Face], tolerance: float
 ) -> list[tuple[Floats, Floats]]:
-    """Return each component's maximum-entropy mixture and extreme points."""
     for face in faces:
         games = game[None].repeat(len(face.vertices), 0)
         if _regrets(games, face.vertices).max() > tolerance:
             raise EquilibriumError(
-                f"equilibria with the best responses {sorted(face.best_responses)} are not "
-                "verified to the "
-                "tolerance; allow a larger one"
+                f"equilibria with the best responses {sorted(face.best_responses)} have regrets "
+                "above the tolerance; allow a larger tolerance"
             )
     isolated = mixtures[~_lies_on(game, mixtures, faces)]
     _, unique_index = np.unique((isolated / SAME).round(), axis=0, return_index=True)
@@ -332,15 +317,13 @@ def _lies_on(game: Floats, mixtures: Floats, faces: list[Face]) -> Flags:
     against = mixtures @ game.T
     slack = against.max(axis=1, keepdims=True, initial=-np.inf) - against
     on = np.zeros(len(mixtures), dtype=bool)
-    for _, absent, best_responses in faces:
-        on |= (mixtures[:, list(absent)] <= SAME).all(1) & (
-            slack[:, list(best_responses)] <= SAME
-        ).all(1)
+    for _, absent, best in faces:
+        is_absent = (mixtures[:, list(absent)] <= SAME).all(1)
+        on |= is_absent & (slack[:, list(best)] <= SAME).all(1)
     return on
 
 
 def _touching(faces: list[Face]) -> list[list[Face]]:
-    """Group polytopes that are connected through shared vertices."""
     corners = [set(map(tuple, face.vertices.tolist())) for face in faces]
     near = [[bool(vertices_1 & vertices_2) for vertices_2 in corners] for vertices_1 in corners]
     count, group = connected_components(np.array(near)) if near else (0, [])
@@ -354,15 +337,10 @@ def _peak(game: Floats, face: Face) -> Floats:
     """Return the maximum-entropy mixture on a polytope of equilibria."""
     if len(face.vertices) == 1:
         return np.asarray(face.vertices[0])
-    lead = game - game[min(face.best_responses)]  # what a strategy gets more than the best ones
+    lead = game - game[min(face.best_responses)]  # each strategy's lead over the best responses
     present = [strategy for strategy in range(len(game)) if strategy not in face.absent]
-    unequal_strategies = [
-        strategy for strategy in range(len(game)) if strategy not in face.best_responses
-    ]
-    equal, unequal = (
-        lead[sorted(face.best_responses)][:, present],
-        lead[unequal_strategies][:, present],
-    )
+    worse = [strategy for strategy in range(len(game)) if strategy not in face.best_responses]
+    equal, unequal = lead[sorted(face.best_responses)][:, present], lead[worse][:, present]
     peak = np.zeros(len(game))
     vertices = face.vertices[:, present]
     peak[present] = most_entropy(equal, unequal, vertices.mean(axis=0), vertices)
@@ -378,31 +356,19 @@ def _order(matrices: Floats, game: Integers, mixtures: Floats) -> Integers:
 
 
 def _expanded(mixtures: Floats, selected: Flags) -> Floats:
-    """Expand mixtures over the remaining strategies to all strategies."""
     full = np.zeros((*mixtures.shape[:-1], len(selected)))
     full[..., selected] = mixtures
     return full
 
 
 def equilibrium_faces(game: Floats, singular: list[Singular]) -> list[Face]:
-    """Return the maximal polytopes of equilibria within the given sets.
-
-    Args:
-        game: scaled payoffs, shape (n, n).
-        singular: the sets of strategies to search.
-    """
+    """Return the maximal polytopes of equilibria of a scaled game within the given sets."""
     integers = np.vectorize(int, otypes=[object])(np.rint(game * GRID))
-    unique_vertices = {
-        vertex: None for sets in singular for vertex in _extreme_equilibria(integers, sets)
-    }
-    vertices = list(unique_vertices)
+    extremes = (vertex for sets in singular for vertex in _extreme_equilibria(integers, sets))
+    vertices = list(dict.fromkeys(extremes))
     near = [
-        {
-            index
-            for index, vertex_2 in enumerate(vertices)
-            if vertex_2 is not vertex_1 and vertex_1.joined(vertex_2)
-        }
-        for vertex_1 in vertices
+        {index for index, end in enumerate(vertices) if end is not start and start.joined(end)}
+        for start in vertices
     ]
     return [
         Face(
@@ -417,10 +383,7 @@ def equilibrium_faces(game: Floats, singular: list[Singular]) -> list[Face]:
 def _cliques(
     near: list[set[int]], group: set[int], open_: set[int], closed: set[int]
 ) -> Iterator[set[int]]:
-    """Yield the maximal cliques of a graph (Bron and Kerbosch 1973, with a pivot).
-
-    If any two vertices share a label of each strategy, all of them share one.
-    """
+    """Yield the maximal cliques of a graph (Bron and Kerbosch 1973, with a pivot)."""
     if not open_ and not closed:
         if group:
             yield group
@@ -456,7 +419,7 @@ def _extreme_equilibria(game: WholeNumbers, sets: Singular) -> Iterator[_Vertex]
 
 
 def _vertices(game: WholeNumbers, sets: Singular) -> tuple[WholeNumbers, Flags] | None:
-    """Return a face's vertices as rays, and the labels of each; None if there are too many.
+    """Return a face's vertices as rays, with their labels; None if there are too many.
 
     The double description method (Motzkin et al. 1953) starts with the vertices of the simplex and
     cuts by each equation or inequality. A cut keeps the feasible vertices and adds a point on each
@@ -469,10 +432,8 @@ def _vertices(game: WholeNumbers, sets: Singular) -> tuple[WholeNumbers, Flags] 
     reference, *other_members = sets.inside
     tight[:, size + reference] = True
     undecided = set(range(size)).difference(sets.inside, sets.outside)
-    for row in [
-        *other_members,
-        *(strategy for strategy in range(size) if strategy not in sets.inside),
-    ]:
+    others = [strategy for strategy in range(size) if strategy not in sets.inside]
+    for row in [*other_members, *others]:
         heights = rays @ (game[row] - game[reference])
         rays, tight = _cut(rays, tight, heights, size + row, exact=row in other_members)
         if len(rays) > MANY and undecided:
@@ -493,14 +454,9 @@ def _cut(
     has, lacks = tight.astype(np.float32), (~tight).astype(np.float32)
     high, low = np.nonzero(has[over] @ has[under].T >= size - 1)
     high, low = over[high], under[low]
-    edge = np.array(
-        [
-            np.count_nonzero(lacks @ (has[a] * has[b]) == 0) == 2
-            for a, b in zip(high, low, strict=True)
-        ],
-        dtype=bool,
-    )
-    high, low = high[edge], low[edge]
+    common = (has[a] * has[b] for a, b in zip(high, low, strict=True))
+    edge = [np.count_nonzero(lacks @ labels == 0) == 2 for labels in common]
+    high, low = high[np.array(edge, dtype=bool)], low[np.array(edge, dtype=bool)]
     new_rays = heights[high, None] * rays[low] - heights[low, None] * rays[high]
     remaining = np.flatnonzero(heights == 0 if exact else heights <= 0)
     tight = np.concatenate([tight[remaining], tight[high] & tight[low]])

@@ -1,7 +1,7 @@
 """Metrics of bargaining (GLEE section 2.1), in [0, 1] and as shares of the money.
 
-t is the stage of agreement, q Alice's undiscounted share, and d_A and d_B are the discounts.
-Metrics by stage give the proposed divisions as undiscounted shares of the money.
+t is the stage of agreement, q is Alice's undiscounted share, and d_A and d_B are the discounts.
+Metrics by stage describe the proposed divisions, as undiscounted shares of the money.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def agreement(result: Result) -> float:
 
 
 def efficiency(result: Result) -> float:
-    """The sum of both discounted shares; 0 without an agreement (GLEE section 2.1)."""
+    """The sum of the players' discounted shares; 0 without an agreement (GLEE section 2.1)."""
     return alice_gain(result) + bob_gain(result)
 
 
@@ -43,13 +43,13 @@ def fairness(result: Result) -> float:
 
 
 def rounds(result: Result) -> float:
-    """The stage of agreement, or the last stage without one."""
+    """The stage of the agreement, or the last stage if there is no agreement."""
     stage: int | None = result.outcome.stage
     return float(stage if stage is not None else result.game.horizon.rounds)
 
 
 def published_bob_gain(result: Result) -> float:
-    """GLEE's released code: without an agreement, Bob's gain is d_B ** (T - 1)."""
+    """Bob's gain in GLEE's released code, which is d_B ** (T - 1) without an agreement."""
     game: Bargaining = result.game
     if result.outcome.stage is None:
         return game.discounts[1] ** (game.horizon.rounds - 1)
@@ -57,17 +57,13 @@ def published_bob_gain(result: Result) -> float:
 
 
 def published_efficiency(result: Result) -> float:
-    """GLEE's released code: the sum of the gains that it computes."""
+    """Efficiency in GLEE's released code: Alice's gain plus Bob's gain in that code."""
     return alice_gain(result) + published_bob_gain(result)
 
 
 def published_fairness(result: Result) -> float:
-    """GLEE's released code: 0 without an agreement."""
+    """Fairness in GLEE's released code, which is 0 without an agreement."""
     return 0.0 if result.outcome.stage is None else fairness(result)
-
-
-def _stages(game: Bargaining) -> tuple[float, float]:
-    return 1.0, float(game.horizon.rounds)
 
 
 METRICS = (
@@ -83,7 +79,13 @@ METRICS = (
     ),
     Metric("efficiency", efficiency, published_efficiency, unit="share of the money", bounds=SHARE),
     Metric("fairness", fairness, published_fairness, unit="1 is even", bounds=SHARE),
-    Metric("rounds", rounds, unit="rounds", bounds=COUNT, limits=_stages),
+    Metric(
+        "rounds",
+        rounds,
+        unit="rounds",
+        bounds=COUNT,
+        limits=lambda game: (1.0, float(game.horizon.rounds)),
+    ),
 )
 
 

@@ -23,7 +23,7 @@ RIVALS = {"alice": "bob", "bob": "alice"}
 
 
 class Division(Outcome):
-    """The accepted stage and gains before discounting; all None without an agreement."""
+    """The stage of the agreement and the undiscounted gains; all None without an agreement."""
 
     stage: int | None = None
     alice_gain: float | None = None
@@ -85,26 +85,19 @@ class Bargaining(Game):
         rival = RIVALS[seat]
         rival_discount = self._discount(rival) if self.complete_information else None
         return Briefing(
-            seat,
-            rival,
-            self.money,
-            self._discount(seat),
-            rival_discount,
-            self.horizon.told,
+            seat, rival, self.money, self._discount(seat), rival_discount, self.horizon.told,
             self.messages,
-        )
+        )  # fmt: skip
 
     def _discount(self, seat: str) -> float:
         return self.discounts[self.roles.index(seat)]
 
     def _worth(self, seat: str, stage: int) -> tuple[float | None, float | None]:
-        """Return a dollar's current worth to this seat and, if known to it, to its rival."""
+        """Return a dollar's current worth to this seat and, if the seat knows it, to the rival."""
         if not self.reminders or stage == 1:
             return None, None
-        worth = self._discount(seat) ** (stage - 1)
-        if not self.complete_information:
-            return worth, None
-        return worth, self._discount(RIVALS[seat]) ** (stage - 1)
+        worth, rival = (self._discount(name) ** (stage - 1) for name in (seat, RIVALS[seat]))
+        return worth, rival if self.complete_information else None
 
     def _objection(self, offer: Offer) -> str | None:
         if offer.alice_gain < 0 or offer.bob_gain < 0:
@@ -115,7 +108,7 @@ class Bargaining(Game):
         return None
 
     def payoffs(self, outcome: Division) -> dict[str, float]:
-        """Dollars, discounted to the stage of agreement; 0 and 0 without one."""
+        """Dollars, discounted to the stage of agreement; 0 for both without an agreement."""
         if outcome.stage is None or outcome.alice_gain is None or outcome.bob_gain is None:
             return {"alice": 0.0, "bob": 0.0}
         age = outcome.stage - 1

@@ -1,7 +1,4 @@
-"""Scripted bargainers.
-
-They reason in shares of the money and use only what they have observed.
-"""
+"""Scripted strategies of bargaining, which depend only on observations."""
 
 from functools import cache
 from typing import Literal
@@ -12,12 +9,12 @@ from cheaptalk.games.tactics import Early, Late, Share, conceded
 from cheaptalk.rules import Action, DecisionRequest, Strategy, by_name, strategy
 
 CENT = 0.01
-"""The tolerance of comparisons, because offers are rounded to cents."""
+"""Tolerance of comparisons, because offers are rounded to cents."""
 ACCEPT, REJECT = Reply(decision="accept"), Reply(decision="reject")
 
 
 def offer(request: DecisionRequest, share: float, message: str = "") -> Action:
-    """Return the action that keeps a share of the money, rounded to cents."""
+    """Return the offer that keeps a share of the money, rounded to cents."""
     briefing: Briefing = request.briefing
     keep = min(round(share * briefing.money, 2), briefing.money)
     give = round(briefing.money - keep, 9)
@@ -35,7 +32,7 @@ def offered(request: DecisionRequest, offer_made: OfferMade) -> float:
 
 
 def enough(request: DecisionRequest, offer_made: OfferMade, share: float) -> Reply:
-    """Accept an offer if it gives the seat at least a share of the money, within a cent."""
+    """Accept an offer if it gives the seat at least this share of the money, within a cent."""
     return answer(offered(request, offer_made) >= share - CENT / request.briefing.money)
 
 
@@ -46,18 +43,17 @@ def answer(accept: bool) -> Reply:
 
 @cache
 def equilibrium_share(stage: int, rounds: int | None, discount: float, rival: float) -> float:
-    """Return the proposer's share in the subgame-perfect equilibrium from a stage on.
+    """Return the proposer's share in the subgame-perfect equilibrium of the remaining stages.
 
-    The proposer offers the rival exactly the worth of waiting one stage: x_T = 1, x_t = 1 - d_rival
-    * x_(t+1), where the two discounts alternate between stages (backward induction; Stahl 1972).
-    Without a known end, x = (1 - d_rival) / (1 - d_own * d_rival) (Rubinstein 1982, proposition;
-    GLEE appendix C), and 1/2 if neither player discounts.
+    The proposer offers the rival exactly the value of waiting for one stage: x_T = 1, x_t = 1 -
+    d_rival * x_(t+1), with alternating discounts (backward induction; Stahl 1972). With an infinite
+    horizon, x = (1 - d_rival) / (1 - d_own * d_rival) (Rubinstein 1982, proposition; GLEE appendix
+    C), and 1/2 if neither player discounts.
 
     Args:
-        stage: the stage of the proposal, from 1.
-        rounds: the last stage, or None for an infinite horizon.
-        discount: the proposer's discount per stage, in (0, 1].
-        rival: the responder's discount.
+        rounds: the last stage; None for an infinite horizon.
+        discount: the proposer's discount, in (0, 1].
+        rival: the responder's discount, in (0, 1].
 
     >>> round(equilibrium_share(1, None, 0.9, 0.9), 4)
     0.5263
@@ -77,9 +73,9 @@ def equilibrium_share(stage: int, rounds: int | None, discount: float, rival: fl
 def subgame_perfect(request: DecisionRequest) -> Action:
     """Play the subgame-perfect equilibrium.
 
-    Use backward induction if the horizon is known, and Rubinstein's division if it is not
-    (Rubinstein 1982; GLEE appendix C). An unknown discount of the rival is assumed to equal one's
-    own.
+    If the horizon is known, the strategy uses backward induction; otherwise, it uses Rubinstein's
+    division (Rubinstein 1982; GLEE appendix C). If the rival's discount is unknown, the strategy
+    assumes its own discount.
     """
     me: Briefing = request.briefing
     rival = me.discount if me.rival_discount is None else me.rival_discount
@@ -116,15 +112,14 @@ def fixed_demand(request: DecisionRequest, *, share: Share = 0.6) -> Action:
 
 
 def concede(request: DecisionRequest, start: float, end: float, power: float) -> Action:
-    """Propose according to a concession curve; accept at least the current demand."""
-    match request.event:
-        case OfferMade(stage=stage) as offer_made:
-            demand = conceded(stage, request.briefing.rounds, start, end, power)
-            return enough(request, offer_made, demand)
-        case Turn(stage=stage):
-            demand = conceded(stage, request.briefing.rounds, start, end, power)
-            return offer(request, demand, "This is my offer for now.")
-    raise TypeError(f"not a request of bargaining: {request.event}")
+    """Propose the demand of a concession curve, and accept offers of at least this demand."""
+    event = request.event
+    if not isinstance(event, Turn | OfferMade):
+        raise TypeError(f"not a request of bargaining: {event}")
+    demand = conceded(event.stage, request.briefing.rounds, start, end, power)
+    if isinstance(event, OfferMade):
+        return enough(request, event, demand)
+    return offer(request, demand, "This is my offer for now.")
 
 
 @strategy("alice", "bob")
@@ -132,7 +127,7 @@ def linear(request: DecisionRequest, *, start: Share = 0.9, end: Share = 0.5) ->
     """Concede at a constant pace (Faratin, Sierra and Jennings 1998, time-dependent tactics).
 
     Args:
-        start: the share demanded at first.
+        start: the share demanded in the first round.
         end: the share demanded in the last round.
     """
     return concede(request, start, end, power=1)
@@ -140,47 +135,35 @@ def linear(request: DecisionRequest, *, start: Share = 0.9, end: Share = 0.5) ->
 
 @strategy("alice", "bob")
 def boulware(
-    request: DecisionRequest,
-    *,
-    start: Share = 0.9,
-    end: Share = 0.5,
-    power: Late = 4,
+    request: DecisionRequest, *, start: Share = 0.9, end: Share = 0.5, power: Late = 4
 ) -> Action:
     """Hold out and concede only near the end (Faratin, Sierra and Jennings 1998).
 
     Args:
-        start: the share demanded at first.
+        start: the share demanded in the first round.
         end: the share demanded in the last round.
-        power: how late the concession comes, above 1.
+        power: the exponent of the concession curve, above 1: higher values concede later.
     """
     return concede(request, start, end, power)
 
 
 @strategy("alice", "bob")
 def conceder(
-    request: DecisionRequest,
-    *,
-    start: Share = 0.9,
-    end: Share = 0.5,
-    power: Early = 0.25,
+    request: DecisionRequest, *, start: Share = 0.9, end: Share = 0.5, power: Early = 0.25
 ) -> Action:
     """Concede early (Faratin, Sierra and Jennings 1998).
 
     Args:
-        start: the share demanded at first.
+        start: the share demanded in the first round.
         end: the share demanded in the last round.
-        power: how early the concession comes, below 1.
+        power: the exponent of the concession curve, below 1: lower values concede earlier.
     """
     return concede(request, start, end, power)
 
 
 @strategy("alice", "bob")
 def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
-    """Play a random legal move: a uniform division, accepting with a fixed probability.
-
-    Args:
-        acceptance: the probability of accepting an offer.
-    """
+    """Offer a uniformly distributed division, and accept offers with a fixed probability."""
     draw = request.chance("move", request.number)
     if isinstance(request.event, OfferMade):
         return answer(draw.happens(acceptance))
@@ -190,7 +173,7 @@ def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
 TACTICS: dict[str, Strategy] = by_name(
     [linear, boulware, conceder, equal_split, fixed_demand, subgame_perfect]
 )
-"""Strategies whose offers a talker can make; they ignore messages and draw no random numbers."""
+"""Strategies that determine a talker's offers; they ignore messages and draw no random numbers."""
 
 
 @strategy("alice", "bob")
@@ -203,15 +186,14 @@ def talker(
     ] = "linear",
     repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
 ) -> Action:
-    """Make another strategy's offers at its default settings, with messages in one manner.
+    """Make the offers of another strategy with default settings, and add messages in one manner.
 
     Talkers with different manners make the same moves against the same moves, so any difference is
-    the effect of the messages (:mod:`~cheaptalk.games.manners`).
+    an effect of the messages (:mod:`~cheaptalk.games.manners`).
 
     Args:
-        manner: the manner of the messages.
         offers: the strategy that determines offers and answers.
-        repeat: distinguishes identical talkers whose matches are repetitions; otherwise unused.
+        repeat: distinguishes identical talkers in repeated matches; not used otherwise.
     """
     action = TACTICS[offers](request)
     if not isinstance(action, SpokenOffer):

@@ -1,7 +1,7 @@
 """Metrics of battle royale (GAMA-Bench section 3.3 and appendix E).
 
-N is the number of players and k the number of rounds, in each of which one player acts. Per-round
-metrics give the targets and the living players.
+N is the number of players and k is the number of rounds, with one shot in each round. Per-round
+metrics describe the targets and the living players.
 """
 
 from collections.abc import Iterator
@@ -13,31 +13,30 @@ from cheaptalk.rules import COUNT, PERCENT, SHARE, Metric, Point, Result, Series
 
 
 def score(result: Result) -> float:
-    """GAMA-Bench's score: 100 / (N * k) * sum of I_ij (S7, as its formula is printed).
+    """GAMA-Bench's score: 100 / (N * k) * sum of I_ij (S7, following the printed formula).
 
     I_ij is 1 if player i, who acts in round j, shoots at the best shot among the other living
-    players, else 0; missing on purpose never counts. Because only one player acts in a round, the
-    formula can't exceed 100 / N. The published numbers divide by k only.
+    players, else 0 (also for a deliberate miss). Because only one player acts in a round, the score
+    is at most 100 / N. The published numbers are divided by k only.
     """
-    game: BattleRoyale = result.game
-    return published_score(result) / len(game.hit_rates)
+    return published_score(result) / len(result.game.hit_rates)
 
 
 def published_score(result: Result) -> float:
-    """The published code, 0 to 100: the share of rounds, 100 / k * sum of I_ij."""
+    """The score in the published code, 0 to 100: 100 / k * sum of I_ij, a percentage of rounds."""
     correct = [targets_strongest(result.game, shot, living) for shot, living in begun(result)]
     return 100 * sum(correct) / len(correct)
 
 
 def targets_strongest(game: BattleRoyale, shot: Fired, living: set[str]) -> bool:
-    """Return whether a shot is at the best shot among the other living players (I_ij)."""
+    """Return whether the target is the best shot among the other living players (I_ij)."""
     rates = dict(zip(game.seats, game.hit_rates, strict=True))
     best = max(rates[seat] for seat in living if seat != shot.shooter)
     return shot.target in living - {shot.shooter} and rates[shot.target] == best
 
 
 def begun(result: Result) -> Iterator[tuple[Fired, set[str]]]:
-    """Yield every round with the players who were living when it began."""
+    """Yield every shot with the players who were alive before it."""
     living = set(result.game.seats)
     outcome: Battle = result.outcome
     for shot in outcome.shots:
@@ -47,7 +46,7 @@ def begun(result: Result) -> Iterator[tuple[Fired, set[str]]]:
 
 
 def rounds(result: Result) -> float:
-    """The number of rounds played (k)."""
+    """The number of rounds (k)."""
     return float(len(result.outcome.shots))
 
 
@@ -79,20 +78,20 @@ METRICS = (
 
 
 def target(result: Result) -> Iterator[Point]:
-    """The number of the player shot at, from 1; none if the shooter misses on purpose."""
+    """The number of the targeted player, from 1; no value for a deliberate miss."""
     for number, shot in enumerate(result.outcome.shots, 1):
         number_shot = None if shot.target is None else float(player_number(shot.target))
         yield Point(number, shot.shooter, number_shot)
 
 
 def hit(result: Result) -> Iterator[Point]:
-    """1 if the shot hits, else 0; none if the shooter misses on purpose."""
+    """1 if the shot hits, else 0; no value for a deliberate miss."""
     for number, shot in enumerate(result.outcome.shots, 1):
         yield Point(number, shot.shooter, None if shot.target is None else float(shot.hit))
 
 
 def strongest(result: Result) -> Iterator[Point]:
-    """1 if the shot is at the best shot among the other living players, else 0 (I_ij)."""
+    """1 if the target is the best shot among the other living players, else 0 (I_ij)."""
     for number, (shot, living) in enumerate(begun(result), 1):
         yield Point(number, shot.shooter, float(targets_strongest(result.game, shot, living)))
 

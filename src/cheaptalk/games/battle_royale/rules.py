@@ -27,10 +27,10 @@ Rate = Annotated[float, Field(ge=0.01, le=1)]
 
 
 class Hits(Instance):
-    """The results of shots fixed before play, as in a recorded match; others are random."""
+    """Results of shots that are fixed before play, as in a recorded match; by default random."""
 
     hits: tuple[bool | None, ...] = ()
-    """Whether the shot of each round hits; None if it is random."""
+    """Whether the shot of each round hits; None if the result is random."""
 
 
 class Fired(Value):
@@ -42,7 +42,7 @@ class Fired(Value):
 
 
 class Battle(Outcome):
-    """All rounds in order, and the players left."""
+    """All shots in order, and the players who are living at the end."""
 
     shots: tuple[Fired, ...]
     living: tuple[str, ...]
@@ -89,7 +89,6 @@ class BattleRoyale(Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        """player_1 to player_N, in shooting order."""
         return numbered("player", len(self.hit_rates))
 
     def play(self, instance: Hits, chance: Chance) -> Play[Battle]:
@@ -110,8 +109,7 @@ class BattleRoyale(Game):
             hit = target in living and _hits(number, shooter, living[shooter], instance, chance)
             idle = 0 if target in living else idle + 1
             shots.append(Fired.unchecked(shooter=shooter, target=target, hit=hit))
-            survivors = len(living) - hit
-            yield Tell(tuple(living), ShotFired(number, shooter, target, hit, survivors))
+            yield Tell(tuple(living), ShotFired(number, shooter, target, hit, len(living) - hit))
             turns.rotate(-1)
             if hit and target:
                 turns.remove(target)
@@ -134,10 +132,10 @@ class BattleRoyale(Game):
             return f'there is no player "{shot.target}"; you can shoot at {targets}'
         if not self.strict_targets:
             return None
+        if shot.action == "miss" and target is not None:
+            return 'to miss on purpose, name no target: {"action": "miss"}'
         if shot.action == "miss":
-            return (
-                None if target is None else 'to miss on purpose, name no target: {"action": "miss"}'
-            )
+            return None
         if target is None:
             return f'who shoots must name a target: {targets}; the action "miss" has none'
         if target == shooter:
@@ -152,11 +150,10 @@ class BattleRoyale(Game):
         return {"player": (0.0, 1.0)}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """At most one player wins."""
+        """Bounds on the total: at most one player wins."""
         return {"player": (0.0, 1.0)}
 
 
 def _hits(number: int, shooter: str, rate: float, instance: Hits, chance: Chance) -> bool:
-    """Return whether the shot of a round hits."""
     recorded = instance.hits[number - 1] if number <= len(instance.hits) else None
     return chance("hit", number, shooter).happens(rate) if recorded is None else recorded

@@ -1,9 +1,9 @@
-"""Scripted shooters, and the theory of truels and larger duels.
+"""Scripted strategies of battle royale, and the theory of truels and larger duels.
 
-Shooters take turns, have unlimited bullets, and only want to be the last one left (Kilgour 1975,
-1977; Kilgour and Brams 1997). A strategy depends only on who is living. After a hit the game is a
-smaller one, whose solution determines each shooter's target; what remains to be solved is who
-shoots and who misses on purpose, to let the others do the work.
+Shooters take turns, have unlimited bullets, and only want to be the last survivor (Kilgour 1975,
+1977; Kilgour and Brams 1997). A strategy depends only on the living players. The solutions of the
+smaller games after a hit determine each shooter's best target. The solver then determines which
+players shoot, and which players miss deliberately and let other players shoot.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,26 +16,25 @@ from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy
 
 MAX_SHOOTERS = 7
-"""The maximum number of shooters that can be solved for; each additional one triples the work."""
+"""Maximum number of shooters in a solvable game; each additional shooter triples the time."""
 SLACK = 1e-12
-"""The tolerance in comparing winning probabilities."""
-
+"""Tolerance in comparisons of winning probabilities."""
 STARTS = (0.5, 0.1, 0.9)
-"""The starting points of the search for mixed play, as shares of the hit rates."""
+"""Starting points of the search for mixed strategies, as shares of the hit rates."""
 STEPS = 30
-"""The number of Newton steps from each starting point."""
+"""Maximum number of Newton steps from each starting point."""
 
 Chances = tuple[float, ...]
-"""Each living shooter's probability to be the last one left."""
+"""The winning probability of each living shooter."""
 
 
 class Solution(NamedTuple):
     """Optimal play among living shooters, numbered from 0 in shooting order.
 
     Attributes:
-        targets: each shooter's target if it shoots.
-        aims: each shooter's probability to shoot rather than miss on purpose.
-        wins: all winning probabilities at each shooter's turn.
+        targets: the best target of each shooter.
+        aims: the probability that each shooter shoots instead of missing deliberately.
+        wins: the winning probabilities of all shooters at each shooter's turn.
     """
 
     targets: tuple[int, ...]
@@ -47,18 +46,18 @@ class Solution(NamedTuple):
 def solve(rates: tuple[float, ...]) -> Solution:
     """Return a stationary subgame-perfect equilibrium with exact winning probabilities.
 
-    Among several equilibria it is one with the fewest deliberate misses. A shooter who is
-    indifferent among targets takes the best shot, and the last one of equals. It is never an
-    equilibrium that all miss forever, because there would be no winner.
+    Among several equilibria, the result has the fewest deliberate misses. A shooter who is
+    indifferent between targets shoots at the best shot; among equals, at the last in order. If all
+    players missed forever, no player would win, so this is never an equilibrium.
 
     Args:
         rates: each living shooter's hit rate, in (0, 1], in shooting order.
 
     Raises:
         ValueError: there are more than :data:`MAX_SHOOTERS` shooters, or no stationary equilibrium
-            was found. There may be none, because all probabilities are 0 if no player shoots.
+            was found (there may be none).
 
-    >>> truel = solve((0.3, 0.5, 1.0))  # the weakest does best to miss on purpose
+    >>> truel = solve((0.3, 0.5, 1.0))  # the best strategy of the worst shot is to miss
     >>> truel.aims, [round(chance, 4) for chance in truel.wins[0]]
     ((0.0, 1.0, 1.0), [0.3808, 0.2692, 0.35])
     """
@@ -81,25 +80,21 @@ def _best_target(rates: tuple[float, ...], shooter: int) -> int:
     def worth(target: int) -> tuple[float, float, int]:
         return round(_chances_after_hit(rates, shooter, target)[shooter], 12), rates[target], target
 
-    return max(
-        (shooter_index for shooter_index in range(len(rates)) if shooter_index != shooter),
-        key=worth,
-    )
+    return max((index for index in range(len(rates)) if index != shooter), key=worth)
 
 
 def _chances_after_hit(rates: tuple[float, ...], shooter: int, target: int) -> Chances:
-    """Return all winning probabilities after a shooter has hit a target."""
+    """Return the winning probabilities of all shooters after a hit."""
     survivors = (*rates[:target], *rates[target + 1 :])
-    turn = (shooter + 1 - (target < shooter)) % len(survivors)
-    chances = solve(survivors).wins[turn]
+    chances = solve(survivors).wins[(shooter + 1 - (target < shooter)) % len(survivors)]
     return (*chances[:target], 0.0, *chances[target:])
 
 
 def _wins(hits: Sequence[float], after_hit: Sequence[Chances]) -> tuple[Chances, ...]:
-    """Return all winning probabilities at each shooter's turn, given the probabilities to hit.
+    """Return the winning probabilities at each shooter's turn, given the probabilities of hits.
 
-    At the turn of i they are V_i = h_i * A_i + (1 - h_i) * V_(i + 1), where A_i is the continuation
-    after a hit. Going around once expresses V_i as a multiple of itself.
+    V_i = h_i * A_i + (1 - h_i) * V_(i + 1) at the turn of i, where A_i is the continuation after a
+    hit. Substitution over one cycle of turns gives an equation for V_i.
     """
     wins = []
     for first in range(len(hits)):
@@ -116,10 +111,10 @@ def _wins(hits: Sequence[float], after_hit: Sequence[Chances]) -> tuple[Chances,
 
 
 def _gain_from_missing(shooter: int, hits: Sequence[float], after_hit: Sequence[Chances]) -> float:
-    """Return a shooter's gain if another shooter hits before its next turn instead of it now.
+    """Return a shooter's gain from missing now, if another shooter hits before its next turn.
 
-    The gain has the sign of V_(i + 1) - A_i, doesn't depend on the shooter's own probability to
-    hit, and is linear in each of the others'.
+    The gain has the sign of V_(i + 1) - A_i. It is linear in the other shooters' probabilities of
+    hits, and does not depend on the shooter's own probability.
     """
     gain, no_hit = 0.0, 1.0
     for turn in (*range(shooter + 1, len(hits)), *range(shooter)):
@@ -131,7 +126,7 @@ def _gain_from_missing(shooter: int, hits: Sequence[float], after_hit: Sequence[
 def _is_equilibrium(
     rates: Sequence[float], hits: Sequence[float], after_hit: Sequence[Chances]
 ) -> bool:
-    """Return whether no shooter gains by missing, and no missing shooter gains by shooting."""
+    """Return whether no shooter gains by shooting more or less often."""
     for shooter, (rate, hit) in enumerate(zip(rates, hits, strict=True)):
         gain = _gain_from_missing(shooter, hits, after_hit) / sum(hits)
         if (hit > 0 and gain > SLACK) or (hit < rate and gain < -SLACK):
@@ -140,7 +135,7 @@ def _is_equilibrium(
 
 
 def _candidates(rates: Sequence[float], after_hit: Sequence[Chances]) -> Iterator[list[float]]:
-    """Yield hit probabilities: pure ones with the fewest misses first, then mixed ones."""
+    """Yield probabilities of hits: pure strategies with the fewest misses first, then mixed."""
     choices = sorted(product((1, 0), repeat=len(rates)), key=sum, reverse=True)[:-1]
     pure = [[aim * rate for aim, rate in zip(aims, rates, strict=True)] for aims in choices]
     yield from pure
@@ -157,12 +152,11 @@ def _indifferent(
     rates: Sequence[float],
     after_hit: Sequence[Chances],
 ) -> Iterator[list[float]]:
-    """Yield hit probabilities that make the mixing shooters indifferent (Newton's method)."""
+    """Yield probabilities of hits that make the mixing shooters indifferent (Newton's method)."""
     for start in STARTS:
         current = [hit * (start if shooter in mixing else 1) for shooter, hit in enumerate(hits)]
         for _ in range(STEPS):
             gains = [_gain_from_missing(shooter, current, after_hit) for shooter in mixing]
-            # relative, because all gains are small near 0
             if max(map(abs, gains)) < SLACK * sum(current):
                 yield current
                 break
@@ -179,7 +173,7 @@ def _indifferent(
 
 
 def _slope(shooter: int, rival: int, hits: Sequence[float], after_hit: Sequence[Chances]) -> float:
-    """Return how the gain from missing changes with another shooter's probability to hit."""
+    """Return the gain from missing, differentiated by another shooter's hit probability."""
     never, always = (
         _gain_from_missing(shooter, [*hits[:rival], hit, *hits[rival + 1 :]], after_hit)
         for hit in (0.0, 1.0)
@@ -210,15 +204,13 @@ MISS = Shot(action="miss", target=None)
 
 @cache
 def shoot(target: str) -> Shot:
-    """Return a shot at a player."""
+    """Return the action of shooting at a player."""
     return Shot(action="shoot", target=target)
 
 
 def opponents(request: DecisionRequest) -> list[str]:
     """Return the other living players, the best shot last."""
-    turn: Turn = request.event
-    me = request.actor
-    return [seat for seat, _ in turn.living if seat != me]
+    return [seat for seat, _ in request.event.living if seat != request.actor]
 
 
 @strategy("player")
@@ -229,7 +221,7 @@ def strongest(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def weakest(request: DecisionRequest) -> Action:
-    """Shoot at the worst shot among the others (a foil; GAMA-Bench section 3.3)."""
+    """Shoot at the worst shot among the others (the opposite of ``strongest``; section 3.3)."""
     return shoot(opponents(request)[0])
 
 
@@ -237,11 +229,12 @@ def weakest(request: DecisionRequest) -> Action:
 def equilibrium(request: DecisionRequest) -> Action:
     """Play the subgame-perfect equilibrium, missing on purpose if that is best (Kilgour 1977).
 
-    If there are too many players to compute it, or none exists, shoot at the best shot.
+    If there are too many players, or no equilibrium is found, shoot at the best shot.
     """
     turn: Turn = request.event
-    solution = _solved(turn)
-    if solution is None:
+    try:
+        solution = solve(tuple(rate for _, rate in turn.living))
+    except ValueError:
         return shoot(opponents(request)[-1])
     index = [seat for seat, _ in turn.living].index(request.actor)
     if not request.chance("aim", request.number).happens(solution.aims[index]):
@@ -249,23 +242,12 @@ def equilibrium(request: DecisionRequest) -> Action:
     return shoot(turn.living[solution.targets[index]][0])
 
 
-def _solved(turn: Turn) -> Solution | None:
-    if len(turn.living) > MAX_SHOOTERS:
-        return None
-    try:
-        return solve(tuple(rate for _, rate in turn.living))
-    except ValueError:
-        return None
-
-
 @strategy("player")
 def fixed(request: DecisionRequest, *, target: str | None = None) -> Action:
-    """Shoot at one player while it is living, and miss on purpose otherwise.
-
-    A fixed strategy as in GAMA-Bench, appendix G.
+    """Shoot at the same player while it is living, then miss (GAMA-Bench appendix G).
 
     Args:
-        target: the player, such as player_10; by default always miss.
+        target: the player, such as player_10; by default, always miss on purpose.
     """
     names = [seat for seat, _ in request.briefing.shooters]
     if target is None or target in names:
@@ -275,10 +257,6 @@ def fixed(request: DecisionRequest, *, target: str | None = None) -> Action:
 
 @strategy("player")
 def random(request: DecisionRequest, *, misses: Share = 0.1) -> Action:
-    """Shoot at a random other player, or miss on purpose.
-
-    Args:
-        misses: the probability of missing on purpose.
-    """
+    """Shoot at a random other player, or miss on purpose with a fixed probability."""
     draw = request.chance("move", request.number)
     return MISS if draw.happens(misses) else shoot(draw.pick(opponents(request)))

@@ -2,8 +2,8 @@
 
 A gain is the increase in value of a player's chips to that player in dollars, negative for a loss;
 the surplus is the sum of all gains. The ratio of a proposal is the number of chips given divided by
-the number requested. Metrics by turn give the gains so far and the proposals; turns are counted
-through the whole game, so a round has as many turns as there are players.
+the number requested. Metrics by turn describe the gains so far and the proposals. Turns are
+numbered through the game, one for each player in each round.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,23 +23,20 @@ scipy = needed("scipy")
 
 CENT = 0.01
 NONE = 1e-6
-"""Bounds below this, in cents, are rounding errors of the solver."""
+"""Tolerance of the solver in cents; a lower bound of the surplus is treated as 0."""
 
 
 def surplus_bound(worths: Worths, chips: int) -> float:
-    """Return the maximum surplus in dollars if no player may lose.
+    """Return the maximum surplus in dollars at which no player loses.
 
     The linear programme of Strategic Tradeoffs, definition 1: maximise sum_ic v_ic a_ic over
     allocations a >= 0 that use all chips of each colour c and give every player i at least the
-    value of its initial chips. Chips are divisible here, so trade of whole chips can yield slightly
-    less. Solved by HiGHS.
+    value of its initial chips. Chips are divisible here, so the surplus of whole chips can be
+    slightly less. Needs scipy.
 
     Args:
         worths: v, the value of a chip in cents, by player and colour.
         chips: each player's initial number of chips per colour.
-
-    Raises:
-        CheaptalkError: scipy is not installed.
     """
     colours = next(iter(worths.values()))
     rows = tuple(tuple(by_colour[colour] for colour in colours) for by_colour in worths.values())
@@ -68,11 +65,11 @@ def _bound(worths: tuple[tuple[int, ...], ...], chips: int) -> float:
 def expected_rational_trades(game: ChipTrading) -> float:
     """Return the expected number of first proposals that benefit the proposer and another player.
 
-    The sum over all proposals of p (1 - (1 - q) ** (n - 1)), where over random values p is the
-    probability that the proposer gains, q the probability that another given player gains, and n
-    the number of players. It gives the 37.1, 120.7 and 250.7 of Strategic Tradeoffs, appendix A.1,
-    for two, three and four colours. The note there, which counts trades that the proposer thinks
-    might benefit another player, would give 66.0, 227.2 and 483.7.
+    The sum over all proposals of p (1 - (1 - q) ** (n - 1)), where p is the probability that the
+    proposer gains, q is the probability that another player gains, and n is the number of players.
+    The results are those of Strategic Tradeoffs, appendix A.1: 37.1, 120.7 and 250.7 for two, three
+    and four colours. The definition in its note, trades that might benefit another player in the
+    proposer's view, would give 66.0, 227.2 and 483.7.
     """
     total = 0.0
     private_values = dict.fromkeys(game.colours[1:], game.values)
@@ -88,7 +85,7 @@ def expected_rational_trades(game: ChipTrading) -> float:
 
 
 class Proposed(NamedTuple):
-    """A proposal: the proposer's gain in dollars, the ratio, and whether it led to a trade."""
+    """A proposal: gain in dollars, chips given per chip requested, and whether it was accepted."""
 
     surplus: float
     ratio: float
@@ -108,7 +105,7 @@ def proposed(outcome: Trading) -> list[Proposed]:
 
 
 def surplus_by_turn(outcome: Trading) -> list[float]:
-    """Return the surplus after each turn in dollars (figure 2, divided by the bound there)."""
+    """Return the surplus after each turn in dollars (figure 2 shows shares of the bound)."""
     return [sum(gains.values()) / 100 for gains in outcome.gains_by_turn()]
 
 
@@ -118,15 +115,12 @@ def surplus(result: Result) -> float:
 
 
 def bound(result: Result) -> float:
-    """The maximum sum of all players' gains in dollars if no player may lose."""
+    """The maximum sum of all players' gains in dollars at which no player loses."""
     return surplus_bound(result.outcome.worths, result.game.chips)
 
 
 def surplus_ratio(result: Result) -> float | None:
-    """The surplus divided by its bound; None if no gain is possible.
-
-    At most 1 if no player ends with a loss (section 6.1, table 3).
-    """
+    """The surplus divided by its bound; None if no gain is possible (section 6.1, table 3)."""
     return over_bound(surplus(result), bound(result))
 
 
@@ -146,22 +140,22 @@ def acceptance(result: Result) -> float:
 
 
 def accepted_surplus(result: Result) -> float | None:
-    """The proposers' mean gain from proposals that led to a trade; None without any."""
+    """The proposers' mean gain from proposals that led to a trade; None without a trade."""
     return _mean(proposal.surplus for proposal in proposed(result.outcome) if proposal.accepted)
 
 
 def rejected_surplus(result: Result) -> float | None:
-    """The proposers' mean intended gain from rejected proposals; None without any."""
+    """The proposers' mean intended gain from rejected proposals; None without a rejection."""
     return _mean(proposal.surplus for proposal in proposed(result.outcome) if not proposal.accepted)
 
 
 def accepted_ratio(result: Result) -> float | None:
-    """The mean ratio of proposals that led to a trade; None without any."""
+    """The mean chips given per chip requested in accepted proposals; None without a trade."""
     return _mean(proposal.ratio for proposal in proposed(result.outcome) if proposal.accepted)
 
 
 def rejected_ratio(result: Result) -> float | None:
-    """The mean ratio of rejected proposals; None without any."""
+    """The mean chips given per chip requested in rejected proposals; None without a rejection."""
     return _mean(proposal.ratio for proposal in proposed(result.outcome) if not proposal.accepted)
 
 
@@ -208,7 +202,7 @@ METRICS = (
 def gain_by_turn(result: Result) -> Iterator[Point]:
     """Each player's gain after the turn in dollars; for all players, the surplus.
 
-    The values in figures 4 and 10 are these gains plus the initial value of the chips.
+    Figures 4 and 10 show these gains plus the initial value of the chips.
     """
     outcome: Trading = result.outcome
     for number, cents in enumerate(outcome.gains_by_turn(), 1):
@@ -218,7 +212,7 @@ def gain_by_turn(result: Result) -> Iterator[Point]:
 
 
 def surplus_ratio_by_turn(result: Result) -> Iterator[Point]:
-    """Each gain divided by the bound of the surplus (figure 2); none if no gain is possible."""
+    """Each gain divided by the bound of the surplus (figure 2); None if no gain is possible."""
     maximum = bound(result)
     for number, player, dollars in gain_by_turn(result):
         yield Point(number, player, over_bound(dollars or 0.0, maximum))
@@ -235,7 +229,7 @@ def proposal_ratio(result: Result) -> Iterator[Point]:
 
 
 def accepted_by_turn(result: Result) -> Iterator[Point]:
-    """1 if the proposal leads to a trade, else 0; in the proposer's seat."""
+    """1 if the proposal leads to a trade, else 0; reported for the proposer's seat."""
     return _of_proposer(result, lambda proposal: float(proposal.accepted))
 
 

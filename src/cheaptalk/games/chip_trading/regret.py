@@ -1,21 +1,20 @@
 """The regret of decisions in hindsight (Strategic Tradeoffs, section 6.2.2).
 
 The sample consists of decisions with a clear intent: proposals that led to a trade, and responses
-to proposals for which the player held the chips, in both cases only if the trade would benefit the
-player. A player who was willing to accept counts as an acceptor, chosen or not.
+of players who held the requested chips, if the trade would benefit the player. A player who was
+willing to accept is an acceptor, whether it was chosen for the trade or not.
 
-A decision is compared with later offers to the player. An offer is missed if it would have gained
-more than the decision and the player did not accept it.
+A decision is compared with later offers that the player missed: it did not accept them, and they
+would have gained more than the decision.
 
-- A trade made or accepted causes *unforced* regret if the player could have afforded the best
-  missed offer, *forced* regret if it could have afforded it but for this decision, else *no*
-  regret.
-- A declined trade causes *unforced* regret if the player's chips would be worth more at the end
-  had it accepted, else *no* regret. Declining keeps the chips, so it forces nothing.
+- A proposed or accepted trade causes *unforced* regret if the player could afford the best missed
+  offer, *forced* regret if it could afford the offer only without this decision, else *no* regret.
+- A declined trade causes *unforced* regret if accepting would have made the player's final chips
+  worth more, else *no* regret.
 
-The counterfactual keeps all other proposals and responses, except the player's own trades that it
-could no longer afford. The paper shows this by examples (figures 4 and 10); which of several missed
-offers counts is our choice.
+The counterfactual keeps all other proposals and responses, except the player's trades that have
+become unaffordable. The paper only gives examples (figures 4 and 10); the choice among several
+missed offers is this package's.
 """
 
 from collections.abc import Collection, Iterator
@@ -29,15 +28,13 @@ Regret: TypeAlias = Literal["no", "forced", "unforced"]
 
 
 class Decision(NamedTuple):
-    """A decision in the sample.
+    """A decision with a clear intent, which belongs to the sample.
 
     Attributes:
-        turn: its turn, from 1.
-        player: the player who decided.
+        turn: the turn of the decision, from 1.
         part: the player's role in the turn.
-        gain: the trade's gain for the player if made, in cents.
-        regret: the kind of regret.
-        missed: the turn of the best missed offer that causes the regret; None without.
+        gain: the player's gain from the trade in cents.
+        missed: the turn of the missed offer that causes the regret; None if there is no such offer.
     """
 
     turn: int
@@ -51,13 +48,12 @@ class Decision(NamedTuple):
 def decisions(
     outcome: Trading, chips: int, *, unforced_proposals: bool = False
 ) -> Iterator[Decision]:
-    """Yield the decisions of a game that are in the sample, in order, with their regret.
+    """Yield the decisions with a clear intent, in order, with their regret.
 
     Args:
-        outcome: the outcome of the game.
         chips: each player's initial number of chips per colour.
         unforced_proposals: whether proposals can cause unforced regret, as in the discussion of
-            figure 5; by footnote 13 they can't and then cause none.
+            figure 5. By default, such proposals cause no regret, as in footnote 13.
     """
     stocks = {player: stocks_held(outcome, chips, player) for player in outcome.worths}
     for index, turn in enumerate(outcome.turns):
@@ -85,11 +81,10 @@ def decisions(
 
 
 def counterfactual_stocks(outcome: Trading, chips: int, decision: Decision) -> list[Stock]:
-    """Return a player's chips before each turn and at the end, had it decided differently.
+    """Return a player's chips before each turn and at the end, after a different decision.
 
-    A decision without regret, or to decline, is reversed. Instead of it, or in addition if the
-    regret is unforced, the best missed offer is accepted. See :func:`stocks_held` for the other
-    turns.
+    A decision without regret, or to decline, is reversed. With forced regret, the missed offer
+    replaces the decision; with unforced regret, the missed offer is accepted in addition.
     """
     keeps_decision = decision.missed is not None and decision.regret == "unforced"
     reversed_turns = [None if keeps_decision else decision.turn, decision.missed]
@@ -107,10 +102,10 @@ def part_in(turn: Exchange, player: str) -> Part:
 def stocks_held(
     outcome: Trading, chips: int, player: str, changed: Collection[int] = ()
 ) -> list[Stock]:
-    """Return a player's chips before each turn and at the end, actual or counterfactual.
+    """Return a player's chips before each turn and at the end.
 
-    In the ``changed`` turns (from 0), the player declines or does not propose the trade that it
-    made, and accepts the one that it declined.
+    In the ``changed`` turns (from 0), the player's decision is reversed: a trade is not made, and a
+    declined trade is made.
     """
     stocks = [dict.fromkeys(outcome.worths[player], chips)]
     for index, turn in enumerate(outcome.turns):
@@ -127,10 +122,10 @@ def stocks_held(
 def _missed(
     outcome: Trading, player: str, start: int, actual: list[Stock], changed: list[Stock]
 ) -> Iterator[tuple[int, Regret, int]]:
-    """Yield the gains from offers that a player declined from a turn on (from 0).
+    """Yield the gain, kind of regret and turn (from 1) of each offer that a player declined.
 
-    Each comes with its kind of regret and its turn (from 1). Of two equal gains, the unforced one
-    is greater, and then the later one.
+    ``start`` is the first of these turns, from 0. The maximum has the highest gain; among equal
+    gains, unforced regret; and then the latest turn.
     """
     for index in range(start, len(outcome.turns)):
         offer = outcome.turns[index].proposal.mirrored

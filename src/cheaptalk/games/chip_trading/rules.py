@@ -86,11 +86,9 @@ class ChipTrading(Game):
 
     def draw_instance(self, chance: Chance) -> Hands:
         seats = tuple(self.seats)
+        private = self.colours[1:]
         values = {
-            seat: {
-                colour: chance("value", seat, colour).pick(self.values)
-                for colour in self.colours[1:]
-            }
+            seat: {colour: chance("value", seat, colour).pick(self.values) for colour in private}
             for seat in seats
         }
         return Hands.unchecked(order=tuple(chance("order").shuffled(seats)), values=values)
@@ -155,7 +153,7 @@ class ChipTrading(Game):
         return proposal, tuple(p for p, answer in answers.items() if answer.decision == "accept")
 
     def _worths(self, instance: Hands) -> Worths:
-        """Return the values of all colours, after checking that the instance fits the game."""
+        """Return the values of all colours; raise an error if instance and game do not match."""
         values, private = instance.values.values(), set(self.colours[1:])
         if sorted(instance.order) != sorted(self.seats) or set(instance.values) != set(self.seats):
             raise RulesError("the instance and the game have different players")
@@ -186,9 +184,8 @@ class ChipTrading(Game):
         return {seat: max(0, gain) / 100 for seat, gain in outcome.gains().items()}
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        """The maximum is the highest possible value of all other players' chips."""
-        dearest = self.common_value + (len(self.colours) - 1) * max(self.values)
-        return {"player": (0.0, (self.players - 1) * self.chips * dearest / 100)}
+        highest = self.common_value + (len(self.colours) - 1) * max(self.values)
+        return {"player": (0.0, (self.players - 1) * self.chips * highest / 100)}
 
     def secrets(self, instance: Hands) -> Iterator[Secret]:
         for seat, values in instance.values.items():
@@ -199,7 +196,6 @@ class ChipTrading(Game):
 
 
 def _refusal(offered: Offered, response: Response) -> str | None:
-    """Return why a player without the requested chips can't accept."""
     if response.decision == "decline":
         return None
     return f"you do not hold {chips(offered.proposal.want_amount, offered.proposal.want)}"

@@ -1,4 +1,4 @@
-"""Players' chips: counting, valuing and moving them."""
+"""Functions that count, value and move players' chips."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -8,16 +8,16 @@ from cheaptalk.games.chip_trading.events import Proposal, Stocks
 Stock: TypeAlias = dict[str, int]
 """The number of chips of each colour that one player holds."""
 Holdings: TypeAlias = dict[str, Stock]
-"""Every player's stock."""
+"""The stocks of all players, by player."""
 
 
 def visible_stocks(holdings: Holdings) -> Stocks:
-    """Return all holdings as the players see them."""
+    """Return all holdings in the form of the players' events."""
     return tuple([(player, tuple(stock.items())) for player, stock in holdings.items()])
 
 
 def read(stocks: Stocks) -> Holdings:
-    """Return holdings from what players see; the inverse of :func:`visible_stocks`."""
+    """Return the holdings in a player's event; the inverse of :func:`visible_stocks`."""
     return {player: dict(stock) for player, stock in stocks}
 
 
@@ -27,7 +27,7 @@ def worth(stock: Mapping[str, int], worths: Mapping[str, int]) -> int:
 
 
 def chips(number: int, colour: str) -> str:
-    """Return a number of chips of a colour in words.
+    """Describe a number of chips of one colour.
 
     >>> chips(1, "red"), chips(3, "blue"), chips(0, "green")
     ('1 red chip', '3 blue chips', 'no green chips')
@@ -41,13 +41,13 @@ def can_give(stock: Mapping[str, int], trade: Proposal) -> bool:
 
 
 def move(stock: Stock, trade: Proposal) -> None:
-    """Carry out one side of a trade: remove the chips given and add those received."""
+    """Update the proposer's stock after a trade."""
     stock[trade.give] -= trade.give_amount
     stock[trade.want] += trade.want_amount
 
 
 def exchange(proposer: Stock, partner: Stock, trade: Proposal) -> None:
-    """Carry out a trade between the stocks of its proposer and of its partner."""
+    """Update the stocks of the proposer and the partner after a trade."""
     move(proposer, trade)
     partner[trade.give] += trade.give_amount
     partner[trade.want] -= trade.want_amount

@@ -1,13 +1,13 @@
-"""Scripted traders, their possible proposals, and Bayesian beliefs.
+"""Scripted strategies of chip trading, which depend only on observations.
 
-They reason in cents and use only what they have observed. A belief about another player is the set
-of that player's possible values, all equally likely: the prior is uniform, and observations only
-exclude possibilities (Strategic Tradeoffs, section 5.3 and appendix A.3). Beliefs need numpy.
+A belief about another player is the set of that player's possible values, all equally likely. The
+prior is uniform, and observations exclude possibilities (Strategic Tradeoffs, section 5.3 and
+appendix A.3). Beliefs need numpy.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, permutations
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -27,13 +27,7 @@ from cheaptalk.rules import Action, DecisionRequest, Stream, strategy
 
 
 class Room(Struct, frozen=True):
-    """Proposals that give the same chips for different numbers of one colour.
-
-    Attributes:
-        give, amount: the chips given.
-        want: the colour requested.
-        min_wanted, max_wanted: the range of the number requested.
-    """
+    """Proposals of the same chips in exchange for varying numbers of chips of another colour."""
 
     give: str
     amount: int
@@ -43,66 +37,48 @@ class Room(Struct, frozen=True):
 
     @property
     def range(self) -> range:
-        """The numbers of chips that can be requested."""
         return range(self.min_wanted, self.max_wanted + 1)
 
     def gain(self, amount_wanted: int, worths: Mapping[str, int]) -> int:
-        """Return the gain from requesting this number of chips, given values of chips."""
+        """Return the gain from the proposal that requests this number of chips."""
         return amount_wanted * worths[self.want] - self.amount * worths[self.give]
 
     def proposal(self, amount_wanted: int) -> Proposal:
-        """Return the proposal that requests this number of chips."""
         return Proposal.unchecked(
             give=self.give, give_amount=self.amount, want=self.want, want_amount=amount_wanted
         )
 
 
 def held(request: DecisionRequest) -> tuple[Stock, Stock]:
-    """Return the player's chips, and the maximum of each colour that any other player holds."""
-    stock_held: Stock = {}
-    rival_stocks: list[list[int]] = []
-    for player, stock in request.event.stocks:
-        if player == request.actor:
-            stock_held = dict(stock)
-        else:
-            rival_stocks.append([number for _, number in stock])
-    return stock_held, dict(zip(stock_held, map(max, zip(*rival_stocks, strict=True)), strict=True))
+    """Return the player's chips, and the maximum of each colour that another player holds."""
+    rival_stocks = read(request.event.stocks)
+    own_stock = rival_stocks.pop(request.actor)
+    maxima = {colour: max(stock[colour] for stock in rival_stocks.values()) for colour in own_stock}
+    return own_stock, maxima
 
 
 def gainful(request: DecisionRequest) -> list[Room]:
     """Return the proposals that benefit the player and that another player can afford.
 
-    If there are none, return those that give a single chip and benefit the player, though no one
-    can afford them.
+    If there are none, return unaffordable proposals that give a single chip and benefit the player.
     """
     worths = dict(request.briefing.worths)
-    stock_held, maxima = held(request)
+    stock, maxima = held(request)
+    pairs = list(permutations(stock, 2))
     payable = [
         Room(give, amount, want, minimum, maxima[want])
-        for give, stock in stock_held.items()
-        for want in stock_held
-        if give != want
-        for amount in range(1, stock + 1)
+        for give, want in pairs
+        for amount in range(1, stock[give] + 1)
         if (minimum := amount * worths[give] // worths[want] + 1) <= maxima[want]
     ]
     if payable:
         return payable
-    singles = [
-        (give, want)
-        for give in stock_held
-        if stock_held[give]
-        for want in stock_held
-        if give != want
-    ]
-    minima = [worths[give] // worths[want] + 1 for give, want in singles]
-    return [
-        Room(give, 1, want, minimum, minimum)
-        for (give, want), minimum in zip(singles, minima, strict=True)
-    ]
+    singles = [(*pair, worths[pair[0]] // worths[pair[1]] + 1) for pair in pairs if stock[pair[0]]]
+    return [Room(give, 1, want, minimum, minimum) for give, want, minimum in singles]
 
 
 def draw_proposal(rooms: list[Room], stream: Stream) -> Proposal:
-    """Draw one of all the proposals, each equally likely."""
+    """Return a random proposal from these ranges, each equally likely."""
     ends = list(accumulate([room.max_wanted - room.min_wanted + 1 for room in rooms]))
     draw = stream.integer(1, ends[-1])
     number = bisect_left(ends, draw)
@@ -113,16 +89,15 @@ np = needed("numpy")
 
 Learning = Literal["answers", "trades", "own", "nothing"]
 Possible = dict[str, Any]
-"""The possible values of a player's chips: for each colour an array with one entry per possibility.
-"""
+"""The possible values of a player's chips: an array by colour, with one entry per possibility."""
 MAX_VALUE_PROFILES = 1_000_000
-"""The maximum number of possibilities."""
+"""Maximum number of possible combinations of a player's values."""
 TIE = 1e-9
-"""The relative difference up to which expected gains are equal."""
+"""Maximum relative difference of expected gains that are treated as equal."""
 
 
 class Weighed(NamedTuple):
-    """Proposals of chips of one colour for another; numbers and expected gains are arrays."""
+    """Proposals for one pair of colours, with arrays of amounts and expected gains."""
 
     give: str
     amounts: Any
@@ -131,7 +106,7 @@ class Weighed(NamedTuple):
     expected: Any
 
     def offer(self, index: int) -> Proposal:
-        """Return one of the proposals."""
+        """Return the proposal with this index."""
         give, want = int(self.amounts[index]), int(self.wanted_amounts[index])
         return Proposal.unchecked(
             give=self.give, give_amount=give, want=self.want, want_amount=want
@@ -139,10 +114,7 @@ class Weighed(NamedTuple):
 
 
 def best_offer(request: DecisionRequest, learning: Learning, stream: Stream) -> Proposal:
-    """Return the gainful proposal with the greatest expected gain; ties are broken at random.
-
-    If no one would accept any, all gainful proposals are equally good.
-    """
+    """Return the gainful proposal with the greatest expected gain; ties are broken at random."""
     holdings = read(request.event.stocks)
     rivals = beliefs(request, learning)
     worths = dict(request.briefing.worths)
@@ -163,10 +135,10 @@ def best_offer(request: DecisionRequest, learning: Learning, stream: Stream) -> 
 def weigh(
     rooms: list[Room], worths: dict[str, int], holdings: Holdings, rivals: dict[str, Possible]
 ) -> Weighed:
-    """Weigh proposals of one pair of colours: the gain times the probability of acceptance.
+    """Compute the expected gains of proposals for one pair of colours.
 
-    A player for whom a requested chip is worth r times as much as a chip given gains by giving y
-    for x if and only if r < x / y. The other players' values are independent.
+    A player gains by giving y requested chips for x offered chips if and only if a requested chip
+    is worth less than x / y offered chips. The other players' values are independent.
     """
     give, want = rooms[0].give, rooms[0].want
     amounts = np.repeat([room.amount for room in rooms], [len(room.range) for room in rooms])
@@ -181,11 +153,7 @@ def weigh(
 
 
 def prior(briefing: Briefing) -> Possible:
-    """Return the possible values of any other player.
-
-    Raises:
-        ValueError: there are too many possibilities.
-    """
+    """Return the possible values of another player before any observation."""
     (common, cents), *private = briefing.worths
     count = len(briefing.values) ** len(private)
     if count > MAX_VALUE_PROFILES:
@@ -201,8 +169,8 @@ def prior(briefing: Briefing) -> Possible:
 def beliefs(request: DecisionRequest, learning: Learning) -> dict[str, Possible]:
     """Return each other player's possible values, given all observations.
 
-    An observation that contradicts a belief, and therefore the assumption that players accept
-    exactly what benefits them, leaves it unchanged.
+    Beliefs assume that players accept exactly the trades that benefit them. An observation that
+    contradicts a belief leaves the belief unchanged.
     """
     start = prior(request.briefing)
     believed = {player: start for player in request.briefing.order if player != request.actor}
@@ -224,7 +192,7 @@ def beliefs(request: DecisionRequest, learning: Learning) -> dict[str, Possible]
 def training_examples(
     event: TurnEnded, holdings: Holdings, learning: Learning, seat: str
 ) -> Iterator[tuple[str, Proposal, bool]]:
-    """Yield what a turn teaches: a player, the trade from its side, and whether it gains."""
+    """Yield the evidence in a turn: a player, the player's trade, and whether the player gains."""
     offer, trade = event.proposal, event.proposal.mirrored
     if learning == "own" and event.proposer != seat:
         return
@@ -239,7 +207,7 @@ def training_examples(
 
 
 def narrowed(possible: Possible, trade: Proposal, gainful: bool) -> Possible:
-    """Return the possibilities in which a trade is gainful, or is not; all if none fits."""
+    """Return the possible values at which a trade is (or isn't) gainful; all values if none fit."""
     gain = trade.want_amount * possible[trade.want] - trade.give_amount * possible[trade.give]
     fits = (gain > 0) == gainful
     return {colour: values[fits] for colour, values in possible.items()} if fits.any() else possible
@@ -263,8 +231,8 @@ def gains(request: DecisionRequest) -> bool:
 def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
     """Propose a random trade of available chips, and accept with a fixed probability.
 
-    Colours and numbers are drawn one after another, each equally likely, up to the maximum that the
-    player or any other player holds.
+    Colours and numbers are drawn one after another, each equally likely, up to the numbers that
+    players hold.
 
     Args:
         acceptance: the probability of accepting a proposal, in [0, 1].
@@ -284,10 +252,10 @@ def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
 
 @strategy("player")
 def zero_intelligence(request: DecisionRequest) -> Action:
-    """Propose any gainful trade, and accept any.
+    """Propose a random gainful trade, and accept any gainful trade.
 
-    Traders under a budget constraint (Gode and Sunder 1993), applied to chips: each gainful
-    proposal that another player can afford is equally likely.
+    The budget-constrained zero-intelligence traders of Gode and Sunder (1993), applied to chips:
+    each gainful proposal that another player can afford is equally likely.
     """
     if isinstance(request.event, Offered):
         return response(request, gains(request))
@@ -298,7 +266,7 @@ def zero_intelligence(request: DecisionRequest) -> Action:
 def greedy(request: DecisionRequest) -> Action:
     """Propose the trade with the greatest gain that another player can afford, and accept any gain.
 
-    Whether another player would accept it doesn't matter: the opposite of a fair trade.
+    The strategy ignores whether another player would accept the trade.
     """
     if isinstance(request.event, Offered):
         return response(request, gains(request))
@@ -309,11 +277,11 @@ def greedy(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def one_for_one(request: DecisionRequest) -> Action:
-    """Propose the trade of one chip for one that gains most, and accept no worse terms.
+    """Propose the one-for-one trade with the greatest gain, and accept no worse terms.
 
-    The fair trades that people mostly proposed in the study (Strategic Tradeoffs, section 6.2.1).
-    It accepts gainful trades that take no more chips than they bring. If no one-for-one trade is
-    gainful, it proposes the trade with the smallest gain.
+    Most people in the study proposed such trades (Strategic Tradeoffs, section 6.2.1). The strategy
+    accepts gainful trades that bring at least as many chips as they cost. If no one-for-one trade
+    is gainful, it proposes the trade with the smallest gain.
     """
     if isinstance(request.event, Offered):
         offer = request.event.proposal
@@ -332,15 +300,15 @@ def one_for_one(request: DecisionRequest) -> Action:
 def bayesian(request: DecisionRequest, *, learning: Learning = "answers") -> Action:
     """Maximise the gain times the probability of acceptance, learning from responses.
 
-    It assumes that other players accept exactly the trades that they can afford and that benefit
-    them, and does so itself. Ties are broken at random. If no one could accept any gainful trade,
-    it proposes any such trade.
+    The strategy accepts exactly the trades that benefit it, and assumes the same of other players.
+    Ties are broken at random. If no player could accept any gainful trade, the strategy proposes a
+    random gainful trade.
 
     Args:
-        learning: the observations used. "answers": a partner gains by a trade; if no one accepts,
-            no player who could afford it does. "trades": in addition, the proposer gains by a
-            trade, as in the paper's text. "own": responses to its own proposals. "nothing": the
-            prior is kept.
+        learning: the evidence used. "answers": a partner gains by a trade, and players who could
+            afford a rejected trade do not. "trades": in addition, the proposer gains by a trade, as
+            in the paper's text. "own": only responses to the strategy's proposals. "nothing": no
+            evidence.
     """
     if isinstance(request.event, Offered):
         return response(request, gains(request))

@@ -1,9 +1,9 @@
-"""Contexts: the items to divide and their values for each player.
+"""Contexts: the items to divide and their values to each player.
 
 A context consists of a pool of books, hats and balls, and of each player's value of one item of
-each kind, in points. The legal contexts follow from a rule (Liao, Tomlin and Klein 2024, section 2;
-Lewis et al. 2017), so no file is needed: there are 5,295. They include the 4,086 of the published
-file, which :func:`read_contexts` can read. (The paper counts 4,186 in that file.)
+each kind, in points. The rules of Liao, Tomlin and Klein (2024, section 2; Lewis et al. 2017) allow
+5,295 contexts. They include the 4,086 contexts in the published file, which :func:`read_contexts`
+can read. (The paper counts 4,186 contexts in that file.)
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ Triple: TypeAlias = tuple[int, int, int]
 """A number for each kind, in the order of :data:`KINDS`."""
 
 PILE = 10
-"""The value of the whole pool to each player, in points."""
+"""The total value of the pool to each player, in points."""
 PIECES = range(5, 8)
 """The possible numbers of items in a pool."""
 MAX_COUNT = 4
-"""The maximum number of items of one kind."""
+"""Maximum number of items of one kind."""
 
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT, strict=True)]
 Points = Annotated[int, Field(ge=0, le=PILE, strict=True)]
@@ -42,22 +42,22 @@ def worth(values: Sequence[N], bundle: Triple) -> N:
 
 @cache
 def bundles(maxima: Triple) -> tuple[Triple, ...]:
-    """Return all bundles with at most these counts: all possible claims to a pool."""
+    """Return all bundles with at most these counts, such as all claims to a pool."""
     books, hats, balls = maxima
     return tuple(product(range(books + 1), range(hats + 1), range(balls + 1)))
 
 
 def rest(counts: Triple, claim: Triple) -> Triple:
-    """Return what a claim leaves of the pool; the only claim that is compatible with it."""
+    """Return the rest of the pool after a claim, which is the only compatible claim."""
     return counts[0] - claim[0], counts[1] - claim[1], counts[2] - claim[2]
 
 
 class Context(Value):
     """A pool and both players' values.
 
-    A pool has 5 to 7 items, 1 to 4 of each kind. It is worth 10 points to each player, every kind
-    has a positive value for at least one player, and no division gives both players 10: therefore
-    at least one kind has a positive value for both.
+    A pool has 5 to 7 items, 1 to 4 of each kind, and is worth 10 points to each player. Every kind
+    has a positive value to at least one player. At least one kind has a positive value to both
+    players, so that no division gives 10 points to both.
     """
 
     counts: tuple[Count, Count, Count]
@@ -67,10 +67,9 @@ class Context(Value):
 
     @model_validator(mode="after")
     def _is_legal(self) -> "Context":
-        if sum(self.counts) not in PIECES:
-            raise ValueError(
-                f"a pool has {PIECES[0]} to {PIECES[-1]} pieces, not {sum(self.counts)}"
-            )
+        pieces = sum(self.counts)
+        if pieces not in PIECES:
+            raise ValueError(f"a pool has {PIECES[0]} to {PIECES[-1]} pieces, not {pieces}")
         for number, values in enumerate(self.values, start=1):
             total = worth(values, self.counts)
             if total != PILE:
@@ -86,7 +85,7 @@ class Context(Value):
 
 @cache
 def all_contexts() -> tuple[Context, ...]:
-    """Return all 5,295 legal contexts; swapping the players turns each into another one."""
+    """Return all 5,295 legal contexts, which include each context with the players swapped."""
     pools = [counts for counts in bundles((MAX_COUNT, MAX_COUNT, MAX_COUNT)) if all(counts)]
     return tuple(
         Context(counts=counts, values=(first, second))
@@ -98,23 +97,23 @@ def all_contexts() -> tuple[Context, ...]:
 
 
 def _worth_a_pile(counts: Triple) -> list[Triple]:
-    """Return the values at which this pool has the required total."""
+    """Return all values of the three kinds of items at which the pool is worth 10 points."""
     return [values for values in bundles((PILE, PILE, PILE)) if worth(values, counts) == PILE]
 
 
 class BadContexts(CheaptalkError, ValueError):
-    """A file without valid contexts; the message names the file and the line."""
+    """An error in a file of contexts; the message names the file and the line."""
 
 
 def read_contexts(path: str | Path) -> tuple[Context, ...]:
     """Return the contexts of a file in the published format, in its order.
 
-    A context is two consecutive lines, for player 1 and player 2, of six integers: count and value
-    of books, of hats and of balls. (An off-by-one error in the published code never draws the last
-    context of its file; here all are drawn.)
+    A context consists of two lines, for player 1 and player 2, of six integers: count and value of
+    books, hats and balls. (Because of an off-by-one error, the published code never draws the last
+    context of a file.)
 
     Raises:
-        BadContexts: the file can't be read, or a line contains no context.
+        BadContexts: the file can't be read, or a line is invalid.
     """
     try:
         lines = read_whole(Path(path)).splitlines()
@@ -130,7 +129,7 @@ def read_contexts(path: str | Path) -> tuple[Context, ...]:
 
 
 def _context(path: str | Path, lines: list[str], first: int) -> Context:
-    """Return the context that begins at a line, counted from 0."""
+    """Return the context that begins at the line with this index."""
     (counts, first_values), (second_counts, second_values) = (
         _counts_and_values(path, lines, number) for number in (first, first + 1)
     )
@@ -146,9 +145,8 @@ def _counts_and_values(
     path: str | Path, lines: list[str], number: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     fields = lines[number].split()
-    if len(fields) != 2 * len(KINDS) or not all(
-        field.isascii() and field.isdigit() for field in fields
-    ):
+    are_numbers = all(field.isascii() and field.isdigit() for field in fields)
+    if len(fields) != 2 * len(KINDS) or not are_numbers:
         raise BadContexts(f"{path}, line {number + 1}: must be six whole numbers")
     numbers = tuple(map(int, fields))
     return numbers[::2], numbers[1::2]

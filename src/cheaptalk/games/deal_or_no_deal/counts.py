@@ -1,9 +1,9 @@
-"""Read the numbers of items that a message states about the current match.
+"""A parser of the numbers of items that a message states about the current match.
 
-A number counts only in a plain sentence about the pool, or about the items that a player takes,
-has, wants or is offered now: "there are 2 hats", "I take 2 hats", "2 hats for you". Conditions,
-negations, questions, quotations and reports of other games or people are not read, because a
-misread claim would accuse a player of a false statement.
+It reads only plain sentences about the pool, or about items that a player takes, has, wants or is
+offered: "there are 2 hats", "I take 2 hats", "2 hats for you". It ignores conditions, negations,
+questions, quotations and reports of other games or people, because a wrongly parsed claim could
+count as a false statement.
 """
 
 import re
@@ -21,7 +21,7 @@ from cheaptalk.games.deal_or_no_deal.talk import (
 )
 
 QUOTATION = re.compile(r'["“”„«»][^"“”„«»]*["“”„«»]?')
-"""A quotation; one that is not closed ends with the message."""
+"""A quotation; without a closing mark, the quotation ends with the message."""
 SENTENCE = re.compile(r"(?:[^.!?]|\.(?=\d))+[.!?]*")
 UNCERTAIN = "|".join(
     (
@@ -43,12 +43,12 @@ UNCERTAIN = "|".join(
         r"(?<!this )(?<!our )(?:games?|match(?:es)?|rounds?)",
     )
 )
-"""Words after which a sentence is no plain statement about this match."""
+"""Words that a plain statement about this match does not contain."""
 ELSEWHERE = (
     r"(?:^|[,;:] ?| and | but )(?:in|at|by|during|under|with|for|as|to)"
     r"(?! (?:this|return|exchange|the pool|our pool|me|you|us)\b) "
 )
-"""A circumstance in front of a statement, such as "in my dreams, I have 3 hats"."""
+"""An adverbial phrase before a statement, such as "in my dreams, I have 3 hats"."""
 UNREAD = re.compile(rf"[?\"]|(?<!\w)'|'(?!\w)|\b(?:{UNCERTAIN})\b|{ELSEWHERE}")
 BREAK = re.compile(
     r"[,;:()]| [-\N{EN DASH}\N{EM DASH}] |\b(?:and|but|so|while|then|because|since|plus)\b"
@@ -72,13 +72,13 @@ STATED = "|".join(
         r"(?:the|our|this) (?:pool|pile|table) (?:has|holds|contains|is|consists of)",
     )
 )
-"""The beginning of a plain statement; items follow."""
+"""The beginning of a plain statement, before the items."""
 HERE = r"(?:on the table|in (?:the|our) pool|here|available|to (?:share|split|divide)|left)"
 CLOSED = (
     r" (?:(?:are|is) )?(?:enough )?(?:to|for) (?:me|you|us)"
     rf"| (?:are|is) (?:{HERE}|mine|yours|enough)"
 )
-"""Words that turn the items in front of them into a plain statement."""
+"""The end of a plain statement, after the items."""
 AFTER = rf" (?:{HERE}|in (?:total|all|exchange|return|this game)|altogether|please|each|too)"
 PART = re.compile(
     rf"{PADDING}(?:in this (?:game|match) )?(?P<stated>(?:{STATED}) )?{ITEMS}"
@@ -88,7 +88,7 @@ PART = re.compile(
 
 @lru_cache(maxsize=REMEMBERED)
 def stated_counts(message: str) -> tuple[tuple[str, int], ...]:
-    """Return the items that a message plainly states, as pairs of their word and their number.
+    """Return the numbers of items that a message plainly states, as pairs of noun and number.
 
     >>> stated_counts("I take 2 books and 1 hat. If I had 3 hats, I would give you one.")
     (('books', 2), ('hat', 1))
@@ -103,11 +103,11 @@ def stated_counts(message: str) -> tuple[tuple[str, int], ...]:
 
 
 def _claims(sentence: str) -> Iterator[tuple[str, int]]:
-    """Yield the counts of each list of items that plain words begin or end."""
+    """Yield the counts in each list of items that begins or ends a plain statement."""
     counts: list[tuple[str, int]] = []
     plainly = False
     phrases = [phrase.strip() for phrase in BREAK.split(sentence)]
-    # "a, and b" has nothing between its two separators; "" ends the last list
+    # in "a, and b", the phrase between the two separators is empty; a final "" ends the last list
     for phrase in (*filter(None, phrases), ""):
         match = PART.fullmatch(phrase)
         if match is None or match["stated"]:

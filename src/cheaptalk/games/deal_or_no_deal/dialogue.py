@@ -1,9 +1,9 @@
 """The state of a dialogue: the current offer, its acceptance, and inconsistencies.
 
-An exact check compares messages and claims with the context. It detects the three inconsistencies
-that a language model judges in Liao, Tomlin and Klein (2024, figure 8): impossible counts, false
-statements of one's own values, and claims that break an agreement. It reads only plain patterns and
-ignores all other text, so its rates are lower bounds.
+An exact check compares messages and claims with the context. It detects three inconsistencies that
+Liao, Tomlin and Klein (2024, figure 8) detect with a language model: impossible counts, false
+statements of the speaker's values, and claims that break an agreement. The check ignores all text
+that is not in plain patterns, so its rates are lower bounds.
 """
 
 import re
@@ -36,15 +36,13 @@ class Move(NamedTuple):
 
     @property
     def message(self) -> str | None:
-        """The message; None for a proposal."""
         return self.action.message if isinstance(self.action, MessageOrProposal) else None
 
 
 class Standing(NamedTuple):
-    """The last offered division as player 1's part, its proposer, and whether it is accepted.
+    """The last offered division (as player 1's part), its proposer, and whether it is accepted.
 
-    There is no division if no readable offer was made, or if a later message about items can't be
-    read.
+    The division is None if no offer could be read, or if a later message about items could not.
     """
 
     division: Triple | None = None
@@ -52,20 +50,20 @@ class Standing(NamedTuple):
     agreed: bool = False
 
     def part(self, counts: Triple, player: str) -> Triple | None:
-        """Return what the division gives a player."""
+        """Return a player's part of the division."""
         return None if self.division is None else part(self.division, counts, player)
 
 
 def part(division: Triple, counts: Triple, player: str) -> Triple:
-    """Return a player's part of a division given as player 1's part, and vice versa."""
+    """Convert player 1's part of a division to a player's part, or vice versa."""
     return division if player == PLAYERS[0] else rest(counts, division)
 
 
 def standing(counts: Triple, moves: Iterable[Move]) -> Standing:
     """Return the current offer after these moves.
 
-    An offer is agreed on when the partner plainly accepts it, until either player says anything
-    else about items.
+    An offer is agreed if the partner plainly accepts it, until a player sends another message about
+    items.
     """
     table = Standing()
     for move in moves:
@@ -96,7 +94,7 @@ Fault = Literal["impossible count", "false value", "broken agreement"]
 
 
 class Inconsistency(NamedTuple):
-    """A player's inconsistency in a turn, counted from 1."""
+    """A player's inconsistency in a turn; turns are numbered from 1."""
 
     turn: int
     player: str
@@ -120,16 +118,13 @@ def inconsistencies(context: Context, moves: Sequence[Move]) -> Iterator[Inconsi
 
 
 def names_too_many(message: str, counts: Triple) -> bool:
-    """Return whether a message plainly states more items of a kind than exist.
-
-    See :func:`.stated_counts` for the sentences that are read.
-    """
+    """Return whether a message plainly states more items of a kind than exist."""
     return any(number > counts[kind_of(noun)] for noun, number in stated_counts(message))
 
 
 @lru_cache(maxsize=REMEMBERED)
 def stated_values(message: str) -> tuple[tuple[str, int], ...]:
-    """Return the values that a speaker plainly states as its own: words for items, and points."""
+    """Return the values that a speaker plainly states as its own, as pairs of noun and points."""
     return tuple(
         (noun, 0 if number == "nothing" else number_of(number))
         for sentence in sentences(message)
@@ -141,7 +136,7 @@ def stated_values(message: str) -> tuple[tuple[str, int], ...]:
 def misstates(message: str, counts: Triple, values: Triple) -> bool:
     """Return whether a message misstates a value of the speaker.
 
-    "The books are worth 6" may refer to each of them or to all; both readings count as true.
+    "The books are worth 6" is true if each book is worth 6 or if all books together are worth 6.
     """
     for noun, stated in stated_values(message):
         kind = kind_of(noun)

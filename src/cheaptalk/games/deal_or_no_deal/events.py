@@ -93,7 +93,7 @@ class ProposalMade(Event):
 
 
 class GameOver(Event):
-    """The ending, the value of the seat's claim to it, and its payoff.
+    """How the game ended, the value of the seat's own claim in points, and its payoff.
 
     ``points`` is None without an agreement. ``partner_points`` is the value of the partner's claim
     to the partner if it follows from the payoff, else None. The partner's claim and values aren't

@@ -1,13 +1,12 @@
 """Metrics of Deal or No Deal (Liao, Tomlin and Klein 2024, sections 4 and 5, appendix E).
 
-X and Y are the values of the players' claims to them in points, 0 without an agreement, and lambda
-is the objective. The record contains the number of corrections of each player, with the kind of
-every answer. Vocabulary and entropy refer to one match; for many matches, compute them from all
-messages with :mod:`cheaptalk.games.language`.
+X and Y are the values of each player's claim to that player in points, 0 without an agreement, and
+lambda is the objective. Vocabulary and entropy refer to one match; for many matches, compute them
+from all messages with :mod:`cheaptalk.games.language`.
 
-Metrics by turn give the length and the inconsistencies of messages. A turn is a message or a
-proposal of one player; turns count from 1 as in the metric ``length``. Judges of hallucinations are
-compared with an exact check.
+Metrics by turn describe the length and the inconsistencies of messages. A turn is a message or a
+proposal of one player; turns are numbered from 1. Judges of hallucinations are validated against an
+exact check.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +27,7 @@ from cheaptalk.games.language import ngram_entropy, vocabulary, words
 from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
 
 SLACK = 1e-9
-"""The tolerance in comparing payoffs, in points."""
+"""Tolerance in comparisons of payoffs, in points."""
 
 
 def points(context: Context, claim: Triple) -> tuple[int, int]:
@@ -38,23 +37,19 @@ def points(context: Context, claim: Triple) -> tuple[int, int]:
 
 
 def best_joint_score(context: Context) -> int:
-    """Return the maximum sum of points, from 10 to 19.
-
-    Its mean over the published contexts is 15.008.
-    """
+    """Return the maximum sum of points, from 10 to 19 (15.008 on average in published contexts)."""
     return max(sum(points(context, claim)) for claim in bundles(context.counts))
 
 
 def optimal_claims(context: Context, objective: float = 0.0) -> list[Triple]:
     """Return player 1's part in each division that is Pareto-optimal in the players' payoffs.
 
-    A division is Pareto-optimal if no other pays both players at least as much and one of them
-    more. Under the cooperative objective these are the divisions with the greatest sum of points,
-    under the strictly competitive one all divisions. Of the 81,767 divisions of the published
-    contexts 23.3 % are optimal in points.
+    A division is Pareto-optimal if no other division pays both players at least as much and one
+    player more. Under the cooperative objective, these are the divisions with the greatest sum of
+    points; under the strictly competitive objective, all divisions. Of the 81,767 divisions in the
+    published contexts, 23.3 % are optimal in points.
 
     Args:
-        context: the pool and values.
         objective: the weight of the partner's points, lambda in [-1, 1].
     """
     claims = list(bundles(context.counts))
@@ -95,10 +90,7 @@ def agreement(result: Result) -> float:
 
 
 def pareto_optimality(result: Result) -> float:
-    """1 if there is an agreement that no other division Pareto-dominates, else 0.
-
-    Compared in payoffs. Without an agreement it is 0, as in the paper's rates over all games.
-    """
+    """1 if there is an agreement that no other division Pareto-dominates in payoffs, else 0."""
     outcome: Division = result.outcome
     instance: Opening = result.instance
     best = optimal_claims(instance.context, result.game.objective)
@@ -106,10 +98,10 @@ def pareto_optimality(result: Result) -> float:
 
 
 def published_pareto_optimality(result: Result) -> float:
-    """The released game classes: in points, 1 if and only if player 2 gets all 10.
+    """Optimality in the released code: for objective 0, 1 if player 2 gets all 10 points, else 0.
 
-    They confuse whose values and claim they compare, and therefore call 12.54 % of the divisions of
-    the published contexts optimal instead of 23.3 %. Other objectives as above.
+    The code compares one player's values with the other player's claim. Of the divisions in the
+    published contexts, 12.54 % are therefore optimal, instead of 23.3 %.
     """
     outcome: Division = result.outcome
     if result.game.objective != 0:
@@ -128,10 +120,7 @@ def length(result: Result) -> float:
 
 
 def words_spoken(result: Result) -> float:
-    """The number of words in all messages.
-
-    The paper counts GPT-2 tokens; so does the recipe ``self-play``, given the tokenizer's merges.
-    """
+    """The number of words in all messages; the recipe ``self-play`` can count GPT-2 tokens."""
     return float(sum(len(words(text)) for text in _messages(result)))
 
 
@@ -141,7 +130,7 @@ def vocabulary_size(result: Result) -> float:
 
 
 def bigram_entropy(result: Result) -> float | None:
-    """The entropy of pairs of words in the match's messages in bits; None without pairs."""
+    """The entropy of word pairs in the match's messages, in bits; None without pairs."""
     return ngram_entropy(_messages(result), 2)
 
 
@@ -151,24 +140,22 @@ def impossible_counts(result: Result) -> float:
 
 
 def false_values(result: Result) -> float:
-    """The share of messages with a false statement of one's own values; 0 without messages."""
+    """The share of messages that misstate the speaker's values; 0 without messages."""
     return _share(result, "false value")
 
 
 def broken_agreements(result: Result) -> float:
-    """The number of proposals that break the last plain agreement, from 0 to 2."""
+    """The number of proposals that break the last plainly stated agreement, from 0 to 2."""
     return float(_count(result, "broken agreement"))
 
 
 def inverted_proposals(result: Result) -> float | None:
-    """The share of proposals that claim the partner's part of the last offer; None without any.
+    """The share of proposals that claim the partner's part of the last offer, if the parts differ.
 
-    Only proposals after an offer that gives the players different parts count, accepted or not.
-    Self-play in strict competition was found to teach this (Liao, Tomlin and Klein 2024, appendix
-    D): two players who both invert agree with each other but not with anyone else.
+    None without such proposals. Models learn to invert by self-play in strict competition (Liao,
+    Tomlin and Klein 2024, appendix D): two players who invert agree only with each other.
     """
-    counts = result.instance.context.counts
-    moves = moves_of(result)
+    counts, moves = result.instance.context.counts, moves_of(result)
     table = standing(counts, moves)
     if table.division is None:
         return None
@@ -182,27 +169,25 @@ def inverted_proposals(result: Result) -> float | None:
 
 
 def inconsistency(result: Result) -> float | None:
-    """The share of messages and proposals with an exactly detected inconsistency; None without any.
+    """The share of turns with an inconsistency that the exact check detects; None without turns.
 
-    A lower bound of a judge's rate (the paper's figure 2, right).
+    The share is a lower bound of a judge's rate (the paper's figure 2, right).
     """
     moves = moves_of(result)
-    if not moves:
-        return None
-    return len(faulty_turns(result, moves)) / len(moves)
+    return len(faulty_turns(result, moves)) / len(moves) if moves else None
 
 
 def faulty_turns(result: Result, moves: Sequence[Move]) -> set[int]:
-    """Return the turns, counted from 1, with an exactly detected inconsistency."""
+    """Return the turns, numbered from 1, with an inconsistency that the exact check detects."""
     return {fault.turn for fault in inconsistencies(result.instance.context, moves)}
 
 
 def requests_and_moves(result: Result) -> list[tuple[int, Move]]:
     """Return the messages and proposals of a match in order, one per turn, with their requests."""
     return [
-        (answer.request, Move(answer.actor, answer.action))
-        for answer in result.given()
-        if isinstance(answer.action, MessageOrProposal | Proposal)
+        (request, Move(actor, action))
+        for request, actor, action in result.given()
+        if isinstance(action, MessageOrProposal | Proposal)
     ]
 
 
@@ -225,12 +210,7 @@ def _share(result: Result, fault: Fault) -> float:
 
 
 def _score_limits(game: DealOrNoDeal) -> tuple[float, float]:
-    """Return the limits: no points, and the maximum for both players."""
     return 0.0, (1 + game.objective) * (2 * PILE - 1) / 2
-
-
-def _turns(game: DealOrNoDeal) -> tuple[float, float]:
-    return 0.0, float(game.turns)
 
 
 METRICS = (
@@ -246,7 +226,9 @@ METRICS = (
     Metric("joint_points", joint_points, unit="points", bounds=(0.0, 2 * PILE - 1.0)),
     Metric("efficiency", efficiency, unit="share of the best sum", bounds=SHARE),
     Metric("aborted", aborted, unit="share of matches", bounds=SHARE),
-    Metric("length", length, unit="turns", bounds=COUNT, limits=_turns),
+    Metric(
+        "length", length, unit="turns", bounds=COUNT, limits=lambda game: (0.0, float(game.turns))
+    ),
     Metric("words", words_spoken, unit="words", bounds=COUNT),
     Metric("vocabulary", vocabulary_size, unit="words", bounds=COUNT),
     Metric("bigram_entropy", bigram_entropy, unit="bits", bounds=COUNT),
@@ -259,14 +241,14 @@ METRICS = (
 
 
 def words_by_turn(result: Result) -> Iterator[Point]:
-    """The number of words in the turn's message; none in a turn with a proposal."""
+    """The number of words in the turn's message; no value in a turn with a proposal."""
     for number, move in enumerate(moves_of(result), 1):
         count = None if move.message is None else float(len(words(move.message)))
         yield Point(number, move.player, count)
 
 
 def inconsistent_by_turn(result: Result) -> Iterator[Point]:
-    """1 if the turn has an exactly detected inconsistency, else 0; see the metric inconsistency."""
+    """1 if the exact check detects an inconsistency in the turn, else 0."""
     moves = moves_of(result)
     faulty = faulty_turns(result, moves)
     for number, move in enumerate(moves, 1):
@@ -283,10 +265,10 @@ CONSISTENT = "consistent"
 
 
 def check_hallucination(result: Result) -> dict[tuple[int, str], str]:
-    """Return the first inconsistency of each message and proposal, or that it is consistent.
+    """Return the first inconsistency of each message and proposal, or "consistent".
 
-    Only turns with content that is read exactly are included: a number of items, a value of one's
-    own, or a claim after a plain agreement.
+    Turns are included if the exact check can read them: if they state a number of items or a value
+    of the speaker, or contain a claim after a plain agreement.
     """
     context = result.instance.context
     moves = requests_and_moves(result)
@@ -298,13 +280,11 @@ def check_hallucination(result: Result) -> dict[tuple[int, str], str]:
     return {
         (request, move.player): faults.get(turn, CONSISTENT)
         for turn, (request, move) in enumerate(moves, start=1)
-        if turn in faults or (agreed if move.message is None else _reads(move.message))
+        if turn in faults
+        or (
+            agreed if (text := move.message) is None else stated_counts(text) or stated_values(text)
+        )
     }
-
-
-def _reads(message: str) -> bool:
-    """Return whether the check reads a number of items or a value of the speaker's in a message."""
-    return bool(stated_counts(message) or stated_values(message))
 
 
 CHECKS = {"hallucination": check_hallucination}

@@ -38,11 +38,10 @@ from cheaptalk.rules import (
 )
 
 OBJECTIVES = {"self": 0.0, "coop": 1.0, "comp": -1.0}
-"""The objectives in the paper, by their names in its code."""
+"""The objectives in the paper, by their names in the paper's code."""
 
 
 def _named(objective: Any) -> Any:
-    """Convert the name of an objective to its weight."""
     if isinstance(objective, str):
         if objective not in OBJECTIVES:
             raise ValueError(f"must be {', '.join(OBJECTIVES)} or a number from -1 to 1")
@@ -73,7 +72,6 @@ class Opening(Instance):
 
     @property
     def order(self) -> tuple[Player, ...]:
-        """The players in the order of their turns."""
         return PLAYERS if self.first == "player_1" else PLAYERS[::-1]
 
 
@@ -81,11 +79,10 @@ class Division(Outcome):
     """The outcome of a game.
 
     Attributes:
-        ending: how it ended.
         turns: the number of messages and proposals.
-        claims: the claims of player 1 and player 2; None for a player who did not propose.
-        points: the values of the claims to those who made them; None without an agreement.
-        aborted_by: the player whose failure to answer ended the game.
+        claims: the claims of player 1 and player 2; None for a player without a proposal.
+        points: the value of each player's claim to that player; None without an agreement.
+        aborted_by: the player who failed to answer and thereby ended the game.
     """
 
     ending: Ending
@@ -132,7 +129,6 @@ class DealOrNoDeal(Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        """The seats of the two players."""
         return dict.fromkeys(PLAYERS, "player")
 
     def draw_instance(self, chance: Chance) -> Opening:
@@ -155,9 +151,8 @@ class DealOrNoDeal(Game):
 
     def _negotiation(self, instance: Opening, moves: list[Move]) -> Play[None]:
         """Request moves and append them to the list, until the second proposal or the limit."""
-        counts = instance.context.counts
+        counts, order = instance.context.counts, instance.order
         message: str | None = None
-        order = instance.order
         for turn in range(1, self.turns + 1):
             player, partner = order if turn % 2 else order[::-1]
             if moves and moves[-1].claim is not None:
@@ -174,13 +169,9 @@ class DealOrNoDeal(Game):
     def _briefing(self, instance: Opening, player: str) -> Briefing:
         number = PLAYERS.index(player)
         return Briefing(
-            PLAYERS[1 - number],
-            instance.context.counts,
-            instance.context.values[number],
-            self.objective,
-            self.turns,
-            player == instance.first,
-        )
+            PLAYERS[1 - number], instance.context.counts, instance.context.values[number],
+            self.objective, self.turns, player == instance.first,
+        )  # fmt: skip
 
     def _game_over(self, division: Division, player: str) -> GameOver:
         own_points, partner_points = division.points or (None, None)
@@ -192,20 +183,20 @@ class DealOrNoDeal(Game):
         )
 
     def payoffs(self, outcome: Division) -> dict[str, float]:
-        """Own points plus the objective times the partner's; 0 and 0 without an agreement."""
+        """Each player's points plus the objective times the partner's; 0 without an agreement."""
         return dict(zip(PLAYERS, paid(outcome.points or (0, 0), self.objective), strict=True))
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        """At least 10 lambda or 0, at most 10 + 9 lambda or 10: never do both have 10."""
+        """From min(0, 10 lambda) to 10 + max(0, 9 lambda), because at most one player gets 10."""
         low, high = min(0.0, PILE * self.objective), max(0.0, (PILE - 1) * self.objective)
         return {"player": (low, PILE + high)}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """At most 19 points in total, each counted 1 + lambda times."""
+        """The players get at most 19 points in total, and each point counts 1 + lambda times."""
         return {"player": (0.0, (1 + self.objective) * (2 * PILE - 1))}
 
     def secrets(self, instance: Opening) -> Iterator[Secret]:
-        """Yield for each player another legal context that differs only in that player's values."""
+        """Yield a legal context with other values of one player, for each player."""
         counts, values = instance.context.counts, instance.context.values
         for number, player in enumerate(PLAYERS):
             for context in all_contexts():
@@ -216,7 +207,6 @@ class DealOrNoDeal(Game):
                     break
 
     def _reveals_points(self, event: Event) -> bool:
-        """Return whether an event lets a player infer its partner's points."""
         return isinstance(event, GameOver) and self.objective != 0
 
 
@@ -237,13 +227,10 @@ def _beyond_the_pool(counts: Triple, proposal: Move) -> str | None:
 
 
 def _division(instance: Opening, moves: list[Move], failed: str | None) -> Division:
-    """Return the outcome after these moves; ``failed`` is the player who aborted it, if any."""
-    order = instance.order
-    claims = {
-        order[number % 2]: move.claim for number, move in enumerate(moves) if move.claim is not None
-    }
+    """Return the outcome after these moves; ``failed`` is the player who aborted the game."""
+    context, order = instance.context, instance.order
+    claims = {order[index % 2]: move.claim for index, move in enumerate(moves) if move.claim}
     first, second = (claims.get(player) for player in PLAYERS)
-    context = instance.context
     ending: Ending = "aborted" if failed else "out of turns"
     points = None
     if first is not None and second is not None:

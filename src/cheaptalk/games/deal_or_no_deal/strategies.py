@@ -1,8 +1,7 @@
-"""Scripted negotiators, which use plain English and read only what can be read exactly.
+"""Scripted strategies of Deal or No Deal, which write and read messages in fixed patterns.
 
-They use only what they have observed. They answer "Deal" to an acceptable offer, propose the
-division that was agreed on, and claim their part of the last offer once the partner has proposed.
-When the turns run out, they propose their latest division.
+They answer "Deal" to an acceptable offer, propose the agreed division, and claim their part of the
+last offer after the partner's proposal. In the last turns, they propose their latest division.
 """
 
 from collections.abc import Callable, Iterable
@@ -45,10 +44,10 @@ class View(NamedTuple):
     """A player's view of a game.
 
     Attributes:
-        me: its briefing.
+        me: the player's briefing.
         table: the current offer.
         part: the player's part of the last offered division, if any.
-        stated: the partner's values, if it has stated all of them.
+        stated: the partner's values, if the partner has stated all of them.
         spoken: whether the player has sent a message.
     """
 
@@ -60,20 +59,19 @@ class View(NamedTuple):
 
     @property
     def offered(self) -> Triple | None:
-        """The player's part in the partner's offer; None if the last offer is its own."""
+        """The player's part in the partner's last offer; None if the player made the last offer."""
         return self.part if self.table.proposer == self.me.partner else None
 
     @property
     def partner_values(self) -> Values:
-        """The partner's values if known; otherwise the same value for every item."""
+        """The partner's values if they are known; otherwise equal values of all items."""
         alike = PILE / sum(self.me.counts)
         return self.stated or (alike, alike, alike)
 
 
 def look(request: DecisionRequest) -> View:
     """Return the player's view at a request."""
-    me: Briefing = request.briefing
-    seat = request.actor
+    me, seat = request.briefing, request.actor
     moves: list[Move] = []
     heard: list[str] = []
     for event, action in (*request.heard, (request.event, None)):
@@ -89,8 +87,8 @@ def look(request: DecisionRequest) -> View:
 def read_values(messages: Iterable[str], counts: Triple) -> Values | None:
     """Return a player's values if its messages state all of them; the last statement counts.
 
-    A statement about several items refers to each of them if the pool could be worth that much; no
-    value exceeds that of the pool.
+    A statement about several items is read as the value of each item, or as the value of all if
+    they would otherwise be worth more than the pool.
     """
     values: dict[int, float] = {}
     for message in messages:
@@ -107,14 +105,14 @@ def own_points(view: View, claim: Triple) -> float:
 
 
 def payoffs(me: Briefing, partner_values: Values, claim: Triple) -> tuple[float, float]:
-    """Return the payoffs of the player and its partner, given assumed values of the partner."""
+    """Return the payoffs of the player and the partner for assumed values of the partner."""
     points, partner_points = worth(me.values, claim), worth(partner_values, rest(me.counts, claim))
     return points + me.objective * partner_points, partner_points + me.objective * points
 
 
 @lru_cache(maxsize=REMEMBERED)
 def fairest(me: Briefing, partner_values: Values) -> Triple:
-    """Return the division that maximises the lower payoff, and then the sum."""
+    """Return the division that maximises the lower payoff and, among these, the sum of payoffs."""
 
     def worst_then_sum(claim: Triple) -> tuple[float, float]:
         payoff, partner_payoff = payoffs(me, partner_values, claim)
@@ -125,7 +123,7 @@ def fairest(me: Briefing, partner_values: Values) -> Triple:
 
 @lru_cache(maxsize=REMEMBERED)
 def demand(me: Briefing, partner_values: Values, share: float) -> Triple:
-    """Return the best division for the partner that gives the player a share of its points."""
+    """Return the partner's best division that leaves the player at least a share of the points."""
     minimum = share * PILE - 1e-9
     acceptable = [claim for claim in bundles(me.counts) if worth(me.values, claim) >= minimum]
     return max(acceptable, key=lambda claim: worth(partner_values, rest(me.counts, claim)))
@@ -138,7 +136,7 @@ def say(message: str) -> MessageOrProposal:
 
 
 def closing(turn: YourTurn) -> bool:
-    """Return whether a proposal must be made now so that the partner can still answer it."""
+    """Return whether a later proposal would leave no turn for the partner's proposal."""
     return turn.turn > 1 and turn.turn >= turn.turns - 1
 
 
@@ -152,11 +150,9 @@ def negotiate(
     """Take a turn of a scripted negotiator.
 
     Args:
-        request: the decision request.
-        view: the player's view.
-        division_wanted: the division that it offers.
-        enough: whether it accepts its part of a partner's offer.
-        aside: a message that accompanies its offers.
+        division_wanted: the player's part in the division that the player offers.
+        enough: returns whether the player accepts this part of a partner's offer.
+        aside: a message that accompanies offers.
     """
     if isinstance(request.event, ProposalMade):
         books, hats, balls = view.part or division_wanted
@@ -178,10 +174,10 @@ REMARKS = ("Hello.", "What do you need?", "No.", "Deal.")
 
 @strategy("player")
 def honest(request: DecisionRequest) -> Action:
-    """State one's true values, ask for the partner's, and offer and accept fair divisions.
+    """State the true values, ask for the partner's values, and offer and accept fair divisions.
 
-    A fair division maximises the lower payoff (Rawls 1971, maximin), given the stated values; under
-    the cooperative objective it maximises the sum.
+    Given the stated values, a fair division maximises the lower payoff (Rawls 1971, maximin) or,
+    under the cooperative objective, the sum of payoffs.
     """
     view = look(request)
     truth = say_values(view.me.values)
@@ -206,20 +202,13 @@ def greedy(request: DecisionRequest, *, share: Share = 1.0) -> Action:
     """
     view = look(request)
     claim_wanted = demand(view.me, view.partner_values, share)
-    return negotiate(
-        request,
-        view,
-        claim_wanted,
-        lambda offer: own_points(view, offer) >= own_points(view, claim_wanted),
-    )
+    minimum = own_points(view, claim_wanted)
+    return negotiate(request, view, claim_wanted, lambda offer: own_points(view, offer) >= minimum)
 
 
 @strategy("player")
 def fair(request: DecisionRequest) -> Action:
-    """Offer a division with at least half of one's own points, and accept half or more.
-
-    The equal division of Lewis et al. (2017), with each player counting its own points.
-    """
+    """Offer divisions with at least half of the own points, and accept half (Lewis et al. 2017)."""
     view = look(request)
     claim_wanted = demand(view.me, view.partner_values, 0.5)
     return negotiate(request, view, claim_wanted, lambda offer: own_points(view, offer) >= PILE / 2)
@@ -231,41 +220,32 @@ def conceding(
 ) -> Action:
     """Demand less from turn to turn (Faratin, Sierra and Jennings 1998).
 
-    The concession spreads over the player's first 12 turns, or fewer if there are fewer.
+    The concession takes the player's first 12 turns, or all turns if there are fewer.
 
     Args:
-        start: the share of the 10 points demanded at first, in [0, 1].
-        end: the share demanded at the end, in [0, 1].
-        power: above 0: 1 for a constant pace, above 1 to concede late, below 1 to concede early.
+        start: the share of the 10 points demanded in the first turn.
+        end: the share of the 10 points demanded in the last of these turns.
+        power: 1 for a constant pace, above 1 to concede late, below 1 to concede early.
     """
     view = look(request)
-    stage = (request.event.turn + 1) // 2
     rounds = min(12, view.me.turns // 2)
-    share = conceded(stage, rounds, start, end, power)
-    claim_wanted = demand(view.me, view.partner_values, share)
-    return negotiate(
-        request, view, claim_wanted, lambda offer: own_points(view, offer) >= share * PILE - 1e-9
-    )
+    share = conceded((request.event.turn + 1) // 2, rounds, start, end, power)
+    claim_wanted, minimum = demand(view.me, view.partner_values, share), share * PILE - 1e-9
+    return negotiate(request, view, claim_wanted, lambda offer: own_points(view, offer) >= minimum)
 
 
 @strategy("player")
 def liar(request: DecisionRequest) -> Action:
-    """State false values, and demand as much as looks fair given these values.
+    """State false values, and demand a division that would be fair with these values.
 
-    The false values are those of a legal context under which the liar gets the most without seeming
-    to get more than half of the points (the first inconsistency of Liao, Tomlin and Klein 2024,
-    figure 8).
+    With the false values, the liar seems to get at most half of the points. Among such values of
+    legal contexts, the liar chooses those that yield the most (the first inconsistency of Liao,
+    Tomlin and Klein 2024, figure 8).
     """
     view = look(request)
-    feigned, claim_wanted = pretence(view.me.counts, view.me.values)
-    good = worth(view.me.values, claim_wanted)
-    return negotiate(
-        request,
-        view,
-        claim_wanted,
-        lambda offer: own_points(view, offer) >= good,
-        say_values(feigned),
-    )
+    feigned, claim = pretence(view.me.counts, view.me.values)
+    minimum, lie = own_points(view, claim), say_values(feigned)
+    return negotiate(request, view, claim, lambda offer: own_points(view, offer) >= minimum, lie)
 
 
 @cache
@@ -310,20 +290,19 @@ def noisy(
     lying: Share = 0.1,
     contradicting: Share = 0.1,
 ) -> Action:
-    """Negotiate honestly, but with the inconsistencies found in language models.
+    """Negotiate honestly, but with inconsistencies that language models show.
 
     The inconsistencies are those of Liao, Tomlin and Klein (2024, figure 8), except for unparsable
-    responses, which a strategy can't produce.
+    responses.
 
     Args:
         impossible: the probability that a message requests more items of a kind than exist.
-        lying: the probability that another message states false values.
+        lying: the probability that any other message states false values.
         contradicting: the probability that a proposal differs from the last offer or agreement.
     """
     draw = request.chance("mistake", request.number)
-    action = honest(request)
-    view = look(request)
-    counts, values = view.me.counts, view.me.values
+    action, me = honest(request), request.briefing
+    counts, values = me.counts, me.values
     if isinstance(action, MessageOrProposal) and action.message is not None:
         if draw.happens(impossible):
             return say(f"I take {say_bundle(_impossible_claim(counts, draw))}.")
@@ -345,34 +324,28 @@ def muddled(
     lying: Share = 0.1,
     contradicting: Share = 0.1,
 ) -> Action:
-    """Negotiate like `noisy`, and sometimes propose the partner's part.
+    """Negotiate like `noisy`, and sometimes claim the partner's part.
 
-    Language models were found to learn this by self-play in strict competition, where two players
-    who both do so agree (Liao, Tomlin and Klein 2024, appendix D).
+    Models learn this by self-play in strict competition, in which two players who both claim the
+    partner's part agree (Liao, Tomlin and Klein 2024, appendix D).
 
     Args:
         inverting: the probability that a proposal claims the partner's part of the last offer.
         impossible: the probability that a message requests more items of a kind than exist.
-        lying: the probability that another message states false values.
-        contradicting: the probability that another proposal differs from the last offer or
-            agreement.
+        lying: the probability that any other message states false values.
+        contradicting: the probability that any other proposal differs from the last offer.
     """
     action = noisy(request, impossible=impossible, lying=lying, contradicting=contradicting)
     view = look(request)
-    sends_message = isinstance(action, MessageOrProposal) and action.message is not None
-    if (
-        sends_message
-        or view.part is None
-        or not request.chance("inversion", request.number).happens(inverting)
-    ):
-        return action
     assert isinstance(action, MessageOrProposal | Proposal)
-    partner_part = rest(view.me.counts, view.part)
-    return action.model_copy(update=dict(zip(KINDS, partner_part, strict=True)))
+    inverts = request.chance("inversion", request.number).happens(inverting)
+    if action.claim is None or view.part is None or not inverts:
+        return action
+    return action.model_copy(update=dict(zip(KINDS, rest(view.me.counts, view.part), strict=True)))
 
 
 TACTICS: dict[str, Strategy] = by_name([greedy, fair, conceding])
-"""Strategies whose offers a talker can make."""
+"""Strategies that determine a talker's offers."""
 
 
 @strategy("player")
@@ -383,15 +356,14 @@ def talker(
     offers: Literal["greedy", "fair", "conceding"] = "conceding",
     repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
 ) -> Action:
-    """Make another strategy's offers at its default settings, with messages in one manner.
+    """Make the offers of another strategy with default settings, and add messages in one manner.
 
     Talkers with different manners make the same moves against the same moves, so any difference is
-    the effect of the messages (:mod:`~cheaptalk.games.manners`).
+    an effect of the messages (:mod:`~cheaptalk.games.manners`).
 
     Args:
-        manner: the manner of the messages.
         offers: the strategy that determines offers and proposals.
-        repeat: distinguishes identical talkers whose matches are repetitions; otherwise unused.
+        repeat: distinguishes identical talkers in repeated matches; not used otherwise.
     """
     action = TACTICS[offers](request)
     if not isinstance(action, MessageOrProposal) or action.message is None:
@@ -411,7 +383,7 @@ def talker(
 
 
 def _impossible_claim(counts: Triple, draw: Stream) -> Triple:
-    """Return a claim to one more item of a kind than exists, and to nothing else."""
+    """Return a claim to one more item of one kind than exist, and to no other items."""
     chosen = draw.integer(0, len(KINDS) - 1)
     books, hats, balls = (count + 1 if kind == chosen else 0 for kind, count in enumerate(counts))
     return books, hats, balls

@@ -1,7 +1,7 @@
-"""Messages about divisions: what scripted negotiators say, and what can be read exactly.
+"""Messages about divisions: the sentences of scripted negotiators, and an exact parser.
 
-A sentence is read exactly or not at all: if it contains anything beyond the patterns below, such as
-an alternative, another condition or a number without an item, it is ignored.
+The parser ignores a sentence that does not completely fit its patterns, for example because of an
+alternative, a condition or a number without an item.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import lru_cache
 from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, rest
 
 REMEMBERED = 4_096
-"""The number of cached readings and messages; negotiators repeat them in every turn."""
+"""Size of the caches of messages; negotiators read all messages again in every turn."""
 NUMBERS = {
     "no": 0, "zero": 0, "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5,
     "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -30,13 +30,13 @@ CLAUSE = re.compile(
     rf"|(?P<you>(?:can )?you{WILL} {TAKE}|i{WILL} (?:give|leave|let) you(?: {TAKE})?))"
     rf" (?P<list>{LIST})|\b(?P<loose>{LIST}) (?:to|for) (?P<whom>me|you)\b"
 )
-"""A part of an offer: what one player gets."""
+"""A part of an offer: the items for one player."""
 PADDING = re.compile(
     r"(?:[\s,;:!-]|\b(?:and|so|then|if|while|how about|what about|hi|hello|hey|please|thanks"
     r"|thank you|well|i propose|i suggest|i offer|let's say|my offer is|ok|okay|yes|deal|agreed"
     r"|great|perfect|sounds good|that works|in return)\b)*"
 )
-"""Text around the parts of an offer that doesn't change its meaning."""
+"""Text around the parts of an offer that does not change the meaning of the offer."""
 ACCEPTING = re.compile(
     r"(?:(?:ok|okay|yes|great|perfect|well)\b[\s,.!:]*)*"
     r"(?:(?:it's a |we have a |that's a )?deal|agreed|accepted|i (?:agree|accept)|yes|ok|okay|sure"
@@ -60,12 +60,12 @@ def say_bundle(bundle: Triple) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def say_offer(counts: Triple, claim: Triple) -> str:
-    """Return the offer of a division in which the speaker gets this claim."""
+    """Return the offer of a division in which the speaker gets these items."""
     return f"I take {say_bundle(claim)}, and you take {say_bundle(rest(counts, claim))}."
 
 
 def say_values(values: Triple) -> str:
-    """Return a statement of the speaker's values, true or not.
+    """Return a statement of these values as the speaker's values, true or false.
 
     >>> say_values((1, 0, 3))
     'A book is worth 1 to me, a hat is worth 0 to me and a ball is worth 3 to me.'
@@ -88,13 +88,13 @@ def sentences(text: str) -> list[str]:
 
 
 def kind_of(word: str) -> int:
-    """Return the index in :data:`KINDS` of the kind that a word names."""
+    """Return the index in :data:`KINDS` of the kind of items that a word names."""
     stems = ("book", "hat", "ball")
     return stems.index(word.removeprefix("basket").removesuffix("s"))
 
 
 def number_of(word: str) -> int:
-    """Return the number that a digit or a word denotes."""
+    """Return the number that digits or a word denote."""
     return NUMBERS[word] if word in NUMBERS else int(word)
 
 
@@ -102,8 +102,8 @@ def number_of(word: str) -> int:
 def read_offer(text: str, counts: Triple) -> Triple | None:
     """Return the speaker's part of the only division that a message offers.
 
-    Items that the offer doesn't name go to the player whose part isn't stated. The result is None
-    if there is no offer, more than one, one that can't be read completely, or one that doesn't fit
+    If the offer names only one player's items, the rest goes to the other player. The result is
+    None if the message has no offer, several offers, or an offer that is unclear or does not fit
     the pool.
 
     >>> read_offer("I'd like the balls and 1 hat, you can have the rest.", (2, 3, 1))
@@ -117,15 +117,16 @@ def read_offer(text: str, counts: Triple) -> Triple | None:
 
 @lru_cache(maxsize=REMEMBERED)
 def speaks_of_items(text: str) -> bool:
-    """Return whether a message mentions items other than their values."""
+    """Return whether a message mentions items, except for statements of their values."""
     return any(map(_of_items, sentences(text)))
 
 
 @lru_cache(maxsize=REMEMBERED)
 def accepts(text: str, counts: Triple, claim: Triple) -> bool:
-    """Whether a message plainly accepts the offer of a division in which its speaker gets a claim.
+    """Return whether a message plainly accepts an offer that gives the speaker this claim.
 
-    Without a condition or a question; where it speaks of items, it repeats that division.
+    The message must not contain a condition or a question. If it mentions items, it must repeat the
+    offered division.
 
     >>> accepts("Ok, deal!", (2, 3, 1), (2, 0, 0)), accepts("No deal.", (2, 3, 1), (2, 0, 0))
     (True, False)
@@ -145,7 +146,7 @@ def _of_items(sentence: str) -> bool:
 
 
 def _division(sentence: str, counts: Triple) -> Triple | None:
-    """Return the speaker's claim in a sentence's offer, if it can be read completely."""
+    """Return the speaker's part in a sentence's offer; None if the sentence is unclear."""
     if not PADDING.fullmatch(CLAUSE.sub(" ", sentence)):
         return None
     shares: dict[str, dict[int, int]] = {"me": {}, "you": {}}
@@ -163,24 +164,21 @@ def _division(sentence: str, counts: Triple) -> Triple | None:
 
 
 def _items(listed: str, counts: Triple) -> Iterator[tuple[int | None, int | None]]:
-    """Yield kinds and numbers of a list of items; kind None is the rest, number None unclear."""
+    """Yield each listed kind and number; both None for "the rest", only the number if unclear."""
     for item in re.findall(ITEM, listed):
         *modifiers, noun = item.split()
         if re.fullmatch(REST, item):
             yield None, None
             continue
         kind = kind_of(noun)
-        numbers = [word for word in modifiers if re.fullmatch(NUMBER, word)]
-        if numbers:
-            yield kind, number_of(numbers[0])
-        elif "both" in modifiers and counts[kind] != 2:
-            yield kind, None
-        else:
-            yield kind, counts[kind] if noun.endswith("s") or counts[kind] == 1 else None
+        count = counts[kind]
+        numbers = [number_of(word) for word in modifiers if re.fullmatch(NUMBER, word)]
+        is_clear = (noun.endswith("s") or count == 1) and ("both" not in modifiers or count == 2)
+        yield kind, numbers[0] if numbers else count if is_clear else None
 
 
 def _claim(shares: dict[str, dict[int, int]], remainder: set[str], counts: Triple) -> Triple | None:
-    """Return the speaker's part of the pool if both parts are clear and compatible, else None."""
+    """Return the speaker's part of the pool; None if the parts are unclear or incompatible."""
     own_items, partner_items = shares["me"], shares["you"]
     if len(remainder) > 1 or not (own_items or partner_items):
         return None

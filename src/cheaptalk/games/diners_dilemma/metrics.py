@@ -1,7 +1,7 @@
 """Metrics of the diner's dilemma.
 
-D(i, j) is 1 if player i ordered the cheap dish in round j, else 0; N is the number of players and K
-the number of rounds. Per-round metrics give orders and gains.
+D(i, j) is 1 if player i ordered the cheap dish in round j, else 0; N is the number of players, and
+K is the number of rounds. Per-round metrics describe orders and gains.
 """
 
 from collections.abc import Iterator
@@ -31,8 +31,7 @@ def gain(result: Result) -> float:
 def efficiency(result: Result) -> float:
     """The share of orders of the dish that maximises the sum of payoffs, in [0, 1].
 
-    The sum of all payoffs is proportional to it, from its minimum to its maximum. It is 1 if both
-    dishes are equally good.
+    The sum of payoffs increases linearly in this share, which is 1 if the dishes are equally good.
     """
     game: DinersDilemma = result.game
     best = efficient_dish(game.pleasure, game.price)
@@ -42,10 +41,7 @@ def efficiency(result: Result) -> float:
 
 
 def score(result: Result) -> float:
-    """The frequency of the costly dish, 0 to 100: (1 - S5) * 100 (GAMA-Bench appendix E, S5).
-
-    In a dilemma this measures how close the players are to the equilibrium.
-    """
+    """The frequency of the costly dish, 0 to 100: (1 - S5) * 100 (GAMA-Bench appendix E, S5)."""
     return (1 - cheap(result)) * 100
 
 

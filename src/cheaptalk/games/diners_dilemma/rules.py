@@ -49,12 +49,12 @@ class DinersDilemma(Rounds):
 
     @property
     def pleasure(self) -> float:
-        """The utility difference between the costly and the cheap dish."""
+        """The difference in utility between the costly and the cheap dish."""
         return self.costly_utility - self.cheap_utility
 
     @property
     def price(self) -> float:
-        """The price difference between the costly and the cheap dish."""
+        """The difference in price between the costly and the cheap dish."""
         return self.costly_price - self.cheap_price
 
     def gains(self, number: int, choices: Sequence[Dish], instance: Instance) -> list[float]:
@@ -73,23 +73,23 @@ class DinersDilemma(Rounds):
         return [RoundResult(*counts, dish, gain) for dish, gain in zip(choices, gains, strict=True)]
 
     def _bill(self, costly: int) -> float:
-        """Return the total bill for this number of costly dishes."""
         return costly * self.costly_price + (self.players - costly) * self.cheap_price
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        opponents = self.players - 1
         extremes = [
             utility - self._bill(own_costly + costly) / self.players
             for own_costly, utility in enumerate((self.cheap_utility, self.costly_utility))
-            for costly in (0, opponents)
+            for costly in (0, self.players - 1)
         ]
         return {"player": (self.rounds * min(extremes), self.rounds * max(extremes))}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Reached if all players order the same dish, because each costly dish adds the same."""
-        gain_bounds = (
-            self.cheap_utility - self.cheap_price,
-            self.costly_utility - self.costly_price,
+        """Bounds on the total, reached when all order the same dish (the total is linear)."""
+        cheap, costly = (
+            self.rounds * self.players * gain
+            for gain in (
+                self.cheap_utility - self.cheap_price,
+                self.costly_utility - self.costly_price,
+            )
         )
-        decisions = self.rounds * self.players
-        return {"player": (decisions * min(gain_bounds), decisions * max(gain_bounds))}
+        return {"player": (min(cheap, costly), max(cheap, costly))}

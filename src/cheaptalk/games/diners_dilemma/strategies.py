@@ -1,4 +1,4 @@
-"""Scripted diners, which use only what they have observed."""
+"""Scripted strategies of the diner's dilemma, which depend only on observations."""
 
 from typing import Annotated, get_args
 
@@ -15,27 +15,19 @@ ORDERS: dict[Dish, Order] = {dish: Order(chosen_dish=dish) for dish in get_args(
 
 
 def order(costly: bool) -> Order:
-    """Return the order of one dish or the other."""
+    """Return the order of the costly or the cheap dish."""
     return ORDERS["costly" if costly else "cheap"]
 
 
 @strategy("player")
 def fixed(request: DecisionRequest, *, choices: Dishes = ("costly",)) -> Action:
-    """Always order the same dish, or repeat several dishes in turn (GAMA-Bench appendix G).
-
-    Args:
-        choices: the dishes, one per round, repeated.
-    """
+    """Always order the same dish, or cycle through several dishes (GAMA-Bench appendix G)."""
     return ORDERS[in_turn(choices, request.event.round)]
 
 
 @strategy("player")
 def random(request: DecisionRequest, *, costly: Share = 0.5) -> Action:
-    """Order at random.
-
-    Args:
-        costly: the probability of ordering the costly dish.
-    """
+    """Order the costly dish with a fixed probability, otherwise the cheap dish."""
     return order(request.chance("move", request.number).happens(costly))
 
 
@@ -49,7 +41,7 @@ def equilibrium(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def cooperator(request: DecisionRequest) -> Action:
-    """Order the dish with the highest total, cheap in a dilemma (Glance and Huberman 1994)."""
+    """Order the dish that is best for all, cheap in a dilemma (Glance and Huberman 1994)."""
     me: Briefing = request.briefing
     pleasure, price = me.costly_utility - me.cheap_utility, me.costly_price - me.cheap_price
     return order(efficient_dish(pleasure, price) == "costly")
@@ -57,20 +49,20 @@ def cooperator(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def conditional_cooperator(request: DecisionRequest, *, threshold: Share = 0.5) -> Action:
-    """Order the cheap dish first and while enough others do (Glance and Huberman 1994).
+    """Order the cheap dish first, and while enough others do (Glance and Huberman 1994).
 
     Args:
-        threshold: the share of the others that must have ordered the cheap dish in the last round.
+        threshold: the minimum share of other players who ordered the cheap dish in the last round.
     """
     last: RoundResult | None = last_report(request)
     if last is None:
         return order(costly=False)
-    opponents = request.briefing.players - 1
-    return order(last.cheap - (last.chosen == "cheap") < threshold * opponents)
+    cheap_orders = last.cheap - (last.chosen == "cheap")
+    return order(cheap_orders < threshold * (request.briefing.players - 1))
 
 
 @strategy("player")
 def grim(request: DecisionRequest) -> Action:
-    """Order the cheap dish until any player deviates, then always costly (Friedman 1971)."""
+    """Order the cheap dish until any player deviates, then always the costly (Friedman 1971)."""
     reports = (moment.event for moment in request.heard if isinstance(moment.event, RoundResult))
     return order(any(report.costly > 0 for report in reports))

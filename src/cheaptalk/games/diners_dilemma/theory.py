@@ -1,7 +1,7 @@
-"""The theory of ordering: pure functions that strategies and metrics use.
+"""The theory of the diner's dilemma, which strategies and metrics use.
 
-Only differences matter: ``pleasure`` is the utility difference and ``price`` the price difference
-between the costly and the cheap dish, both above 0.
+``pleasure`` and ``price`` are the differences between the costly and the cheap dish in utility and
+in price, both above 0.
 """
 
 from typing import Literal
@@ -10,11 +10,11 @@ Dish = Literal["costly", "cheap"]
 
 
 def dominant_dish(players: int, pleasure: float, price: float) -> Dish | None:
-    """Return the dish that is best for a player whatever the others order; None if both are equal.
+    """Return the dominant dish of a player; None if both dishes are equally good.
 
-    A player who orders the costly dish gets all of its pleasure and pays only 1/N of its price, so
-    it is best if pleasure > price / N (GAMA-Bench section 2.2, second assumption). A known number
-    of rounds changes nothing: by backward induction it is the equilibrium of every round.
+    A player who orders the costly dish gets the whole pleasure and pays 1/N of the price, so the
+    costly dish is dominant if pleasure > price / N (GAMA-Bench section 2.2, second assumption). By
+    backward induction, this is the equilibrium of every round.
 
     >>> dominant_dish(10, pleasure=5, price=10), dominant_dish(10, pleasure=5, price=60)
     ('costly', 'cheap')
@@ -25,9 +25,9 @@ def dominant_dish(players: int, pleasure: float, price: float) -> Dish | None:
 
 
 def efficient_dish(pleasure: float, price: float) -> Dish | None:
-    """Return the dish that maximises the sum of payoffs; None if both are equal.
+    """Return the dish that maximises the sum of payoffs; None if both dishes are equally good.
 
-    It is also the best dish for a single diner. It is the cheap one if pleasure < price (GAMA-Bench
+    This is also the best dish of a single diner: the cheap dish if pleasure < price (GAMA-Bench
     section 2.2, first assumption).
 
     >>> efficient_dish(pleasure=5, price=10)

@@ -10,7 +10,7 @@ class Bid(Action):
 
 
 class Briefing(Event):
-    """A player's information at the start; ``limits`` is whether bids out of range are illegal."""
+    """A player's information at the start; ``limits`` is true if bids out of range are illegal."""
 
     players: int
     rounds: int

@@ -1,7 +1,7 @@
 """Metrics of divide the dollar.
 
-B(i, j) is the bid of player i in round j and G the gold; S is the mean over rounds of abs(sum of
-B(i, j) over i - G) (GAMA-Bench section 3.1, S3). Per-round metrics give bids and receipts as
+B(i, j) is the bid of player i in round j, and G is the gold; S is the mean over rounds of abs(sum
+of B(i, j) over i - G) (GAMA-Bench section 3.1, S3). Per-round metrics describe bids and receipts as
 multiples of the gold.
 """
 
@@ -32,10 +32,7 @@ def efficiency(result: Result) -> float:
 
 
 def score(result: Result) -> float:
-    """How close the sum of bids was to the gold, 0 to 100 (GAMA-Bench appendix E, S3).
-
-    max((G - S) / G * 100, 0).
-    """
+    """The closeness of the bids' sum to G: max((G - S) / G * 100, 0) (GAMA-Bench app. E, S3)."""
     game: DivideTheDollar = result.game
     raw = fmean(abs(sum(row) - game.golds) for row in result.outcome.choices)
     return max((game.golds - raw) / game.golds * 100, 0.0)
@@ -55,7 +52,7 @@ def bid(result: Result) -> Iterator[Point]:
 
 
 def received(result: Result) -> Iterator[Point]:
-    """Each player's receipts; for all players, the sum, in [0, 1] if bids have limits."""
+    """The amount each player received; for all players, the sum, in [0, 1] if bids have limits."""
     return _in_gold(result, result.outcome.gains)
 
 

@@ -53,12 +53,11 @@ class DivideTheDollar(Rounds):
         return (0, self.golds) if self.limits else (-UNLIMITED, UNLIMITED)
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        """Payoffs below 0 or above the gold occur only if bids may be negative."""
         minimum, highest_bid = self._range()
         maximum = min(highest_bid, self.golds - (self.players - 1) * minimum)
         return {"player": (float(self.rounds * minimum), float(self.rounds * maximum))}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Bids that fit add up to at most the gold."""
+        """Bounds on the total: bids that are paid add up to at most the gold."""
         minimum = min(0, self.players * self._range()[0])
         return {"player": (float(self.rounds * minimum), float(self.rounds * self.golds))}

@@ -1,7 +1,4 @@
-"""Scripted bidders, which use only what they have observed, and their theory.
-
-G is the gold and N the number of players.
-"""
+"""Scripted strategies of divide the dollar, which depend only on observations."""
 
 from functools import lru_cache
 
@@ -12,11 +9,10 @@ from cheaptalk.rules import Action, DecisionRequest, strategy
 
 
 def equilibrium_bid(golds: int, players: int, number: int) -> int:
-    """Return the bid of a player, numbered from 1, in the equilibrium of equal shares: G / N.
+    """Return the bid of a player, numbered from 1, in the equilibrium of equal shares.
 
-    The remainder is distributed over the first players, one coin each, so the bids sum to G: no
-    player gains by bidding more, which leaves all with nothing, or less. The equilibrium is
-    symmetric if N divides G (GAMA-Bench section 2.1; Nash 1953 for two).
+    The first players share the remainder, one coin each, so that the bids sum to the gold (GAMA-
+    Bench section 2.1; Nash 1953 for two players).
 
     >>> [equilibrium_bid(100, 3, number) for number in (1, 2, 3)]
     [34, 33, 33]
@@ -26,7 +22,7 @@ def equilibrium_bid(golds: int, players: int, number: int) -> int:
 
 
 def best_bid(golds: int, opponent_total: int) -> int:
-    """Return the best response to the sum of the other players' bids: the remaining gold, or 0.
+    """Return the best response to the other players' total bid: the remaining gold, or 0.
 
     >>> best_bid(100, 91), best_bid(100, 120)
     (9, 0)
@@ -36,33 +32,27 @@ def best_bid(golds: int, opponent_total: int) -> int:
 
 @lru_cache(maxsize=REMEMBERED)
 def bid(amount: int) -> Bid:
-    """Return the bid of an amount."""
+    """Return the action of bidding an amount."""
     return Bid(bid_amount=amount)
 
 
 @strategy("player")
 def fixed(request: DecisionRequest, *, choices: Wholes = (10,)) -> Action:
-    """Always bid the same, or repeat several bids in turn (GAMA-Bench appendix G bids 91).
-
-    Args:
-        choices: the bids, one per round, repeated.
-    """
+    """Always bid the same amount (91 in GAMA-Bench appendix G), or cycle through several bids."""
     return bid(in_turn(choices, request.event.round))
 
 
 @strategy("player")
 def random(request: DecisionRequest) -> Action:
     """Bid a random amount from 0 to the gold."""
-    draw = request.chance("move", request.number)
-    return bid(draw.integer(0, request.briefing.golds))
+    return bid(request.chance("move", request.number).integer(0, request.briefing.golds))
 
 
 @strategy("player")
 def equilibrium(request: DecisionRequest) -> Action:
     """Bid an equal share of the gold (the equilibrium of GAMA-Bench section 2.1)."""
     me: Briefing = request.briefing
-    number = player_number(request.actor)
-    return bid(equilibrium_bid(me.golds, me.players, number))
+    return bid(equilibrium_bid(me.golds, me.players, player_number(request.actor)))
 
 
 @strategy("player")
@@ -76,9 +66,9 @@ def best_response(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def proportional(request: DecisionRequest) -> Action:
-    """Bid the share of the gold that one's last bid had in the sum (Moulin 2002, rationing).
+    """Bid a part of the gold equal to the player's share of the last bids (Moulin 2002, rationing).
 
-    If all players do so, their bids fit after one round. Begin with an equal share.
+    Begin with an equal share. If all players use this strategy, their bids fit after one round.
     """
     last: RoundResult | None = last_report(request)
     if last is None or last.total <= 0:

@@ -1,8 +1,7 @@
 """Metrics of the El Farol bar.
 
-N is the number of players, K the number of rounds, R the capacity and a(j) the share of players who
-went in round j; S is the mean over rounds of abs(a(j) - R) (GAMA-Bench section 3.1, S2). Per-round
-metrics give attendance and gains.
+R is the capacity, and a(j) is the share of players who went in round j; S is the mean over rounds
+of abs(a(j) - R) (GAMA-Bench section 3.1, S2). Per-round metrics describe attendance and gains.
 """
 
 from collections.abc import Iterator
@@ -35,7 +34,7 @@ def welfare(result: Result) -> float:
 
 
 def score(result: Result) -> float:
-    """How close attendance was to the capacity, 0 to 100 (GAMA-Bench appendix E, S2).
+    """The closeness of attendance to the capacity, 0 to 100 (GAMA-Bench appendix E, S2).
 
     (M - S) / M * 100, where M = max(R, 1 - R) is the maximum of S. GAMA-Bench scores only games
     with implicit feedback.
@@ -56,9 +55,7 @@ METRICS = (
 
 def attendance_by_round(result: Result) -> Iterator[Point]:
     """1 if the player goes to the bar, else 0; for all players, the share of players who go."""
-    return by_player(
-        result, ([decision == "go" for decision in row] for row in result.outcome.choices)
-    )
+    return by_player(result, ([choice == "go" for choice in row] for row in result.outcome.choices))
 
 
 SERIES = (

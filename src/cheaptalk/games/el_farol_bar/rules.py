@@ -59,7 +59,6 @@ class ElFarolBar(Rounds):
 
     @property
     def explicit(self) -> bool:
-        """Whether players who stay at home learn the attendance."""
         return self.feedback == "explicit"
 
     def gains(self, number: int, choices: Sequence[Decision], instance: Instance) -> list[float]:
@@ -80,11 +79,10 @@ class ElFarolBar(Rounds):
         return {"player": (self.rounds * self.crowded, self.rounds * self.fun)}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Reached if as many go as there is room, if all stay at home, or if all go."""
-        attendances = {0, min(self.room, self.players), self.players}
+        """Bounds on the total, reached when no one goes, all go, or the bar is exactly full."""
         totals = [
-            attendance * (self.fun if attendance <= self.room else self.crowded)
-            + (self.players - attendance) * self.home
-            for attendance in attendances
+            went * (self.fun if went <= self.room else self.crowded)
+            + (self.players - went) * self.home
+            for went in (0, min(self.room, self.players), self.players)
         ]
         return {"player": (self.rounds * min(totals), self.rounds * max(totals))}

@@ -1,4 +1,4 @@
-"""Scripted visitors of the bar, which use only what they have observed."""
+"""Scripted strategies of the El Farol bar, which depend only on observations."""
 
 from itertools import islice
 from statistics import fmean
@@ -14,56 +14,45 @@ from cheaptalk.rules import Action, DecisionRequest, strategy
 
 Decisions = Annotated[tuple[Decision, ...], Field(min_length=1)]
 Memory = Annotated[int, Field(ge=1, le=10_000)]
-VISITS: dict[Decision, Visit] = {
-    decision: Visit(decision=decision) for decision in get_args(Decision)
-}
+VISITS: dict[Decision, Visit] = {choice: Visit(decision=choice) for choice in get_args(Decision)}
 
 
 def visit(go: bool) -> Action:
-    """Return the decision to go, or to stay."""
+    """Return the action of going or staying."""
     return VISITS["go" if go else "stay"]
 
 
 def observed_attendance(request: DecisionRequest, memory: int = 1) -> list[int]:
-    """Return how many others went in the last observed rounds, newest first."""
-    reports = (moment.event for moment in reversed(request.heard))
+    """Return how many other players went in each of the last observed rounds, newest first."""
     attendance = (
         report.went - (report.decision == "go")
-        for report in reports
+        for report in (moment.event for moment in reversed(request.heard))
         if isinstance(report, RoundResult) and report.went is not None
     )
     return list(islice(attendance, memory))
 
 
 def has_room(request: DecisionRequest, going: float) -> bool:
-    """Return whether the bar is fun for one more player if this many others go."""
+    """Return whether the bar is fun for one more player, given the number of other players."""
     me: Briefing = request.briefing
     return (going + 1) / me.players <= me.capacity
 
 
 @strategy("player")
 def fixed(request: DecisionRequest, *, choices: Decisions = ("go",)) -> Action:
-    """Always make the same decision, or repeat several in turn (GAMA-Bench appendix G).
-
-    Args:
-        choices: the decisions, one per round, repeated.
-    """
+    """Always make the same decision, or cycle through several (GAMA-Bench appendix G)."""
     return VISITS[in_turn(choices, request.event.round)]
 
 
 @strategy("player")
 def random(request: DecisionRequest, *, probability: Share = 0.5) -> Action:
-    """Go with a fixed probability.
-
-    Args:
-        probability: the probability of going, in [0, 1].
-    """
+    """Go with a fixed probability."""
     return visit(request.chance("move", request.number).happens(probability))
 
 
 @strategy("player")
 def capacity(request: DecisionRequest) -> Action:
-    """Go with a probability equal to the capacity, GAMA-Bench's optimal play (section 2.1)."""
+    """Go with a probability equal to the capacity (optimal in GAMA-Bench section 2.1)."""
     return random(request, probability=request.briefing.capacity)
 
 
@@ -77,7 +66,7 @@ def equilibrium(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def best_response(request: DecisionRequest) -> Action:
-    """Go if the last observed attendance left room for one more (Cournot 1838); begin by going."""
+    """Go if the last observed attendance left room (Cournot 1838); begin by going."""
     attendance = observed_attendance(request)
     return visit(not attendance or has_room(request, attendance[0]))
 
@@ -87,7 +76,7 @@ def predictor(request: DecisionRequest, *, memory: Memory = 4) -> Action:
     """Go if the mean of the last observed rounds leaves room (Arthur 1994); begin by going.
 
     Args:
-        memory: the number of rounds that are remembered.
+        memory: the maximum number of observed rounds in the mean.
     """
     attendance = observed_attendance(request, memory)
     return visit(not attendance or has_room(request, fmean(attendance)))
@@ -97,8 +86,8 @@ def predictor(request: DecisionRequest, *, memory: Memory = 4) -> Action:
 def reinforcement(request: DecisionRequest) -> Action:
     """Go with a probability equal to the share of past gains from going (Roth and Erev 1995).
 
-    Gains count from the gain of a crowded bar; both decisions start with the gain of one evening at
-    home.
+    Gains are measured above the gain of a crowded bar. Both decisions start with the gain of one
+    evening at home.
     """
     me: Briefing = request.briefing
     gained: dict[Decision, float] = dict.fromkeys(("go", "stay"), me.home - me.crowded)

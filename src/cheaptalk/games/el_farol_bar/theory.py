@@ -1,18 +1,17 @@
-"""The theory of going to the bar: pure functions that strategies and tests use."""
+"""The theory of the El Farol bar: the room, and the symmetric equilibrium."""
 
 import math
 from functools import cache
 
 STEPS = 60
-"""The number of bisection steps; more don't change a float."""
+"""Number of bisection steps, sufficient for the precision of floats."""
 
 
 @cache
 def room(players: int, capacity: float) -> int:
-    """Return the maximum number of players that doesn't exceed this share of them.
+    """Return the maximum number of players for whom the bar is fun.
 
-    In every pure equilibrium exactly this many players go, and they can be any of the players: one
-    more would find the bar crowded.
+    In every pure equilibrium, exactly this number of players go.
 
     >>> room(10, 0.6), room(10, 0), room(3, 0.5)
     (6, 0, 1)
@@ -34,10 +33,10 @@ def symmetric_equilibrium(
 ) -> float:
     """Return the probability of going in the symmetric mixed equilibrium.
 
-    With m = room(N, R), the p that solves crowded + (fun - crowded) * P(X <= m - 1) = home, where X
-    ~ Binomial(N - 1, p) is the number of other players who go; found by bisection, because the left
-    side decreases in p. It is 0 if there is room for nobody and 1 if there is room for all.
-    GAMA-Bench (section 2.1) uses R instead, which is close.
+    With m = room(N, R), the probability p solves crowded + (fun - crowded) * P(X <= m - 1) = home,
+    where X ~ Binomial(N - 1, p) is the number of other players who go. The left side decreases in
+    p, so bisection finds the solution. If m is 0, p is 0; if m is N, p is 1. GAMA-Bench (section
+    2.1) uses R, which is close to p.
 
     >>> round(symmetric_equilibrium(10, 0.6, 10, 0, 5), 4)
     0.6069

@@ -2,8 +2,8 @@
 
 C(i, j) is the number of player i in round j, MIN and MAX are the range, D = MAX - MIN, and R is the
 ratio; S is the mean of C(i, j) - MIN over all players and rounds (GAMA-Bench section 3.1, S1).
-Per-round metrics give the numbers and their distances from the target, R times the mean of a
-round's numbers.
+Per-round metrics describe the numbers and their distances from the target, which is R times the
+mean of a round's numbers.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def first_round(result: Result) -> float:
 
 
 def score(result: Result) -> float:
-    """How close the choices were to the equilibrium, 0 to 100 (GAMA-Bench appendix E, S1).
+    """The closeness of the choices to the equilibrium, 0 to 100 (GAMA-Bench appendix E, S1).
 
     (D - S) / D * 100 for R < 1, S / D * 100 for R > 1, (1 - abs(2 * S - D) / D) * 100 for R = 1.
     """
@@ -38,7 +38,7 @@ def score(result: Result) -> float:
 
 
 def published_score(result: Result) -> float:
-    """GAMA-Bench's released code: (MAX - S) / D * 100 for R < 1, too high by MIN / D."""
+    """GAMA-Bench's released code: a score of (MAX - S) / D * 100 for R < 1, too high by MIN / D."""
     game: GuessTheAverage = result.game
     if game.ratio >= 1:
         return score(result)
@@ -65,7 +65,7 @@ def number(result: Result) -> Iterator[Point]:
 
 
 def distance(result: Result) -> Iterator[Point]:
-    """Each number's distance from the target; for all players, the winner's distance."""
+    """Each number's distance from the target; the match's value is the winner's distance."""
     ratio = float(result.game.ratio)
     rows = ([abs(chosen - ratio * fmean(row)) for chosen in row] for row in result.outcome.choices)
     return by_player(result, rows, min)

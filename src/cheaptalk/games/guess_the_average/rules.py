@@ -74,11 +74,9 @@ class GuessTheAverage(Rounds):
         return self
 
     def briefings(self, instance: Instance) -> list[Event]:
-        named = self.told == "equilibrium"
-        number = equilibrium(self.minimum, self.maximum, self.ratio) if named else None
-        briefing = Briefing(
-            self.players, self.rounds, self.minimum, self.maximum, self.ratio, self.told, number
-        )
+        number_range = self.minimum, self.maximum, self.ratio
+        number = equilibrium(*number_range) if self.told == "equilibrium" else None
+        briefing = Briefing(self.players, self.rounds, *number_range, self.told, number)
         return [briefing] * self.players
 
     def objection(self, question: Turn, action: NumberChoice) -> str | None:
@@ -103,12 +101,12 @@ class GuessTheAverage(Rounds):
         ]
 
     def payoffs(self, outcome: Numbers) -> dict[str, float]:
-        """The share of the rounds that each player won, counting shared wins in part."""
+        """Each player's share of the rounds won; players who tie in a round share its win."""
         return {player: won / self.rounds for player, won in super().payoffs(outcome).items()}
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"player": (0.0, 1.0)}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Every round is won once."""
+        """The total is always 1, because the players' shares of each round's win sum to 1."""
         return {"player": (1.0, 1.0)}

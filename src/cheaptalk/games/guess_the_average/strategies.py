@@ -1,4 +1,4 @@
-"""Scripted guessers, which use only what they have observed."""
+"""Scripted strategies of guess the average, which depend only on observations."""
 
 from functools import lru_cache
 from typing import Annotated
@@ -15,17 +15,13 @@ Level = Annotated[int, Field(ge=0, le=100)]
 
 @lru_cache(maxsize=REMEMBERED)
 def choose(number: int) -> NumberChoice:
-    """Return the choice of a number."""
+    """Return the action of choosing a number."""
     return NumberChoice(chosen_number=number)
 
 
 @strategy("player")
 def fixed(request: DecisionRequest, *, choices: Wholes = (50,)) -> Action:
-    """Always choose the same number, or repeat several in turn (GAMA-Bench appendix G).
-
-    Args:
-        choices: the numbers, one per round, repeated.
-    """
+    """Always choose the same number, or cycle through several (GAMA-Bench appendix G)."""
     return choose(in_turn(choices, request.event.round))
 
 
@@ -33,8 +29,7 @@ def fixed(request: DecisionRequest, *, choices: Wholes = (50,)) -> Action:
 def random(request: DecisionRequest) -> Action:
     """Choose a random number (level 0 of Nagel 1995)."""
     me: Briefing = request.briefing
-    draw = request.chance("move", request.number)
-    return choose(draw.integer(me.minimum, me.maximum))
+    return choose(request.chance("move", request.number).integer(me.minimum, me.maximum))
 
 
 @strategy("player")
@@ -52,13 +47,12 @@ def level_k(request: DecisionRequest, *, level: Level = 1) -> Action:
         level: the number of steps k; the choice is ratio ** k times the middle of the range.
     """
     me: Briefing = request.briefing
-    number = theory.level_k(level, me.minimum, me.maximum, me.ratio)
-    return choose(number)
+    return choose(theory.level_k(level, me.minimum, me.maximum, me.ratio))
 
 
 @strategy("player")
 def best_response(request: DecisionRequest) -> Action:
-    """Hit the target if the others repeat their last numbers (Cournot 1838); begin as level 1."""
+    """Hit the target if other players repeat their numbers (Cournot 1838); begin as level 1."""
     me: Briefing = request.briefing
     last: RoundResult | None = last_report(request)
     if last is None:

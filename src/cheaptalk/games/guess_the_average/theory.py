@@ -1,6 +1,7 @@
-"""The theory of choosing numbers: pure functions that rules and strategies use.
+"""The theory of guess the average, which rules and strategies use.
 
-R is the ratio and N the number of players; numbers are integers from ``minimum`` to ``maximum``.
+R is the ratio, and N is the number of players; numbers are integers from ``minimum`` to
+``maximum``.
 """
 
 from collections.abc import Collection
@@ -8,7 +9,7 @@ from fractions import Fraction
 
 
 def winning_numbers(choices: Collection[int], ratio: Fraction) -> tuple[int, ...]:
-    """Return the numbers closest to R times the average of all: one, or two that are equally close.
+    """Return the number closest to R times the average, or two numbers that are equally close.
 
     >>> winning_numbers((30, 40, 50), Fraction(2, 3))
     (30,)
@@ -20,15 +21,15 @@ def winning_numbers(choices: Collection[int], ratio: Fraction) -> tuple[int, ...
 
 
 def rounded(number: Fraction, minimum: int, maximum: int) -> int:
-    """Return the nearest integer (halves are rounded up), clipped to the range."""
+    """Return the nearest integer in the range; halves are rounded up."""
     return min(max(int((number + Fraction(1, 2)) // 1), minimum), maximum)
 
 
 def level_k(level: int, minimum: int, maximum: int, ratio: Fraction) -> int:
     """Return the choice of a player of level k: R ** k times the middle of the range (Nagel 1995).
 
-    Level 0 chooses at random, on average the middle; level k + 1 assumes that all others are of
-    level k and ignores its own weight in the average; choices are clipped to the range.
+    Level 0 chooses at random, with the middle as the average. Level k + 1 assumes that all other
+    players are of level k, and ignores its own number in the average.
 
     >>> [level_k(level, 0, 100, Fraction(2, 3)) for level in range(4)]
     [50, 33, 22, 15]
@@ -39,9 +40,9 @@ def level_k(level: int, minimum: int, maximum: int, ratio: Fraction) -> int:
 def equilibrium(minimum: int, maximum: int, ratio: Fraction) -> int:
     """Return the number that all players choose in equilibrium, for any N.
 
-    The minimum if R < 1, because undercutting stops only there (GAMA-Bench section 2.1), and the
-    maximum if R > 1. With R = 1 every number is an equilibrium if all choose it; the middle of the
-    range is used, which GAMA-Bench's score rewards (appendix E).
+    The equilibrium is the minimum if R < 1 (GAMA-Bench section 2.1), and the maximum if R > 1. With
+    R = 1, every number is an equilibrium; the result is the middle of the range, which GAMA-Bench's
+    score rewards (appendix E).
 
     >>> [equilibrium(0, 100, Fraction(ratio)) for ratio in ("2/3", "1", "4/3")]
     [0, 50, 100]
@@ -54,10 +55,9 @@ def equilibrium(minimum: int, maximum: int, ratio: Fraction) -> int:
 def nearest_to_target(
     opponent_sum: int, players: int, minimum: int, maximum: int, ratio: Fraction
 ) -> int:
-    """Return the number that hits the target given the sum of the others' numbers.
+    """Return the number that hits the target, given the sum of the other players' numbers.
 
-    It solves c = R * (others + c) / N, so c = R * others / (N - R). If R >= N the target runs away,
-    and the result is the maximum.
+    c = R * (others + c) / N, so c = R * others / (N - R). If R >= N, the result is the maximum.
 
     >>> nearest_to_target(450, 10, 0, 100, Fraction(2, 3))
     32

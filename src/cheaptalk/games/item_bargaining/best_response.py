@@ -1,7 +1,7 @@
 """The best response to a rival with a known strategy and an unknown hand.
 
-It enumerates the rival's possible hands and searches the player's own moves to the end of the
-match. The time grows with hands, bundles and rounds, so it is meant for small pools.
+The search enumerates the rival's possible hands, and the player's moves to the end of the match.
+The time grows with hands, bundles and rounds, so use it for small pools.
 """
 
 import math
@@ -17,7 +17,7 @@ from cheaptalk.games.item_bargaining.rules import SECOND
 from cheaptalk.rules import Ask, Chance, Decide, DecisionRequest, Event, Moment, Stream
 
 SMALL = 500
-"""The maximum number of a rival's hands in a small pool."""
+"""Maximum number of a rival's possible hands for which all hands are enumerated."""
 
 
 class Hand(NamedTuple):
@@ -29,7 +29,7 @@ class Hand(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A move and its expected payoff; the move is a bundle to offer, or "accept" or "walk"."""
+    """A move (a bundle to offer, "accept" or "walk") and its expected payoff."""
 
     value: float
     move: Literal["accept", "walk"] | Bundle
@@ -37,16 +37,15 @@ class Plan(NamedTuple):
 
 def rival_hands(me: Briefing) -> Iterator[Hand]:
     """Yield all hands that the rival can have, with their probabilities."""
-    value_profiles = product(range(1, me.highest_value + 1), repeat=len(me.quantities))
     chance = me.highest_value ** -len(me.quantities)
-    for values in value_profiles:
+    for values in product(range(1, me.highest_value + 1), repeat=len(me.quantities)):
         options = range(me.least_outside, worth(me.quantities, values) - me.below_total + 1)
         for outside in options:
             yield Hand(values, outside, chance / len(options))
 
 
 def candidate_hands(me: Briefing, count: int, draw: Stream) -> Iterator[Hand]:
-    """Yield all possible hands of the rival in a small pool, otherwise a random sample of them."""
+    """Yield all possible hands of the rival or, if there are too many, a random sample."""
     mean = sum(me.quantities) * (me.highest_value + 1) / 2
     total = float(me.highest_value) ** len(me.quantities)
     if total * (mean - me.below_total - me.least_outside + 1) <= SMALL:
@@ -59,7 +58,7 @@ def candidate_hands(me: Briefing, count: int, draw: Stream) -> Iterator[Hand]:
 
 
 class Responder:
-    """Searches for the best move of one player against a policy with one of several hands.
+    """A search for a player's best move against a rival with one of several hands.
 
     Args:
         me: the player's briefing.
@@ -80,10 +79,7 @@ class Responder:
         self._plans: dict[tuple[int, Bundle | None, tuple[int, ...]], Plan] = {}
 
     def plan(self, number: int, offer: Bundle | None, among: Sequence[int]) -> Plan:
-        """Return the best move in a round, given the current offer and the rival's possible hands.
-
-        Values are expected payoffs, given that the rival has one of the hands, by weight.
-        """
+        """Return the best move in a round, given the current offer and the rival's hands."""
         key = (number, offer, tuple(among))
         if key not in self._plans:
             self._plans[key] = max(self._options(*key), key=lambda plan: plan.value)
@@ -100,7 +96,7 @@ class Responder:
                 yield Plan(self._offering(number, bundle, among) / weight, bundle)
 
     def _offering(self, number: int, bundle: Bundle, among: Sequence[int]) -> float:
-        """Return the weighted sum of the payoffs from offering a bundle to each of these hands."""
+        """Return the weighted sum of an offer's payoffs over the rival's possible hands."""
         me, number = self.me, number + self.late
         factor = me.discount ** (number - 1)
         kept_worth, total = self._kept_worths[bundle], 0.0
@@ -139,30 +135,26 @@ class Responder:
         last = number == me.rounds and not self.late
         event: Event = Opening(number, me.rounds)
         if offer is not None:
-            kept_bundle = rest(me.quantities, offer)
-            event = OfferMade(number, me.rounds, me.seat, offer, kept_bundle, last)
-        request = DecisionRequest(
-            0, Ask(me.rival, Move, event), [Moment(briefing)], Chance("rival")
-        )
-        move = self.policy(request)
+            event = OfferMade(number, me.rounds, me.seat, offer, rest(me.quantities, offer), last)
+        ask = Ask(me.rival, Move, event)
+        move = self.policy(DecisionRequest(0, ask, [Moment(briefing)], Chance("rival")))
         assert isinstance(move, Move)
         return move
 
     def consistent(self, offers: Iterable[tuple[int, Bundle | None, Bundle]]) -> list[int]:
-        """Return the hands that explain the rival's offers; all hands if none does.
+        """Return the hands with which the rival would make these offers; all hands if none would.
 
         Args:
-            offers: the rival's offers: the round, the offer on the table, the rival's offer.
+            offers: rounds, current offers, and the rival's offers, as from :func:`offers_seen`.
         """
-        all_hands = list(range(len(self.hands)))
-        hands = all_hands
+        hands = all_hands = list(range(len(self.hands)))
         for number, table, offer in offers:
             hands = [hand for hand in hands if self.reply(hand, number, table).offer == offer]
         return hands or all_hands
 
 
 def offers_seen(heard: Iterable[Moment]) -> Iterator[tuple[int, Bundle | None, Bundle]]:
-    """Yield the rival's offers: the round, the offer on the table, the rival's offer."""
+    """Yield the round, the current offer, and the rival's offer, for each offer of the rival."""
     own_offer: Bundle | None = None
     for event, action in heard:
         if isinstance(event, OfferMade):

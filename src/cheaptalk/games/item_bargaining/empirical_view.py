@@ -1,4 +1,4 @@
-"""The view of item bargaining on empirical-game pages: welfare, mistakes, opposed interests."""
+"""The metrics and figures of item bargaining on pages of empirical games."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,7 +13,7 @@ from cheaptalk.rules import EmpiricalView, Game, Histogram, MetricTable, Radar, 
 np = needed("numpy")
 
 POOLS_FIXED, POOLS_DRAWN = 100_000, 20_000
-"""The number of pools whose maxima are averaged, with fixed and with random quantities."""
+"""Number of pools in the mean of the maxima, with fixed and with random quantities."""
 PERCENT = 0.01
 IRRELEVANT = {"names": {}, "discount": 1.0, "rounds": 1}
 """Parameters that don't affect the maxima of a pool."""
@@ -21,7 +21,7 @@ WELFARE = {
     "discounted": ("nash_welfare", "utilitarian_welfare"),
     "undiscounted": ("nash_welfare_undiscounted", "utilitarian_welfare_undiscounted"),
 }
-"""The metrics of Nash and utilitarian welfare, discounted as paid, and undiscounted."""
+"""The metrics of Nash and utilitarian welfare, discounted and undiscounted."""
 UTILITY_GIVEN = "utility_given"
 MISTAKE_RADAR = Radar(
     "Mistakes in self-play", "times a match",
@@ -35,10 +35,10 @@ OPPOSITION = Histogram(
 
 
 def welfare_tables(games: Sequence[Game]) -> tuple[MetricTable, ...]:
-    """Return welfare in both normalisations; nothing if the games differ in their pools.
+    """Return tables of welfare in two normalisations; no tables if the games have different pools.
 
-    Welfare is divided by the mean of the maxima as defined in the text, and by that of allocations
-    only (Measuring Competition and Cooperation, section 5).
+    Welfare is divided by the mean maximum as defined in the text, and by the mean maximum over
+    allocations only (Measuring Competition and Cooperation, section 5).
     """
     pools = {game.model_copy(update=IRRELEVANT).model_dump_json() for game in games}
     return _tables_of_pools(*pools) if len(pools) == 1 else ()
@@ -55,12 +55,10 @@ def _tables_of_pools(game: str) -> tuple[MetricTable, ...]:
         scales = {"NW": best[nash], "UW": best[utilitarian]}
         return [
             ScaledMetric(
-                f"{short}{', undiscounted' * (kind == 'undiscounted')}{suffix}",
-                names[position],
-                scale,
+                f"{short}{', undiscounted' * undiscounted}{suffix}", names[position], scale
             )
             for position, (short, scale) in enumerate(scales.items())
-            for kind, names in WELFARE.items()
+            for undiscounted, names in enumerate(WELFARE.values())
         ]
 
     other_metrics = (

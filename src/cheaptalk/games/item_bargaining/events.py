@@ -29,7 +29,7 @@ class Move(Action):
     @model_validator(mode="before")
     @classmethod
     def _without_an_idle_offer(cls, data: Any) -> Any:
-        """Remove an empty offer from ACCEPT or WALK, as sent by unused form fields."""
+        """Drop the empty offer that unused form fields add to ACCEPT or WALK."""
         if isinstance(data, dict) and data.get("offer") == []:
             return data if data.get("action") == "COUNTEROFFER" else data | {"offer": None}
         return data

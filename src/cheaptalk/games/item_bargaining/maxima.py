@@ -1,7 +1,6 @@
-"""Exact maxima of welfare, for many pools at once.
+"""Exact maxima of welfare for many pools, by enumeration of all bundles.
 
-All numbers are in points and undiscounted, as in the first round. All bundles of a pool are
-enumerated. Requires numpy, from ``pip install "cheaptalk[analysis]"``.
+All numbers are in points and undiscounted, as in the first round. Needs the extra ``[analysis]``.
 """
 
 from collections.abc import Iterable
@@ -25,18 +24,12 @@ else:
     np = needed("numpy")
 
 CELLS = 50_000
-"""The maximum number of bundles evaluated at once, so that they fit the processor's cache."""
+"""Maximum number of bundles in one batch, which should fit the processor's cache."""
 
 
 @dataclass(frozen=True)
 class Pools:
-    """Many pools of one game.
-
-    Attributes:
-        quantities: the items of each kind, one row per pool.
-        values: by pool, player and kind.
-        outside: by pool and player.
-    """
+    """Quantities (pool, kind), values (pool, player, kind) and outside options (pool, player)."""
 
     quantities: "Counts"
     values: "Counts"
@@ -44,7 +37,7 @@ class Pools:
 
     @classmethod
     def of(cls, instances: "list[Pool]") -> "Pools":
-        """Return the pools of instances with equally many kinds."""
+        """Return the pools of instances with the same number of kinds."""
         return cls(
             *(np.array([getattr(instance, f.name) for instance in instances]) for f in fields(cls))
         )
@@ -55,20 +48,20 @@ class Pools:
 
 @dataclass(frozen=True)
 class Maxima:
-    """The maxima of each of many pools.
+    """The maximum welfare of each of many pools.
 
     Attributes:
         utilitarian: the maximum sum of both players' values, over all allocations and the outcome
             in which both get their outside options.
-        utilitarian_allocated: the same over allocations only.
-        nash, nash_allocated: the same for the geometric mean of both values.
-        nash_plus: the same for the geometric mean of both gains over the outside options, counted
-            as 0 if negative. The outside options themselves gain nothing.
-        acceptable: 1 if an allocation gives both at least their outside options, else 0.
-        opposition: the distance of the nearest outcome from giving both players everything: the
-            minimum Euclidean distance of (u_1 / U_1, u_2 / U_2) from (1, 1), from 0 (no conflict)
-            to the square root of 2, over all allocations and the outside options (appendix J). U is
-            the value of all items, which no outside option exceeds.
+        utilitarian_allocated: the maximum sum over allocations only.
+        nash, nash_allocated: the maximum geometric mean of both values, with and without the
+            outcome of outside options.
+        nash_plus: the maximum geometric mean of both gains over the outside options; a negative
+            gain is 0.
+        acceptable: 1 if an allocation gives both players at least their outside options, else 0.
+        opposition: the minimum Euclidean distance of (u_1 / U_1, u_2 / U_2) from (1, 1), over all
+            allocations and the outside options, from 0 (no conflict) to the square root of 2
+            (appendix J). U is the value of all items.
     """
 
     utilitarian: "Numbers"
@@ -81,20 +74,13 @@ class Maxima:
 
 
 def sample(game: ItemBargaining, count: int, draw: "np.random.Generator") -> Pools:
-    """Draw pools as the game does, all at once.
-
-    Args:
-        game: the game with its parameters.
-        count: the number of pools.
-        draw: the random number generator.
-    """
+    """Draw pools from the distribution of a game."""
     specification = game.quantities
     if isinstance(specification, Drawn):
         quantities = _draw_quantities(specification, count, draw)
     else:
         quantities = np.tile(np.array(specification), (count, 1))
-    kinds = quantities.shape[1]
-    values = draw.integers(1, game.highest_value, (count, 2, kinds), endpoint=True)
+    values = draw.integers(1, game.highest_value, (count, 2, quantities.shape[1]), endpoint=True)
     totals = np.einsum("npk,nk->np", values, quantities)
     outside = draw.integers(game.least_outside, totals - game.below_total, endpoint=True)
     return Pools(quantities, values, outside)
@@ -169,6 +155,6 @@ def _best(table: "Numbers", values: "Counts", outside: "Counts") -> dict[str, "N
 def ratio_of_means(welfare: Iterable[float], best: Iterable[float]) -> float:
     """Return the mean welfare of matches divided by the mean maximum of pools of the same game.
 
-    The paper normalises in this way (section 5); the pools need not be those of the matches.
+    This is the paper's normalisation (section 5). The pools can differ from those of the matches.
     """
     return fmean(welfare) / fmean(best)

@@ -1,12 +1,11 @@
 """Metrics of item bargaining (section 3.4, section 6.3 and appendices B, I and J of the paper).
 
-Payoffs u are discounted, as the paper defines them, and so are outside options b if they are paid.
-Some of the paper's tables are undiscounted, so there are metrics for both. With w the undiscounted
-values realised: u = w * discount ** (round - 1).
+Payoffs u are discounted, as the paper defines them: u = w * discount ** (round - 1), where w is the
+undiscounted value of a bundle or of an outside option b. Some of the paper's tables are
+undiscounted, so there are metrics for both.
 
-Per-round metrics give what each offer keeps and gives, which shows how the offers converge. A
-player acts once per round and has no number in a round without an offer. All are shares of the
-value of all items to the player concerned; discounting cancels out.
+Per-round metrics describe the bundles that each offer keeps and gives, as shares of the value of
+all items to the player. A player has no number in a round without an offer.
 """
 
 import math
@@ -23,16 +22,15 @@ from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
 
 
 class Turn(NamedTuple):
-    """A request as seen by the player who answered it.
+    """A player's turn: its information, its move, and the values of the bundles to the player.
 
     Attributes:
-        player: 0 or 1.
-        offered: the bundle offered to the player; None if no offer was on the table.
-        move: its answer; None if it was invalid.
-        quantities, values, outside: the player's information.
+        player: the index of the player, 0 or 1.
+        offered: the bundle offered to the player; None if there was no offer.
+        move: the player's answer; None if it was invalid.
         given: the bundle that the player offers.
-        kept: the value of what this offer would keep.
-        table: the value of what the player was offered.
+        kept: the value of the rest of the items after this offer.
+        table: the value of the bundle offered to the player.
     """
 
     player: int
@@ -75,12 +73,12 @@ def _turns(result: Result) -> Sequence[Turn]:
 
 
 def asked_less(turn: Turn) -> bool:
-    """M1: a counteroffer that would leave less than the offer that it rejects."""
+    """M1: a counteroffer that would leave the player less than the offer that it rejects."""
     return turn.kept is not None and turn.table is not None and turn.kept < turn.table
 
 
 def asked_too_little(turn: Turn) -> bool:
-    """M2: an offer that would leave less than the outside option."""
+    """M2: an offer that would leave the player less than its outside option."""
     return turn.kept is not None and turn.kept < turn.outside
 
 
@@ -90,35 +88,31 @@ def offered_extreme(turn: Turn) -> bool:
 
 
 def accepted_too_little(turn: Turn) -> bool:
-    """M4: acceptance of an offer worth less than the outside option."""
+    """M4: acceptance of an offer worth less than the player's outside option."""
     return turn.action == "ACCEPT" and turn.table is not None and turn.table < turn.outside
 
 
 def walked_from_more(turn: Turn) -> bool:
-    """M5: walking away from an offer worth more than the outside option."""
+    """M5: walking away from an offer worth more than the player's outside option."""
     return turn.action == "WALK" and turn.table is not None and turn.table > turn.outside
 
 
 MISTAKES: tuple[Callable[[Turn], bool], ...] = (
     asked_less, asked_too_little, offered_extreme, accepted_too_little, walked_from_more,
 )  # fmt: skip
-"""The five mistakes of the paper's appendix B, which doesn't say whether values are discounted.
-
-All compared values come in the same round, so discounting doesn't matter. An invalid answer is not
-a choice and therefore not a mistake.
-"""
+"""The five mistakes in the paper's appendix B; discounting cancels out because all compared values
+are those of one round. An invalid answer is not a mistake."""
 
 STATED = re.compile(
     r"\b(?:holdings?|I(?:'d|'ll| would| will)? (?:receive|get|hold|have|end up with))\b"
     r"[^.\n\[\]]{0,80}\[([\d\s,]+)\]",
     re.IGNORECASE,
 )
-"""A list of numbers that a sentence calls holdings, or says that the player receives, gets or has.
-"""
+"""A list of numbers after "holdings", or after "I receive", "I get" or similar words."""
 
 
 def stated_holdings(reasoning: str, kinds: int) -> list[Bundle]:
-    """Return the bundles that a player's reasoning says it would hold, in order.
+    """Return the player's holdings that its reasoning states, in order.
 
     >>> stated_holdings("They offer [0, 1]. My resulting holdings: [6, 1], worth 9.", 2)
     [(6, 1)]
@@ -128,10 +122,9 @@ def stated_holdings(reasoning: str, kinds: int) -> list[Bundle]:
 
 
 def false_holdings(turn: Turn) -> bool | None:
-    """Return whether all holdings that the reasoning behind an acceptance states are wrong.
+    """Return whether the reasoning of an acceptance states only wrong holdings.
 
-    None if the turn accepts nothing, or if its reasoning doesn't state holdings as a list of one
-    number per kind.
+    None for other moves, or if the reasoning states no holdings as a list of one number per kind.
     """
     if turn.move is None or turn.action != "ACCEPT":
         return None
@@ -170,16 +163,13 @@ def nash_welfare_undiscounted(result: Result) -> float:
 
 
 def advantage(gains: tuple[float, float], outside: tuple[float, float]) -> float:
-    """Return the geometric mean of both gains over these amounts, counted as 0 if negative."""
+    """Return the geometric mean of both gains over the outside options; a negative gain is 0."""
     above = (max(0.0, gain - threshold) for gain, threshold in zip(gains, outside, strict=True))
     return math.sqrt(math.prod(above))
 
 
 def nash_welfare_plus(result: Result) -> float:
-    """Nash welfare of advantages: the square root of max(0, u_1 - b_1) * max(0, u_2 - b_2).
-
-    The outside option is not discounted here, so it has its value of round 1.
-    """
+    """Nash welfare of advantages: the square root of max(0, u_1 - b_1) * max(0, u_2 - b_2)."""
     return advantage(payoffs(result), result.instance.outside)
 
 
@@ -190,7 +180,7 @@ def nash_welfare_plus_discounted(result: Result) -> float:
 
 
 def nash_welfare_plus_undiscounted(result: Result) -> float:
-    """Nash welfare of advantages with w - b, nothing discounted (the authors' notebooks)."""
+    """Nash welfare of the undiscounted advantages w - b, as in the authors' notebooks."""
     return advantage(result.outcome.worth, result.instance.outside)
 
 
@@ -206,19 +196,18 @@ def _best(result: Result) -> dict[str, float]:
 @lru_cache(maxsize=1024)
 def best_of(instance: Pool) -> dict[str, float]:
     """Return the maxima of an instance; see :class:`.Maxima`."""
-    values = maxima(Pools.of([instance]))
-    return {name: float(numbers[0]) for name, numbers in vars(values).items()}
+    return {name: float(numbers[0]) for name, numbers in vars(maxima(Pools.of([instance]))).items()}
 
 
 def share_of(welfare: float, best: float) -> float | None:
-    """Return welfare as a share of its maximum; None if that is 0."""
+    """Return welfare as a share of its maximum; None if the maximum is 0."""
     return welfare / best if best > 0 else None
 
 
 def utilitarian_of_maximum(result: Result) -> float | None:
     """Utilitarian welfare as a share of the instance's maximum, with outside options, in [0, 1].
 
-    The paper instead divides means by means of maxima:
+    The paper divides the mean by the mean maximum instead:
     :func:`~cheaptalk.games.item_bargaining.maxima.ratio_of_means`.
     """
     return share_of(utilitarian_welfare(result), best(result)["utilitarian"])
@@ -242,43 +231,35 @@ def nash_of_allocated(result: Result) -> float | None:
 def nash_plus_of_maximum(result: Result) -> float | None:
     """Nash welfare of advantages as a share of the instance's maximum, in [0, 1].
 
-    None if no allocation gives both more than their outside options.
+    None if no allocation gives both players more than their outside options.
     """
     return share_of(nash_welfare_plus(result), best(result)["nash_plus"])
 
 
 def opposition(result: Result) -> float:
-    """The instance's opposition level; 0 is no conflict (appendix J).
-
-    It is the distance of the nearest outcome from giving both players everything.
-    """
+    """The instance's opposition level; 0 is no conflict, 2 ** 0.5 the maximum (appendix J)."""
     return best(result)["opposition"]
 
 
 def envy_free_up_to_one(bundle: Bundle, rival_bundle: Bundle, values: tuple[int, ...]) -> bool:
-    """Return whether a player wouldn't envy the other's bundle without one of its items.
+    """Return whether a player would not envy the rival's bundle without one of its items.
 
-    v * a_other - v * a_own <= the maximum v_k over the kinds k in the other's bundle.
+    v * a_rival - v * a_own <= the maximum v_k over the kinds k in the rival's bundle.
 
     >>> envy_free_up_to_one((0, 0, 1), (7, 4, 0), (5, 50, 5))
     False
     """
-    dearest = max(
-        (value for value, count in zip(values, rival_bundle, strict=True) if count), default=0
-    )
-    return worth(rival_bundle, values) - worth(bundle, values) <= dearest
+    rival_values = [value for value, count in zip(values, rival_bundle, strict=True) if count]
+    return worth(rival_bundle, values) - worth(bundle, values) <= max(rival_values, default=0)
 
 
 def ef1(result: Result) -> float | None:
-    """1 if the agreement is envy-free up to one item for both players, else 0; None without one."""
+    """1 if an agreement is envy-free up to one item for both, else 0; None without an agreement."""
     outcome: Settlement = result.outcome
     if outcome.bundles is None:
         return None
-    (first, second), (values, rival_values) = outcome.bundles, result.instance.values
-    fair = envy_free_up_to_one(first, second, values) and envy_free_up_to_one(
-        second, first, rival_values
-    )
-    return float(fair)
+    pairs = zip((outcome.bundles, outcome.bundles[::-1]), result.instance.values, strict=True)
+    return float(all(envy_free_up_to_one(*bundles, values) for bundles, values in pairs))
 
 
 def agreement(result: Result) -> float:
@@ -287,7 +268,7 @@ def agreement(result: Result) -> float:
 
 
 def invalid_walk(result: Result) -> float:
-    """1 if the match ended by an invalid answer, which counts as walking away, else 0."""
+    """1 if an invalid answer ended the match, with the effect of walking away, else 0."""
     return float(result.outcome.ended == "invalid")
 
 
@@ -297,12 +278,12 @@ def rounds(result: Result) -> float:
 
 
 def mistakes(result: Result) -> float:
-    """The number of mistakes M1 to M5 of both players together (appendix B)."""
+    """The total number of mistakes M1 to M5 of both players (appendix B)."""
     return float(sum(mistake(turn) for turn in turns(result) for mistake in MISTAKES))
 
 
 def own_mistakes(result: Result, player: int) -> float:
-    """The number of its mistakes M1 to M5 (appendix B)."""
+    """The number of the player's mistakes M1 to M5 (appendix B)."""
     return float(sum(mistake(turn) for turn in turns_of(result, player) for mistake in MISTAKES))
 
 
@@ -312,22 +293,22 @@ def turns_of(result: Result, player: int) -> Iterator[Turn]:
 
 
 def utility_given(result: Result, player: int) -> float | None:
-    """The mean value, to the player itself, of what its offers give away; None without offers."""
+    """The mean value, to the player, of the bundles that it offers; None without offers."""
     worths = given_away(result, player)
     return sum(worths) / len(worths) if worths else None
 
 
 def concession(result: Result, player: int) -> float | None:
-    """The increase, from its first to its last offer, in what it gives away; None without two.
+    """The increase in the offered value from the first to the last offer; None without two offers.
 
-    Measured in the player's own values.
+    Bundles are valued at the player's own values.
     """
     worths = given_away(result, player)
     return float(worths[-1] - worths[0]) if len(worths) > 1 else None
 
 
 def given_away(result: Result, player: int) -> list[int]:
-    """Return the value of each bundle that a player offers, in that player's values."""
+    """Return the value to a player of each bundle that it offers to its rival."""
     return [
         worth(turn.given, turn.values)
         for turn in turns_of(result, player)
@@ -336,25 +317,23 @@ def given_away(result: Result, player: int) -> list[int]:
 
 
 def bad_acceptance_by_turn(result: Result, player: int) -> float | None:
-    """The share of turns with an offer in which it accepts less than its outside option.
+    """The share of received offers that the player accepts despite a better outside option.
 
-    None if it never received an offer (appendix I).
+    None without offers (appendix I).
     """
-    accepted = [
-        accepted_too_little(turn) for turn in turns_of(result, player) if turn.offered is not None
-    ]
-    return sum(accepted) / len(accepted) if accepted else None
+    received = [turn for turn in turns_of(result, player) if turn.offered is not None]
+    return sum(map(accepted_too_little, received)) / len(received) if received else None
 
 
 def bad_acceptance(result: Result, player: int) -> float:
-    """1 if it accepted less than its outside option, else 0 (appendix I, by game)."""
+    """1 if the player accepted less than its outside option, else 0 (appendix I, by game)."""
     return float(any(map(accepted_too_little, turns_of(result, player))))
 
 
 def bad_offer_accepted(result: Result, player: int) -> float | None:
-    """The share of offers worth less than its outside option that it accepts.
+    """The share of offers worth less than the outside option that the player accepts.
 
-    None if it received none. In the paper's table 12 soft, which accepts all, has 100 %.
+    None without such offers. In the paper's table 12, the strategy soft accepts 100 %.
     """
     low = [turn for turn in turns_of(result, player)
            if turn.table is not None and turn.table < turn.outside]  # fmt: skip
@@ -362,16 +341,16 @@ def bad_offer_accepted(result: Result, player: int) -> float | None:
 
 
 def false_holdings_stated(result: Result, player: int) -> float | None:
-    """1 if it accepted and its reasoning stated only wrong holdings, else 0.
+    """1 if the reasoning of the player's acceptance states only wrong holdings, else 0.
 
-    None if it did not accept, or stated no holdings (section 6.4's hallucination).
+    None without an acceptance, or if no holdings are stated (hallucination, section 6.4).
     """
     verdicts = [false_holdings(turn) for turn in turns_of(result, player)]
     return next((float(verdict) for verdict in verdicts if verdict is not None), None)
 
 
 def counted(mistake: Callable[[Turn], bool]) -> Callable[[Result], float]:
-    """Return the metric that counts one of the mistakes of both players together."""
+    """Return the metric that counts one kind of mistake of both players."""
 
     def count(result: Result) -> float:
         return float(sum(map(mistake, turns(result))))
@@ -445,9 +424,9 @@ def turns_by_round(result: Result) -> Iterator[tuple[int, str, Turn, int]]:
 
 
 def demand(result: Result) -> Iterator[Point]:
-    """The share that a player's offer would keep of the value of all items to it, in [0, 1].
+    """The share of the total value that a player's offer would keep for the player, in [0, 1].
 
-    Its mean by round is the player's concession curve.
+    The mean by round is the player's concession curve.
     """
     for number, seat, turn, total in turns_by_round(result):
         if turn.kept is not None:
@@ -455,10 +434,7 @@ def demand(result: Result) -> Iterator[Point]:
 
 
 def offered(result: Result) -> Iterator[Point]:
-    """The share that a player's offer would give of the value of all items to the other player.
-
-    In [0, 1].
-    """
+    """The offer's value to the other player, as a share of all items' value, in [0, 1]."""
     for number, seat, turn, _ in turns_by_round(result):
         if turn.given is not None:
             values = result.instance.values[1 - turn.player]

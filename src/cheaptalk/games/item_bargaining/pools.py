@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 from cheaptalk.rules import Stream, Value, Whole
 
 MAX_COUNT = 99
-"""The maximum number of items of one kind."""
+"""Maximum number of items of one kind."""
 MAX_DIVISIONS = 1_000_000
-"""The maximum number of ways to divide a pool, so that all of them can be enumerated."""
+"""Maximum number of ways to divide a pool, so that all divisions can be enumerated."""
 
 Units = Annotated[Whole, Field(ge=0, le=MAX_COUNT)]
 Bundle: TypeAlias = tuple[Units, ...]
@@ -24,7 +24,7 @@ def worth(bundle: Bundle, values: tuple[int, ...]) -> int:
 
 
 def rest(quantities: Bundle, bundle: Bundle) -> Bundle:
-    """Return what remains when a bundle is removed."""
+    """Return the rest of the items after a bundle is removed."""
     return tuple(map(sub, quantities, bundle))
 
 
@@ -58,7 +58,7 @@ class Drawn(Value):
         return self
 
     def quantities(self, draw: Stream) -> Bundle:
-        """Draw the items of each kind, again until :func:`no_pool` accepts them."""
+        """Draw the number of items of each kind until the items can be bargained over."""
         while True:
             counts = tuple([self._count(draw) for _ in range(self.kinds)])
             if no_pool(counts) is None:

@@ -102,7 +102,6 @@ class ItemBargaining(Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        """The seats player_1, who acts first in every round, and player_2."""
         return dict(SEATS)
 
     @property
@@ -110,12 +109,9 @@ class ItemBargaining(Game):
         return ACTORS
 
     def draw_instance(self, chance: Chance) -> Pool:
-        specification = self.quantities
-        quantities = (
-            specification.quantities(chance("quantities"))
-            if isinstance(specification, Drawn)
-            else specification
-        )
+        quantities = self.quantities
+        if isinstance(quantities, Drawn):
+            quantities = quantities.quantities(chance("quantities"))
         draw = chance("values and outside options")
         values, outside = zip(*[self._hand(quantities, draw) for _ in SEATS], strict=True)
         return Pool.unchecked(quantities=quantities, values=values, outside=outside)
@@ -159,13 +155,9 @@ class ItemBargaining(Game):
         )  # fmt: skip
 
     def _end(
-        self,
-        instance: Pool,
-        ended: Ending,
-        number: int,
-        player: int,
+        self, instance: Pool, ended: Ending, number: int, player: int,
         accepted: Bundle | None = None,
-    ) -> Play[Settlement]:
+    ) -> Play[Settlement]:  # fmt: skip
         """Send both players the outcome; ``accepted`` is the accepted bundle, if any."""
         by = ACTORS[player].name
         bundles, worths = None, instance.outside
@@ -192,7 +184,6 @@ class ItemBargaining(Game):
         return {"player": (0.0, float(items * self.highest_value))}
 
     def secrets(self, instance: Pool) -> Iterator[Secret]:
-        """Yield changes of each player's values, and of its outside option."""
         for player, owner in enumerate(SEATS):
             new_values = tuple(value % self.highest_value + 1 for value in instance.values[player])
             new_outside = instance.outside[player] - 1 if instance.outside[player] else 1

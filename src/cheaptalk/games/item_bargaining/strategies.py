@@ -1,7 +1,7 @@
 """Scripted strategies of item bargaining (section 4.2 and appendix L of the paper).
 
-They reason in undiscounted values of bundles to themselves, in points: outcomes in the same round
-are discounted equally, including outside options.
+The strategies compare undiscounted values, because all outcomes of a round, including outside
+options, have the same discount.
 """
 
 import math
@@ -17,7 +17,7 @@ from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade, Op
 from cheaptalk.games.item_bargaining.pools import Bundle, rest, worth
 from cheaptalk.games.item_bargaining.rules import FIRST
 from cheaptalk.games.tactics import Share
-from cheaptalk.rules import DecisionRequest, Moment, Strategy, strategy
+from cheaptalk.rules import DecisionRequest, Moment, Strategy, by_name, strategy
 
 Family: TypeAlias = Literal["polynomial", "exponential"]
 
@@ -30,18 +30,16 @@ MANNERS: dict[Family, tuple[float, float, float]] = {
 
 @lru_cache(maxsize=4096)
 def aspired(discount: float, rounds: int, number: int, family: Family = "polynomial") -> float:
-    """Return the share of the range from outside option to ceiling that is aspired to in a round.
+    """Return the aspiration in a round, as a share of the range from outside option to ceiling.
 
     s * (1 - x ** p), or s * (exp((1 - x) ** p) - 1) / (e - 1), where x runs from 0 in the first
     round to 1 in the last. Patient players start high and concede late: s is 0.15, 0.25 or 0.40
-    with a conceder, linear or Boulware schedule, for discounts up to 0.92, up to 0.96 and above. In
-    a match of one round the aspiration is the outside option.
+    with a conceder, linear or Boulware schedule, for discounts up to 0.92, up to 0.96 and above.
 
     Args:
         discount: the factor by which an outcome's value shrinks from round to round.
-        rounds: the maximum number of rounds (N).
-        number: the round, from 1; later rounds than the last count as the last.
-        family: the form of the schedule.
+        rounds: the maximum number of rounds; with one round, the aspiration is 0.
+        number: the round, from 1; after the last round, the aspiration is that of the last.
     """
     patience = (discount > 0.92) + (discount > 0.96)
     scale, power = (0.15, 0.25, 0.4)[patience], MANNERS[family][patience]
@@ -54,12 +52,11 @@ def aspired(discount: float, rounds: int, number: int, family: Family = "polynom
 def nearest(quantities: Bundle, values: Bundle, reference: Bundle, target: float) -> Bundle | None:
     """Return the bundle to keep that is nearest to a reference and worth at least the target.
 
-    The bundle leaves the other player at least one item. Among the possible bundles, it has the
-    fewest units more or less than the reference, and then the lowest value. None if there is no
-    such bundle.
+    The bundle leaves the other player at least one item; None if there is no such bundle. It
+    differs from the reference by the fewest units and, among such bundles, has the lowest value.
 
-    Only units added to the reference raise its value, so the nearest bundle adds the fewest that
-    suffice. If these are all units, one item of the reference is conceded instead.
+    The nearest bundle adds the fewest units that suffice. If these are all units, the bundle
+    contains all items but one.
     """
     if reference == quantities:
         return drop_one_item(quantities, values, target)
@@ -80,12 +77,11 @@ def nearest(quantities: Bundle, values: Bundle, reference: Bundle, target: float
 
 
 def fewest(prices: Sequence[int], available: Sequence[int], missing: int) -> int | None:
-    """Return the minimum number of units worth the missing amount; None if all are too few.
+    """Return the minimum number of units worth the missing amount; None if no number suffices.
 
     Args:
         prices: the value of a unit of each kind, in descending order.
         available: the available units of each kind.
-        missing: the required total value.
     """
     added = 0
     for price, units in zip(prices, available, strict=True):
@@ -99,10 +95,9 @@ def fewest(prices: Sequence[int], available: Sequence[int], missing: int) -> int
 def cheapest(
     prices: Sequence[int], available: Sequence[int], added: int, missing: int
 ) -> list[int]:
-    """Return this many units, worth at least the missing amount, with minimum total value.
+    """Return ``added`` units that are worth at least the missing amount, with minimum total value.
 
-    A depth-first search that prunes branches that can't suffice or improve. The arguments are as
-    for :func:`fewest`; a solution must exist.
+    The depth-first search prunes branches that can't suffice or improve. A solution must exist.
     """
     best = math.inf
     chosen: list[int] = []
@@ -125,7 +120,7 @@ def cheapest(
 
 
 def drop_one_item(quantities: Bundle, values: Bundle, target: float) -> Bundle | None:
-    """Return all items but one, worth at least the target, with minimum value, or None."""
+    """Return the cheapest bundle with all items but one that is worth the target, or None."""
     spare = worth(quantities, values) - target
     candidates = [kind for kind, count in enumerate(quantities) if count and values[kind] <= spare]
     if not candidates:
@@ -135,10 +130,10 @@ def drop_one_item(quantities: Bundle, values: Bundle, target: float) -> Bundle |
 
 
 def closest(quantities: Bundle, values: Bundle, target: float) -> Bundle | None:
-    """Return the bundle to keep with the minimum value that reaches the target, but not all items.
+    """Return the cheapest bundle worth the target; None if only the bundle of all items is.
 
-    None if there is none. Every bundle of the other kinds is filled up with items of the kind with
-    the highest quantity.
+    The search enumerates bundles without the kind with the highest quantity, and adds items of this
+    kind to each bundle.
     """
     largest, partial_bundles = without_largest_kind(quantities)
     worths = [0]
@@ -177,12 +172,12 @@ WALK = Move(action="WALK")
 
 @lru_cache(maxsize=4096)
 def give(bundle: Bundle) -> Move:
-    """Return the move that offers this bundle."""
+    """Return the move that offers a bundle."""
     return Move(action="COUNTEROFFER", offer=bundle)
 
 
 def uniform_offer(request: DecisionRequest) -> Move:
-    """Offer a random bundle, each equally likely."""
+    """Offer a random bundle; all bundles are equally likely."""
     draw = request.chance("offer", request.number)
     return give(tuple([draw.integer(0, count) for count in request.briefing.quantities]))
 
@@ -191,13 +186,11 @@ def uniform_offer(request: DecisionRequest) -> Move:
 def tough(
     request: DecisionRequest, *, item: Literal["least_valued", "first"] = "least_valued"
 ) -> Move:
-    """Offer one item of the own least valued kind, and never accept or walk away.
-
-    Section 4.2. Among equally valued kinds the first is chosen; kinds without items are skipped.
+    """Offer one item of the least valued kind, and never accept or walk away (section 4.2).
 
     Args:
-        item: the item offered: one of the least valued kind or, as in a published runner, of the
-            first kind.
+        item: the kind offered: the least valued (the first among equals) or, as in a published
+            runner, the first kind.
     """
     me: Briefing = request.briefing
     kinds = [kind for kind, count in enumerate(me.quantities) if count]
@@ -213,7 +206,7 @@ def soft(request: DecisionRequest) -> Move:
 
 @strategy("player")
 def walk(request: DecisionRequest) -> Move:  # noqa: ARG001 - uses no observation
-    """Walk away at once, so that both get their outside options (section 4.2)."""
+    """Walk away immediately, so that both players get their outside options (section 4.2)."""
     return WALK
 
 
@@ -223,7 +216,7 @@ def random(request: DecisionRequest, *, acceptance: Share = 0.2, walking: Share 
 
     Args:
         acceptance: the probability of accepting an offer.
-        walking: the probability of walking away otherwise.
+        walking: the probability of walking away if no offer is accepted.
     """
     draw = request.chance("move", request.number)
     if draw.happens(acceptance) and isinstance(request.event, OfferMade):
@@ -241,33 +234,30 @@ def aspire(
     slack_in: Literal["points", "share"] = "points",
     mirror: Literal["keep", "offer"] = "keep",
 ) -> Move:
-    """Lower the target from round to round; accept or demand what reaches it (appendix L).
+    """Lower the target value from round to round, and accept or demand this value (appendix L).
 
-    The target decreases to the outside option, early in impatient games and late in patient ones:
-    :func:`~cheaptalk.games.item_bargaining.strategies.aspired`. Player 1 is one round ahead. An
-    offer worth the target is accepted. Otherwise the counteroffer keeps a bundle that is worth the
-    target and nearest to a reference: :func:`~cheaptalk.games.item_bargaining.strategies.nearest`.
-    If only keeping everything would reach the target, walk away. The paper doesn't define the
-    opening; here it keeps the bundle whose value is closest to the target from above.
+    The target decreases to the outside option, early in impatient games and late in patient games
+    (:func:`~cheaptalk.games.item_bargaining.strategies.aspired`); player 1 is one round ahead. An
+    offer worth the target is accepted. Otherwise the counteroffer keeps the bundle that is worth
+    the target and nearest to a reference
+    (:func:`~cheaptalk.games.item_bargaining.strategies.nearest`). If only all items are worth the
+    target, walk away. The paper doesn't define the opening; here it keeps the cheapest bundle that
+    is worth the target.
 
     Args:
         family: the form of the schedule.
-        ceiling: the share of the range from outside option to total value that bounds aspirations,
-            in [0, 1].
-        slack: the shortfall from the target that is still accepted, but never below the outside
-            option.
-        slack_in: the unit of the slack. The paper's formula subtracts 0.05 points, its text says
-            5 %.
-        mirror: the reference: what the rival's offer keeps for the rival (the paper's formula), or
-            what it offers (its explanation: to demand the smallest change from the rival).
+        ceiling: the maximum aspiration, as a share of the range from outside option to total value.
+        slack: the accepted shortfall from the target, but never below the outside option.
+        slack_in: the unit of the slack: 0.05 points in the paper's formula, 5 % in its text.
+        mirror: the reference: the items that the rival's offer keeps (the paper's formula), or the
+            items that it offers (its explanation: to demand the smallest change).
     """
     me: Briefing = request.briefing
     event: Opening | OfferMade = request.event
     share = aspired(me.discount, me.rounds, event.round + (me.seat == FIRST), family)
     aspired_worth = me.outside + share * ceiling * (me.total - me.outside)
-    target = max(
-        me.outside, aspired_worth - (slack if slack_in == "points" else slack * aspired_worth)
-    )
+    shortfall = slack if slack_in == "points" else slack * aspired_worth
+    target = max(me.outside, aspired_worth - shortfall)
     if isinstance(event, Opening):
         bundle = closest(me.quantities, me.values, target)
     elif worth(event.offer, me.values) >= target:
@@ -278,9 +268,7 @@ def aspire(
     return WALK if bundle is None else give(rest(me.quantities, bundle))
 
 
-KNOWN_RIVALS: dict[str, Strategy] = {
-    rival_strategy.name: rival_strategy for rival_strategy in (tough, soft, walk, aspire)
-}
+KNOWN_RIVALS: dict[str, Strategy] = by_name([tough, soft, walk, aspire])
 
 
 @strategy("player", searches=True)
@@ -290,17 +278,16 @@ def best_response(
     rival: Literal["tough", "soft", "walk", "aspire"] = "aspire",
     hands: Annotated[int, Field(ge=1, le=10_000)] = 16,
 ) -> Move:
-    """Respond optimally to a rival whose strategy is known, by searching to the end of the match.
+    """Respond optimally to a known strategy of the rival, by searching to the end of the match.
 
-    The rival is assumed to play a known strategy with one of the hands that are consistent with its
-    offers so far, or with any hand if none is. The response is exact in small pools, where the
-    rival has up to 500 possible hands; in larger ones it is a response to a sample of hands. The
-    time grows with hands, bundles and rounds. See
-    :class:`~cheaptalk.games.item_bargaining.best_response.Responder`.
+    The rival is assumed to have one of the hands that are consistent with its offers, or any hand
+    if no hand is. The response is exact in small pools, in which the rival has up to 500 possible
+    hands; in larger pools, it is a response to a sample of hands. The time grows with hands,
+    bundles and rounds. See :class:`~cheaptalk.games.item_bargaining.best_response.Responder`.
 
     Args:
-        rival: the rival's strategy, with its default settings.
-        hands: the number of the rival's hands to sample in a pool that is not small.
+        rival: the rival's strategy, with default settings.
+        hands: the number of the rival's hands to sample in larger pools.
     """
     me: Briefing = request.briefing
     possible = candidate_hands(me, hands, request.chance("rival's hands"))
@@ -308,7 +295,7 @@ def best_response(
     offer = request.event.offer if isinstance(request.event, OfferMade) else None
     offers = list(offers_seen([*request.heard, Moment(request.event)]))
     if rival == "soft":
-        offers = []  # its only offer is random and reveals nothing about its hand
+        offers = []  # this strategy's only offer is random and reveals nothing about its hand
     _, move = responder.plan(request.event.round, offer, responder.consistent(offers))
     if isinstance(move, str):
         return ACCEPT if move == "accept" else WALK

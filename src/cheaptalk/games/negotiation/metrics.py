@@ -1,7 +1,7 @@
 """Metrics of negotiation (GLEE section 2.2).
 
-p is the price of the trade, M the scale, V_A and V_B are the product's values to Alice and to Bob,
-and p_f = (V_A + V_B) / 2 is the fairest price. A metric by stage gives the prices.
+p is the price of the trade, M is the scale, V_A and V_B are the product's values to Alice and Bob,
+and p_f = (V_A + V_B) / 2 is the fairest price. A metric by stage describes the prices.
 """
 
 from collections.abc import Iterator
@@ -32,8 +32,7 @@ def bob_gain(result: Result) -> float:
 def efficiency(result: Result) -> float:
     """1 if the player with the higher value ends up with the product, else 0 (GLEE section 2.2).
 
-    It is 1 if V_A >= V_B and there is no trade, or if V_A <= V_B and there is one; so it is always
-    1 if both values are equal.
+    If both values are equal, efficiency is always 1.
     """
     game: Negotiation = result.game
     if game.seller_factor == game.buyer_factor:
@@ -44,8 +43,7 @@ def efficiency(result: Result) -> float:
 def fairness(result: Result) -> float:
     """1 - 4 * ((p - p_f) / M) ** 2, at most 1; 1 without a trade (GLEE section 2.2).
 
-    Not clipped: it is negative if the price differs from the fairest one by more than half the
-    scale.
+    Fairness is negative if the price differs from the fairest price by more than half the scale.
     """
     game: Negotiation = result.game
     outcome: Sale = result.outcome
@@ -56,7 +54,7 @@ def fairness(result: Result) -> float:
 
 
 def published_fairness(result: Result) -> float:
-    """GLEE's released analysis: clipped to [0, 1]."""
+    """Fairness in GLEE's released analysis, which clips it to [0, 1]."""
     return max(0.0, fairness(result))
 
 
@@ -71,42 +69,25 @@ def rounds(result: Result) -> float:
     return float(result.outcome.stage)
 
 
-def _stages(game: Negotiation) -> tuple[float, float]:
-    return 1.0, float(game.horizon.rounds)
-
-
 METRICS = (
     Metric("agreement", agreement, unit="share of matches", bounds=SHARE),
-    Metric(
-        "alice_gain",
-        alice_gain,
-        role="alice",
-        unit="multiples of the scale",
-    ),
-    Metric(
-        "bob_gain",
-        bob_gain,
-        role="bob",
-        unit="multiples of the scale",
-    ),
+    Metric("alice_gain", alice_gain, role="alice", unit="multiples of the scale"),
+    Metric("bob_gain", bob_gain, role="bob", unit="multiples of the scale"),
     Metric("efficiency", efficiency, unit="share of matches", bounds=SHARE),
-    Metric(
-        "fairness",
-        fairness,
-        published_fairness,
-        unit="1 is even",
-        bounds=(-inf, 1.0),
-    ),
+    Metric("fairness", fairness, published_fairness, unit="1 is even", bounds=(-inf, 1.0)),
     Metric("price", price, unit="multiples of the scale", bounds=COUNT),
-    Metric("rounds", rounds, unit="rounds", bounds=COUNT, limits=_stages),
+    Metric(
+        "rounds",
+        rounds,
+        unit="rounds",
+        bounds=COUNT,
+        limits=lambda game: (1.0, float(game.horizon.rounds)),
+    ),
 )
 
 
 def offered_price(result: Result) -> Iterator[Point]:
-    """The price that a player names as a multiple of the scale, by stage.
-
-    Alice, the seller, concedes by naming lower prices, and Bob by naming higher ones.
-    """
+    """The price that a player names as a multiple of the scale, by stage."""
     for request, seat, action in result.given():
         if isinstance(action, Price):
             yield Point(request // 2 + 1, seat, action.price / result.game.scale)

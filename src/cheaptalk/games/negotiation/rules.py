@@ -76,7 +76,7 @@ class Negotiation(Game):
         return self
 
     def value(self, role: str) -> float:
-        """Return the product's value to a role, in dollars."""
+        """Return the product's value to a role in dollars."""
         return self.scale * (self.seller_factor if role == "alice" else self.buyer_factor)
 
     def play(self, instance: Instance, chance: Chance) -> Play[Sale]:
@@ -105,16 +105,11 @@ class Negotiation(Game):
         return Sale(stage=self.horizon.rounds, ended="john" if john else "rounds")
 
     def _briefing(self, seat: str, rival: str) -> Briefing:
+        rival_value = self.value(rival) if self.complete_information else None
         return Briefing(
-            seat,
-            rival,
-            self.value(seat),
-            self.value(rival) if self.complete_information else None,
-            self.horizon.told,
-            self.messages,
-            self.outside_option,
-            self.scale * self.price_limit,
-        )
+            seat, rival, self.value(seat), rival_value, self.horizon.told, self.messages,
+            self.outside_option, self.scale * self.price_limit,
+        )  # fmt: skip
 
     def _objection(self, named: Price) -> str | None:
         highest = self.scale * self.price_limit
@@ -123,7 +118,7 @@ class Negotiation(Game):
         return None
 
     def payoffs(self, outcome: Sale) -> dict[str, float]:
-        """Dollars: p - V_A and V_B - p; 0 and 0 without a trade."""
+        """Dollars: p - V_A for Alice and V_B - p for Bob; 0 for both without a trade."""
         if outcome.price is None:
             return {"alice": 0.0, "bob": 0.0}
         return {

@@ -1,8 +1,7 @@
-"""Scripted sellers and buyers, and their theory.
+"""Scripted strategies of negotiation, which depend only on observations.
 
-They play either role and reason in gains: the price minus the own value for a seller, the own value
-minus the price for a buyer. They use only what they have observed and, except for ``random``, never
-trade at a loss.
+A gain is the price minus the own value for a seller, and the own value minus the price for a buyer.
+Except for ``random``, the strategies never trade at a loss.
 """
 
 import math
@@ -27,8 +26,8 @@ from cheaptalk.rules import Action, DecisionRequest, Strategy, by_name, strategy
 def optimal_gain(gains: Sequence[float]) -> float:
     """Return the demand g that maximises g * P(G >= g), where G is uniform over the gains.
 
-    G is the whole surplus of a trade, so P(G >= g) is the probability of acceptance. The optimum is
-    one of the possible gains, the smallest if there are several. It is 0 if no gain is positive.
+    G is the total surplus of a trade, so P(G >= g) is the probability of acceptance. Among several
+    optimal gains, the result is the smallest. It is 0 if no gain is positive.
 
     >>> optimal_gain([-20, 0, 20, 50])
     50
@@ -42,13 +41,11 @@ def optimal_gain(gains: Sequence[float]) -> float:
 def regret_minimising_gain(surplus: float, draw: float) -> float:
     """Return a quantile of the distribution of demands that minimises the maximum regret.
 
-    A seller with cost c who knows only that the buyer's value v is at most h regrets max(v - c, 0)
-    minus the revenue of the price p: p - c if p <= v, else 0. With density 1 / (p - c) on [c + (h -
-    c) / e, h], the price causes the same expected regret (h - c) / e at every v in that range,
-    since (v - c) minus the integral of (p - c) / (p - c) from c + (h - c) / e to v doesn't depend
-    on v, and less regret below it; no other distribution has a smaller maximum (Bergemann and
-    Schlag 2008, 2011, here with a cost). By inversion, the gain p - c at quantile u is (h - c) *
-    exp(u - 1).
+    A seller with cost c knows only that the buyer's value v is at most h. Its regret is max(v - c,
+    0) minus the revenue of the price p, which is p - c if p <= v, else 0. If the price has density
+    1 / (p - c) on [c + (h - c) / e, h], the expected regret is (h - c) / e for every v in this
+    range, and lower for lower v; no other distribution has a smaller maximum (Bergemann and Schlag
+    2008, 2011, here with a cost). The gain p - c at quantile u is therefore (h - c) * exp(u - 1).
 
     Args:
         surplus: h - c, the maximum surplus of a trade, in dollars.
@@ -63,10 +60,10 @@ def regret_minimising_gain(surplus: float, draw: float) -> float:
 def equilibrium_share(seat: str, rounds: int | None) -> float:
     """Return a player's share of the surplus in subgame-perfect equilibrium.
 
-    Waiting is free, so the player who names the price in the last stage can wait for it and take
-    everything: the other then accepts any price without a loss (backward induction; Stahl 1972
-    without discounting). Without a known end every division can be an equilibrium; 1/2 is the limit
-    of Rubinstein's (1982) division as equal discounts approach 1.
+    Waiting is free, so the player who names the last price takes the whole surplus: the other
+    player then accepts any price without a loss (backward induction; Stahl 1972 without
+    discounting). If the horizon is unknown, the result is 1/2, the limit of Rubinstein's (1982)
+    division as equal discounts approach 1.
 
     >>> equilibrium_share("alice", 1), equilibrium_share("alice", 10)
     (1.0, 0.0)
@@ -88,11 +85,11 @@ ANSWERS: dict[type[Action], dict[str, Action]] = {
 """All answers to a price, with and without John."""
 
 SLACK = 1e-9
-"""The tolerance in comparing gains, as a share of the own value."""
+"""Tolerance in comparisons of gains, as a share of the own value."""
 
 
 def price_of(me: Briefing, gain: float) -> float:
-    """Return the price that gives the player a gain."""
+    """Return the price at which the player has this gain."""
     return me.value + gain if me.seat == "alice" else me.value - gain
 
 
@@ -107,7 +104,7 @@ def known_surplus(me: Briefing) -> float | None:
 
 
 def name_price(request: DecisionRequest, price: float, message: str = "") -> Action:
-    """Name a price, or the nearest legal one."""
+    """Name a price, or the nearest legal price."""
     legal = min(max(price, 0.0), request.briefing.highest_price)
     if request.ask.action is SpokenPrice:
         return SpokenPrice(price=legal, message=message)
@@ -115,7 +112,7 @@ def name_price(request: DecisionRequest, price: float, message: str = "") -> Act
 
 
 def demand(request: DecisionRequest, gain: float, message: str = "") -> Action:
-    """Name the price that gives a gain, rounded to cents in the player's favour."""
+    """Return the price that gives the player this gain, rounded to cents in the player's favour."""
     cents = 100 * price_of(request.briefing, gain)
     seller = request.briefing.seat == "alice"
     whole_cents = math.ceil(cents - 1e-6) if seller else math.floor(cents + 1e-6)
@@ -128,14 +125,14 @@ def answer(request: DecisionRequest, decision: Literal["accept", "reject", "john
 
 
 def take(request: DecisionRequest, posted: PricePosted, minimum: float) -> Action:
-    """Accept a price that gives at least this gain, in dollars, and reject any other."""
+    """Accept a price with at least this gain in dollars, and reject any other price."""
     me: Briefing = request.briefing
     good = gain_at(me, posted.price) >= minimum - SLACK * me.value
     return answer(request, "accept" if good else "reject")
 
 
 def insist(request: DecisionRequest, gain: float, message: str) -> Action:
-    """Name the price with this gain and accept nothing less."""
+    """Name the price with this gain, and accept no lower gain."""
     if isinstance(request.event, PricePosted):
         return take(request, request.event, gain)
     return name_price(request, price_of(request.briefing, gain), message)
@@ -143,13 +140,11 @@ def insist(request: DecisionRequest, gain: float, message: str) -> Action:
 
 @strategy("alice", "bob")
 def fixed_price(request: DecisionRequest, *, markup: Share = 0.2) -> Action:
-    """Always name the same price and accept nothing worse.
-
-    Posted-price selling, as in GLEE's appendix C.
+    """Always name the same price and accept nothing worse (posted price, GLEE appendix C).
 
     Args:
-        markup: the gain demanded as a share of the own value, in [0, 1]: a seller demands
-            value * (1 + markup), a buyer offers value * (1 - markup).
+        markup: the gain demanded as a share of the own value: a seller demands value * (1 +
+            markup), and a buyer offers value * (1 - markup).
     """
     me: Briefing = request.briefing
     return insist(request, markup * me.value, "This is my price and I will not move.")
@@ -161,14 +156,13 @@ def prior_optimal(
 ) -> Action:
     """Name the optimal price under a prior of the other player's value.
 
-    Under a prior, a seller can do no better than with one constant price: the p that maximises (p -
-    V_A) * P(V_B >= p) (Harris and Raviv 1981; Riley and Zeckhauser 1983; GLEE appendix C). A buyer
-    uses (V_B - p) * P(V_A <= p). A known value replaces the prior, and is then the price.
+    The optimal strategy of a seller with a prior is a constant price p that maximises (p - V_A) *
+    P(V_B >= p) (Harris and Raviv 1981; Riley and Zeckhauser 1983; GLEE appendix C). A buyer
+    maximises (V_B - p) * P(V_A <= p). If the other player's value is known, it is the price.
 
     Args:
         factors: the other player's possible values as multiples of the own value, each equally
-            likely. (Not of the scale, which players don't know.) The defaults are GLEE's factors as
-            seen by a player with factor 1.
+            likely; by default GLEE's factors, as multiples of the value of a player with factor 1.
     """
     me: Briefing = request.briefing
     values = [factor * me.value for factor in factors]
@@ -183,14 +177,13 @@ def minimax_regret(request: DecisionRequest, *, surplus: Share = 0.5) -> Action:
     """Name one random price that minimises the maximum possible regret.
 
     The policy of Bergemann and Schlag (2011; GLEE appendix C) for a seller without a prior:
-    :func:`~cheaptalk.games.negotiation.strategies.regret_minimising_gain`. A buyer draws the mirror
-    image. The price is drawn once per match. A known value leaves nothing to regret: it is then the
-    price.
+    :func:`~cheaptalk.games.negotiation.strategies.regret_minimising_gain`. A buyer uses the mirror
+    image. The price is drawn once per match. If the other player's value is known, it is the price.
 
     Args:
-        surplus: the maximum surplus of a trade, as a share of the own value, in [0, 1]: a seller
-            assumes that the buyer's value lies in [0, value * (1 + surplus)], a buyer that the
-            seller's lies in [value * (1 - surplus), infinity).
+        surplus: the maximum surplus of a trade, as a share of the own value: a seller assumes that
+            the buyer's value is at most value * (1 + surplus), and a buyer assumes that the
+            seller's value is at least value * (1 - surplus).
     """
     me: Briefing = request.briefing
     surplus_known = known_surplus(me)
@@ -202,10 +195,9 @@ def minimax_regret(request: DecisionRequest, *, surplus: Share = 0.5) -> Action:
 
 def latest_prices(request: DecisionRequest) -> tuple[float | None, float | None]:
     """Return the last prices of the player and of the rival before this request."""
-    own_prices = (m.action.price for m in reversed(request.heard) if isinstance(m.action, Price))
-    rival_prices = (
-        m.event.price for m in reversed(request.heard) if isinstance(m.event, PricePosted)
-    )
+    heard = request.heard[::-1]
+    own_prices = (action.price for _, action in heard if isinstance(action, Price))
+    rival_prices = (event.price for event, _ in heard if isinstance(event, PricePosted))
     return next(own_prices, None), next(rival_prices, None)
 
 
@@ -213,15 +205,15 @@ def latest_prices(request: DecisionRequest) -> tuple[float | None, float | None]
 def split_the_difference(
     request: DecisionRequest, *, opening: Share = 0.5, close: Share = 0.01
 ) -> Action:
-    """Meet the other halfway (the split-the-difference rule of everyday haggling).
+    """Meet the other player halfway (the split-the-difference rule of everyday haggling).
 
-    If both values are known, name the price halfway between them and accept nothing worse.
-    Otherwise name the price halfway between the own last price and the rival's, and accept a price
-    that is as good as the own last one, close to it, or in the last round without a loss.
+    If both values are known, name the price halfway between them, and accept nothing worse.
+    Otherwise, name the price halfway between the two last prices. Accept a price that is at least
+    as good as the own last price or close to it; in the last round, any price without a loss.
 
     Args:
-        opening: the gain demanded at first, as a share of the own value, in [0, 1].
-        close: the difference that isn't worth another round, as a share of the own value.
+        opening: the gain demanded at first, as a share of the own value.
+        close: the maximum difference of a close price, as a share of the own value.
     """
     me: Briefing = request.briefing
     surplus_known = known_surplus(me)
@@ -229,23 +221,23 @@ def split_the_difference(
         return insist(request, max(surplus_known, 0.0) / 2, "Halfway is fair to both of us.")
     own_price, rival_price = latest_prices(request)
     own_gain = opening * me.value if own_price is None else gain_at(me, own_price)
-    match request.event:
-        case PricePosted(last=last) as posted:
-            return take(request, posted, 0.0 if last else max(0.0, own_gain - close * me.value))
-        case _:
-            gain = own_gain if rival_price is None else (own_gain + gain_at(me, rival_price)) / 2
-            return demand(request, max(gain, 0.0), "Let us meet halfway.")
+    posted = request.event
+    if isinstance(posted, PricePosted):
+        minimum = 0.0 if posted.last else max(0.0, own_gain - close * me.value)
+        return take(request, posted, minimum)
+    gain = own_gain if rival_price is None else (own_gain + gain_at(me, rival_price)) / 2
+    return demand(request, max(gain, 0.0), "Let us meet halfway.")
 
 
 @strategy("alice", "bob")
 def zero_intelligence(request: DecisionRequest, *, reach: Share = 1.0) -> Action:
-    """Name random prices that never lose money, and accept any such price.
+    """Name random prices without a loss, and accept any such price.
 
     The budget-constrained zero-intelligence trader (ZI-C) of Gode and Sunder (1993).
 
     Args:
-        reach: the maximum gain demanded, as a share of the own value, in [0, 1]: a seller's price
-            is uniform in [value, value * (1 + reach)], a buyer's in [value * (1 - reach), value].
+        reach: the maximum gain demanded, as a share of the own value: a seller's price is uniform
+            in [value, value * (1 + reach)], and a buyer's price in [value * (1 - reach), value].
     """
     if isinstance(request.event, PricePosted):
         return take(request, request.event, 0.0)
@@ -254,7 +246,7 @@ def zero_intelligence(request: DecisionRequest, *, reach: Share = 1.0) -> Action
 
 
 def concede(request: DecisionRequest, start: float, end: float, power: float) -> Action:
-    """Name prices according to a concession curve; accept at least the current demand."""
+    """Name prices on a concession curve, and accept prices that reach the current demand."""
     me: Briefing = request.briefing
     stage: int = request.event.stage
     minimum = me.value * conceded(stage, me.rounds, start, end, power)
@@ -268,7 +260,7 @@ def linear(request: DecisionRequest, *, start: Share = 0.5, end: Share = 0.0) ->
     """Concede at a constant pace (Faratin, Sierra and Jennings 1998, time-dependent tactics).
 
     Args:
-        start: the gain demanded at first, as a share of the own value.
+        start: the gain demanded in the first round, as a share of the own value.
         end: the gain demanded in the last round, as a share of the own value.
     """
     return concede(request, start, end, power=1)
@@ -281,9 +273,9 @@ def boulware(
     """Hold out and concede only near the end (Faratin, Sierra and Jennings 1998).
 
     Args:
-        start: the gain demanded at first, as a share of the own value.
-        end: the gain demanded in the last round, likewise.
-        power: how late the concession comes, above 1.
+        start: the gain demanded in the first round, as a share of the own value.
+        end: the gain demanded in the last round, as a share of the own value.
+        power: the exponent of the concession curve, above 1: higher values concede later.
     """
     return concede(request, start, end, power)
 
@@ -295,9 +287,9 @@ def conceder(
     """Concede early (Faratin, Sierra and Jennings 1998).
 
     Args:
-        start: the gain demanded at first, as a share of the own value.
-        end: the gain demanded in the last round, likewise.
-        power: how early the concession comes, below 1.
+        start: the gain demanded in the first round, as a share of the own value.
+        end: the gain demanded in the last round, as a share of the own value.
+        power: the exponent of the concession curve, below 1: lower values concede earlier.
     """
     return concede(request, start, end, power)
 
@@ -306,15 +298,14 @@ def conceder(
 def subgame_perfect(request: DecisionRequest, *, guess: Share = 0.4) -> Action:
     """Play the subgame-perfect equilibrium: the player who names the last price takes the surplus.
 
-    See :func:`~cheaptalk.games.negotiation.strategies.equilibrium_share`.
-
-    Demand the equilibrium share of the surplus at every stage and accept no less, but in the last
-    stage anything without a loss. If no trade can yield a surplus, choose John. The equilibrium
-    assumes complete information; if the other's value is unknown, this is only a rule of thumb.
+    Demand the equilibrium share of the surplus in every stage
+    (:func:`~cheaptalk.games.negotiation.strategies.equilibrium_share`), and accept no less; in the
+    last stage, accept any price without a loss. If no trade can yield a surplus, choose John. The
+    equilibrium requires complete information; otherwise, the strategy is a rule of thumb.
 
     Args:
-        guess: the assumed surplus if the other's value is unknown, as a share of the own value, in
-            [0, 1].
+        guess: the assumed surplus if the other player's value is unknown, as a share of the own
+            value.
     """
     me: Briefing = request.briefing
     surplus_known = known_surplus(me)
@@ -330,7 +321,7 @@ def subgame_perfect(request: DecisionRequest, *, guess: Share = 0.4) -> Action:
 
 @strategy("alice", "bob")
 def random(request: DecisionRequest) -> Action:
-    """Play a random legal move: a price of up to twice the own value, or any of the answers."""
+    """Play a random legal move: a price up to twice the player's value, or any of the answers."""
     draw = request.chance("move", request.number)
     if request.ask.action is ReplyOrJohn:
         return answer(request, draw.pick(("accept", "reject", "john")))
@@ -342,7 +333,7 @@ def random(request: DecisionRequest) -> Action:
 TACTICS: dict[str, Strategy] = by_name(
     [linear, boulware, conceder, fixed_price, prior_optimal, subgame_perfect]
 )
-"""Strategies whose prices a talker can name; they ignore messages and draw no random numbers."""
+"""Strategies that determine a talker's prices; they ignore messages and draw no random numbers."""
 
 
 @strategy("alice", "bob")
@@ -355,15 +346,14 @@ def talker(
     ] = "linear",
     repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
 ) -> Action:
-    """Name another strategy's prices at its default settings, with messages in one manner.
+    """Name the prices of another strategy with default settings, and add messages in one manner.
 
     Talkers with different manners make the same moves against the same moves, so any difference is
-    the effect of the messages (:mod:`~cheaptalk.games.manners`).
+    an effect of the messages (:mod:`~cheaptalk.games.manners`).
 
     Args:
-        manner: the manner of the messages.
         offers: the strategy that determines prices and answers.
-        repeat: distinguishes identical talkers whose matches are repetitions; otherwise unused.
+        repeat: distinguishes identical talkers in repeated matches; not used otherwise.
     """
     action = TACTICS[offers](request)
     if not isinstance(action, SpokenPrice):

@@ -70,7 +70,7 @@ class ProductDrawn(Event):
 
 
 class ProductOffered(Event):
-    """The seller's recommendation or message; the other one is None."""
+    """The seller's recommendation or message; the field that isn't used is None."""
 
     round: int
     price: float

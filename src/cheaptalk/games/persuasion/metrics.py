@@ -1,9 +1,9 @@
 """Metrics of persuasion (GLEE section 2.3).
 
-T is the number of rounds, n the number with high quality, k the number in which a product of high
-quality was bought, r the number in which one of low quality was not bought, M the price and v the
-value of high quality as a multiple of it. Per-round metrics give quality, recommendation and
-purchase. Judges of honesty are compared with an exact check.
+T is the number of rounds: n with high quality, k with high quality and a purchase, and r with low
+quality and no purchase. M is the price, and v * M is the value of high quality. Per-round metrics
+describe quality, recommendation and purchase. Judges of honesty are validated against an exact
+check.
 """
 
 from collections.abc import Iterator
@@ -26,14 +26,13 @@ def alice_gain(result: Result) -> float:
 
 
 def bob_gain(result: Result) -> float:
-    """Bob's payoff per round as a multiple of the price, in [u - 1, v - 1]; over all buyers."""
+    """Bob's payoff per round (of all buyers) as a multiple of the price, in [u - 1, v - 1]."""
     game: Persuasion = result.game
-    payoff = game.seat_payoffs(result.outcome)["bob"]
-    return payoff / (game.price * len(result.outcome.bought))
+    return game.seat_payoffs(result.outcome)["bob"] / (game.price * len(result.outcome.bought))
 
 
 def published_bob_gain(result: Result) -> float:
-    """GLEE's released code: (k * (v - 1) - r) / T, which subtracts rejected bad products."""
+    """Bob's gain in GLEE's released code: (k * (v - 1) - r) / T; rejected bad products lower it."""
     outcome: Trades = result.outcome
     good = outcome.count(high=True, bought=True) * (result.game.value - 1)
     return float(good - outcome.count(high=False, bought=False)) / len(outcome.bought)
@@ -49,8 +48,7 @@ def efficiency(result: Result) -> float | None:
 def fairness(result: Result) -> float | None:
     """The share of products of low quality that were not bought, r / (T - n); None if n = T.
 
-    The paper prints the denominator as n, an evident slip: its text says, out of all rounds in
-    which the product was of low quality.
+    The paper's formula has the denominator n, but its text describes T - n.
     """
     outcome: Trades = result.outcome
     low = len(outcome.high) - sum(outcome.high)
@@ -58,7 +56,7 @@ def fairness(result: Result) -> float | None:
 
 
 def honesty(result: Result) -> float | None:
-    """The share of rounds whose recommendation matches the quality; None for text."""
+    """The share of recommendations that match the quality; None if the seller writes text."""
     outcome: Trades = result.outcome
     if outcome.recommended is None:
         return None
@@ -71,7 +69,6 @@ def _sales_limits(game: Persuasion) -> tuple[float, float]:
 
 
 def _bob_limits(game: Persuasion) -> tuple[float, float]:
-    """Return the limits: all bad products bought (released code: rejected), and all good ones."""
     rounds, (_, maximum) = game.horizon.rounds, game.payoff_bounds()["bob"]
     by_code = rounds * (game.value - 1) / rounds
     return -1.0, max(by_code, maximum / (game.price * rounds))
@@ -101,13 +98,13 @@ def high(result: Result) -> Iterator[Point]:
 
 
 def recommended(result: Result) -> Iterator[Point]:
-    """1 if Alice recommends the round's product, else 0; none if she writes text."""
+    """1 if Alice recommends the round's product, else 0; no values if she writes text."""
     outcome: Trades = result.outcome
     return _series("alice", outcome.recommended or ())
 
 
 def bought(result: Result) -> Iterator[Point]:
-    """1 if Bob, or the round's buyer, buys the product, else 0."""
+    """1 if the round's buyer buys the product, else 0."""
     outcome: Trades = result.outcome
     return _series("bob", outcome.bought)
 
@@ -123,10 +120,9 @@ SERIES = tuple(
 
 
 def check_honesty(result: Result) -> dict[tuple[int, str], str]:
-    """Return whether each recommendation matches the quality that the seller saw.
+    """Return whether each recommendation is honest, or overstates or understates the quality.
 
-    A message counts as the recommendation that it plainly states (:func:`.recommends`); other
-    messages have no verdict.
+    Messages have a verdict if they plainly state a recommendation (:func:`.recommends`).
     """
     verdicts: dict[tuple[int, str], str] = {}
     signals = [(request, seat, action) for request, seat, action in result.given()

@@ -1,8 +1,8 @@
-"""Read from a seller's message whether it recommends a product, advises against it, or neither.
+"""A parser of recommendations in a seller's messages.
 
-Only plain statements count. A message with a condition, a hedge, a question, a quotation, a word
-about another product or statements of both kinds is not read, because a message that is misread
-would accuse a seller of a false statement.
+It reads only plain statements. It ignores messages with a condition, a hedge, a question, a
+quotation, a word about another product, or contradictory statements, because a wrongly parsed
+message could count as a false statement.
 """
 
 import re
@@ -32,19 +32,19 @@ NO = re.compile(
 )
 """Advice against the product, or a statement that it is of low quality."""
 CLAUSE = re.compile(r"[.!,;:]+|\b(?:and|so)\b")
-"""The end of a clause; a statement is a clause of its own."""
+"""The end of a clause; a statement must be a complete clause."""
 UNCERTAIN = re.compile(
     r"[?\"\u201c\u201d]|\b(?:if|had|unless|when|whether|might|may|could|maybe|perhaps|possibly|probably|"
     r"think|believe|guess|hope|seems?|wish|claim\w*|say|says|said|told|tells?|example|pretend\w*|"
     r"joke\w*|kidding|last|previous|next|other|another|yesterday|but|however|although|though|except|"
     r"sometimes|usually|often|always|rounds?|chance|likely|sure)\b"
 )
-"""Words after which a message is no plain statement about this product."""
+"""Words that a plain statement about this product does not contain."""
 NEGATED = re.compile(r"\b(?:not|no|never|nor|nobody|none|\w+n't|cannot|without|hardly)\b")
 
 
 def recommends(message: str) -> bool | None:
-    """Return whether a seller's message recommends the product; None if it says neither plainly.
+    """Return whether a message recommends the product or advises against it; None if unclear.
 
     >>> recommends("Trust me, this is an excellent product. Buy it!")
     True

@@ -42,14 +42,13 @@ class Qualities(Instance):
 
 
 class Trades(Outcome):
-    """Each round's quality, recommendation (None if signals are text) and purchase."""
+    """The quality, the recommendation (None for text signals) and the purchase in each round."""
 
     high: tuple[bool, ...]
     recommended: tuple[bool, ...] | None
     bought: tuple[bool, ...]
 
     def count(self, high: bool, bought: bool) -> int:
-        """Return the number of rounds with this quality and this decision."""
         return sum(pair == (high, bought) for pair in zip(self.high, self.bought, strict=True))
 
 
@@ -99,7 +98,6 @@ class Persuasion(Game):
 
     @property
     def actors(self) -> tuple[Actor, ...]:
-        """Alice and Bob, or Alice and a new Bob for each round."""
         if not self.myopic:
             return Actor("alice", "alice"), Actor("bob", "bob")
         rounds = range(1, self.horizon.rounds + 1)
@@ -136,10 +134,9 @@ class Persuasion(Game):
         return trades
 
     def _round(self, number: int, high: bool, buyer: str) -> Play[tuple[bool | None, bool]]:
-        """Run one round; return whether the product was recommended, and bought."""
+        """Play one round; return whether the product was recommended, and whether it was bought."""
         signal_type = Pitch if self.signal == "text" else Recommendation
-        product = ProductDrawn(number, high)
-        signal: Pitch | Recommendation = yield Ask("alice", signal_type, product)
+        signal: Pitch | Recommendation = yield Ask("alice", signal_type, ProductDrawn(number, high))
         recommended = signal.decision == "yes" if isinstance(signal, Recommendation) else None
         pitch = signal.message if isinstance(signal, Pitch) else None
         purchase_type = SpokenPurchase if self.buyer_messages else Purchase
@@ -158,28 +155,21 @@ class Persuasion(Game):
         knows_prior = role == "alice" or self.buyer_knows_prior
         knows_worths = role == "bob" or self.seller_knows_values
         return Briefing(
-            self.price,
-            self.prior if knows_prior else None,
-            self.buyer_knows_prior,
+            self.price, self.prior if knows_prior else None, self.buyer_knows_prior,
             self._worth(True) if knows_worths else None,
             self._worth(False) if knows_worths else None,
-            self.seller_knows_values,
-            self.horizon.told,
-            self.myopic,
-            self.signal,
+            self.seller_knows_values, self.horizon.told, self.myopic, self.signal,
             self.buyer_messages,
-        )
+        )  # fmt: skip
 
     def _worth(self, high: bool) -> float:
-        """Return the value of a product of this quality to Bob, in dollars."""
         return self.price * (self.value if high else self.low_value)
 
     def _gain(self, high: bool) -> float:
-        """Return Bob's gain from buying a product of this quality, in dollars."""
         return self._worth(high) - self.price
 
     def payoffs(self, outcome: Trades) -> dict[str, float]:
-        """The number of sales to Alice; dollars to Bob, or to each myopic buyer."""
+        """The number of sales for Alice, and gains in dollars for Bob or for each myopic buyer."""
         rounds = zip(outcome.high, outcome.bought, strict=True)
         gains = [self._gain(high) if buys else 0.0 for high, buys in rounds]
         sales = {"alice": float(sum(outcome.bought))}
@@ -207,7 +197,6 @@ class Persuasion(Game):
 
 
 def _record(qualities: tuple[bool, ...], bought: list[bool]) -> Record:
-    """Return the next myopic buyer's information about the rounds so far."""
     if not bought:
         return Record(0, None, None)
     count = len(bought)
@@ -217,6 +206,6 @@ def _record(qualities: tuple[bool, ...], bought: list[bool]) -> Record:
 
 def _reveals_quality(number: int, event: object) -> bool:
     """Return whether a buyer can infer the quality of a round's product from an event."""
-    return (isinstance(event, QualityRevealed) and event.round >= number) or (
-        isinstance(event, Record) and event.earlier >= number
-    )
+    if isinstance(event, QualityRevealed):
+        return event.round >= number
+    return isinstance(event, Record) and event.earlier >= number

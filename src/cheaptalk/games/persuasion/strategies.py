@@ -1,9 +1,8 @@
-"""Scripted sellers and buyers.
+"""Scripted strategies of persuasion, which depend only on observations.
 
-They use only what they have observed. If signals are text, scripted sellers say one of two
-sentences, to which talkers add more. Scripted buyers recognise exactly these two sentences at the
-beginning of a message, and treat any other message as uninformative. They don't pretend to
-understand language.
+If signals are text, scripted sellers write one of two sentences, to which talkers add more text.
+Scripted buyers recognise these two sentences at the beginning of a message, and treat any other
+message as uninformative.
 """
 
 from typing import Annotated, Literal
@@ -37,17 +36,17 @@ ANSWERS: dict[type[Action], dict[bool, Action]] = {
         False: SpokenPurchase(decision="no", message=""),
     },
 }
-"""Yes and no for each type of action."""
+"""The actions for yes and no, by type."""
 
 INDIFFERENCE = 0.5
 """A buyer's assumed probability of high quality if the prior is unknown."""
 SLACK = 1e-6
-"""The tolerance in comparing value and price, as a share of the price, because GLEE writes 1/3 as
+"""Tolerance in comparisons of value and price, as a share of the price; GLEE rounds 1/3 to
 0.333333333."""
 
 
 def recommend(request: DecisionRequest, recommended: bool) -> Action:
-    """Recommend the product or advise against it, by either kind of signal."""
+    """Recommend the product or not, in the format of the signal."""
     return ANSWERS[request.ask.action][recommended]
 
 
@@ -58,46 +57,43 @@ def buy(request: DecisionRequest, buys: bool) -> Action:
 
 def advice(offered: ProductOffered) -> bool | None:
     """Return whether the seller recommends the product; None if the message is not recognised."""
-    if offered.message is None:
-        return offered.recommended
     message = offered.message
+    if message is None:
+        return offered.recommended
     return next((yes for yes, sentence in SENTENCES.items() if message.startswith(sentence)), None)
 
 
 def pays(request: DecisionRequest, belief: float) -> bool:
-    """Return whether buying is worth its price at this probability of high quality."""
+    """Return whether the expected value at this probability of high quality reaches the price."""
     me = request.briefing
     expected = belief * me.high_worth + (1 - belief) * me.low_worth
     return bool(expected >= me.price * (1 - SLACK))
 
 
 def prior_of(request: DecisionRequest) -> float:
-    """Return the probability of high quality as the buyer knows it."""
+    """Return the buyer's prior probability of high quality, or 1/2 if it is unknown."""
     prior: float | None = request.briefing.prior
     return INDIFFERENCE if prior is None else prior
 
 
 @strategy("alice")
 def honest(request: DecisionRequest) -> Action:
-    """Recommend the product if and only if it is of high quality.
-
-    Full disclosure, the truthful seller of cheap-talk games (Farrell and Rabin 1996).
-    """
+    """Recommend the product if and only if it is of high quality (Farrell and Rabin 1996)."""
     return recommend(request, request.event.high)
 
 
 @strategy("alice")
 def always_recommend(request: DecisionRequest) -> Action:
-    """Recommend every product: the babbling equilibrium's seller (Crawford and Sobel 1982)."""
+    """Recommend every product, as in the babbling equilibrium (Crawford and Sobel 1982)."""
     return recommend(request, True)
 
 
 def pooling_probability(prior: float, price: float, high_worth: float, low_worth: float) -> float:
     """Return the probability with which optimal persuasion recommends a product of low quality.
 
-    The largest q at which a recommendation still makes buying worthwhile, q = min(p / (1 - p) *
-    (high_worth - price) / (price - low_worth), 1) (Kamenica and Gentzkow 2011); with values of v
-    and 0 times the price it is min(p / (1 - p) * (v - 1), 1) (GLEE appendix C).
+    This is the highest q at which a recommendation makes buying worthwhile: q = min(p / (1 - p) *
+    (high_worth - price) / (price - low_worth), 1) (Kamenica and Gentzkow 2011). For values of v and
+    0 times the price, q = min(p / (1 - p) * (v - 1), 1) (GLEE appendix C).
 
     >>> pooling_probability(0.5, 100, 125, 0)
     0.25
@@ -112,12 +108,12 @@ def kamenica_gentzkow(
 ) -> Action:
     """Always recommend high quality, and low quality as often as a rational buyer tolerates.
 
-    The seller's optimal signalling policy under commitment (Kamenica and Gentzkow 2011), with the
+    The optimal signalling policy of a seller with commitment (Kamenica and Gentzkow 2011), with the
     probability :func:`pooling_probability`.
 
     Args:
-        guess: the assumed value of high quality as a multiple of the price, if the seller doesn't
-            know the buyer's values; low quality is then assumed to be worth nothing.
+        guess: the assumed value of high quality, as a multiple of the price, if the seller doesn't
+            know the buyer's values; the assumed value of low quality is then 0.
     """
     me = request.briefing
     product: ProductDrawn = request.event
@@ -132,7 +128,7 @@ def kamenica_gentzkow(
 def trusting(request: DecisionRequest) -> Action:
     """Buy if and only if the product is recommended; without advice decide like ``sceptical``.
 
-    The credulous receiver who takes every message at face value (Ottaviani and Squintani 2006).
+    The credulous receiver of Ottaviani and Squintani (2006).
     """
     advised = advice(request.event)
     return sceptical(request) if advised is None else buy(request, advised)
@@ -140,19 +136,19 @@ def trusting(request: DecisionRequest) -> Action:
 
 @strategy("bob")
 def sceptical(request: DecisionRequest) -> Action:
-    """Ignore the seller: buy if and only if the prior makes it worthwhile.
+    """Ignore the seller: buy if and only if the expected value under the prior reaches the price.
 
-    That is p * v + (1 - p) * u >= 1, the buyer's side of the babbling equilibrium (Crawford and
-    Sobel 1982). An unknown prior counts as 1/2.
+    The condition is p * v + (1 - p) * u >= 1, as in the babbling equilibrium (Crawford and Sobel
+    1982). If the prior is unknown, the strategy assumes 1/2.
     """
     return buy(request, pays(request, prior_of(request)))
 
 
 def count_after(request: DecisionRequest, advised: bool) -> tuple[float, float]:
-    """Return how many products are known to have come with this advice, and how many were good.
+    """Return the known number of products with this advice, and how many of them were good.
 
-    A long-lived buyer has observed them. A myopic one assumes that all products bought were
-    recommended, and knows nothing about the others.
+    A long-lived buyer has observed the products. A myopic buyer assumes that all purchased products
+    were recommended, and knows nothing about other products.
     """
     count = good = 0.0
     current: bool | None = None
@@ -177,15 +173,14 @@ def bayesian(
     """Learn the seller's reliability, and buy if the expected value is at least the price.
 
     Beta-binomial learning of the seller's reputation, which replaces commitment in the repeated
-    game (Best and Quigley 2024; GLEE appendix C). The probability that a product is good given the
-    advice has a beta distribution. Its prior mean follows from Bayes' rule for a seller who tells
-    the truth with probability ``trust``, and it counts as much as ``weight`` products; every
-    product known to have come with the same advice updates it. Without recognised advice, the prior
-    of the game applies.
+    game (Best and Quigley 2024; GLEE appendix C). Given the advice, the probability of a good
+    product has a beta distribution. The prior mean follows from Bayes' rule for a seller who tells
+    the truth with probability ``trust``. Every known product with the same advice updates the
+    distribution. Without recognised advice, the strategy uses the prior of the game.
 
     Args:
         trust: the probability of a true recommendation before any experience, in (0, 1).
-        weight: the weight of this prior opinion, as a number of products.
+        weight: the weight of the prior distribution, as a number of products.
     """
     p = prior_of(request)
     advised = advice(request.event)
@@ -200,15 +195,12 @@ def bayesian(
 @strategy("alice", "bob")
 def random(request: DecisionRequest) -> Action:
     """Play a random legal move: recommend or not, buy or not, with equal probabilities."""
-    yes = request.chance("move", request.number).happens(0.5)
-    return (
-        buy(request, yes) if isinstance(request.event, ProductOffered) else recommend(request, yes)
-    )
+    return ANSWERS[request.ask.action][request.chance("move", request.number).happens(0.5)]
 
 
 SELLERS: dict[str, Strategy] = by_name([honest, always_recommend, kamenica_gentzkow])
 BUYERS: dict[str, Strategy] = by_name([trusting, sceptical, bayesian])
-"""Strategies whose answers a talker can give."""
+"""Strategies that determine a talker's answers."""
 
 
 @strategy("alice", "bob")
@@ -220,16 +212,15 @@ def talker(
     buys: Literal["trusting", "sceptical", "bayesian"] = "bayesian",
     repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
 ) -> Action:
-    """Recommend or buy like another strategy at its default settings, with messages in one manner.
+    """Recommend or buy like another strategy with default settings, and add messages in one manner.
 
     Talkers with different manners make the same moves against the same moves, so any difference is
-    the effect of the messages (:mod:`~cheaptalk.games.manners`).
+    an effect of the messages (:mod:`~cheaptalk.games.manners`).
 
     Args:
-        manner: the manner of the messages.
-        sells: the seller that it follows as Alice.
-        buys: the buyer that it follows as Bob.
-        repeat: distinguishes identical talkers whose matches are repetitions; otherwise unused.
+        sells: the strategy that determines the decisions as Alice.
+        buys: the strategy that determines the decisions as Bob.
+        repeat: distinguishes identical talkers in repeated matches; not used otherwise.
     """
     if isinstance(request.event, ProductOffered):
         action, topics = BUYERS[buys](request), _as_buyer(request)

@@ -1,7 +1,8 @@
 """Metrics of the pirate game (GAMA-Bench section 3.3 and appendix E).
 
-N is the number of pirates, G of coins and k of ballots; P_j is the plan of ballot j and O_j the
-optimal one. Metrics by ballot give plans and votes, and how close they are to optimal play.
+N is the number of pirates, G is the number of coins, and k is the number of ballots; P_j is the
+plan of ballot j, and O_j is the optimal plan. Metrics by ballot compare plans and votes with
+optimal play.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,24 +13,22 @@ from cheaptalk.games.pirate_game.theory import Majority, optimal_plan, prices
 from cheaptalk.rules import COUNT, PERCENT, SHARE, Metric, Point, Result, Series
 
 Right = Callable[[Ballot, int], bool]
-"""Whether the vote of a rank is correct; ranks count from the proposer's 0."""
+"""Returns whether the vote of a rank is correct; the proposer's rank is 0."""
 PUBLISHED_GOLD = 100
-"""The number of coins that the published code assumes in every plan."""
+"""Number of coins that the published code assumes in every plan."""
 
 
 def plan_distance(result: Result) -> float:
-    """The mean L1 distance of the plans from the optimal ones, in coins (S_8P).
+    """The mean L1 distance of the plans from the optimal plans, in coins (S_8P).
 
-    (1 / k) * sum over ballots j of |P_j - O_j|, from 0 to 2 G, where O_j is found by backward
-    induction for the game's majority. 0 for a ballot that no plan could have won.
+    (1 / k) * sum over ballots j of |P_j - O_j|, from 0 to 2 G, where O_j follows from backward
+    induction for the game's majority. If no plan could have passed, the distance is 0.
     """
-    game: PirateGame = result.game
-    outcome: Voyage = result.outcome
-    return sum(distance(game, ballot) for ballot in outcome.ballots) / len(outcome.ballots)
+    return fmean(distance(result.game, ballot) for ballot in result.outcome.ballots)
 
 
 def distance(game: PirateGame, ballot: Ballot) -> int:
-    """Return the L1 distance of a plan from the optimal one; 0 if no plan could have won."""
+    """Return the L1 distance of a plan from the optimal plan; 0 if no plan could have passed."""
     return int(_plan_distance(ballot.plan, game.gold, game.majority))
 
 
@@ -43,23 +42,22 @@ def _plan_distance(plan: Sequence[float], gold: int, majority: Majority) -> floa
 def vote_accuracy(result: Result) -> float:
     """The share of votes that follow GAMA-Bench's rule of thumb, without proposers (S_8V).
 
-    2 / (k * (2 N - k - 1)) * sum of I_ij, in [0, 1], where I_ij is 1 if voter i accepts two coins
-    or more, rejects none, or accepts one coin if and only if its rank has the same parity as the
-    proposer's. Backward induction differs: see ``optimal_votes``.
+    2 / (k * (2 N - k - 1)) * sum of I_ij, in [0, 1]. I_ij is 1 if voter i accepts two coins or
+    more, rejects 0 coins, or accepts one coin if and only if its rank has the same parity as the
+    proposer's rank. Backward induction differs: see ``optimal_votes``.
     """
     return _share(result.outcome, by_rule_of_thumb)
 
 
 def published_vote_accuracy(result: Result) -> float:
-    """The published code: rejecting one coin is never correct."""
+    """Vote accuracy in the published code, which never counts rejecting one coin as correct."""
     return _share(result.outcome, as_published)
 
 
 def optimal_votes(result: Result) -> float:
     """The share of votes that are correct by backward induction, without proposers, in [0, 1].
 
-    It is correct to accept if and only if the plan gives more than its failure would under optimal
-    play.
+    A correct vote accepts if and only if the plan gives more than optimal play after its failure.
     """
     game: PirateGame = result.game
 
@@ -73,18 +71,17 @@ def optimal_votes(result: Result) -> float:
 def score(result: Result) -> float | None:
     """The score of GAMA-Bench, 0 to 100: (2 G - S_8P) / (2 G) * 50 + S_8V * 50 (S8, appendix E).
 
-    Half for plans (``plan_distance``), half for votes (``vote_accuracy``). None under a strict
-    majority, for which the paper has no score.
+    None under a strict majority, for which the paper has no score.
     """
     game: PirateGame = result.game
     return _score(game, plan_distance(result) / (2 * game.gold), vote_accuracy(result))
 
 
 def published_score(result: Result) -> float | None:
-    """The published code: rejecting one coin is never correct, and there are always 100 coins.
+    """The published code's score: rejecting one coin is never correct, and the gold is 100 coins.
 
-    A plan is scaled to 100 coins and compared with the optimal plan for 100: of 4 coins, one counts
-    as 25. Votes are judged by the actual coins.
+    A plan is scaled to 100 coins and compared with the optimal plan for 100 coins. Votes are judged
+    by the actual coins.
     """
     game: PirateGame = result.game
     outcome: Voyage = result.outcome
@@ -112,13 +109,13 @@ def overboard(result: Result) -> float:
 
 
 def by_rule_of_thumb(ballot: Ballot, rank: int) -> bool:
-    """Return whether a vote follows GAMA-Bench's rule of thumb; the proposer's rank is 0."""
+    """Return whether a vote follows GAMA-Bench's rule of thumb; see :func:`vote_accuracy`."""
     coins = ballot.plan[rank]
     return ballot.votes[rank] == (coins >= 2 or (coins == 1 and rank % 2 == 0))
 
 
 def as_published(ballot: Ballot, rank: int) -> bool:
-    """Return whether a vote is correct in the published code."""
+    """Return whether a vote is correct according to the published code."""
     right = by_rule_of_thumb(ballot, rank)
     return right and not (ballot.plan[rank] == 1 and not ballot.votes[rank])
 
@@ -134,11 +131,11 @@ def _share(outcome: Voyage, right: Right) -> float:
 
 
 def _ballots(game: PirateGame) -> tuple[float, float]:
-    return 1.0, float(len(game.seats))
+    return 1.0, float(game.players)
 
 
 def _overboard(game: PirateGame) -> tuple[float, float]:
-    return 0.0, len(game.seats) - 1.0
+    return 0.0, game.players - 1.0
 
 
 METRICS = (
@@ -159,7 +156,7 @@ def aboard(result: Result, ballot: Ballot) -> tuple[str, ...]:
 
 
 def by_pirate(result: Result, numbers: Callable[[Ballot], tuple[float, ...]]) -> Iterator[Point]:
-    """Yield a number of each ballot for each living pirate."""
+    """Yield one number per ballot and living pirate."""
     for number, ballot in enumerate(result.outcome.ballots, 1):
         for seat, value in zip(aboard(result, ballot), numbers(ballot), strict=True):
             yield Point(number, seat, float(value))
@@ -171,28 +168,25 @@ def coins(result: Result) -> Iterator[Point]:
 
 
 def accepted(result: Result) -> Iterator[Point]:
-    """1 if the pirate accepts the plan, as its proposer does, else 0; for all, the share."""
+    """1 if the pirate accepts the plan (the proposer always does), else 0; for all, the share."""
     yield from by_pirate(result, lambda ballot: ballot.votes)
     for number, ballot in enumerate(result.outcome.ballots, 1):
         yield Point(number, None, sum(ballot.votes) / len(ballot.votes))
 
 
 def plan_distance_by_ballot(result: Result) -> Iterator[Point]:
-    """The L1 distance of the plan from the optimal one, in coins: the metric for one ballot."""
+    """The L1 distance of the ballot's plan from the optimal plan, in coins."""
     for number, ballot in enumerate(result.outcome.ballots, 1):
         yield Point(number, None, float(distance(result.game, ballot)))
 
 
 def vote_accuracy_by_ballot(result: Result) -> Iterator[Point]:
-    """1 if the vote follows GAMA-Bench's rule of thumb, else 0; for all players, the share.
-
-    The proposer has no number. See the metric of this name for the rule.
-    """
+    """1 if the vote follows GAMA-Bench's rule of thumb, else 0; for all voters, the share."""
     return _right(result, by_rule_of_thumb)
 
 
 def published_accuracy_by_ballot(result: Result) -> Iterator[Point]:
-    """The published code: rejecting one coin is never correct."""
+    """Vote accuracy in the published code, by ballot: rejecting one coin is never correct."""
     return _right(result, as_published)
 
 

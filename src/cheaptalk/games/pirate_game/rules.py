@@ -19,7 +19,7 @@ class Ballot(Value):
 
 
 class Voyage(Outcome):
-    """All ballots in order; each that failed cost its proposer's life."""
+    """All ballots in order; after a failed ballot, its proposer went overboard."""
 
     ballots: tuple[Ballot, ...]
 
@@ -49,7 +49,6 @@ class PirateGame(Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        """The seats player_1 to player_N, the most senior first."""
         return numbered("player", self.players)
 
     def play(self, instance: Instance, chance: Chance) -> Play[Voyage]:
@@ -67,7 +66,6 @@ class PirateGame(Game):
         return Voyage.unchecked(ballots=tuple(ballots))
 
     def _ballot(self, number: int, living: tuple[str, ...]) -> Play[Ballot]:
-        """Run one ballot: a plan, the votes, and the count, which all living pirates see."""
         proposer, *voters = living
         turn = Turn(number, living, self.gold)
         proposed: Plan = yield Ask(proposer, Plan, turn, partial(self._objection, living))
@@ -79,13 +77,11 @@ class PirateGame(Game):
         votes = (True, *[vote.decision == "accept" for vote in cast.values()])
         passed = sum(votes) >= votes_needed(len(living), self.majority)
         for seat, coins in plan:
-            count = Counted(number, proposer, sum(votes), len(living), passed, coins)
-            yield Tell(seat, count)
+            yield Tell(seat, Counted(number, proposer, sum(votes), len(living), passed, coins))
         plan_coins = tuple([coins for _, coins in plan])
         return Ballot.unchecked(plan=plan_coins, votes=votes, passed=passed)
 
     def _aboard(self, living: tuple[str, ...], name: str) -> str | None:
-        """Return the seat to which a name in a plan refers, or None."""
         return name if name in living else find_seat(self, name)
 
     def _objection(self, living: tuple[str, ...], plan: Plan) -> str | None:
@@ -118,5 +114,5 @@ class PirateGame(Game):
         return {"player": (0.0, float(self.gold))}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """All gold is divided."""
+        """The total is always the amount of gold, because all of it is divided."""
         return {"player": (float(self.gold), float(self.gold))}

@@ -1,4 +1,4 @@
-"""Scripted pirates."""
+"""Scripted strategies of the pirate game."""
 
 from itertools import pairwise
 from typing import Annotated, Literal
@@ -15,31 +15,30 @@ ACCEPT, REJECT = Vote(decision="accept"), Vote(decision="reject")
 
 
 def offer_others(turn: Turn, *other_coins: int) -> Plan:
-    """Return the plan that gives the other pirates these coins and the proposer the rest."""
-    return Plan(
-        proposal=dict(zip(turn.living, (turn.gold - sum(other_coins), *other_coins), strict=True))
-    )
+    """Return the plan that gives the other pirates these coins, and the proposer the rest."""
+    coins = (turn.gold - sum(other_coins), *other_coins)
+    return Plan(proposal=dict(zip(turn.living, coins, strict=True)))
 
 
 def alike(turn: Turn, coins: int) -> Plan:
-    """Return the plan that gives all others these coins, or an equal part of the gold if less."""
+    """Return the plan that gives each other pirate this many coins, up to an equal share."""
     opponents = len(turn.living) - 1
     return offer_others(turn, *[min(coins, turn.gold // opponents)] * opponents)
 
 
 def optimal(turn: Turn, majority: Majority) -> Plan:
-    """Return the optimal plan; if no plan can pass, the gold is divided among the others."""
+    """Return the optimal plan or, if no plan can pass, a division among the other pirates."""
     plan = optimal_plan(len(turn.living), turn.gold, majority)
     return alike(turn, turn.gold) if plan is None else offer_others(turn, *plan[1:])
 
 
 def vote(accept: bool) -> Vote:
-    """Return the vote that accepts or rejects."""
+    """Return the vote for or against a plan."""
     return ACCEPT if accept else REJECT
 
 
 def steps_below(request: DecisionRequest, plan_made: PlanMade) -> int:
-    """Return how many ranks this pirate is below the proposer."""
+    """Return the number of ranks between this pirate and the proposer."""
     return [seat for seat, _ in plan_made.plan].index(request.actor)
 
 
@@ -58,24 +57,21 @@ def equilibrium(request: DecisionRequest) -> Action:
 def textbook(request: DecisionRequest) -> Action:
     """Play what GAMA-Bench scores as correct (section 3.3), under any majority.
 
-    That is the optimal plan if half of the votes suffice, and voting by a rule of thumb: for two
-    coins or more, against none, and for one coin if one's rank has the same parity as the
-    proposer's.
+    The strategy proposes the optimal plan for a majority of half. It accepts two coins or more,
+    rejects 0 coins, and accepts one coin if its rank has the same parity as the proposer's rank.
     """
     if isinstance(request.event, Turn):
         return optimal(request.event, "half")
     plan_made: PlanMade = request.event
-    return vote(
-        plan_made.own >= 2 or (plan_made.own == 1 and steps_below(request, plan_made) % 2 == 0)
-    )
+    same_parity = steps_below(request, plan_made) % 2 == 0
+    return vote(plan_made.own >= 2 or (plan_made.own == 1 and same_parity))
 
 
 @strategy("player")
 def equal_split(request: DecisionRequest) -> Action:
-    """Offer each an equal share, accept that or more (the even split of ultimatum experiments).
+    """Offer each pirate an equal share, and accept an equal share or more (as in ultimatum games).
 
-    The proposer keeps the remainder (GAMA-Bench section 2.3 calls the game a multi-player ultimatum
-    game).
+    The proposer keeps the remainder.
     """
     if isinstance(request.event, Turn):
         return alike(request.event, request.event.gold // len(request.event.living))
@@ -87,13 +83,11 @@ def equal_split(request: DecisionRequest) -> Action:
 def fixed(
     request: DecisionRequest, *, offer: Coins = 1, decision: Literal["accept", "reject"] = "accept"
 ) -> Action:
-    """Offer all others the same coins, and give the same vote on every plan.
-
-    A fixed strategy as in GAMA-Bench, appendix G.
+    """Offer the same coins and cast the same vote in every ballot (GAMA-Bench appendix G).
 
     Args:
-        offer: coins for each of the others, or an equal part of the gold if less.
-        decision: the vote.
+        offer: the coins for each other pirate, at most an equal part of the gold.
+        decision: the vote on every plan.
     """
     if isinstance(request.event, Turn):
         return alike(request.event, offer)
@@ -102,11 +96,7 @@ def fixed(
 
 @strategy("player")
 def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
-    """Divide the coins at random points; accept with a fixed probability.
-
-    Args:
-        acceptance: the probability of accepting a plan.
-    """
+    """Divide the coins at random points, and accept plans with a fixed probability."""
     draw = request.chance("move", request.number)
     match request.event:
         case Turn(living=living, gold=gold) as turn:

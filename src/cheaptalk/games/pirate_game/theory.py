@@ -1,8 +1,8 @@
-"""The theory of rational pirates: backward induction over the living pirates.
+"""The theory of the pirate game: backward induction over the living pirates.
 
 A pirate wants, in this order, to live, to get gold, and to see others go overboard (Stewart 1999;
-GAMA-Bench section 2.3). So it accepts a plan only if the plan gives more than rejecting would: for
-nothing if later plans would cost its life, else for one coin more than it would get then.
+GAMA-Bench section 2.3). A pirate who would go overboard after a failed plan accepts any plan; other
+pirates accept a plan that gives at least one coin more than they would get later.
 """
 
 from functools import cache
@@ -13,14 +13,14 @@ Majority = Literal["half", "strict"]
 
 
 class Fate(NamedTuple):
-    """A pirate's result; ``gold`` is 0 if it doesn't live."""
+    """A pirate's result: whether the pirate lives, and the pirate's gold (0 if not)."""
 
     lives: bool
     gold: int
 
 
 def votes_needed(living: int, majority: Majority) -> int:
-    """Return the votes required for a plan, including the proposer's.
+    """Return the number of votes required for a plan, including the proposer's vote.
 
     >>> votes_needed(10, "half"), votes_needed(9, "half"), votes_needed(10, "strict")
     (5, 5, 6)
@@ -45,27 +45,20 @@ def fates(living: int, gold: int, majority: Majority) -> tuple[Fate, ...]:
 
 @cache
 def prices(living: int, gold: int, majority: Majority) -> tuple[int, ...]:
-    """Return the coins for which each voter accepts, the most senior first, without the proposer.
+    """Return the minimum coins for which each voter accepts, the most senior voter first.
 
     >>> prices(4, 100, "half")
     (100, 1, 2)
     """
-    fates_if_rejected = fates(living - 1, gold, majority)
-    return tuple(fate.gold + 1 if fate.lives else 0 for fate in fates_if_rejected)
+    return tuple(fate.gold + 1 if fate.lives else 0 for fate in fates(living - 1, gold, majority))
 
 
 @cache
 def optimal_plan(living: int, gold: int, majority: Majority) -> tuple[int, ...] | None:
     """Return the proposer's plan in subgame-perfect equilibrium; None if no plan can pass.
 
-    The proposer buys the required votes at the lowest prices and keeps the rest. Among equal prices
-    it buys the votes of the more junior pirates. Ties occur under a strict majority and when gold
-    is scarce.
-
-    Args:
-        living: the number of living pirates, from 1; the first of them proposes.
-        gold: the number of coins to divide.
-        majority: the votes required for a plan.
+    The proposer, who is the first of the living pirates, buys the required votes at the lowest
+    prices and keeps the rest. Among equal prices, it buys the votes of the more junior pirates.
 
     >>> optimal_plan(10, 100, "half")
     (96, 0, 1, 0, 1, 0, 1, 0, 1, 0)

@@ -10,7 +10,7 @@ class Contribution(Action):
 
 
 class Briefing(Event):
-    """A player's information at the start; ``limits`` is whether contributions are limited."""
+    """A player's information at the start; ``limits`` is true if contributions are limited."""
 
     players: int
     rounds: int

@@ -1,8 +1,8 @@
 """Metrics of the public goods game.
 
-C(i, j) is the contribution of player i in round j, T the number of tokens, N of players, and R the
-factor; S is the mean of C(i, j) over players and rounds (GAMA-Bench section 3.2, S4). Per-round
-metrics give contributions and gains.
+C(i, j) is the contribution of player i in round j, T is the number of tokens, N is the number of
+players, and R is the factor; S is the mean of C(i, j) over players and rounds (GAMA-Bench section
+3.2, S4). Per-round metrics describe contributions and gains.
 """
 
 from collections.abc import Iterator
@@ -26,16 +26,13 @@ def last_round(result: Result) -> float:
 
 
 def efficiency(result: Result) -> float:
-    """The final tokens of all players as a share of their maximum.
-
-    The mean gain divided by max(1, R) * T: contributing everything is best if R > 1, else nothing.
-    """
+    """The final tokens of all players as a share of the maximum: mean gain / (max(1, R) * T)."""
     game: PublicGoods = result.game
     return fmean(fmean(row) for row in result.outcome.gains) / (max(1, game.factor) * game.tokens)
 
 
 def score(result: Result) -> float:
-    """How close all players were to their dominant choice, 0 to 100 (GAMA-Bench appendix E, S4).
+    """The closeness of choices to the dominant choice, 0 to 100 (GAMA-Bench appendix E, S4).
 
     (T - S) / T * 100 if R / N <= 1, S / T * 100 if R / N > 1.
     """
@@ -45,7 +42,7 @@ def score(result: Result) -> float:
 
 
 def published_score(result: Result) -> float:
-    """GAMA-Bench's released code: (T - S) / T * 100 for every factor."""
+    """The score in GAMA-Bench's released code: (T - S) / T * 100 for every factor."""
     return (1 - contribution(result)) * 100
 
 
@@ -58,14 +55,9 @@ METRICS = (
 
 
 def contribution_by_round(result: Result) -> Iterator[Point]:
-    """The share of its tokens that each player contributes; for all players, the mean.
-
-    In [0, 1] if contributions have limits.
-    """
+    """The share of its tokens that each player contributes; for all players, the mean."""
     tokens = result.game.tokens
-    return by_player(
-        result, ([amount / tokens for amount in row] for row in result.outcome.choices)
-    )
+    return by_player(result, ([given / tokens for given in row] for row in result.outcome.choices))
 
 
 SERIES = (

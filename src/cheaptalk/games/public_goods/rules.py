@@ -1,6 +1,7 @@
 """Public goods: contributions to the pot are multiplied and shared by all players."""
 
 from collections.abc import Sequence
+from itertools import product
 
 from pydantic import Field
 
@@ -53,34 +54,27 @@ class PublicGoods(Rounds):
         contributions, holdings, pot = tuple(choices), tuple(gains), sum(choices)
         share = self.factor * pot / self.players
         return [
-            RoundResult(
-                number, contributions, contribution, pot, share, self.tokens, tokens, holdings
-            )
-            for contribution, tokens in zip(choices, gains, strict=True)
+            RoundResult(number, contributions, given, pot, share, self.tokens, tokens, holdings)
+            for given, tokens in zip(choices, gains, strict=True)
         ]
 
     def _tokens_after(self, contribution: int, pot: int) -> float:
-        """Return a player's tokens after a round, given its contribution and the pot."""
         return self.tokens - contribution + self.factor * pot / self.players
 
     def _range(self) -> tuple[int, int]:
         return (0, self.tokens) if self.limits else (-UNLIMITED, UNLIMITED)
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        pairs = product(self._range(), repeat=2)
         extremes = [
-            self._tokens_after(
-                contribution, contribution + (self.players - 1) * opponent_contribution
-            )
-            for contribution in self._range()
-            for opponent_contribution in self._range()
+            self._tokens_after(own, own + (self.players - 1) * other) for own, other in pairs
         ]
         return {"player": (self.rounds * min(extremes), self.rounds * max(extremes))}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Reached if all contribute the minimum or maximum, because each token adds the same."""
-        gain_bounds = [
-            self._tokens_after(contribution, contribution * self.players)
-            for contribution in self._range()
-        ]
+        """Bounds on the total, reached when all contribute the minimum or all the maximum."""
         decisions = self.rounds * self.players
-        return {"player": (decisions * min(gain_bounds), decisions * max(gain_bounds))}
+        totals = [
+            decisions * self._tokens_after(given, given * self.players) for given in self._range()
+        ]
+        return {"player": (min(totals), max(totals))}

@@ -1,7 +1,7 @@
-"""Scripted contributors, which use only what they have observed, and their theory.
+"""Scripted strategies of public goods, which depend only on observations.
 
-R is the factor and N the number of players: a token contributed yields R / N to its contributor,
-and R to all players together.
+R is the factor and N is the number of players: each contributed token yields R / N to its
+contributor, and R to all players together.
 """
 
 from functools import lru_cache
@@ -15,9 +15,9 @@ from cheaptalk.rules import Action, DecisionRequest, strategy
 def dominant_contribution(players: int, factor: float, tokens: int) -> int | None:
     """Return the dominant contribution; None if all contributions pay the same.
 
-    Nothing if R < N, because the contributor gets only R / N of a token back, and everything if R >
-    N (Samuelson 1954; GAMA-Bench section 2.2). A known number of rounds changes nothing: by
-    backward induction it is the equilibrium of every round.
+    The dominant contribution is nothing if R < N, because the contributor gets R / N of a token
+    back, and everything if R > N (Samuelson 1954; GAMA-Bench section 2.2). By backward induction,
+    this is the equilibrium of every round.
 
     >>> dominant_contribution(10, 2, 20), dominant_contribution(3, 4, 20)
     (0, 20)
@@ -29,30 +29,25 @@ def dominant_contribution(players: int, factor: float, tokens: int) -> int | Non
 
 @lru_cache(maxsize=REMEMBERED)
 def give(tokens: int) -> Contribution:
-    """Return the contribution of this many tokens."""
+    """Return the action of contributing a number of tokens."""
     return Contribution(tokens_contributed=tokens)
 
 
 def contribute(request: DecisionRequest, tokens: float) -> Action:
-    """Contribute this many tokens, rounded to the nearest legal number."""
+    """Contribute the legal number of tokens that is nearest to a number."""
     return give(min(max(round(tokens), 0), request.briefing.tokens))
 
 
 @strategy("player")
 def fixed(request: DecisionRequest, *, choices: Wholes = (10,)) -> Action:
-    """Always contribute the same, or repeat several amounts in turn (GAMA-Bench appendix G).
-
-    Args:
-        choices: the numbers of tokens, one per round, repeated.
-    """
+    """Always contribute the same amount, or cycle through several (GAMA-Bench appendix G)."""
     return give(in_turn(choices, request.event.round))
 
 
 @strategy("player")
 def random(request: DecisionRequest) -> Action:
     """Contribute a random number of tokens."""
-    draw = request.chance("move", request.number)
-    return give(draw.integer(0, request.briefing.tokens))
+    return give(request.chance("move", request.number).integer(0, request.briefing.tokens))
 
 
 @strategy("player")
@@ -79,11 +74,11 @@ def equilibrium(request: DecisionRequest) -> Action:
 def conditional_cooperator(
     request: DecisionRequest, *, first: Share = 1.0, matching: Share = 1.0
 ) -> Action:
-    """Contribute what the others contributed on average last (Fischbacher, Gächter and Fehr 2001).
+    """Match the others' average contribution in the last round (Fischbacher et al. 2001).
 
     Args:
         first: the share of the tokens contributed in the first round.
-        matching: the share of the others' average that is contributed from then on.
+        matching: the share of the others' average that is contributed in later rounds.
     """
     me: Briefing = request.briefing
     last: RoundResult | None = last_report(request)
@@ -94,12 +89,9 @@ def conditional_cooperator(
 
 @strategy("player")
 def grim(request: DecisionRequest) -> Action:
-    """Contribute everything until any player contributes less, then nothing (Friedman 1971).
-
-    Only the last round matters, because the strategy itself contributed less there if any player
-    did before.
-    """
+    """Contribute everything until any player contributes less, then nothing (Friedman 1971)."""
     tokens = request.briefing.tokens
     last: RoundResult | None = last_report(request)
+    # after an earlier deviation, this strategy itself contributed less in the last round
     betrayed = last is not None and min(last.contributions) < tokens
     return contribute(request, 0 if betrayed else tokens)

@@ -1,7 +1,7 @@
 """Metrics of the sealed-bid auction (GAMA-Bench section 3.2).
 
-v(i, j) is the valuation and b(i, j) the bid of player i in round j, N the number of players and K
-of rounds. Per-round metrics give valuations, bids and gains.
+v(i, j) is the valuation and b(i, j) is the bid of player i in round j; N is the number of players,
+and K is the number of rounds. Per-round metrics describe valuations, bids and gains.
 """
 
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ def _valued(result: Result) -> Iterator[tuple[int, int]]:
 
 
 def score(result: Result) -> float | None:
-    """How far bids are below valuations: 100 / (N K) * sum of (v - b) / v (appendix E, S6).
+    """The shading of bids below valuations: 100 / (N K) * sum of (v - b) / v (appendix E, S6).
 
-    100 if all players bid 0, 0 if all bid their valuations, negative if bids exceed them;
-    equilibrium bids score about 100 / N. A valuation of 0, for which the formula is undefined,
-    counts as 0 in the sum. None in second-price auctions, for which the paper has no score.
+    The score is 100 if all players bid 0, 0 if all bid their valuations, and negative for higher
+    bids; equilibrium bids score about 100 / N. For a valuation of 0, the term is 0. None in
+    second-price auctions, for which the paper has no score.
     """
     if result.game.price == "second":
         return None
@@ -34,22 +34,21 @@ def score(result: Result) -> float | None:
 
 
 def published_score(result: Result) -> float | None:
-    """The published code: bids above the valuation count as 0."""
+    """The score in the published code: terms for bids above the valuation are 0."""
     if result.game.price == "second":
         return None
-    return 100 * fmean(
-        max(0.0, (value - bid) / value) if value else 0.0 for value, bid in _valued(result)
-    )
+    pairs = _valued(result)
+    return 100 * fmean(max(0.0, (value - bid) / value) if value else 0.0 for value, bid in pairs)
 
 
 def bid_share(result: Result) -> float | None:
-    """The mean of b / v where v is above 0: 1 for truthful bids. None if all v are 0."""
+    """The mean of b / v over v above 0; 1 for truthful bids. None if all v are 0."""
     shares = [share for pair in _valued(result) if (share := share_bid(*pair)) is not None]
     return fmean(shares) if shares else None
 
 
 def share_bid(value: int, bid: int) -> float | None:
-    """Return a bid as a share of the valuation; None if that is 0."""
+    """Return a bid as a share of the valuation; None if the valuation is 0."""
     return bid / value if value else None
 
 
@@ -59,7 +58,7 @@ def overbids(result: Result) -> float:
 
 
 def efficiency(result: Result) -> float:
-    """The share of rounds in which no player valued the item more than the winner, in [0, 1]."""
+    """The share of rounds in which the winner had the highest valuation, in [0, 1]."""
     game: SealedBidAuction = result.game
     indices = {seat: index for index, seat in enumerate(game.seats)}
     rounds = zip(result.instance.valuations, result.outcome.winners, strict=True)
@@ -105,7 +104,7 @@ def bid(result: Result) -> Iterator[Point]:
 
 
 def bid_share_by_round(result: Result) -> Iterator[Point]:
-    """Each bid as a share of the valuation, none if that is 0; for all players, the mean."""
+    """Each bid as a share of the valuation (None if that is 0); for all players, the mean."""
     rows = zip(result.instance.valuations, result.outcome.choices, strict=True)
     return by_player(result, ([*map(share_bid, values, bids)] for values, bids in rows))
 

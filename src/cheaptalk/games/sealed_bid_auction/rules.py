@@ -15,13 +15,13 @@ FIRST_SEED = 42
 
 
 class Valuations(Instance):
-    """The players' valuations and the precedence for breaking ties, one row per round."""
+    """The players' valuations, and the players' precedence in ties, one row per round."""
 
     valuations: tuple[tuple[int, ...], ...]
-    """Each player's valuation of its item."""
+    """Each player's valuation of the item, by round."""
     precedence: tuple[tuple[str, ...], ...] = ()
-    """Among players who tie for the highest bid, the first in this list wins, followed by all
-    others in seat order. So a single name, that of a recorded winner, is enough."""
+    """The precedence of players who tie for the highest bid; then follow all other players in seat
+    order. For a recorded match, the winner's name is enough."""
 
 
 class Bids(RoundsPlayed[int]):
@@ -64,7 +64,7 @@ class SealedBidAuction(Rounds):
     common_prior: bool = False
     """Whether players know how valuations are drawn. In GAMA-Bench they don't."""
     limits: bool = True
-    """Whether bids above one's valuation are refused. GAMA-Bench discourages but allows them."""
+    """Whether bids above the valuation are refused. GAMA-Bench discourages but allows them."""
 
     @model_validator(mode="after")
     def _possible(self) -> "SealedBidAuction":
@@ -78,10 +78,10 @@ class SealedBidAuction(Rounds):
                 f"as only {len(self.grid)} are possible"
             )
         if self.draws == "gama" and not self.distinct:
-            raise ValueError(
-                "draws: gama needs distinct: true, because GAMA-Bench's valuations of a round "
-                "all differ"
+            message = (
+                "draws: gama needs distinct: true, because its valuations of a round all differ"
             )
+            raise ValueError(message)
         return self
 
     @property
@@ -109,8 +109,7 @@ class SealedBidAuction(Rounds):
 
     def briefings(self, instance: Valuations) -> list[Event]:
         prior = Prior(self.low, self.high, self.step, self.distinct) if self.common_prior else None
-        briefing = Briefing(self.players, self.rounds, self.price, prior, self.limits)
-        return [briefing] * self.players
+        return [Briefing(self.players, self.rounds, self.price, prior, self.limits)] * self.players
 
     def questions(self, number: int, instance: Valuations) -> list[Event]:
         return [
@@ -123,7 +122,6 @@ class SealedBidAuction(Rounds):
         return out_of_range("bid", action.bid, 0, highest)
 
     def _winner(self, number: int, bids: Sequence[int], instance: Valuations) -> int:
-        """Return the index of the player who wins the item."""
         highest = max(bids)
         if bids.count(highest) == 1:
             return bids.index(highest)

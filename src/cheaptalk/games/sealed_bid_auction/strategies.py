@@ -1,4 +1,4 @@
-"""Scripted bidders, which use only what they have observed, and their theory."""
+"""Scripted strategies of the sealed-bid auction, which depend only on observations."""
 
 from functools import lru_cache
 from math import floor
@@ -12,19 +12,16 @@ from cheaptalk.rules import Action, DecisionRequest, strategy
 def equilibrium_bid(valuation: float, players: int, price: Price, low: float = 0) -> float:
     """Return the symmetric equilibrium bid of risk-neutral bidders with uniform valuations.
 
-    First price: low + (v - low) * (N - 1) / N, the expected highest valuation of the others if all
-    are below v. Second price: v, which is optimal whatever the others bid (Vickrey 1961; McAfee and
-    McMillan 1987).
+    First price: low + (v - low) * (N - 1) / N, the expected highest valuation of the other bidders
+    if all are below v. Second price: v, which is dominant (Vickrey 1961; McAfee and McMillan 1987).
 
-    GAMA-Bench draws valuations from a grid without replacement. This expectation is then lower by
-    1/N of the grid's step (179 instead of 180 for v = 200 among ten bidders), and a grid has no
-    symmetric equilibrium in pure bids; so the first-price bid is the limit of a fine grid.
+    The first-price bid is the limit of a fine grid, because a grid has no symmetric equilibrium in
+    pure bids. With GAMA-Bench's draws from a grid without replacement, the expectation is lower by
+    1/N of the grid's step (179 instead of 180 for v = 200 among ten bidders).
 
     Args:
-        valuation: v, at least ``low``.
+        valuation: v, at least the minimum valuation ``low``.
         players: N, the number of bidders.
-        price: the price that the winner pays.
-        low: the minimum valuation.
 
     >>> equilibrium_bid(200, 10, "first"), equilibrium_bid(200, 10, "second")
     (180.0, 200)
@@ -34,16 +31,16 @@ def equilibrium_bid(valuation: float, players: int, price: Price, low: float = 0
 
 @lru_cache(maxsize=REMEMBERED)
 def bid(amount: int) -> Bid:
-    """Return the bid of an amount."""
+    """Return the action of bidding an amount."""
     return Bid(bid=amount)
 
 
 @strategy("player")
 def fixed(request: DecisionRequest, *, choices: Wholes = (50,)) -> Action:
-    """Always bid the same, or repeat several amounts in turn (GAMA-Bench appendix G).
+    """Always bid the same amount, or cycle through several (GAMA-Bench appendix G).
 
     Args:
-        choices: the bids, one per round, repeated, but at most the highest legal bid.
+        choices: the bids, one per round, repeated; reduced to the highest legal bid.
     """
     turn: Turn = request.event
     amount = in_turn(choices, turn.round)
@@ -52,20 +49,20 @@ def fixed(request: DecisionRequest, *, choices: Wholes = (50,)) -> Action:
 
 @strategy("player")
 def random(request: DecisionRequest) -> Action:
-    """Bid a random integer up to one's valuation."""
+    """Bid a random integer up to the valuation."""
     turn: Turn = request.event
     return bid(request.chance("move", request.number).integer(0, turn.valuation))
 
 
 @strategy("player")
 def truthful(request: DecisionRequest) -> Action:
-    """Bid one's valuation, which is optimal in second-price auctions (Vickrey 1961)."""
+    """Bid the true valuation, which is optimal in second-price auctions (Vickrey 1961)."""
     return bid(request.event.valuation)
 
 
 @strategy("player")
 def shade(request: DecisionRequest, *, share: Share = 0.9) -> Action:
-    """Bid a fixed share of one's valuation, rounded down (Cox, Roberson and Smith 1982).
+    """Bid a fixed share of the valuation, rounded down (Cox, Roberson and Smith 1982).
 
     Args:
         share: the share of the valuation, in [0, 1].
@@ -77,7 +74,7 @@ def shade(request: DecisionRequest, *, share: Share = 0.9) -> Action:
 def equilibrium(request: DecisionRequest) -> Action:
     """Play the symmetric equilibrium for uniform valuations (Vickrey 1961), rounded down.
 
-    If valuations' distribution is unknown, they are assumed to start at 0.
+    If the distribution of valuations is unknown, the minimum is assumed to be 0.
     """
     me: Briefing = request.briefing
     low = me.prior.low if me.prior else 0

@@ -41,7 +41,6 @@ SETTINGS = "self-play.json"
 
 
 def _trainer(value: Any) -> Any:
-    """Return the trainer's name, by default ``local``."""
     if isinstance(value, Mapping):
         return value.get("trainer", "local")
     return getattr(value, "trainer", None)
@@ -128,16 +127,16 @@ class SelfPlay(Value):
         return self
 
     def instances(self, seatings: int) -> int:
-        """Return the number of instances of an iteration with this number of pairs."""
+        """Return the number of instances of an iteration with this many pairs."""
         return max(1, self.matches // (seatings * self.repeats))
 
 
 class Iteration(NamedTuple):
-    """A completed iteration.
+    """A completed iteration of self-play.
 
     Attributes:
-        number: the model's number, 0 for the base.
-        model: its folder or name.
+        number: the number of the model, 0 for the base model.
+        model: the folder or name of the model.
         mean: mean payoff over all seats of finished matches.
         finished: share of finished matches.
         kept: number of chats for the next training; None for the last iteration.
@@ -155,7 +154,7 @@ Observer = Callable[[int, Progress | Step], None]
 
 
 class SelfPlayFailed(CheaptalkError):
-    """Self-play can't continue; completed matches and models are kept."""
+    """Raised if self-play can't continue; completed matches and models are kept."""
 
 
 def self_play(
@@ -164,8 +163,8 @@ def self_play(
     """Start or resume self-play.
 
     Args:
-        base: the initial model: its folder or name on the Hub, or its model string if a provider
-            trains it.
+        base: the initial model: a folder, a name on the Hub, or a model string if a provider trains
+            the model.
         out: a new folder, or the folder to resume.
         progress: called with the progress.
 
@@ -200,10 +199,10 @@ def self_play(
 
 
 def settle(file: Path, settings: Value, free: Collection[str], **fixed: str) -> None:
-    """Save settings to a file, or check that they equal the saved ones.
+    """Save settings to a file, or check that they equal the saved settings.
 
     Args:
-        settings: the settings; those missing from the file had their defaults.
+        settings: the settings; a setting that the file lacks had its default.
         free: names of settings that may differ.
         fixed: further values that must be equal.
 
@@ -244,24 +243,19 @@ def _play(
             raise SelfPlayFailed(f"iteration {number} is incomplete: {reason}")
         ended = [record for record in store.records(study.name, bodies=True) if record.over]
     finished = [record for record in ended if record.status is Status.FINISHED]
-    transcripts = [
-        chat for record in finished for chat in _scored_chats(record, study.name, settings)
-    ]
-    return transcripts, len(finished) / max(1, len(ended))
+    scored = [chat for record in finished for chat in _scored_chats(record, study.name, settings)]
+    return scored, len(finished) / max(1, len(ended))
 
 
 def _study(models: Sequence[str], settings: SelfPlay) -> Study:
-    """Return an iteration's study: self-play, and partners in both seats."""
     number = len(models) - 1
     name = f"iteration-{number}"
     stream = Chance(str(settings.seed))("past iterations", number)
     selected = sorted(stream.shuffled(range(number))[: settings.past])
     earlier = {f"iteration-{past}": _player(models[past], settings) for past in selected}
     partners = {**settings.partners, **earlier}
-    pairs = [
-        [name, name],
-        *(pair for partner in partners for pair in ([name, partner], [partner, name])),
-    ]
+    pairs = [[name, name]]
+    pairs += [pair for partner in partners for pair in ([name, partner], [partner, name])]
     return Study.model_validate({
         "name": name, "seed": settings.seed + number, "pairing": pairs if partners else "self",
         "instances": settings.instances(len(pairs)), "repeats": settings.repeats,
@@ -275,22 +269,16 @@ def _player(model: str, settings: SelfPlay) -> dict[str, Any]:
 
 
 def _scored_chats(record: MatchRecord, player: str, settings: SelfPlay) -> Iterator[ScoredChat]:
-    """Yield a player's chats in a match, with payoffs."""
+    metrics, where = get_game(record.game).metrics, settings.where
+    counts = where is None or bool(metrics[where].of(record.result()))
     for chat in chats(record):
         if chat.player == player and chat.payoff is not None:
-            yield ScoredChat(
-                chat, chat.payoff, record.instance_key, _counts(record, settings.where)
-            )
-
-
-def _counts(record: MatchRecord, metric: str | None) -> bool:
-    return metric is None or bool(get_game(record.game).metrics[metric].of(record.result()))
+            yield ScoredChat(chat, chat.payoff, record.instance_key, counts)
 
 
 def _selected(
     out: Path, number: int, transcripts: Sequence[ScoredChat], settings: SelfPlay
 ) -> list[SelectedChat]:
-    """Select the chats for the next training and write them to a file."""
     selected = select_chats(transcripts, settings.learn, settings.keep)
     if not selected:
         filter_text = "" if settings.learn in GROUPED else f" of {settings.keep}"

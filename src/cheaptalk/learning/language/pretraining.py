@@ -29,7 +29,7 @@ READ = 8_000
 
 
 class Shape(Value):
-    """The size of a model. The defaults give one million parameters."""
+    """The size of a language model; the defaults give one million parameters."""
 
     vocabulary: int = Field(default=1_500, ge=300)
     """Maximum number of tokens: 256 bytes, four special tokens for roles and ends of messages, and
@@ -89,10 +89,10 @@ def pretrain(
         model.generation_config.top_k = 0  # sample from all tokens
         return model
 
-    tokenized_chats = [tokens for chat in chats for tokens in tokenized(tokenizer, chat)]
     examples = [
-        Example(tokens._replace(own=[True] * len(tokens.ids))) for tokens in tokenized_chats
-    ]
+        Example(tokens._replace(own=[True] * len(tokens.ids)))
+        for chat in chats for tokens in tokenized(tokenizer, chat)
+    ]  # fmt: skip
     objective = Learned("cloning", 0.0, training.beta, None, None)
     learn(new_model, tokenizer, examples, out, training, objective, torch.bfloat16, progress)
 

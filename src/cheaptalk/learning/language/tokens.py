@@ -14,11 +14,11 @@ IGNORED = -100
 
 
 class TemplateError(CheaptalkError):
-    """A chat template with which a player's answers can't be located."""
+    """Raised if a chat template doesn't allow locating a player's answers."""
 
 
 class TokenizedChat(NamedTuple):
-    """A chat in tokens.
+    """A chat as token ids, with a mask of the learned tokens.
 
     Attributes:
         ids: all token ids.
@@ -30,17 +30,12 @@ class TokenizedChat(NamedTuple):
 
     @property
     def labels(self) -> list[int]:
-        """The labels of the tokens in the format of trainers."""
+        """Return the labels of the tokens in the format of trainers."""
         return [number if own else IGNORED for number, own in zip(self.ids, self.own, strict=True)]
 
 
 class Answered(NamedTuple):
-    """An answer in a rendered chat.
-
-    Attributes:
-        begin, end: its position, including the end marker.
-        content: its text.
-    """
+    """The position of an answer in a rendered chat, including the end marker, and its text."""
 
     begin: int
     end: int
@@ -50,13 +45,14 @@ class Answered(NamedTuple):
 def tokenized(
     tokenizer: Any, messages: Sequence[Mapping[str, str]], **template: Any
 ) -> list[TokenizedChat]:
-    """Tokenise a chat, once per answer if the template rewrites earlier messages, for example to
-    remove reasoning.
+    """Tokenise a chat; once per answer if the template rewrites earlier messages.
+
+    For example, some templates remove the reasoning of earlier messages.
 
     Args:
         tokenizer: a fast tokenizer of transformers with a chat template.
-        messages: role and content of each.
-        template: further arguments of its chat template, such as ``enable_thinking``.
+        messages: role and content of each message.
+        template: further arguments of the chat template, such as ``enable_thinking``.
 
     Raises:
         TemplateError: there is no template, it rejects the chat, or it changes an answer.
@@ -83,20 +79,14 @@ def _in_tokens(tokenizer: Any, text: str, answers: Sequence[Answered]) -> Tokeni
     ids, offsets = list(encoding["input_ids"]), encoding["offset_mapping"]
     own = [False] * len(ids)
     for answer in answers:
-        positions = [
-            position
-            for position, (first, last) in enumerate(offsets)
-            if answer.begin <= first < last <= answer.end
-        ]
-        ends = next(
-            (n for n, position in enumerate(positions) if ids[position] == tokenizer.eos_token_id),
-            None,
-        )
-        if ends is not None:  # templates may add a newline after the end
-            positions = positions[: ends + 1]
-        decoded = tokenizer.decode(
-            [ids[position] for position in positions], skip_special_tokens=True
-        ).strip()
+        positions = []
+        for position, (first, last) in enumerate(offsets):
+            if answer.begin <= first < last <= answer.end:
+                positions.append(position)
+                if ids[position] == tokenizer.eos_token_id:
+                    break  # templates may add a newline after the end
+        answer_ids = [ids[position] for position in positions]
+        decoded = tokenizer.decode(answer_ids, skip_special_tokens=True).strip()
         if decoded != answer.content.strip():
             raise _wrong(tokenizer, f"changes {answer.content.strip()!r:.80} to {decoded!r:.80}")
         for position in positions:
@@ -105,7 +95,6 @@ def _in_tokens(tokenizer: Any, text: str, answers: Sequence[Answered]) -> Tokeni
 
 
 def _written(tokenizer: Any, messages: Sequence[Mapping[str, str]], **options: Any) -> str:
-    """Render a chat with the template."""
     if not tokenizer.chat_template:
         raise TemplateError(f"{tokenizer.name_or_path} has no chat template; use a chat model")
     try:

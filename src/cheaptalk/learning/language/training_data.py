@@ -16,13 +16,13 @@ matches on the same instance."""
 
 
 class ScoredChat(NamedTuple):
-    """A chat of a finished match.
+    """A player's chat in a finished match, with its payoff.
 
     Attributes:
         chat: the player's observations and messages.
         payoff: the player's payoff.
-        instance: equal for matches on the same instance.
-        counts: whether its match can be learned from.
+        instance: an identifier that is equal for matches on the same instance.
+        counts: whether the match can be used for training.
     """
 
     chat: Chat
@@ -43,7 +43,7 @@ def positive(chats: Sequence[ScoredChat]) -> list[ScoredChat]:
 
 
 def everything(chats: Sequence[ScoredChat]) -> list[ScoredChat]:
-    """Return all chats, for learning without selection."""
+    """Return all chats, without selection."""
     return list(chats)
 
 
@@ -54,7 +54,7 @@ FILTERS: Mapping[str, Callable[[Sequence[ScoredChat]], list[ScoredChat]]] = Mapp
 
 
 def top(chats: Sequence[ScoredChat], share: float) -> list[ScoredChat]:
-    """Return the share of chats with the highest payoffs; ties by order.
+    """Return the given share of chats with the highest payoffs; ties are broken by order.
 
     >>> top([], 0.5)
     []
@@ -64,11 +64,11 @@ def top(chats: Sequence[ScoredChat], share: float) -> list[ScoredChat]:
 
 
 class SelectedChat(NamedTuple):
-    """A selected chat.
+    """A chat that was selected for training.
 
     Attributes:
-        better: the chat.
-        weight: its weight.
+        better: the selected chat.
+        weight: the weight of the chat.
         worse: the chat to which it is preferred, when learning by preference.
     """
 
@@ -82,19 +82,17 @@ class SelectedChat(NamedTuple):
         return TrainingExample(_messages(self.better), self.weight, worse)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the chat, its weight and the worse chat as JSON data."""
         worse = None if self.worse is None else _messages(self.worse)
         return self.better.chat.as_json() | {"weight": self.weight, "worse": worse}
 
 
 def select_chats(chats: Sequence[ScoredChat], method: Way, keep: str | float) -> list[SelectedChat]:
-    """Select the chats that a model learns from.
+    """Select the chats for a training run.
 
     Args:
-        chats: its own chats.
-        method: how it learns.
-        keep: a filter's name, or the share of the best; ignored if matches on the same instance
-            are compared.
+        method: the learning method.
+        keep: a filter's name, or the share of the best chats; ignored by methods that compare
+            matches on the same instance.
     """
     if method in GROUPED:
         return [chat for group in _groups(chats) for chat in GROUPED[method](group)]
@@ -127,14 +125,12 @@ def _groups(chats: Sequence[ScoredChat]) -> list[list[ScoredChat]]:
 
 
 def _preferred(group: Sequence[ScoredChat]) -> list[SelectedChat]:
-    """Return the best chat of a group, preferred to the worst."""
     best = max(group, key=lambda chat: chat.payoff)
     worst = min(group, key=lambda chat: chat.payoff)
     return [SelectedChat(best, 1.0, worst)]
 
 
 def _advantages(group: Sequence[ScoredChat]) -> list[SelectedChat]:
-    """Weight each chat of a group by its standard score."""
     payoffs = [chat.payoff for chat in group]
     mean, spread = fmean(payoffs), pstdev(payoffs)
     return [SelectedChat(chat, (chat.payoff - mean) / spread) for chat in group]

@@ -1,1 +1,1 @@
-"""Clients for providers' batch endpoints, which cost about half the price."""
+"""Clients for providers' batch endpoints, which charge about half the price."""

@@ -1,19 +1,14 @@
-"""Anthropic's batch endpoint: one request with calls, results as JSON Lines.
+"""Client for Anthropic's batch endpoint: one request with all calls, results as JSON Lines.
 
 See the `API reference <https://docs.claude.com/en/api/creating-message-batches>`_. A batch has no
-metadata; one that may have been submitted is identified by its calls' ids.
+metadata, so an earlier submission is identified by the ids of its calls.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from cheaptalk.models.batch.protocol import (
-    CLOCKS,
-    BatchLine,
-    Look,
-    Results,
-)
+from cheaptalk.models.batch.protocol import CLOCKS, BatchLine, Look, Results
 from cheaptalk.models.batch.transport import HttpBatches
 from cheaptalk.models.calls import Reply
 from cheaptalk.models.http import anthropic
@@ -28,11 +23,11 @@ STATUSES = {
     "permission_error": 403, "not_found_error": 404, "request_too_large": 413,
     "rate_limit_error": 429, "timeout_error": 504, "overloaded_error": 529,
 }  # fmt: skip
-"""HTTP statuses of errors, from the provider's documentation."""
+"""HTTP statuses of error types, from the provider's documentation."""
 
 
 class AnthropicBatch(Listed):
-    """A batch as the provider reports it."""
+    """A batch as described by the provider."""
 
     created_at: datetime
     processing_status: str
@@ -40,12 +35,12 @@ class AnthropicBatch(Listed):
 
     @property
     def size(self) -> int:
-        """The number of its calls."""
+        """Number of calls in the batch."""
         return sum(self.request_counts.values())
 
 
 class AnthropicBatches(HttpBatches):
-    """Batches of messages."""
+    """Batches of calls in the Messages format."""
 
     def __init__(self, name: ModelName) -> None:
         super().__init__(name, anthropic.HEADERS)
@@ -55,8 +50,8 @@ class AnthropicBatches(HttpBatches):
         return {"custom_id": line.id, "params": params}
 
     async def submit(self, tag: str, lines: Sequence[BatchLine]) -> str:
-        requests = [self.line(line) for line in lines]
-        return (await self.post(AnthropicBatch, "messages/batches", json={"requests": requests})).id
+        request = {"requests": [self.line(line) for line in lines]}
+        return (await self.post(AnthropicBatch, "messages/batches", json=request)).id
 
     async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
         path = "messages/batches"
@@ -68,16 +63,13 @@ class AnthropicBatches(HttpBatches):
         return None
 
     async def _holds(self, batch: AnthropicBatch, lines: Sequence[BatchLine]) -> bool:
-        """Return whether an ended batch contains these calls."""
         if batch.processing_status != ENDED:
-            raise EndpointTrouble(
-                broken("waiting for the end of a batch that may be this one", retry=True)
-            )
+            pending = broken("waiting for the end of a batch that may be this one", retry=True)
+            raise EndpointTrouble(pending)
         results = await self.results(batch.id)
         if results.missing and not results.replies:
-            raise EndpointTrouble(
-                broken("results that may belong to this batch are incomplete", retry=True)
-            )
+            partial = broken("results that may belong to this batch are incomplete", retry=True)
+            raise EndpointTrouble(partial)
         return any(line.id in results.replies for line in lines)
 
     async def look(self, name: str) -> Look:
@@ -113,7 +105,7 @@ def _reply(result: dict[str, Any]) -> Reply:
 
 
 def _error(error: Any) -> Reply:
-    """Return an error of one call, with the status of the same error outside a batch."""
+    """Return the reply for a failed call, with the status that the error has outside a batch."""
     inner = error.get("error", error) if isinstance(error, dict) else None
     kind = inner.get("type") if isinstance(inner, dict) else None
     return complaint(error, STATUSES.get(str(kind), 500))

@@ -1,4 +1,4 @@
-"""OpenAI's batch endpoint: a JSON Lines file of calls, one of results and one of errors.
+"""Client for OpenAI's batch endpoint: JSON Lines files of calls, results and errors.
 
 See the `API reference <https://platform.openai.com/docs/api-reference/batch>`_.
 """
@@ -20,9 +20,9 @@ from cheaptalk.models.structured_output import ways
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 FULL = frozenset({"token_limit_exceeded", "request_limit_exceeded", "rate_limit_exceeded"})
-"""Error codes of a batch that will be accepted when others have ended."""
+"""Error codes of a batch that the provider will accept after other batches have ended."""
 TAG = "cheaptalk"
-"""The metadata key of our tag."""
+"""Metadata key of the tag that identifies a batch."""
 
 
 class Counts(Struct):
@@ -33,20 +33,20 @@ class Counts(Struct):
 
 
 class Problem(Struct):
-    """An error in a batch."""
+    """One error of a batch."""
 
     code: str | None = None
     message: str | None = None
 
 
 class Problems(Struct):
-    """The errors in a batch."""
+    """All errors of a batch."""
 
     data: list[Problem] | None = None
 
 
 class OpenAIBatch(Listed):
-    """A batch as the provider reports it."""
+    """A batch as described by the provider."""
 
     status: str = "unknown"
     created_at: float | None = None
@@ -74,7 +74,8 @@ class OpenAIBatches(HttpBatches):
 
     async def submit(self, tag: str, lines: Sequence[BatchLine]) -> str:
         if tag not in self._uploaded:
-            self._uploaded[tag] = await self._upload(tag, lines)
+            file = b"\n".join(msgspec.json.encode(self.line(line)) for line in lines)
+            self._uploaded[tag] = await self.upload(file, tag, "batch")
         request = {
             "input_file_id": self._uploaded[tag],
             "endpoint": "/v1/chat/completions",
@@ -84,10 +85,6 @@ class OpenAIBatches(HttpBatches):
         batch = await self.post(OpenAIBatch, "batches", json=request)
         del self._uploaded[tag]
         return batch.id
-
-    async def _upload(self, tag: str, lines: Sequence[BatchLine]) -> str:
-        file = b"\n".join(msgspec.json.encode(self.line(line)) for line in lines)
-        return await self.upload(file, tag, "batch")
 
     async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
         async for batch in self.listed(Page[OpenAIBatch], "batches", "after"):
@@ -122,10 +119,8 @@ def _read(lines: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Reply]]:
         elif isinstance(error, dict):
             retry = error.get("code") in ("batch_expired", "batch_cancelled")
             reply = complaint({"error": error})
-            yield (
-                str(line.get("custom_id")),
-                reply.model_copy(update={"retry": retry or reply.retry}),
-            )
+            reply = reply.model_copy(update={"retry": retry or reply.retry})
+            yield str(line.get("custom_id")), reply
 
 
 def _reply(response: dict[str, Any]) -> Reply:

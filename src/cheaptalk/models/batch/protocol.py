@@ -1,4 +1,4 @@
-"""The interface of batch endpoints: many calls in one file, answered within a day."""
+"""Interface of batch endpoints: many calls in one file, answered within a day."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -7,11 +7,11 @@ from cheaptalk.models.calls import ModelCall, Reply
 from cheaptalk.models.http.decoding import decoded
 
 LARGEST = 180_000_000
-"""Maximum bytes of a batch: OpenAI accepts 200 MB, Anthropic 256."""
+"""Maximum size of a batch in bytes: OpenAI accepts 200 MB, Anthropic 256 MB."""
 CLOCKS = 600.0
-"""Maximum clock difference from a provider, in seconds."""
+"""Maximum difference between this machine's clock and the provider's, in seconds."""
 MOST = 50_000
-"""Maximum calls in a batch: OpenAI accepts 50,000, Anthropic 100,000."""
+"""Maximum number of calls in a batch: OpenAI accepts 50,000, Anthropic 100,000."""
 
 
 class BatchLine(NamedTuple):
@@ -26,7 +26,7 @@ class Look(NamedTuple):
 
     Attributes:
         state: the provider's name of the state.
-        ended: whether its results are complete.
+        ended: whether the results are complete.
         done: number of processed calls.
     """
 
@@ -42,7 +42,7 @@ class Results(NamedTuple):
         replies: replies by line id.
         rest: the reply for all other calls.
         full: whether the batch exceeded the provider's queue limit and must be submitted later.
-        missing: number of replies counted by the provider that could not be read.
+        missing: number of replies that the provider counted but that could not be read.
     """
 
     replies: dict[str, Reply]
@@ -52,14 +52,13 @@ class Results(NamedTuple):
 
 
 class BatchServer(Protocol):
-    """A provider's endpoint for batches. Every method raises :class:`.EndpointTrouble`."""
+    """A provider's batch endpoint. All methods raise :class:`.EndpointTrouble`."""
 
     async def submit(self, tag: str, lines: Sequence[BatchLine]) -> str:
         """Submit a batch and return its id."""
 
     async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
-        """Return the id of a batch that may have been submitted with this tag; None if there is
-        none.
+        """Return the id of an already submitted batch with this tag; None if there is none.
 
         Args:
             since: Unix time before the submission, in seconds.
@@ -72,13 +71,12 @@ class BatchServer(Protocol):
         """Return the results of an ended batch."""
 
     def says(self, call: ModelCall) -> dict[str, Any]:
-        """Return the reply's fields ``sent`` and ``route`` for a call."""
+        """Return the fields ``sent`` and ``route`` of the reply to a call."""
 
     def line(self, line: BatchLine) -> dict[str, Any]:
         """Return the JSON of a call in the batch."""
 
-    async def close(self) -> None:
-        """Close all connections."""
+    async def close(self) -> None: ...
 
 
 def json_lines(data: bytes) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""HTTP to a provider's batch endpoint."""
+"""HTTP transport for providers' batch endpoints."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

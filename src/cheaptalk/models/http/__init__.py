@@ -1,1 +1,1 @@
-"""Models over HTTP: one module per protocol, with a common transport."""
+"""Clients for models over HTTP: one module per protocol, with a common transport."""

@@ -1,4 +1,4 @@
-"""The protocol of agents over HTTP: they receive an actor's messages and answer with JSON."""
+"""Protocol of agents over HTTP: the request contains the chat messages, the answer is JSON."""
 
 from typing import Any
 
@@ -34,9 +34,9 @@ class AgentReply(Struct, forbid_unknown_fields=True):
 
 
 def body(call: ModelCall, number: str) -> dict[str, Any]:
-    """Return the JSON body that is sent to an agent.
+    """Return the JSON body of the request to an agent.
 
-    ``call`` identifies the call: match id, request number, seat, number of earlier calls for this
+    ``number`` is the call's id: match id, request number, seat, number of earlier calls for the
     request, and attempt, separated by slashes.
     """
     form = call.form
@@ -45,9 +45,7 @@ def body(call: ModelCall, number: str) -> dict[str, Any]:
         "agent": ModelName.parse(call.model).model,
         "game": call.game,
         "seat": call.seat,
-        "messages": [
-            {"role": message.role, "content": message.content} for message in call.messages
-        ],
+        "messages": [message.model_dump() for message in call.messages],
         "form": form and {"name": form.name, "schema": form.json_schema},
     }
 
@@ -56,11 +54,7 @@ FORM = 'an agent answers with either {"answer": {...}} or {"text": "..."}'
 
 
 def read(data: Any) -> Reply:
-    """Parse an agent's answer.
-
-    Raises:
-        ValueError: it is invalid.
-    """
+    """Parse an agent's answer; raise ValueError if it is invalid."""
     try:
         response = msgspec.convert(data, AgentReply)
     except msgspec.ValidationError as error:
@@ -69,15 +63,8 @@ def read(data: Any) -> Reply:
         return complaint(response.error)
     if (response.answer is None) == (response.text is None):
         raise ValueError(FORM)
-    used = read_usage(response.usage, Used, _usage)
-    text = (
-        response.text
-        if response.text is not None
-        else msgspec.json.encode(response.answer).decode()
-    )
-    route = "text" if response.answer is None else "schema"
+    used = read_usage(response.usage, Used, lambda used: Usage(**msgspec.structs.asdict(used)))
+    text, route = response.text, "text"
+    if text is None:
+        text, route = msgspec.json.encode(response.answer).decode(), "schema"
     return Reply(text=text, model=response.model, route=route, sent={}, **used)
-
-
-def _usage(used: Used) -> Usage:
-    return Usage(**msgspec.structs.asdict(used))

@@ -1,6 +1,6 @@
-"""The Messages format of Anthropic's models: request bodies and responses.
+"""Anthropic's Messages format: request bodies and responses.
 
-Adapting the official package would take as many lines.
+An adapter to the official package would be equally long.
 """
 
 import json
@@ -20,11 +20,11 @@ from cheaptalk.models.usage import read_usage
 HEADERS = {"anthropic-version": "2023-06-01"}
 """Headers of every request, without the key."""
 CUT_OFF = {"max_tokens": "length", "model_context_window_exceeded": "length"}
-"""Stop reasons of truncated texts, and their normalized names."""
+"""Normalized finish reasons of truncated texts, by stop reason."""
 
 
 class ContentBlock(Struct):
-    """A block of a response's content."""
+    """One block of a response's content."""
 
     type: str
     name: str | None = None
@@ -34,7 +34,7 @@ class ContentBlock(Struct):
 
 
 class MessagesUsage(Struct):
-    """Token usage, with three kinds of input tokens."""
+    """Token usage with three kinds of input tokens."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -43,7 +43,7 @@ class MessagesUsage(Struct):
 
 
 class MessagesReply(Struct):
-    """A server's response."""
+    """A response in the Messages format."""
 
     content: list[ContentBlock] | None = None
     id: Any = None
@@ -54,7 +54,7 @@ class MessagesReply(Struct):
 
 
 def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
-    """Return the request body of a call, with the system prompt separate and no empty messages.
+    """Return the request body of a call; the system prompt is separate, empty messages are dropped.
 
     Args:
         route: the answer format: ``text``, or ``tool`` for a forced tool call.
@@ -80,11 +80,7 @@ def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
 
 
 def read(data: Any) -> Reply:
-    """Parse a response in the Messages format.
-
-    Raises:
-        ValueError: it is invalid.
-    """
+    """Parse a response in the Messages format; raise ValueError if it is invalid."""
     response = msgspec.convert(data, MessagesReply)
     if response.error:
         return complaint(response.error)
@@ -112,7 +108,5 @@ def _usage(counted: MessagesUsage) -> Usage:
     cached = counted.cache_read_input_tokens or 0
     fresh = (counted.input_tokens or 0) + (counted.cache_creation_input_tokens or 0)
     return Usage(
-        input_tokens=fresh + cached,
-        output_tokens=counted.output_tokens or 0,
-        cached_tokens=cached,
+        input_tokens=fresh + cached, output_tokens=counted.output_tokens or 0, cached_tokens=cached
     )

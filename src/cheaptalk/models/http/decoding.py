@@ -1,4 +1,4 @@
-"""Lenient decoding of servers' JSON, complete or streamed."""
+"""Lenient decoding of JSON from servers, complete or streamed."""
 
 import json
 import math
@@ -9,10 +9,13 @@ from typing import Any, TypeAlias
 import msgspec
 
 ID_LENGTHS = range(16, 201)
-"""Lengths of reply ids that are kept. OpenAI, Anthropic and vLLM use 25 characters or more; servers
-with repeating ids use fewer than 16."""
+"""Accepted lengths of reply ids.
+
+Ids of OpenAI, Anthropic and vLLM have 25 characters or more; servers that repeat ids use fewer than
+16.
+"""
 LONG_NUMBER = 20
-"""Maximum digits of an integer in lenient decoding; longer ones become text."""
+"""Maximum digits of an integer; longer integers become text."""
 
 
 class _Function(msgspec.Struct):
@@ -26,7 +29,7 @@ class _ToolCall(msgspec.Struct):
 
 
 class ContentPart(msgspec.Struct):
-    """A part of a message's content: text or reasoning."""
+    """One part of a message's content: text or reasoning."""
 
     text: str | None = None
     thinking: "str | list[ContentPart] | None" = None
@@ -37,7 +40,7 @@ Content: TypeAlias = str | list[ContentPart] | None
 
 
 def words_and_thoughts(content: Content) -> tuple[str, str]:
-    """Return the text and the reasoning of a message's content."""
+    """Return the text and the reasoning in a message's content."""
     if isinstance(content, list):
         text = "".join(part.text or "" for part in content)
         inner = (words_and_thoughts(part.thinking)[0] for part in content)
@@ -78,11 +81,7 @@ class _Chunk(msgspec.Struct):
 
 
 def joined(data: bytes) -> dict[str, Any]:
-    """Join a stream of chunks to one completion in the chat format.
-
-    Raises:
-        ValueError: the stream is incomplete or malformed.
-    """
+    """Join a stream of chunks into one completion; raise ValueError if it is incomplete."""
     completion: dict[str, Any] = {}
     choices: dict[int, list[_Choice]] = {}
     for chunk in _chunks(data):
@@ -99,7 +98,6 @@ def joined(data: bytes) -> dict[str, Any]:
 
 
 def _joined_choice(pieces: Sequence[_Choice]) -> dict[str, Any]:
-    """Join the chunks of one choice."""
     deltas = [piece.delta for piece in pieces if piece.delta is not None]
     finish = next((piece.finish_reason for piece in reversed(pieces) if piece.finish_reason), None)
     if finish is None:
@@ -137,9 +135,6 @@ def decoded(data: bytes) -> Any:
 
     >>> decoded(b'{"tokens": 1e999, "seconds": NaN, "text": "7"}')
     {'tokens': '1e999', 'seconds': 'NaN', 'text': '7'}
-
-    Raises:
-        ValueError: it is not JSON.
     """
     try:
         return msgspec.json.decode(data)

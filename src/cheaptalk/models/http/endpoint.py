@@ -1,4 +1,4 @@
-"""A provider's HTTP endpoints for batches and fine-tuning jobs."""
+"""Providers' HTTP endpoints for batches and fine-tuning jobs."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Generic, TypeVar
@@ -17,7 +17,7 @@ T = TypeVar("T")
 L = TypeVar("L", bound="Listed")
 
 PATIENCE = aiohttp.ClientTimeout(total=3600, connect=60, sock_read=300)
-"""Timeouts of a request, which may transfer hundreds of megabytes."""
+"""Timeouts of a request that may transfer hundreds of megabytes."""
 
 
 class Listed(Struct):
@@ -27,7 +27,7 @@ class Listed(Struct):
 
 
 class Page(Struct, Generic[L]):
-    """A page of a list, newest first."""
+    """One page of a list, newest item first."""
 
     data: list[L]
     has_more: bool = False
@@ -40,9 +40,9 @@ class File(Struct):
 
 
 class Endpoint:
-    """Requests to a provider; error messages are one line without the key.
+    """Sends requests to a provider; all methods raise :class:`EndpointTrouble`.
 
-    Every method raises :class:`EndpointTrouble`.
+    Error messages have one line and never contain the key.
     """
 
     def __init__(self, name: ModelName, headers: Mapping[str, str]) -> None:
@@ -52,11 +52,11 @@ class Endpoint:
         self._session: aiohttp.ClientSession | None = None
 
     async def get(self, kind: type[T], path: str, **query: str) -> T:
-        """Get the JSON at a path and convert it to this type."""
+        """Get the JSON at a path, decoded as the given type."""
         return self._read(kind, await self.read("GET", path, params=query))
 
     async def post(self, kind: type[T], path: str, **options: Any) -> T:
-        """Post a form (``data``) or JSON (``json``) and convert the response to this type."""
+        """Post a form (``data``) or JSON (``json``); return the response as the given type."""
         return self._read(kind, await self.read("POST", path, **options))
 
     async def upload(self, file: bytes, name: str, purpose: str) -> str:
@@ -66,7 +66,7 @@ class Endpoint:
         return (await self.post(File, "files", data=form)).id
 
     async def listed(self, page: type[Page[L]], path: str, after: str) -> AsyncIterator[L]:
-        """Yield all items, newest first; ``after`` is the name of the cursor parameter."""
+        """Yield all items of a list; ``after`` is the name of the cursor parameter."""
         cursor: dict[str, str] = {}
         has_more = True
         while has_more:
@@ -77,7 +77,7 @@ class Endpoint:
             has_more = batch.has_more
 
     async def read(self, method: str, path: str, **options: Any) -> bytes:
-        """Return the response body, which may contain secrets."""
+        """Return the body of a response, which may contain secrets."""
         url = self._name.endpoint(path)
         if self._session is None:
             self._session = aiohttp.ClientSession(connector=connector(), timeout=PATIENCE)
@@ -97,7 +97,6 @@ class Endpoint:
         raise EndpointTrouble(hinted(scrubbed_reply(reply, self._secrets), self._name, url))
 
     async def close(self) -> None:
-        """Close the connection."""
         if self._session is not None:
             await self._session.close()
             self._session = None

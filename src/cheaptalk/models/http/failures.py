@@ -17,11 +17,11 @@ from cheaptalk.models.model_strings import OWN_KEY, ModelName
 SAID = 500
 """Maximum characters of a server's error message."""
 BEGINNING = 100
-"""Characters shown of a malformed response."""
+"""Maximum characters of a malformed response that a message shows."""
 AGAIN = frozenset({408, 409, 425, 429})
-"""Statuses below 500 after which a retry may succeed."""
+"""HTTP statuses below 500 after which a retry may succeed."""
 MISSED = frozenset({200, 404, 405})
-"""Statuses of a missing model or a wrong URL, which may lead to a web page."""
+"""HTTP statuses that indicate a missing model or a wrong URL."""
 PAGE = re.compile(r"\s*<(!doctype\s+html|html)\b", re.IGNORECASE)
 TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
 TAG = re.compile(r"<[^>]*>")
@@ -30,15 +30,15 @@ WANTS_TLS = re.compile(
 )
 """Error messages of servers that require https."""
 LOCKED = (401, 403)
-"""Statuses of a missing or wrong key."""
+"""HTTP statuses of a missing or wrong key."""
 SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
-"""Error codes with status 429 that are permanent."""
+"""Permanent error codes with status 429."""
 FILTERS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 """Error codes of content filters."""
 
 
 class EndpointTrouble(Exception):
-    """A request failed.
+    """A request to a provider's endpoint failed.
 
     Attributes:
         again: whether a retry may succeed.
@@ -58,15 +58,14 @@ def broken(detail: str, *, retry: bool, **fields: Any) -> Reply:
 
 
 def malformed(error: Exception, data: bytes, secrets: tuple[str, ...] = ()) -> Reply:
-    """Return the reply for a malformed response, with the reason and its first characters.
+    """Return the reply to a malformed response: the reason and the response's first characters.
 
     >>> malformed(ValueError("no JSON"), b"I accept.").detail
     "the server's response is malformed: no JSON; it begins with: I accept."
     """
     why = " ".join(str(error).split())[: SAID // 2]
     return broken(
-        f"the server's response is malformed: {why}; {beginning(data, secrets)}",
-        retry=True,
+        f"the server's response is malformed: {why}; {beginning(data, secrets)}", retry=True
     )
 
 
@@ -77,7 +76,7 @@ def beginning(data: bytes, secrets: tuple[str, ...]) -> str:
 
 
 def complaint(error: Any, status: int | None = None) -> Reply:
-    """Parse a server's JSON error in its common forms."""
+    """Return the reply for a JSON error, in any of the common forms."""
     inner = error.get("error", error) if isinstance(error, dict) else error
     code = inner.get("code") or inner.get("type") if isinstance(inner, dict) else None
     message = inner.get("message") or inner.get("detail") if isinstance(inner, dict) else inner
@@ -93,20 +92,20 @@ def complaint(error: Any, status: int | None = None) -> Reply:
 
 
 def _with_status(status: int, message: str) -> str:
-    """Prefix an error message with its status, without repeating it."""
+    """Prefix an error message with its status, without repeating the status."""
     text = message.strip().removeprefix(str(status)).lstrip(" :,-")
     return f"status {status}: {text}" if text else f"status {status}"
 
 
 def worth_retrying(status: int, code: object) -> bool:
-    """Return whether a retry may succeed, given the status and the error code."""
+    """Return whether a retry may succeed after this status and error code."""
     return (status in AGAIN or status >= 500) and not (isinstance(code, str) and code in SPENT)
 
 
 def refused(
     status: int, headers: Mapping[str, str], data: bytes, secrets: tuple[str, ...]
 ) -> Reply:
-    """Return the reply for an error status."""
+    """Return the reply for a response with an error status."""
     try:
         reply = complaint(scrubbed_values(msgspec.json.decode(data), secrets), status)
     except (ValueError, RecursionError):
@@ -139,11 +138,7 @@ def web_page(text: str) -> str:
 
 
 def hinted(reply: Reply, name: ModelName, url: str) -> Reply:
-    """Add a hint to a rejected call to a custom URL.
-
-    Args:
-        url: the URL of the call.
-    """
+    """Add a hint to the error of a call to a custom URL."""
     hint = ""
     if reply.status in MISSED and name.protocol == "chat":
         hint = f"the URL usually ends in /v1, and calls are sent to {url}"
@@ -165,7 +160,7 @@ def _origin(url: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the retry delay requested in the headers, in seconds; None if there is none.
+    """Return the retry delay that the headers request, in seconds; None if they request none.
 
     >>> retry_after({"retry-after": "2.5"}, datetime.now(UTC))
     2.5
@@ -184,7 +179,6 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def _until(date: str, now: datetime) -> float:
-    """Return the seconds until an HTTP date; NaN if it is invalid."""
     try:
         when = email.utils.parsedate_to_datetime(date)
     except (ValueError, OverflowError):

@@ -15,20 +15,20 @@ from cheaptalk.models.usage import IMPOSSIBLE, read_usage
 
 
 class Function(Struct):
-    """The tool and the arguments of a call."""
+    """Name and arguments of a tool call."""
 
     name: str | None = None
     arguments: str | None = None
 
 
 class ToolCall(Struct):
-    """A tool call."""
+    """One tool call of a message."""
 
     function: Function
 
 
 class ChatReply(Struct):
-    """A model's message."""
+    """A message from a model."""
 
     content: Content = None
     refusal: str | None = None
@@ -38,7 +38,7 @@ class ChatReply(Struct):
 
 
 class ChatChoice(Struct):
-    """A choice of a completion."""
+    """One choice of a completion."""
 
     message: ChatReply | None = None
     finish_reason: str | None = None
@@ -63,7 +63,7 @@ class ChatUsage(Struct):
 
 
 class Completion(Struct):
-    """A server's response."""
+    """A response in the chat format."""
 
     choices: list[ChatChoice] | None = None
     id: Any = None
@@ -74,14 +74,7 @@ class Completion(Struct):
 
 
 def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
-    """Return the request body of a call in the chat format.
-
-    Args:
-        route: the answer format.
-
-    Raises:
-        ValueError: the model does not support the call's settings.
-    """
+    """Return the request body of a call; raise ValueError for unsupported settings."""
     messages = [{"role": message.role, "content": message.content} for message in call.messages]
     name = ModelName.parse(call.model).model
     settings = wire(call.settings, call.model)
@@ -89,33 +82,20 @@ def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
 
 
 def _answer_format(call: ModelCall, route: Route) -> dict[str, Any]:
-    """Return the request fields for an answer format."""
     form = call.form
     if form is None or route == "text":
         return {}
-    sendable_schema = sendable(form.json_schema)
+    schema, strict = sendable(form.json_schema)
     if route == "schema":
-        json_schema = {
-            "name": form.name,
-            "schema": sendable_schema.schema,
-            "strict": sendable_schema.strict,
-        }
+        json_schema = {"name": form.name, "schema": schema, "strict": strict}
         return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
-    function = {
-        "name": form.name,
-        "parameters": sendable_schema.schema,
-        "strict": sendable_schema.strict,
-    }
+    function = {"name": form.name, "parameters": schema, "strict": strict}
     choice = {"type": "function", "function": {"name": form.name}}
     return {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
 
 
 def read(data: Any) -> Reply:
-    """Parse a completion.
-
-    Raises:
-        ValueError: it is invalid.
-    """
+    """Parse a completion; raise ValueError if it is invalid."""
     response = msgspec.convert(data, Completion)
     choices = response.choices or ()
     choice = choices[0] if choices else None
@@ -136,9 +116,7 @@ def read(data: Any) -> Reply:
     thoughts = (message.reasoning_content, message.reasoning, contents[0][1])
     fields |= {
         "finish": choice.finish_reason,
-        "reasoning": next(
-            (thought for thought in thoughts if isinstance(thought, str) and thought), None
-        ),
+        "reasoning": next((text for text in thoughts if isinstance(text, str) and text), None),
         "tools": tuple(function.name for function in called if function.name) or None,
     }
     if choice.finish_reason == "content_filter":
@@ -151,8 +129,7 @@ def read(data: Any) -> Reply:
 
 
 def _usage(counted: ChatUsage) -> Usage:
-    """Convert token usage; tokens counted only in the total are reasoning, as in Gemini's
-    endpoint."""
+    """Convert token usage; tokens that only the total includes are reasoning (Gemini's API)."""
     input_tokens, output_tokens = counted.prompt_tokens or 0, counted.completion_tokens or 0
     hidden = (counted.total_tokens or input_tokens + output_tokens) - input_tokens - output_tokens
     if hidden < 0:

@@ -1,9 +1,9 @@
-"""Restrict the hosts to which calls to models may connect.
+"""Restriction of model calls to public hosts.
 
-A served laboratory lets researchers enter models' URLs, which must not lead to services that only
-the server can reach. Each address is checked as the connection is made, so that neither a name that
-resolves to a private address nor one that changes between two look-ups gets around the check; calls
-follow no redirects.
+Researchers who use a shared server enter models' URLs, which must not lead to services that only
+the server can reach. Each address is checked when the connection is made. Therefore a host name
+cannot bypass the check by resolving to a private address, or to different addresses in two
+look-ups. Calls follow no redirects.
 """
 
 import errno
@@ -19,7 +19,7 @@ from urllib.request import getproxies
 import aiohttp
 
 PUBLIC_ONLY = "CHEAPTALK_PUBLIC_MODELS_ONLY"
-"""The environment variable that restricts a process, and those that it starts, to public hosts."""
+"""Environment variable that restricts a process and its children to public hosts."""
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 REFUSED = (
     "it has a private address, and this laboratory calls only public ones; the operator of the "
@@ -28,7 +28,7 @@ REFUSED = (
 
 
 class PrivateAddress(PermissionError):
-    """A connection to an address that is not public."""
+    """A connection to a private address was refused."""
 
     def __init__(self) -> None:
         super().__init__(errno.EPERM, REFUSED)
@@ -36,7 +36,7 @@ class PrivateAddress(PermissionError):
 
 @contextmanager
 def public_models_only() -> Iterator[None]:
-    """Restrict calls of this process, and of those that it starts, to public hosts."""
+    """Restrict model calls of this process and its children to public hosts."""
     previous = os.environ.get(PUBLIC_ONLY)
     os.environ[PUBLIC_ONLY] = "1"
     try:
@@ -49,16 +49,17 @@ def public_models_only() -> Iterator[None]:
 
 
 def restricted(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether calls may reach only public hosts."""
+    """Return whether model calls may reach only public hosts."""
     return bool(environment.get(PUBLIC_ONLY))
 
 
 def is_public(host: str) -> bool:
-    """Whether an IP address is public.
+    """Return whether an IP address is public.
 
-    IPv6 addresses that map IPv4 addresses are public if these are.
+    An IPv6 address that maps an IPv4 address is public if the IPv4 address is.
 
-    >>> [is_public(one) for one in ("1.1.1.1", "127.0.0.1", "169.254.169.254", "::ffff:10.0.0.1")]
+    >>> addresses = ("1.1.1.1", "127.0.0.1", "169.254.169.254", "::ffff:10.0.0.1")
+    >>> [is_public(address) for address in addresses]
     [True, False, False, False]
     """
     try:
@@ -77,15 +78,14 @@ def is_public(host: str) -> bool:
 def connector() -> aiohttp.TCPConnector:
     """Return a connector that closes each connection after its response.
 
-    It leads to public hosts only if this process is restricted. On a connection that is kept alive,
-    a response that a server or proxy sends twice would become the answer to the next request:
-    HTTP/1.1 cannot tell, since responses carry no number.
+    A restricted process connects only to public hosts. Connections are not reused, because HTTP/1.1
+    responses carry no number: on a reused connection, a response that a server or proxy sends twice
+    would become the answer to the next request.
 
     A new connection costs 0.3 ms of CPU time over TCP and 1.6 ms over TLS, below 0.4 % of a call of
-    500 ms, and delays the call by one round trip over TCP and two over TLS 1.3: 4 % at 10 ms, 20 %
-    at 50 ms (``python -m bench.connections``). The delay lowers the throughput of a run only if its
-    concurrency is the bottleneck. Connections that are opened ahead of their only call would avoid
-    it without reuse.
+    500 ms. It delays the call by one round trip over TCP and two over TLS 1.3: by 4 % at 10 ms, and
+    20 % at 50 ms (``python -m bench.connections``). The delay lowers a run's throughput only if its
+    concurrency is the bottleneck.
     """
     return aiohttp.TCPConnector(
         limit=0, ttl_dns_cache=300, force_close=True,
@@ -94,10 +94,10 @@ def connector() -> aiohttp.TCPConnector:
 
 
 def refusal(url: str, proxy: str | None) -> str | None:
-    """Why a URL may not be called through a proxy; None if it may.
+    """Return why a URL may not be called through a proxy; None if it may.
 
-    A proxy resolves names by itself, so that only addresses can be checked here: a proxy in front
-    of a laboratory must refuse private hosts.
+    A proxy resolves host names, so only literal addresses can be checked here. A proxy in front of
+    a shared server must refuse private hosts.
     """
     if proxy is None or not restricted():
         return None
@@ -108,7 +108,7 @@ def refusal(url: str, proxy: str | None) -> str | None:
 
 
 def _literal(host: str) -> str | None:
-    """Return the address that a host is written as; None of a name.
+    """Return the address of a host that is written as an IP address; None for a name.
 
     >>> _literal("127.1"), _literal("0x7f000001"), _literal("1.example.org")
     ('127.0.0.1', '127.0.0.1', None)
@@ -122,11 +122,7 @@ def _literal(host: str) -> str | None:
 
 
 def _public_socket(info: Any) -> socket.socket:
-    """Open the socket of a connection.
-
-    Raises:
-        PrivateAddress: it would lead to an address that is not public, nor that of a proxy.
-    """
+    """Open the socket of a connection, unless it leads to a private address."""
     family, kind, protocol, _, address = info
     if not is_public(address[0]) and (address[0], address[1]) not in _proxies():
         raise PrivateAddress
@@ -134,7 +130,7 @@ def _public_socket(info: Any) -> socket.socket:
 
 
 def _proxies() -> Iterator[tuple[str, int]]:
-    """Return the addresses of the proxies that the environment names."""
+    """Yield the addresses of the proxies in the environment."""
     for scheme in ("http", "https"):
         parts = urlsplit(getproxies().get(scheme, ""))
         if not parts.hostname:

@@ -1,4 +1,4 @@
-"""Remove keys and proxy passwords from servers' responses, in all common encodings.
+"""Removal of keys and proxy passwords from servers' responses, in all common encodings.
 
 A server may echo a secret verbatim or in another case, with JSON or URL escapes, or in UTF-16,
 base64 or hexadecimal digits.
@@ -15,13 +15,12 @@ from urllib.parse import unquote, urlsplit
 from cheaptalk.models.calls import Reply
 
 LEAST = 8
-"""Minimum characters of a secret. Shorter ones are placeholders, such as ``EMPTY``, which may be
-ordinary words."""
+"""Minimum characters of a secret: shorter ones are placeholders, such as ``EMPTY``."""
 BLANK = "[key]"
-"""The replacement of a secret."""
+"""Replacement of a secret."""
 SIGNS = r"[\\%&\x00\r\n\xad\u200b-\u200d\u2060\ufeff]"
 ESCAPED = re.compile(SIGNS)
-"""The first characters of escapes."""
+"""First characters of escapes."""
 ESCAPES = re.compile(
     rf"(?={SIGNS})(?:"
     r"(?:\\+(?:[uU]00|[xX])|%(?:25)*|&#[xX]0*)([0-9a-fA-F]{2});?|&#0*(\d{2,3});"
@@ -32,12 +31,12 @@ ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
 
 
 class Forms(NamedTuple):
-    """Search patterns of secrets.
+    """Search patterns for a set of secrets.
 
     Attributes:
         lower: secrets, verbatim and in hexadecimal digits, in lower case.
         base64: secrets in base64, without characters that depend on adjacent bytes.
-        pattern: matches any of these.
+        pattern: matches a secret in any of these forms.
     """
 
     lower: tuple[str, ...]
@@ -113,7 +112,7 @@ def scrubbed(text: str, secrets: tuple[str, ...]) -> str:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    """Return the character of an escape; empty for separators."""
+    """Return the character that an escape represents; empty for separators."""
     character = chr(int(escape[1], 16)) if escape[1] else chr(int(escape[2])) if escape[2] else ""
     return "" if character in "\x00\r\n" else character
 
@@ -130,7 +129,7 @@ def _original_spans(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tup
         ends.append(escaped_match.end())
 
     def span(position: int) -> tuple[int, int]:
-        """Return start and end of the character at a position."""
+        """Return where the unescaped character at a position starts and ends in ``text``."""
         index = bisect_right(lengths, position) - 1
         start = ends[index] + position - lengths[index]
         escape = lengths[index + 1 : index + 2] == [lengths[index] + 1]
@@ -141,7 +140,7 @@ def _original_spans(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tup
 
 
 def scrubbed_values(data: Any, secrets: tuple[str, ...]) -> Any:
-    """Remove secrets from all texts of plain data, including keys."""
+    """Remove secrets from all texts in JSON-like data, including keys."""
     if _forms(secrets) is None:
         return data
     if isinstance(data, str):
@@ -156,7 +155,7 @@ def scrubbed_values(data: Any, secrets: tuple[str, ...]) -> Any:
 
 
 def scrubbed_reply(reply: Reply, secrets: tuple[str, ...]) -> Reply:
-    """Remove secrets from a reply, including those that span joined parts."""
+    """Remove secrets from all texts of a reply."""
     texts = {name: value for name, value in reply if isinstance(value, str | tuple)}
     clean = {
         name: scrubbed(value, secrets)

@@ -1,7 +1,4 @@
-"""Send calls over HTTP; all failures are returned as replies.
-
-Unrequested streaming is supported.
-"""
+"""HTTP transport for model calls; all failures are returned as replies."""
 
 import asyncio
 import os
@@ -26,24 +23,19 @@ from cheaptalk.models.http.failures import (
     worth_retrying,
 )
 from cheaptalk.models.http.reach import REFUSED, connector, refusal
-from cheaptalk.models.http.secrets import (
-    of_proxy,
-    scrubbed,
-    scrubbed_reply,
-    scrubbed_values,
-)
+from cheaptalk.models.http.secrets import of_proxy, scrubbed, scrubbed_reply, scrubbed_values
 
 CALL_HEADER = "X-Cheaptalk-Call"
-"""The header with a call's id, for comparison with a server's log."""
+"""Header with the call's id, for comparison with a server's log."""
 LONGEST = 8 * 2**20
-"""Maximum bytes of a response."""
+"""Maximum size of a response in bytes."""
 NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})
-"""TLS errors caused by servers without TLS."""
+"""TLS errors of servers that do not support TLS."""
 WRITE_HTTPS = "if it uses https, write https:// in the URL"
 
 
 class HttpTransport:
-    """HTTP connections to all servers, one per call."""
+    """Sends HTTP requests to all servers, each over a new connection."""
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
@@ -58,13 +50,13 @@ class HttpTransport:
         read: Callable[[Any], Reply],
         longest: int = LONGEST,
     ) -> Reply:
-        """Post JSON and parse the JSON response.
+        """Post JSON and parse the JSON response, which may be streamed.
 
         Args:
             key: a secret that is removed from replies, like proxy passwords.
             deadline: timeout in seconds, from sending to the last byte.
             read: converts the decoded response to a reply; may raise ValueError.
-            longest: maximum bytes of the response.
+            longest: maximum size of the response in bytes.
         """
         started = time.monotonic()
         proxy = proxy_of(url)
@@ -87,7 +79,6 @@ class HttpTransport:
         return reply.model_copy(update={"seconds": round(time.monotonic() - started, 4)})
 
     async def close(self) -> None:
-        """Close all connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -113,7 +104,6 @@ async def _read_response(
     read: Callable[[Any], Reply],
     longest: int,
 ) -> Reply:
-    """Parse a response, without secrets."""
     received = bytearray()
     while part := await response.content.readany():
         received += part
@@ -148,16 +138,14 @@ LOST: tuple[tuple[type[Exception], str], ...] = (
     (aiohttp.ClientResponseError, "the server's response is not HTTP"),
     (aiohttp.InvalidURL, "the URL is invalid"),
 )
-"""Messages for broken connections, by exception."""
+"""Error messages of broken connections, by exception."""
 
 
 def lost_connection(error: Exception, url: str) -> Reply:
-    """Return the reply for a failed connection, with a message of our own or the system's.
+    """Return the reply for a failed connection.
 
-    The exception's text is not used, because it may contain server output or a proxy's password.
-
-    Args:
-        url: the URL of the call.
+    The exception's own text may contain server output or a proxy's password, so the message does
+    not include it.
     """
     if isinstance(error, aiohttp.ClientHttpProxyError):
         message = (
@@ -177,7 +165,7 @@ def lost_connection(error: Exception, url: str) -> Reply:
 
 
 def _unreached(error: aiohttp.ClientConnectorError) -> Reply:
-    """Return the reply for an unreachable server, with a suggestion."""
+    """Return the reply for an unreachable server or proxy, with a suggestion."""
     cause = error.__cause__
     target = "proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "server"
     address = f"{error.host}:{error.port}"
@@ -192,19 +180,16 @@ def _unreached(error: aiohttp.ClientConnectorError) -> Reply:
     elif isinstance(cause, ssl.SSLError) and cause.reason in NO_TLS:
         message = f"the {target} at {address} does not use https: write http:// in the URL"
     elif isinstance(cause, ssl.SSLError):
-        message, retry = (
-            f"no {target} answers at {address} ({cause.strerror or cause.reason})",
-            True,
-        )
+        message = f"no {target} answers at {address} ({cause.strerror or cause.reason})"
+        retry = True
     elif isinstance(error, aiohttp.ClientConnectorDNSError):
-        message = (
-            f'no {target} has the name "{error.host}" ({error.strerror}): check URL and network'
-        )
+        why = f"({error.strerror}): check URL and network"
+        message = f'no {target} has the name "{error.host}" {why}'
     else:
         why = _system_words(error.errno) or error.strerror or "no connection"
         message = (
             f"no {target} answers at {address} ({why}): check that it is running and that "
-            f"the port is correct"
+            "the port is correct"
         )
     return broken(message, retry=retry, unreached=True)
 

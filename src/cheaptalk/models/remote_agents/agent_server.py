@@ -1,7 +1,6 @@
-"""The agent server, from which remote agents poll decision requests over HTTP.
+"""Agent server: remote agents poll it for decision requests over HTTP.
 
-A call to a remote agent waits in this process until the agent has polled and answered, or the call
-times out.
+A call to a remote agent waits until the agent has polled and answered, or the call times out.
 """
 
 import asyncio
@@ -13,8 +12,8 @@ import time
 from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from threading import Thread
-from types import TracebackType
 from typing import Any, TypeAlias
 
 from aiohttp import web
@@ -32,36 +31,34 @@ from cheaptalk.models.usage import metered
 from cheaptalk.rules import CheaptalkError, counted, suggest
 
 PORT = 8140
-"""The default port of the agent server."""
+"""Default port of the agent server."""
 VARIABLE = "CHEAPTALK_AGENT_TOKENS"
-"""The environment variable with the agents' tokens: ``NAME=TOKEN``, separated by commas."""
+"""Environment variable with the agents' tokens: ``NAME=TOKEN``, separated by commas."""
 PATIENCE = 600.0
 """Default timeout in seconds for a remote agent to connect."""
 LONGEST_WAIT = 60.0
-"""Maximum seconds for which a poll can wait."""
+"""Maximum waiting time of a poll in seconds."""
 MOST = 64
 """Maximum number of requests per poll."""
 FAREWELL = 5.0
-"""Seconds for which to wait until remote agents poll that the run is over."""
+"""Timeout in seconds for agents to poll that the run is over."""
 STOPPED = broken("the run stopped before the remote agent connected", retry=True, unreached=True)
-"""The reply for calls cancelled by the end of the run."""
+"""Reply to calls that the end of the run cancelled."""
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def agent_tokens(names: Iterable[str]) -> dict[str, str]:
-    """Return the agents' tokens from the environment, with random tokens for all others.
+    """Return the agents' tokens: those in the environment, and random tokens for other agents.
 
     Raises:
         CheaptalkError: the variable is malformed, a token is too short, or two agents have the same
             token; messages contain no tokens.
     """
-    pairs = [
-        pair.partition("=") for pair in os.environ.get(VARIABLE, "").split(",") if pair.strip()
-    ]
+    entries = os.environ.get(VARIABLE, "").split(",")
+    pairs = [entry.partition("=") for entry in entries if entry.strip()]
     if not all(name.strip() and equals for name, equals, _ in pairs):
-        raise CheaptalkError(
-            f"{VARIABLE}: write NAME=TOKEN for each remote agent, separated by commas"
-        )
+        problem = "write NAME=TOKEN for each remote agent, separated by commas"
+        raise CheaptalkError(f"{VARIABLE}: {problem}")
     tokens = {name.strip(): token.strip() for name, _, token in pairs}
     for name, token in tokens.items():
         if len(token) < LEAST or not (token.isascii() and token.isprintable()):
@@ -70,9 +67,8 @@ def agent_tokens(names: Iterable[str]) -> dict[str, str]:
                 "characters"
             )
     if len({*tokens.values()}) < len(tokens):
-        raise CheaptalkError(
-            f"{VARIABLE}: two remote agents have the same token; each needs its own"
-        )
+        problem = "two remote agents have the same token; each needs its own"
+        raise CheaptalkError(f"{VARIABLE}: {problem}")
     return {name: tokens.get(name) or secrets.token_urlsafe(24) for name in names}
 
 
@@ -83,14 +79,14 @@ class AgentServer:
 
     Args:
         names: names of the remote agents, without ``remote/``.
-        port: the port; 0 picks a free one.
+        port: the port; 0 picks a free port.
         host: the address on which to listen.
         tokens: the agents' tokens; by default those of :func:`agent_tokens`.
         patience: timeout in seconds for a remote agent to connect. After it has connected, each
             call's own timeout applies.
 
     Attributes:
-        url: its URL, once it is open.
+        url: the server's URL, once it is open.
         names: names of the remote agents.
 
     Raises:
@@ -129,64 +125,53 @@ class AgentServer:
     def __enter__(self) -> "AgentServer":
         sock = listening(*self._address)
         self.url = "http://{}:{}".format(*sock.getsockname())
-        self._thread = Thread(target=self._run, args=(sock,), name="remote agents", daemon=True)
+        serving = self._serve(sock)
+        self._thread = Thread(None, asyncio.run, "remote agents", (serving,), daemon=True)
         self._thread.start()
         self._loop.result()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         assert self._thread is not None
         self._loop.result().call_soon_threadsafe(self._end)
         self._thread.join()
 
     def unavailable(self, name: str) -> str | None:
-        """Return why a remote agent is unavailable; None if it is available."""
         if name in self._tokens:
             return None
         return f"the agent server has no remote agent {suggest(name, list(self._tokens))}"
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call; failures are returned as replies.
+        """Send one call to a remote agent; failures are returned as replies.
 
         Args:
             number: the call's id, which is sent to the agent.
             deadline: timeout in seconds, once the remote agent has connected.
         """
         pending = self._ask(call, number, deadline)
-        return await asyncio.wrap_future(
-            asyncio.run_coroutine_threadsafe(pending, self._loop.result())
-        )
+        future = asyncio.run_coroutine_threadsafe(pending, self._loop.result())
+        return await asyncio.wrap_future(future)
 
     def begin(self) -> None:
-        """Start a run, whose calls wait for remote agents."""
+        """Start a run: its calls wait for remote agents to connect."""
         self._over = self._halted = False
         for questions in self._remote_agents.values():
             questions.awaited = None
 
     def halt(self) -> None:
-        """Cancel calls to remote agents that have not connected; callable from any thread."""
         self._halted = True
         self._loop.result().call_soon_threadsafe(self._give_up)
 
     def conclude(self) -> None:
-        """Notify polling agents that the run is over."""
         asyncio.run_coroutine_threadsafe(self._conclude(), self._loop.result()).result()
 
     def app(self) -> web.Application:
-        """Return the web application."""
+        """Return the server's web application."""
         app = web.Application(client_max_size=LARGEST, middlewares=[errors_as_json])
         app.router.add_get("/openapi.json", describe, allow_head=False)
         app.router.add_get("/agents/{name}", self._look, allow_head=False)
         app.router.add_post("/agents/{name}/answers", self._answer)
         return app
-
-    def _run(self, sock: socket.socket) -> None:
-        asyncio.run(self._serve(sock))
 
     async def _serve(self, sock: socket.socket) -> None:
         self._remote_agents = {name: PendingRequests() for name in self._tokens}
@@ -213,16 +198,10 @@ class AgentServer:
     async def _conclude(self) -> None:
         self._over = True
         self._ring()
-        notified = [
-            agent.notified.wait()
-            for agent in self._remote_agents.values()
-            if agent.connected.is_set()
-        ]
-        try:
+        agents = [agent for agent in self._remote_agents.values() if agent.connected.is_set()]
+        with suppress(TimeoutError):
             async with asyncio.timeout(FAREWELL):
-                await asyncio.gather(*notified)
-        except TimeoutError:
-            pass
+                await asyncio.gather(*(agent.notified.wait() for agent in agents))
 
     async def _ask(self, call: ModelCall, number: str, deadline: float) -> Reply:
         name, started = ModelName.parse(call.model).model, time.monotonic()
@@ -243,7 +222,7 @@ class AgentServer:
         reply: "asyncio.Future[Reply]",
         deadline: float,
     ) -> Reply:
-        """Wait for the reply to a request, or return a failure."""
+        """Wait for the reply to a request; return a failure after a timeout."""
         if self._halted and not questions.connected.is_set():
             return STOPPED
         if not questions.connected.is_set():
@@ -266,21 +245,15 @@ class AgentServer:
         return Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
 
     def _absence_text(self, name: str, questions: PendingRequests) -> str:
-        """Return the error message for an agent that has not connected."""
         strangers = counted(questions.strangers, "request")
-        with_another = f" ({strangers} had a wrong token)" if questions.strangers else ""
+        wrong = f" ({strangers} had a wrong token)" if questions.strangers else ""
         return (
             f"remote agent {name} has not connected to {self.url_of(name)} within "
-            f"{self.patience:g} seconds"
-            f"{with_another}: start it with this URL and the displayed token"
+            f"{self.patience:g} seconds{wrong}: start it with this URL and the displayed token"
         )
 
     def _authenticate(self, request: web.Request) -> tuple[PendingRequests, str]:
-        """Authenticate a request and return the agent's pending requests and token.
-
-        Raises:
-            HTTPUnauthorized: the token is wrong.
-        """
+        """Return the agent's pending requests and token; reject a wrong token."""
         name = request.match_info["name"]
         scheme, _, presented = request.headers.get("Authorization", "").partition(" ")
         token = self._tokens.get(name)
@@ -301,12 +274,10 @@ class AgentServer:
         wait = number_in(request, "wait", 0, 0, LONGEST_WAIT)
         limit = int(number_in(request, "most", MOST, 1, MOST))
         after = request.query.get("after", "")
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(wait):
                 while not (self._over or self._ending.is_set() or questions.listed(after, 1)[0]):
                     await questions.news()
-        except TimeoutError:
-            pass
         pending, mark = questions.listed(after, limit)
         state = "asked" if pending else "over" if self._over else "waiting"
         if state == "over":
@@ -329,9 +300,8 @@ class AgentServer:
             raise
         except (ValueError, RecursionError) as error:
             questions.refuse(f"{error}; {beginning(data, (token,))}", call)
-            raise web.HTTPBadRequest(
-                text=f"invalid answer: {error}; the request is still open"
-            ) from None
+            message = f"invalid answer: {error}; the request is still open"
+            raise web.HTTPBadRequest(text=message) from None
         try:
             questions.take(call, answer, reply)
         except NotOpen as problem:
@@ -341,13 +311,13 @@ class AgentServer:
 
 
 async def describe(_: web.Request) -> web.StreamResponse:
-    """Return the OpenAPI description."""
+    """Return the OpenAPI description of the server."""
     return web.json_response(OPENAPI)
 
 
 @web.middleware
 async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Return all errors as JSON."""
+    """Return all HTTP errors as JSON."""
     try:
         return await handler(request)
     except web.HTTPRequestEntityTooLarge:
@@ -362,11 +332,7 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
 def number_in(
     request: web.Request, name: str, default: float, minimum: float, maximum: float
 ) -> float:
-    """Parse a number in a request's query.
-
-    Raises:
-        HTTPBadRequest: it is invalid or out of range.
-    """
+    """Return a number from a request's query; raise HTTPBadRequest if it is out of range."""
     text = request.query.get(name, str(default))
     try:
         number = float(text)

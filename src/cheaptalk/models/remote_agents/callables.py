@@ -1,4 +1,4 @@
-"""Python agents and their answers."""
+"""Python agents: functions and agent objects, and their answers."""
 
 import asyncio
 import inspect
@@ -13,17 +13,13 @@ Agent: TypeAlias = Any
 """A synchronous or asynchronous function of chat messages, or an object with a method ``ainvoke``,
 ``invoke`` or ``run``, such as an agent of LangChain."""
 METHODS = ("ainvoke", "invoke", "run")
-"""The methods of agent objects; the first that exists is called."""
+"""Methods of agent objects; the first that exists is called."""
 TEXT_ATTRIBUTES = ("final_output", "content", "text")
-"""The attributes in which agent libraries store the text."""
+"""Attributes in which agent libraries store the text of an answer."""
 
 
 def function_of(agent: Agent) -> Callable[[list[dict[str, str]]], Any]:
-    """Return the callable of an agent.
-
-    Raises:
-        TypeError: there is none.
-    """
+    """Return an agent's function that answers chat messages; raise TypeError if it has none."""
     methods = (getattr(agent, name, None) for name in METHODS)
     function = agent if inspect.isroutine(agent) else next(filter(callable, methods), agent)
     if not callable(function):
@@ -44,7 +40,7 @@ async def answer_of(agent: Agent, question: Mapping[str, Any]) -> dict[str, Any]
         question: the request in the HTTP format.
 
     Returns:
-        ``text``, or ``answer`` if it returned a mapping; ``error`` if it failed.
+        ``text``, or ``answer`` if the agent returned a mapping, or ``error`` if the agent failed.
     """
     try:
         ask, messages = function_of(agent), question["messages"]

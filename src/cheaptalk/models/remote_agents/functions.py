@@ -15,7 +15,7 @@ from cheaptalk.rules import suggest
 
 
 class Functions:
-    """Calls agents of this process by name.
+    """Sends calls to agents of this process, by name.
 
     Args:
         agents: agents by name, without ``remote/``; see :data:`.Agent`.
@@ -25,13 +25,12 @@ class Functions:
         self.agents = dict(agents)
 
     def unavailable(self, name: str) -> str | None:
-        """Return why a remote agent is unavailable; None if it is available."""
         if name in self.agents:
             return None
         return f"this run has no remote agent {suggest(name, list(self.agents))}"
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Call an agent; its exceptions are failures without a retry.
+        """Call an agent; an exception is a failure without a retry.
 
         Args:
             number: the call's id, which is sent to the agent.
@@ -61,5 +60,5 @@ class Functions:
 
 
 def as_remote_agents(agents: RemoteAgents | Mapping[str, Agent] | None) -> RemoteAgents | None:
-    """Convert a mapping of agents to :class:`Functions`; return others unchanged."""
+    """Convert a mapping of agents to :class:`Functions`; return other values unchanged."""
     return Functions(agents) if isinstance(agents, Mapping) else agents

@@ -1,4 +1,4 @@
-"""The OpenAPI description of the agent server."""
+"""OpenAPI description of the agent server."""
 
 from typing import Any
 
@@ -11,14 +11,9 @@ def _refused(description: str) -> dict[str, Any]:
     return {"description": description, "content": _json({"$ref": "#/components/schemas/Error"})}
 
 
-def _of_query(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": "query",
-        "required": False,
-        "description": description,
-        "schema": schema,
-    }
+def _of_query(name: str, meaning: str, schema: dict[str, Any]) -> dict[str, Any]:
+    keys = {"name": name, "in": "query", "required": False}
+    return keys | {"description": meaning, "schema": schema}
 
 
 TEXT = {"type": "string"}
@@ -124,10 +119,8 @@ OPENAPI: dict[str, Any] = {
                         "most", "Maximum number of requests.",
                         {"type": "integer", "minimum": 1, "maximum": 64, "default": 64},
                     ),
-                    _of_query(
-                        "after", "The cursor of an earlier poll, to return only later requests.",
-                        TEXT
-                    ),
+                    _of_query("after", "The cursor of an earlier poll, to return only later "
+                              "requests.", TEXT),
                 ],
                 "responses": {
                     "200": {
@@ -149,9 +142,8 @@ OPENAPI: dict[str, Any] = {
                 "responses": {
                     "200": {
                         "description": "The answer is accepted.",
-                        "content": _json(
-                            {"type": "object", "properties": {"state": {"const": "taken"}}}
-                        ),
+                        "content": _json({"type": "object",
+                                          "properties": {"state": {"const": "taken"}}}),
                     },
                     "400": _refused("The answer is invalid; the request is still open."),
                     "401": UNKNOWN,
@@ -170,4 +162,4 @@ OPENAPI: dict[str, Any] = {
         },
     },
 }  # fmt: skip
-"""The description served at ``/openapi.json``."""
+"""Description that the server returns at ``/openapi.json``."""

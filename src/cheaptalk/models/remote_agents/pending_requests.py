@@ -1,4 +1,4 @@
-"""The pending requests of one remote agent, used in a single event loop."""
+"""Pending requests of one remote agent, used in a single event loop."""
 
 import asyncio
 import hashlib
@@ -11,11 +11,11 @@ import msgspec
 from cheaptalk.models.calls import Reply
 
 REMEMBERED = 10_000
-"""Number of closed requests that are remembered, to recognize repeated answers."""
+"""Maximum number of closed requests that are remembered to recognize repeated answers."""
 
 
 class OpenRequest(NamedTuple):
-    """An open request.
+    """An open request to a remote agent.
 
     Attributes:
         serial: an increasing number.
@@ -29,7 +29,7 @@ class OpenRequest(NamedTuple):
 
 
 class NotOpen(Exception):
-    """An answer to a request that is not open; ``known`` if it was open before."""
+    """Raised for an answer to a request that isn't open; ``known`` if it was open before."""
 
     def __init__(self, why: str, *, known: bool) -> None:
         super().__init__(why)
@@ -37,15 +37,14 @@ class NotOpen(Exception):
 
 
 class PendingRequests:
-    """The requests to one remote agent, by call id.
+    """Pending requests to one remote agent, by call id.
 
-    Polling is idempotent: a request is listed until it is closed, so that it is listed again if its
-    answer is lost.
+    Polling is idempotent: a request is listed until it is closed, even if an answer is lost.
 
     Attributes:
         connected: set when the remote agent has connected.
-        awaited: clock time since which a request waits for an agent that has not connected.
-        strangers: number of requests with a wrong token.
+        awaited: clock time since which a request waits for the agent to connect.
+        strangers: number of HTTP requests with a wrong token.
         notified: set when the agent has polled that the run is over.
     """
 
@@ -62,7 +61,6 @@ class PendingRequests:
         self._last = 0
 
     def put(self, number: str, content: dict[str, Any]) -> OpenRequest:
-        """Open a request."""
         self._last += 1
         question = OpenRequest(self._last, content, asyncio.get_running_loop().create_future())
         self._open[number] = question
@@ -70,7 +68,7 @@ class PendingRequests:
         return question
 
     def close(self, number: str, answer: str | None = None) -> None:
-        """Close an open request, with the digest of its answer if there is one."""
+        """Close an open request, with the digest of the accepted answer, if any."""
         self._refused.pop(number, None)
         if self._open.pop(number, None) is not None:
             self._closed[number] = answer
@@ -80,54 +78,46 @@ class PendingRequests:
     def refuse(self, why: str, number: str | None = None) -> None:
         """Record why an answer is invalid; the request stays open.
 
-        Args:
-            number: the call id; None if the answer has none, so that it may belong to any request.
+        If the answer contains no call id (``number`` is None), it may belong to any open request.
         """
         for open_number in self._open if number is None else self._open.keys() & {number}:
             self._refused[open_number] = why
 
     def refused(self, number: str) -> str | None:
-        """Return why the last answer to an open request was invalid; None if there was none."""
+        """Return why an open request's last answer was invalid; None if no answer was."""
         return self._refused.get(number)
 
     def settle(self, reply: Reply) -> None:
-        """Resolve all open requests with this reply."""
+        """Resolve all open requests with the same reply."""
         for question in self._open.values():
             if not question.reply.done():
                 question.reply.set_result(reply)
 
     def ring(self) -> None:
-        """Wake all waiting polls."""
         self._bell.set()
         self._bell = asyncio.Event()
 
     async def news(self) -> None:
-        """Wait for the next change."""
         await self._bell.wait()
 
     def listed(self, after: str, limit: int) -> tuple[list[dict[str, Any]], str]:
         """Return open requests, oldest first, and the cursor for the next poll.
 
         Args:
-            after: an earlier cursor; an empty or foreign one starts at the beginning.
+            after: an earlier cursor; an empty or foreign cursor starts at the beginning.
             limit: maximum number of requests.
         """
         run, _, serial = after.partition("-")
         past = int(serial) if run == self._run and serial.isdecimal() else 0
         requests = [request for request in self._open.values() if request.serial > past][:limit]
-        return [
-            request.content for request in requests
-        ], f"{self._run}-{requests[-1].serial if requests else past}"
+        cursor = f"{self._run}-{requests[-1].serial if requests else past}"
+        return [request.content for request in requests], cursor
 
     def take(self, number: str, answer: dict[str, Any], reply: Reply) -> None:
         """Accept the answer to a request; repeating the same answer has no effect.
 
-        Args:
-            answer: the answer, used to recognize repetitions.
-            reply: the parsed reply.
-
         Raises:
-            NotOpen: the request is not open, or has another answer.
+            NotOpen: the request is not open, or already has a different answer.
         """
         digest = hashlib.sha256(msgspec.json.encode(answer, order="deterministic")).hexdigest()
         question = self._open.get(number)

@@ -1,4 +1,4 @@
-"""The interface of remote agents in a run."""
+"""Interface of a run's remote agents."""
 
 from typing import Protocol
 
@@ -12,7 +12,7 @@ class RemoteAgents(Protocol):
         """Return why a remote agent is unavailable; None if it is available."""
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call; failures are returned as replies.
+        """Send one call to a remote agent; failures are returned as replies.
 
         Args:
             number: the call's id, which is sent to the agent.
@@ -20,7 +20,7 @@ class RemoteAgents(Protocol):
         """
 
     def begin(self) -> None:
-        """Start a run, whose calls wait for remote agents."""
+        """Start a run: its calls wait for remote agents to connect."""
 
     def halt(self) -> None:
         """Cancel calls to remote agents that have not connected; callable from any thread."""

@@ -1,4 +1,4 @@
-"""Chip trading among people, models and Bayesian agents (Strategic Tradeoffs, 2025)."""
+"""Replication of "Strategic Tradeoffs" (2025): chip trading of people, models and scripts."""
 
 from cheaptalk.yaml_files import yaml_files
 

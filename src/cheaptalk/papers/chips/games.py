@@ -1,4 +1,4 @@
-"""Games of chip trading, read once: players, turns, and the regret of each decision."""
+"""The scored games of chip trading: matches, turns and regret of decisions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from cheaptalk.text import plain, readable
 
 GAME = "chip_trading"
 MATCH = ("match_id", "configuration", "instance", "variant", "population", "bound")
-"""The columns that identify the match of a row in every frame."""
+"""The columns that describe the match of a row in every frame."""
 TURN = {
     "match_id": pl.String, "turn": pl.Int64, "player": pl.String, "chips": pl.Int64,
     "gain": pl.Float64, "ratio": pl.Float64, "accepted": pl.Boolean, "surplus": pl.Float64,
@@ -33,13 +33,13 @@ DECISION = {
 
 
 class Variant(NamedTuple):
-    """A game configuration, apart from the instances.
+    """A variant of the game: configurations with the same parameters.
 
     Attributes:
-        name: the number of colours, and any other parameters that distinguish it.
+        name: the number of colours, and other parameters that distinguish variants.
         colours: the number of colours.
-        seats: the seats of its matches.
-        configurations: digests of its configurations.
+        seats: the seats of the variant's matches.
+        configurations: digests of the variant's configurations.
     """
 
     name: str
@@ -52,8 +52,7 @@ class Variant(NamedTuple):
 class Games:
     """The scored games of a study.
 
-    A population is the players of a match: the label that all players share, or their labels in
-    order.
+    A population is the label that all players of a match share, or else the list of their labels.
 
     Attributes:
         matches: one row per game: :data:`MATCH`, final ``surplus`` (dollars), ``ratio`` (surplus
@@ -64,7 +63,7 @@ class Games:
             so far).
         decisions: one row per decision in the regret sample: :data:`MATCH`, ``turn``, ``player``
             (label), ``part``, ``regret``.
-        variants: the variants that were played, those with the fewest colours first.
+        variants: the variants that were played, with the fewest colours first.
     """
 
     matches: pl.DataFrame
@@ -81,9 +80,7 @@ class Games:
 
     @cached_property
     def players(self) -> list[str]:
-        """All labels: first those that played with copies of themselves, in the order of
-        populations.
-        """
+        """The labels of all players; players with games against copies of themselves come first."""
         own = [name for name in self.populations if name in set(self.turns["player"])]
         return list(dict.fromkeys([*own, *self.turns["player"].unique().sort()]))
 
@@ -96,12 +93,9 @@ class Games:
     def lead(
         self, variant: str | None = None, *, table: str | None = None, player: str | None = None
     ) -> Lead | None:
-        """Return a link to the games of a variant, or of all variants.
+        """Return a link to the games of a variant, of a population (``table``) or of a player.
 
-        Args:
-            table: only games of this population. Returns None for a population of several players,
-                because no query selects its games.
-            player: only games with this player.
+        Return None for a population of several players, because no query selects these games.
         """
         query = {"status": "finished"}
         chosen = [each for each in self.variants if variant in (None, each.name)]
@@ -117,11 +111,7 @@ class Games:
 
 
 def games(evidence: Evidence) -> Games:
-    """Return the games of a study. All parts share the result.
-
-    Raises:
-        Lacking: there are no scored games.
-    """
+    """Return the scored games of a study; raise Lacking if there are none."""
     scored = evidence.scored(GAME)
     if scored.is_empty():
         raise Lacking(
@@ -140,12 +130,9 @@ def games(evidence: Evidence) -> Games:
     tables = usable.select(seats).unique()
     populations = pl.Series("population", map(_population, tables.iter_rows()), dtype=pl.String)
     seated = usable.join(
-        tables.with_columns(populations),
-        on=seats,
-        nulls_equal=True,
-        maintain_order="left",
+        tables.with_columns(populations), on=seats, nulls_equal=True, maintain_order="left",
         validate="m:1",
-    )
+    )  # fmt: skip
     matches = seated.select(
         "match_id", "configuration", "instance",
         pl.col("configuration").replace_strict(names).alias("variant"),
@@ -170,7 +157,6 @@ def games(evidence: Evidence) -> Games:
 def _turns_and_decisions(
     evidence: Evidence, matches: set[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the turns and decisions of the given matches."""
     turns: list[tuple[Any, ...]] = []
     judged: list[tuple[Any, ...]] = []
     for record in evidence.records([GAME]):
@@ -186,10 +172,8 @@ def _turns_and_decisions(
             ):
                 label = record.label(decision.player)
                 judged.append((record.id, decision.turn, label, decision.part, decision.regret))
-    return (
-        pl.DataFrame(turns, schema=TURN, orient="row"),
-        pl.DataFrame(judged, schema=DECISION, orient="row"),
-    )
+    turn_frame = pl.DataFrame(turns, schema=TURN, orient="row")
+    return turn_frame, pl.DataFrame(judged, schema=DECISION, orient="row")
 
 
 def outcome_of(record: MatchRecord) -> Trading:
@@ -198,13 +182,13 @@ def outcome_of(record: MatchRecord) -> Trading:
 
 
 def _population(labels: Sequence[str | None]) -> str:
-    """Return the shared label of copies of one player, or else all labels in order."""
+    """Return the common label of all players, or else all labels in order."""
     players = sorted(label for label in labels if label is not None)
     return players[0] if len(set(players)) == 1 else line_up(players)
 
 
 def _variants(frame: pl.DataFrame) -> tuple[Variant, ...]:
-    """Return the variants in a frame, named by colours and any other distinguishing parameters."""
+    """Return the variants, named by colours and other distinguishing parameters."""
     configurations = parameters_in(frame)
     colours = {tuple(values["colours"]) for values in configurations.values()}
     distinguishing = [name for name in varying(configurations)

@@ -15,20 +15,18 @@ POPULATIONS = {
     "human": "Human", "gpt-4o": "GPT-4o", "gpt-4o-refined": "GPT-4o refined", "gemini": "Gemini",
     "gemini-refined": "Gemini refined", "bayesian": "Bayesian agent",
 }  # fmt: skip
-"""The paper's names of players, in its order, by their names in its roster and preset."""
+"""The paper's names of populations, in the paper's order, by label in roster and preset."""
 BETWEEN = " / "
-"""The separator between the names of different players in one match."""
+"""The separator between labels in the name of a population."""
 POPULATION = Header("population", "Population")
 
 
 def shown(evidence: Evidence, populations: Sequence[str]) -> list[str]:
-    """Return the populations whose players are all shown, those of the paper first."""
+    """Return the populations in which all players are selected, the paper's populations first."""
     selected = set(selected_labels(evidence, evidence.labels))
-    paper_order = list(POPULATIONS)
     shown = [name for name in populations if set(name.split(BETWEEN)) <= selected]
-    return sorted(
-        shown, key=lambda name: paper_order.index(name) if name in paper_order else len(paper_order)
-    )
+    order = [*POPULATIONS, *(name for name in shown if name not in POPULATIONS)]
+    return sorted(shown, key=order.index)
 
 
 def name(population: str) -> str:
@@ -53,8 +51,6 @@ def final_surplus(evidence: Evidence, data: Games, wide: pl.DataFrame) -> Iterat
     """Yield Table 3, with a row per population and a column per game.
 
     Args:
-        evidence: determines which players are shown.
-        data: the games, whose variants are the columns.
         wide: one row per population, with a column per variant and its standard error.
     """
     populations = shown(evidence, data.populations)
@@ -63,8 +59,7 @@ def final_surplus(evidence: Evidence, data: Games, wide: pl.DataFrame) -> Iterat
     frame = _in_order(wide, populations)
     yield as_printed(evidence, PAPER, ReportTable(
         "table-3", "Final surplus over its bound", frame,
-        (POPULATION, *(Header(variant.name, game(variant.name), "",
-        2) for variant in data.variants)),
+        (POPULATION, *(Header(each.name, game(each.name), "", 2) for each in data.variants)),
         "Means, with standard errors in parentheses.", printed="Table 3",
     ))  # fmt: skip
 
@@ -72,7 +67,6 @@ def final_surplus(evidence: Evidence, data: Games, wide: pl.DataFrame) -> Iterat
 def _in_order(
     frame: pl.DataFrame, populations: Sequence[str], key: str = "population"
 ) -> pl.DataFrame:
-    """Return the rows of the given populations in this order, with the paper's names."""
     rows = frame.filter(pl.col(key).is_in(populations))
     order = rows[key].replace_strict(populations, range(len(populations)))
     return rows.sort(order, maintain_order=True).with_columns(
@@ -81,13 +75,10 @@ def _in_order(
 
 
 def differences(evidence: Evidence, data: Games, pairs: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield Table 4: p of each pair of populations, with ↑ if the column's population gains more.
+    """Yield Table 4: p-values of pairs of populations, with ↑ if the column's gains more.
 
     Args:
-        evidence: determines which players are shown.
-        data: the games.
-        pairs: one row per variant and pair of populations; ``difference`` is the second's mean
-            minus the first's, and ``p`` tests that it is 0.
+        pairs: one row per variant and pair of populations, from :func:`.compared`.
     """
     populations = shown(evidence, data.populations)
     if len(populations) < 2:
@@ -130,8 +121,6 @@ def proposals(evidence: Evidence, data: Games, moments: pl.DataFrame) -> Iterato
     """Yield Table 5: gains and ratios of proposals by game, player and acceptance.
 
     Args:
-        evidence: determines which players are shown.
-        data: the games.
         moments: one row per variant, player and ``outcome``, with means, ``gain_sd`` and so on.
     """
     players = shown(evidence, data.players)
@@ -164,9 +153,8 @@ def survey(evidence: Evidence, answers: pl.DataFrame) -> ReportTable:
     """Return Table 1, with a row per game and a column per scale.
 
     Args:
-        evidence: may ask for the printed values.
-        answers: one row per variant and ``metric``, with ``mean`` and ``error``, ordered by
-            variant; ``title`` is the title of the scale.
+        answers: one row per variant and ``metric``, with ``mean``, ``error`` and the scale's
+            ``title``, ordered by variant.
     """
     scales = dict(answers.select("metric", "title").iter_rows())
     rows: dict[str, dict[str, Any]] = {}

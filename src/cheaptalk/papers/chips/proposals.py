@@ -1,4 +1,4 @@
-"""Proposals of players: gain, terms and acceptance."""
+"""Players' proposals: gains, ratios of chips, and acceptance."""
 
 from collections.abc import Iterator
 from math import ceil
@@ -23,7 +23,7 @@ STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 OCTAVE = 4
 """The number of bars per doubling of a ratio."""
 TAIL = 0.005
-"""The share of proposals in the outermost bar on each side."""
+"""The minimum share of proposals in the outermost bar on each side."""
 PLAYER = Header("player", "Player", about="The proposer, against any opponents.")
 SHARE_UNIT = "share of proposals"
 GAIN, RATIO = pl.col("gain"), pl.col("ratio")
@@ -32,26 +32,23 @@ KINDS = (
     (Header("accepted", "Accepted", SHARE_UNIT, 2), pl.col("accepted")),
     (Header("loss", "At a loss", SHARE_UNIT, 2, "The proposer would lose."), GAIN < 0),
     (
-        Header("nothing", "No gain", SHARE_UNIT, 2, "The proposer would neither gain nor lose."),
+        Header("nothing", "No gain", SHARE_UNIT, 2, "The proposer would not gain or lose."),
         GAIN == 0,
     ),
     (Header("even", "Even", SHARE_UNIT, 2, "As many chips are given as requested."), RATIO == 1),
     (Header("single", "One for one", SHARE_UNIT, 2, "One chip is given for one chip."), SINGLE),
-    (
-        Header("giving", "Giving more", SHARE_UNIT, 2, "More chips are given than requested."),
-        RATIO > 1,
-    ),
+    (Header("giving", "Giving more", SHARE_UNIT, 2, "More chips given than requested."), RATIO > 1),
 )
-"""Kinds of proposals whose shares are shown."""
+"""Kinds of proposals, with the condition for each kind."""
 
 
 class BarScale(NamedTuple):
-    """The assignment of values to bars.
+    """The bars of a histogram.
 
     Attributes:
         low, high: the indices of the first and the last bar.
         width: the width of a bar, in units of the axis.
-        centred: whether an index marks the middle of its bar instead of the left end.
+        centred: whether an index marks the middle of a bar instead of the left end.
     """
 
     low: int
@@ -61,16 +58,14 @@ class BarScale(NamedTuple):
 
     @property
     def middles(self) -> list[float]:
-        """The midpoint of each bar."""
         shift = 0.0 if self.centred else 0.5
         return [(index + shift) * self.width for index in range(self.low, self.high + 1)]
 
 
 def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Describe each proposal by its gain (the value to the proposer if it leads to a trade) and its
-    ratio (chips given per chip requested), separately for accepted and rejected proposals. The
-    intervals of the means are clustered by instance. As in the paper, standard deviations are over
-    single proposals.
+    """Report gains and ratios of accepted and rejected proposals. The gain is the value of the
+    trade to the proposer; the ratio is the number of chips given per chip requested. Intervals of
+    means are clustered by instance. As in the paper, standard deviations are over single proposals.
     """
     data = evidence.once(games)
     turns = _ordered(data)
@@ -114,9 +109,9 @@ def _kinds(data: Games, turns: pl.DataFrame) -> ReportTable:
 
 
 def densities(evidence: Evidence) -> Iterator[Charts]:
-    """Show the distribution of each player's proposals: accepted ones above the line, rejected ones
-    below. Bars are shares of all of a player's proposals, so that both areas can be compared. Each
-    player's tallest bar has the same height. Nothing is smoothed.
+    """Show the distribution of each player's proposals, with accepted proposals above the line and
+    rejected proposals below. Bars are shares of all proposals of a player, without smoothing. The
+    tallest bars of all players have the same height.
 
     A bar of gains excludes its left end and includes its right end, so that bars to the right of 0
     contain only gains. Ratios have a logarithmic axis, on which 2 for 1 and 1 for 2 are equally far
@@ -145,28 +140,25 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
 
 
 def _ordered(data: Games) -> pl.DataFrame:
-    """Return all proposals, sorted by variant, player and outcome."""
     outcome = pl.when("accepted").then(pl.lit("accepted")).otherwise(pl.lit("rejected"))
     turns = data.turns.with_columns(outcome=outcome)
     return turns.sort(*data.order("variant", "player"), "outcome", maintain_order=True)
 
 
 def _ends(values: pl.Series) -> tuple[float, float]:
-    low = values.quantile(TAIL, "nearest")
-    high = values.quantile(1 - TAIL, "nearest")
+    low, high = (values.quantile(share, "nearest") for share in (TAIL, 1 - TAIL))
     assert low is not None
     assert high is not None
     return low, high
 
 
 def _gain_scale(gains: pl.Series) -> BarScale:
-    """Return bars that cover 0 and all gains except the outermost."""
+    """Return a scale that covers 0 and all gains except the most extreme."""
     low, high = _ends(gains)
     low, high = min(low, 0.0), max(high, 0.0)
     width = next((step for step in STEPS if (high - low) / step < BINS - 1), (high - low) / BINS)
-    return BarScale(
-        ceil(low / width - 1e-9) - 1, max(0, ceil(high / width - 1e-9) - 1), width, False
-    )
+    first, last = (ceil(end / width - 1e-9) - 1 for end in (low, high))
+    return BarScale(first, max(0, last), width, centred=False)
 
 
 def _ratio_axis(scale: BarScale) -> Axis:
@@ -178,7 +170,7 @@ def _ratio_axis(scale: BarScale) -> Axis:
 
 
 def _terms(ratio: float) -> str:
-    """Format a ratio whose smaller number is 1.
+    """Format a ratio of chips such that the smaller number is 1.
 
     >>> _terms(0.5), _terms(1.19), _terms(4.0)
     ('1:2', '1.2:1', '4:1')
@@ -190,9 +182,7 @@ def _panel(turns: pl.DataFrame, title: str, bar: str, scale: BarScale, axis: Axi
     players = turns["player"].unique(maintain_order=True).to_list()
     size = pl.len().over("player")
     groups = turns.with_columns(all=size).group_by("player", "accepted", bar, maintain_order=True)
-    tally = groups.agg(
-        pl.len().alias("n"), (pl.len() / pl.col("all").first()).alias("share")
-    ).sort("player", bar)  # fmt: skip
+    tally = groups.agg(n=pl.len(), share=pl.len() / pl.col("all").first()).sort("player", bar)
     tally = tally.with_columns(height=0.46 * pl.col("share") / pl.col("share").max().over("player"))
     layers = [
         _bars(tally.filter(player=player, accepted=accepted), bar, scale, row, accepted)
@@ -206,22 +196,18 @@ def _panel(turns: pl.DataFrame, title: str, bar: str, scale: BarScale, axis: Axi
 
 
 def _bars(tally: pl.DataFrame, bar: str, scale: BarScale, row: int, accepted: bool) -> Boxes:
-    """Return the bars of a player's proposals with one outcome; accepted ones point upwards."""
+    """Return the bars of accepted proposals, which point upwards, or of rejected proposals."""
     outcome, sign = ("accepted", -1) if accepted else ("rejected", 1)
     boxes = []
     for index, height, share, n in tally.select(bar, "height", "share", "n").iter_rows():
         middle = scale.middles[index - scale.low]
-        boxes.append(
-            Box(
-                (middle - scale.width / 2, middle + scale.width / 2), (row, row + sign * height),
-                f"{share:.1%} {outcome}, {counted(n, 'proposal')}\n{_within(scale, index)}",
-            )
-        )  # fmt: skip
+        ends = (middle - scale.width / 2, middle + scale.width / 2)
+        text = f"{share:.1%} {outcome}, {counted(n, 'proposal')}\n{_within(scale, index)}"
+        boxes.append(Box(ends, (row, row + sign * height), text))
     return Boxes(boxes, outcome, 0 if accepted else 1)
 
 
 def _within(scale: BarScale, index: int) -> str:
-    """Describe the range of a bar in words."""
     ends = [(index + side - (0.5 if scale.centred else 0)) * scale.width for side in (0, 1)]
     if scale.centred:
         low, high = (_terms(2.0**end) for end in ends)

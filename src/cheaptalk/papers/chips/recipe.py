@@ -1,5 +1,4 @@
-"""Recipe for chip trading among people, models and Bayesian agents: surplus, proposals and
-regret."""
+"""Recipe for chip trading: surplus, proposals, regret and surveys."""
 
 from cheaptalk.papers.chips.proposals import densities, table_5
 from cheaptalk.papers.chips.regrets import figure_5, figures_4_and_10

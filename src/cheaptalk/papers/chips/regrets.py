@@ -1,4 +1,4 @@
-"""Regret of decisions, and the counterfactual values of one game."""
+"""Regret of decisions, and counterfactual values of one game."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -42,17 +42,17 @@ BY = ["variant", "part", "player"]
 
 
 def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """Classify decisions by the regret that later offers give rise to. The sample contains
-    proposals that led to a trade, and answers to proposals that the player could pay for. It only
-    includes decisions whose trade would have gained the player something. Every player who was
-    willing to accept counts as an acceptor, even if not chosen.
+    """Classify decisions by regret about later offers. The sample contains proposals that led to a
+    trade, and answers to proposals that the player could pay for, if the trade would have been a
+    gain to the player. Every player who accepted counts as an acceptor, even if not chosen.
 
     A trade that was made or accepted is compared with the best later offer that would have gained
     more and was not accepted. The regret is unforced if the player could have paid for that offer,
     forced if only this trade made it unaffordable, and none otherwise. A declined trade has
     unforced regret if accepting it would have left the player with chips of a higher value at the
-    end. According to the paper's footnote 13 proposals never have unforced regret, but its
-    discussion of Figure 5 mentions it: with the published measurement they can.
+    end. According to the paper's footnote 13, proposals never have unforced regret, but the
+    discussion of Figure 5 mentions unforced regret of proposals. The option ``--as-published``
+    includes it.
     """
     data = evidence.once(games)
     if data.decisions.is_empty():
@@ -84,8 +84,7 @@ def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
 
 
 def shares(data: Games) -> pl.DataFrame:
-    """Return one row per variant, part and player: decisions, and the share of each kind of
-    regret."""
+    """Return the decisions and the shares of regret by variant, part and player."""
     variant, player = data.order("variant", "player")
     judged = data.decisions.with_columns(
         (pl.col("regret") == kind).cast(pl.Float64).alias(kind) for kind in REGRETS
@@ -117,26 +116,20 @@ def _counts_text(row: Mapping[str, Any]) -> str:
     return f"{counted(row['decisions'], 'decision')} in {counted(row['games'], 'game')}"
 
 
-SELECTION_NOTE = (
-    "Among the games with the most kinds of regret, this one has the most regretted decisions "
-    "(in a tie, the first ID)."
-)
-
-
+SELECTION_NOTE = "Among games with the most kinds of regret, this game has the most regrets."
 ValuePath: TypeAlias = list[float]
 """The value of a player's chips to that player before each turn and at the end, in dollars."""
 PlayerPath: TypeAlias = tuple[ValuePath, list[tuple[Decision, ValuePath]]]
-"""A player's value path in a game, and each of its decisions with the counterfactual value path."""
+"""A player's value path, and each decision with the counterfactual value path."""
 
 
 def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """Show one game, with a panel per player. The line is the value of the player's chips to that
-    player. Each dot is a decision in the regret sample, in the colour of its regret. A dashed line
-    shows the value if a regretted decision had been different. With forced regret, the player gives
-    up the trade for the best missed offer. With unforced regret, the player accepts that offer as
-    well, or accepts the declined trade. Everything else stays the same, except for the player's own
-    trades that it could then not have paid for. For decisions without regret, the table shows the
-    final value without the decision.
+    """Show one game, with a panel per player. The line is the value of the player's chips to this
+    player. Dots are decisions in the regret sample, coloured by regret. A dashed line shows the
+    value with another decision. With forced regret, the player replaces the trade by the best
+    missed offer. With unforced regret, the player also accepts that offer, or accepts the declined
+    trade. Everything else remains the same, except for trades that the player could no longer pay
+    for. For decisions without regret, the table shows the final value without the trade.
     """
     data = evidence.once(games)
     record, reason = _select_game(evidence, data)
@@ -153,7 +146,7 @@ def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | ReportTable]:
 
 
 def _select_game(evidence: Evidence, data: Games) -> tuple[MatchRecord, str]:
-    """Return the requested game, or else the most regretted one, and the reason for showing it."""
+    """Return the requested game or, by default, the game with the most regret, and the reason."""
     match: Any = evidence.options.get("match")
     if match is not None:
         if match not in set(data.matches["match_id"]):
@@ -174,10 +167,10 @@ def _select_game(evidence: Evidence, data: Games) -> tuple[MatchRecord, str]:
 
 
 def player_path(outcome: Trading, size: int, seat: str, judged: Sequence[Decision]) -> PlayerPath:
-    """Return the value of a player's chips by turn, and by decision the counterfactual values.
+    """Return the value of a player's chips by turn, and the counterfactual values by decision.
 
     Args:
-        size: how many chips of each colour every player starts with.
+        size: each player's initial number of chips of each colour.
     """
 
     def dollars(stocks: Sequence[Stock]) -> ValuePath:
@@ -195,10 +188,9 @@ def _path_panel(outcome: Trading, title: str, value_path: PlayerPath) -> Chart:
         start = min(decision.turn, decision.missed or decision.turn) - 1
         if decision.regret == "no" or counterfactual == values:
             continue
+        other = f"with another decision in turn {decision.turn}"
         marks = [
-            Mark(turn, worth,
-            f"with another decision in turn {decision.turn}: ${worth:.2f} after turn "
-                 f"{turn}", size=1)
+            Mark(turn, worth, f"{other}: ${worth:.2f} after turn {turn}", size=1)
             for turn, worth in enumerate(counterfactual) if turn >= start
         ]  # fmt: skip
         layers.append(Line(marks, tone="soft", dash=DASHES[1], steps=True))
@@ -207,20 +199,18 @@ def _path_panel(outcome: Trading, title: str, value_path: PlayerPath) -> Chart:
     decisions = [
         Mark(
             decision.turn, values[decision.turn],
-            f"turn {decision.turn}, {decision.part}: {decision.regret} "
-            f"regret\n{_turn_text(outcome, decision.turn)}",
+            f"turn {decision.turn}, {decision.part}: {decision.regret} regret\n"
+            f"{_turn_text(outcome, decision.turn)}",
             size=4.5, tone=TONE[decision.regret],
         )
         for decision, _ in judged
     ]  # fmt: skip
     layers.append(Points(decisions))
-    return Chart(
-        title, "", layers, Axis("turns played", integer=True), Axis("value of all chips, dollars"),
-    )  # fmt: skip
+    up = Axis("value of all chips, dollars")
+    return Chart(title, "", layers, Axis("turns played", integer=True), up)
 
 
 def _turn_text(outcome: Trading, turn: int) -> str:
-    """Describe a turn in words."""
     played = outcome.turns[turn - 1]
     gives = chips(played.proposal.give_amount, played.proposal.give)
     wants = chips(played.proposal.want_amount, played.proposal.want)
@@ -256,9 +246,7 @@ def _path_table(
             Header("regret", "Regret"),
             Header("missed", "Missed offer", "turn", 0, "The turn of the best missed offer."),
             Header("end", "Final value", "dollars", 2, "The final value of the player's chips."),
-            Header("otherwise", "Counterfactual", "dollars", 2,
-                   "Their final value with the other decision."),
+            Header("otherwise", "Counterfactual", "dollars", 2, "With the other decision."),
         ),
-        f"Full transcript: cheaptalk match show {record.id}",
-        leads=lambda _: lead,
+        f"Full transcript: cheaptalk match show {record.id}", leads=lambda _: lead,
     )  # fmt: skip

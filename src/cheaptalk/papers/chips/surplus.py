@@ -35,7 +35,6 @@ POPULATION = Header("population", "Population", about=(
 
 
 def _reached(data: Games) -> Answer:
-    """Return which population gained the largest share, and its margin over the others."""
     ratios = means(data.matches, ["ratio"], ["variant", "population"]).drop_nulls("ratio")
     sentences = []
     for variant in data.variants:
@@ -50,7 +49,7 @@ def _reached(data: Games) -> Answer:
 
 
 def _ahead(matches: pl.DataFrame, ranked: Sequence[tuple[str, float]]) -> str:
-    """Return by how much the best population leads, or that the lead is not significant."""
+    """Return a sentence on the best population's lead and whether the lead is significant."""
     best, share = ranked[0]
     margins = margins_over(matches, "population", "ratio", ranked)
     closest = min(margins, key=attrgetter("certainty"))
@@ -61,10 +60,10 @@ def _ahead(matches: pl.DataFrame, ranked: Sequence[tuple[str, float]]) -> str:
 
 
 def trajectories(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
-    """Show the surplus: the total gain in the value of all players' chips since the start,
-    including losses. Each game's surplus after a turn is divided by the game's bound, then
-    averaged. The bound is the largest gain that is possible if all values are known and no player
-    loses (a linear programme, definition 1 of the paper). Games with a bound of 0 are excluded.
+    """Show the surplus by turn: the total gain in the value of all players' chips since the start,
+    including losses. Each game's surplus is divided by the game's bound before averaging. The bound
+    is the maximum total gain if all values are known and no player loses (a linear programme,
+    definition 1 of the paper). Games with a bound of 0 are excluded.
     """
     data = evidence.once(games)
     turns = data.turns.filter(pl.col("bound") > 0).with_columns(pl.col("surplus") / pl.col("bound"))
@@ -96,7 +95,6 @@ def _panels(data: Games, shares: pl.DataFrame, variant: str) -> Iterator[Chart]:
 
 
 def _line(name: str, rows: Sequence[Mapping[str, Any]], tone: int) -> Line:
-    """Return the line of a population's mean by turn, with its confidence band."""
     marks = [
         Mark(
             row["turn"], row["surplus"], f"{name}, turn {row['turn']}\n{_hover_text(row)}",
@@ -117,7 +115,7 @@ def _hover_text(row: Mapping[str, Any]) -> str:
 
 
 def _by_round(data: Games, turns: pl.DataFrame) -> ReportTable:
-    """Return the means after at most :data:`SHOWN` rounds from the first to the last."""
+    """Return the mean surplus after each of at most :data:`SHOWN` evenly spaced rounds."""
     size = data.matches.select("match_id", "players")
     rounds = (
         turns.join(size, on="match_id", maintain_order="left", validate="m:1")
@@ -145,11 +143,11 @@ def _by_round(data: Games, turns: pl.DataFrame) -> ReportTable:
 
 
 def table_3(evidence: Evidence) -> Iterator[ReportTable]:
-    """Report the final surplus as a share of its bound: the mean over games, with its standard
-    error clustered by instance. With one game per instance, this is the usual s / sqrt(n).
+    """Report the final surplus as a share of the bound: the mean over games, with a standard error
+    clustered by instance.
 
     The second table shows surplus and bound in dollars. The ratio of means (total surplus over
-    total bound) gives less weight to games in which little can be gained.
+    total bound) gives less weight to games with small bounds.
     """
     data = evidence.once(games)
     ratios = means(data.matches, ["ratio"], ["variant", "population"])
@@ -212,13 +210,13 @@ SCHEMA = {
 
 
 def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """Compare each pair of populations by the final share of the bound. If they have at least half
-    of the smaller population's instances in common, a paired permutation test on these instances
-    swaps the two ratios of each. Otherwise labels are shuffled over all instances of both. Games on
-    the same instance count once, with their mean. The paper doesn't name its test.
+    """Compare the final shares of the bound of each pair of populations with permutation tests. The
+    test is paired if two populations share at least half of the smaller population's instances, and
+    unpaired otherwise. Games on the same instance count once, with their mean. The paper doesn't
+    name its test.
 
-    p-values are two-sided; corrected ones allow for all comparisons within a game (Holm 1979).
-    Confidence intervals of the difference are Student's for paired instances and Welch's otherwise.
+    p-values are two-sided; corrected p-values account for all comparisons within a game (Holm
+    1979). Confidence intervals are Student's for paired and Welch's for unpaired instances.
     """
     data = evidence.once(games)
     if len(data.populations) < 2:
@@ -257,8 +255,7 @@ def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
 
 
 def compared(data: Games, draws: int, seed: int) -> pl.DataFrame:
-    """Return one row per variant and pair; ``difference`` is the second's mean minus the
-    first's."""
+    """Return one row per variant and pair: ``difference`` (second minus first) and its test."""
     instances = (
         data.matches.drop_nulls("ratio")
         .group_by("variant", "population", *INSTANCES, maintain_order=True)
@@ -272,15 +269,10 @@ def compared(data: Games, draws: int, seed: int) -> pl.DataFrame:
             "population", as_dict=True
         )
         populations = [name for name in data.populations[::-1] if (name,) in by_population]
-        rows = [
-            (
-                variant.name,
-                first,
-                second,
-                *_tested(by_population[first,], by_population[second,], draws, generator),
-            )
-            for first, second in combinations(populations, 2)
-        ]
+        rows = []
+        for first, second in combinations(populations, 2):
+            test = _tested(by_population[first,], by_population[second,], draws, generator)
+            rows.append((variant.name, first, second, *test))
         frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
         corrected = pl.Series("p_holm", holm(frame["p"].to_numpy()), dtype=pl.Float64)
         frames.append(frame.with_columns(corrected))
@@ -290,8 +282,6 @@ def compared(data: Games, draws: int, seed: int) -> pl.DataFrame:
 def _tested(
     first: pl.DataFrame, second: pl.DataFrame, draws: int, generator: np.random.Generator
 ) -> tuple[float, float | None, float | None, int, float, str]:
-    """Return the difference, its confidence interval if any, the instances, p and the test's
-    name."""
     both = first.join(second, on=INSTANCES, suffix="_second", maintain_order="left", validate="1:1")
     paired = 2 * both.height >= min(first.height, second.height)
     sides = (both["ratio_second"], both["ratio"]) if paired else (second["ratio"], first["ratio"])
@@ -335,6 +325,6 @@ def _difference_text(row: Mapping[str, Any]) -> str:
         limits = f", {low} to {high}"
     return (
         f"{row['second']} minus {row['first']}\n{fixed(row['difference'], 3)}{limits}\n"
-        f"p {row['p']:.4f}, corrected "
-        f"{row['p_holm']:.4f}\n{counted(row['difference.n'], 'instance')}"
+        f"p {row['p']:.4f}, corrected {row['p_holm']:.4f}\n"
+        f"{counted(row['difference.n'], 'instance')}"
     )

@@ -1,4 +1,4 @@
-"""Participants: learning between games, and survey answers."""
+"""Participants of chip trading: learning between games, and survey answers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ ABOUT = (
 KEYS = ("participant", "match_id", "seat")
 THEME = "theme."
 RUBRIC = "theme-"
-"""The prefix of rubrics that code themes."""
+"""The prefix of names of rubrics that code themes."""
 YES = ("1", "true", "yes")
 NO = ("0", "false", "no")
 GROUP = ("match_id",)
@@ -46,13 +46,13 @@ class Survey:
     """The participants of a study, their games and their answers.
 
     Attributes:
-        source: the name of the source at the start of a sentence.
+        source: the file of the answers, or "the survey".
         games: one row per participant and game, in the order of play (of the end of games if
-            answers come from a file): ``participant``, ``stage`` (1 for the first), ``match``,
-            ``variant``, ``ratio`` (the game's surplus over its bound), ``gain`` (the participant's
-            earnings, in dollars), ``share`` (gain over the game's bound; null if that is 0).
-        people: one row per participant with answers: ``participant``, ``match`` and ``variant`` of
-            the first game, ``share`` (mean over all games), scales and themes.
+            answers come from a file): ``participant``, ``stage`` (1 for the first game),
+            ``match_id``, ``variant``, ``ratio`` (surplus over bound), ``gain`` (the participant's
+            earnings, in dollars), ``share`` (gain over bound; null if the bound is 0).
+        people: one row per participant with answers: ``participant``, ``match_id`` and ``variant``
+            of the first game, ``share`` (mean over all games), scales and themes.
         scales, themes: columns of ``people``; themes are 1 or 0.
     """
 
@@ -64,10 +64,10 @@ class Survey:
 
 
 def survey(evidence: Evidence) -> Survey:
-    """Return the survey of the study's participants or of the given file. All parts share it.
+    """Return the survey of the study's participants, or of the file of the option ``survey``.
 
     Raises:
-        Lacking: the study has no participants, and no file is given.
+        Lacking: the study has no participants, and the option is not set.
         CheaptalkError: the file cannot be read, or does not match the study.
     """
     path = evidence.options.get(OPTION)
@@ -87,20 +87,17 @@ def _from_file(evidence: Evidence, path: str) -> Survey:
     answers = _answers(Path(path))
     _check(answers, data, path)
     finished = evidence.scored(GAME).select("match_id", at="finished")
-    seats = answers.select(KEYS).join(
-        finished, on="match_id", validate="m:1", maintain_order="left"
-    )
+    chosen = answers.select(KEYS)
+    seats = chosen.join(finished, on="match_id", validate="m:1", maintain_order="left")
     texts = answers.select(pl.exclude("match_id", "seat"))
     kinds = {name: _numbers(texts[name], path) for name in texts.columns if name != "participant"}
     numbers = {name: values for name, values in kinds.items() if values is not None}
-    answered = texts.select("participant").with_columns(**numbers).unique(
-        "participant", keep="first", maintain_order=True
-    )  # fmt: skip
-    return _survey(evidence, path, seats, answered)
+    answered = texts.select("participant").with_columns(**numbers)
+    unique = answered.unique("participant", keep="first", maintain_order=True)
+    return _survey(evidence, path, seats, unique)
 
 
 def _of_people(evidence: Evidence) -> Survey:
-    """Return the survey of the study's participants, with judges' verdicts on their answers."""
     store, study = evidence.store, evidence.study
     matches = evidence.once(games).matches
     played = plays(store, study).filter(game=GAME).select(*KEYS, at="number")
@@ -108,38 +105,33 @@ def _of_people(evidence: Evidence) -> Survey:
         raise Lacking(f"no participant has finished a game of {GAME}")
     answers = survey_answers(store, study)
     numeric = answers.select("participant", pl.selectors.numeric())
-    coded = _themes(answer_verdicts(store, study))
-    combined = numeric.join(
-        coded, on="participant", how="left", maintain_order="left", validate="1:1"
+    themes = _themes(answer_verdicts(store, study))
+    coded = numeric.join(
+        themes, on="participant", how="left", maintain_order="left", validate="1:1"
     )
-    return _survey(evidence, "the survey", played, combined)
+    return _survey(evidence, "the survey", played, coded)
 
 
 def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return whether a participant's answers contain each theme: a column per theme rubric.
-
-    If several judges used a rubric, the judge of the most answers counts; in a tie, the last.
-    """
+    """Return each participant's themes, as coded by the judge with the most verdicts per rubric."""
     coded = verdicts.filter(pl.col("rubric").str.starts_with(RUBRIC)).drop_nulls("score")
     counts = coded.group_by("rubric", "judge", maintain_order=True).len()
-    judges = counts.sort("len", maintain_order=True).unique(
-        "rubric", keep="last", maintain_order=True
-    )
+    ordered = counts.sort("len", maintain_order=True)
+    judges = ordered.unique("rubric", keep="last", maintain_order=True).sort("rubric")
     people = coded.select("participant").unique(maintain_order=True)
-    for rubric, judge in judges.sort("rubric").select("rubric", "judge").iter_rows():
+    for rubric, judge in judges.select("rubric", "judge").iter_rows():
         name = THEME + rubric.removeprefix(RUBRIC).replace("-", "_")
-        verdicts_of_judge = coded.filter(rubric=rubric, judge=judge).group_by(
-            "participant", maintain_order=True
-        )
+        rows = coded.filter(rubric=rubric, judge=judge)
+        theme = rows.group_by("participant", maintain_order=True).agg(pl.col("score").max())
         people = people.join(
-            verdicts_of_judge.agg(pl.col("score").max().alias(name)), on="participant", how="left",
-            maintain_order="left", validate="1:1",
+            theme.rename({"score": name}), on="participant", how="left", maintain_order="left",
+            validate="1:1",
         )  # fmt: skip
     return people
 
 
 def _survey(evidence: Evidence, source: str, seats: pl.DataFrame, answers: pl.DataFrame) -> Survey:
-    """Combine the seats of participants (ordered by ``at``) with their numeric answers."""
+    """Join participants' seats, in the order of the times ``at``, with their numeric answers."""
     scored = evidence.scored(GAME).select("match_id", pl.col("^payoff_.*$"))
     paid = scored.rename(lambda name: name.removeprefix("payoff_")).unpivot(
         index="match_id", variable_name="seat", value_name="gain"
@@ -177,7 +169,6 @@ def _answers(path: Path) -> pl.DataFrame:
 
 
 def _check(answers: pl.DataFrame, data: Games, path: str) -> None:
-    """Reject rows of unknown games, and seats that are taken twice."""
     sizes = dict(data.matches.select("match_id", "players").iter_rows())
     rows = answers.select(KEYS).iter_rows()
     for line, (participant, match, seat) in enumerate(rows, 2):
@@ -200,11 +191,7 @@ def _check(answers: pl.DataFrame, data: Games, path: str) -> None:
 
 
 def _numbers(answers: pl.Series, path: str) -> pl.Series | None:
-    """Return a scale or theme as numbers, or None for free text and columns without answers.
-
-    Raises:
-        CheaptalkError: a theme is neither yes nor no.
-    """
+    """Return a scale or theme as numbers; None for free text and columns without answers."""
     if answers.null_count() == len(answers):
         return None
     if answers.name.startswith(THEME):
@@ -231,11 +218,11 @@ def title(name: str) -> str:
 
 
 def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """Compare the first and the second game of each participant who played two games of the same
-    kind, in the order of play (of the end of games if answers come from a file). The table shows
-    the share of the bound and the participant's payment. The difference is the second minus the
-    first. Intervals are clustered by first game. p is of a two-sided paired permutation test on the
-    means of these clusters.
+    """Compare the first and the second game of participants who played two games of the same kind.
+    The table shows the share of the bound, the participant's payment, and the difference between
+    the second and the first game. Intervals are clustered by first game. p is the p-value of a
+    two-sided paired permutation test of cluster means. If answers come from a file, games are
+    ordered by their end.
     """
     data = evidence.once(survey)
     pairs = _two_games(data)
@@ -276,7 +263,6 @@ def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
 
 
 def _two_games(data: Survey) -> pl.DataFrame:
-    """Return one row per participant with two games of the same variant and a positive bound."""
     played = data.games.drop_nulls("ratio").group_by("participant", "variant", maintain_order=True)
     return (
         played.agg(
@@ -324,8 +310,8 @@ def _learning(frame: pl.DataFrame) -> Chart:
 
 
 def table_1(evidence: Evidence) -> Iterator[ReportTable]:
-    """Report the mean answers on scales after the games, with standard errors clustered by game.
-    The Kruskal-Wallis test (1952) compares the answers between games of different size by ranks; it
+    """Report the mean answers on scales, with standard errors clustered by game. The Kruskal-Wallis
+    test (1952) compares the ranks of answers between games with different numbers of colours, and
     treats participants as independent.
     """
     data = evidence.once(survey)
@@ -357,7 +343,6 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _kruskal(people: pl.DataFrame, scale: str) -> float | None:
-    """Return p of a Kruskal-Wallis test, or None with one variant or if all answers are equal."""
     answered = people.drop_nulls(scale)
     groups = [group[scale].to_numpy() for group in answered.partition_by("variant")]
     if len(groups) < 2 or answered[scale].n_unique() < 2:
@@ -366,8 +351,8 @@ def _kruskal(people: pl.DataFrame, scale: str) -> float | None:
 
 
 def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """Count the participants who mentioned a theme when describing their strategy. An answer can
-    have several themes, so that shares can add up to more than 1.
+    """Count the participants who mentioned a theme in the description of their strategy. An answer
+    can have several themes, so shares can add up to more than 1.
     """
     data = evidence.once(survey)
     themes = data.themes
@@ -381,10 +366,8 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     people = pl.concat([pooled, data.people.sort("variant")])
     cells = means(people, themes, ["variant"], cluster=GROUP,
                   bounds=dict.fromkeys(themes, SHARE))  # fmt: skip
-    counts = people.group_by("variant", maintain_order=True).agg(
-        pl.len().alias("people"), *(pl.col(theme).sum().cast(pl.Int64).alias(f"{theme} people")
-                                    for theme in themes)
-    )  # fmt: skip
+    mentions = pl.col(themes).sum().cast(pl.Int64).name.suffix(" people")
+    counts = people.group_by("variant", maintain_order=True).agg(pl.len().alias("people"), mentions)
     frame = counts.join(cells, on="variant", maintain_order="left", validate="1:1")
     first = frame.row(0, named=True)
     order = sorted(themes, key=lambda theme: first[f"{theme} people"])
@@ -396,10 +379,8 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
         for row, theme in enumerate(order[::-1])
     ]  # fmt: skip
     names = tuple(title(theme) for theme in order[::-1])
-    chart = Chart(
-        "Participants by theme", "", [bars(lengths)], Axis("people", zero=True, integer=True),
-        Axis(names=names),
-    )  # fmt: skip
+    across = Axis("people", zero=True, integer=True)
+    chart = Chart("Participants by theme", "", [bars(lengths)], across, Axis(names=names))
     yield Charts("themes", "Participants by theme", [chart])
     yield ReportTable(
         "themes", "Themes of free-text answers", frame,
@@ -415,9 +396,9 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
 
 
 def performance(evidence: Evidence) -> Iterator[ReportTable]:
-    """Correlate answers with earnings. Earnings are the participant's payment over the game's
-    bound, averaged over the participant's games. Scales use Spearman's rank correlation and themes
-    (yes is 1, no is 0) use Pearson's. Intervals are bootstrapped over first games.
+    """Correlate answers with earnings: the participant's payment over the bound of the game,
+    averaged over the participant's games. The correlation is Spearman's for scales and Pearson's
+    for themes (1 for yes, 0 for no). Intervals are bootstrapped over first games.
     """
     data = evidence.once(survey)
     kinds: dict[str, Literal["pearson", "spearman"]] = {

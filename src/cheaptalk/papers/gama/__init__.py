@@ -1,4 +1,4 @@
-"""GAMA-Bench (Huang et al. 2025): eight games for many players, scored from 0 to 100."""
+"""Replication of GAMA-Bench (Huang et al. 2025): eight games for many players."""
 
 from cheaptalk.yaml_files import yaml_files
 

@@ -1,4 +1,4 @@
-"""Charts shared by parts of the recipe: dots with whiskers, lines by round."""
+"""Charts of mean scores: dots with confidence intervals, and lines."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from cheaptalk.text import fixed
 
 
 def mean_text(row: Row, value: str = "score", decimals: int = 1) -> str:
-    """Return a mean with its confidence interval, spread and number of matches, as text."""
+    """Format a mean with its confidence interval, spread and number of matches."""
     text, low, high = fixed(row[value], decimals), row[f"{value}.low"], row[f"{value}.high"]
     if low is not None:
         text += f", 95 % interval {fixed(low, decimals)} to {fixed(high, decimals)}"
@@ -20,11 +20,10 @@ def mean_text(row: Row, value: str = "score", decimals: int = 1) -> str:
 
 
 def dots(title: str, unit: str, rows: Sequence[Row], order: Sequence[str]) -> Chart:
-    """Return one dot with confidence interval per player.
+    """Plot the mean scores of players, in the given order from the top.
 
     Args:
         rows: rows with ``player`` and ``score``, from :func:`.scores`.
-        order: all players, from the top.
     """
     sorted_rows = sorted(rows, key=lambda row: order.index(row["player"]))
     names = [row["player"] for row in sorted_rows]
@@ -47,7 +46,7 @@ def line(
     prefix: str = "round ",
     whiskers: bool = False,
 ) -> Line:
-    """Return means joined by a line, in the colour of its index.
+    """Return a line through means, coloured by index.
 
     Args:
         x: the column of the horizontal axis.
@@ -63,6 +62,6 @@ def line(
 
 
 def marked_line(name: str, rows: Sequence[Row], index: int, x: str) -> Line:
-    """Return mean scores joined by a line, with confidence intervals."""
+    """Return a line through mean scores, with confidence intervals."""
     dash = DASHES[index // SERIES % len(DASHES)]
     return line(name, rows, index, x, "score", 1, dash=dash, prefix="", whiskers=True)

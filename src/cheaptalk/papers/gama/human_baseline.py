@@ -1,4 +1,4 @@
-"""Guess the average: comparison with people, and play with information about the other players."""
+"""Guess the average: comparison with people, and play with information about other players."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -28,25 +28,22 @@ PEOPLE = pl.DataFrame(
      ("2/3", 36.2, RUBINSTEIN)],
     ("ratio", "first_round", "source"), orient="row",
 ).with_columns(player=pl.lit("people"))  # fmt: skip
-"""The mean first number of people, from 0 to 100, by ratio, as cited by GAMA-Bench (section 4.3);
-Nagel's groups differed in size.
-"""
+"""People's mean number in the first round, from 0 to 100, as cited by GAMA-Bench (section 4.3)."""
 GAME = "guess_the_average"
 NUMBERS = ("first_round", "mean_number")
 TOLD = {
     "nothing": "nothing", "equilibrium": "(a) they always choose the equilibrium",
     "smart": "(b) they are smart", "random": "(c) they choose at random",
 }  # fmt: skip
-"""The readable names of the information that players receive."""
+"""Readable names of the information that players receive."""
 
 
 def people(evidence: Evidence) -> Iterator[ReportTable]:
-    """Compare the numbers of players that fill all seats with those of people.
+    """Compare the numbers chosen by a player that fills all seats with those chosen by people.
 
-    People chose once, so that their means should be compared with first rounds. The paper compares
-    them with the mean of all rounds, which is also shown. All ranges are 0 to 100. 95 % confidence
-    intervals are clustered by instance (CR1, Student's t); the sources give no intervals for
-    people.
+    People chose once, so compare their means with first rounds. The paper compares them with the
+    mean of all rounds, which is also shown. Numbers range from 0 to 100. 95 % confidence intervals
+    are clustered by instance (CR1, Student's t); the sources report no intervals for people.
     """
     frame = _alone(evidence).filter(minimum=0, maximum=100, told="nothing")
     if frame.is_empty():
@@ -73,7 +70,6 @@ def people(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _alone(evidence: Evidence) -> pl.DataFrame:
-    """Return the matches of guess the average in which one player fills all seats."""
     runs = evidence.once(alone).filter(game=GAME).select("match_id", "player", "game", "seats")
     if runs.is_empty():
         raise Lacking("no player in all seats has played guess the average; run the preset gama")
@@ -84,13 +80,12 @@ def _alone(evidence: Evidence) -> pl.DataFrame:
 
 
 def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report numbers of players with information about the others: settings (a) to (c) of appendix
-    G.
+    """Report the numbers chosen by players with information about the others (appendix G).
 
-    Players are informed, truthfully or not, that the others always choose the equilibrium (a), are
-    smart (b) or choose at random (c), or they get no information. The table shows the mean number
-    in the first round and over all rounds, and the mean number of rounds in which all players chose
-    the minimum. Lines are means over seats and matches by round. Ratios are shown separately.
+    The prompt states, truthfully or not, that the other players always choose the equilibrium (a),
+    are smart (b) or choose at random (c). The table shows the mean number in the first round and
+    over all rounds, and the mean number of rounds in which all players chose the minimum. Lines are
+    means over seats and matches by round, separately for each ratio.
     """
     frame = _alone(evidence).filter(pl.col("told").n_unique().over("ratio") > 1)
     if frame.is_empty():
@@ -98,11 +93,9 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
             "no player in all seats of guess the average played with different information; add "
             "the grid told: [nothing, equilibrium, smart, random]"
         )
+    settings = frame.select("match_id", "ratio", "told", "minimum")
     seats = choices(evidence, GAME).join(
-        frame.select("match_id", "ratio", "told", "minimum"),
-        on="match_id",
-        validate="m:1",
-        maintain_order="left",
+        settings, on="match_id", validate="m:1", maintain_order="left"
     )
     at_minimum = (
         seats.group_by("match_id", "round", maintain_order=True)
@@ -112,17 +105,13 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     )  # fmt: skip
     by, values = ["ratio", "player", "told"], [*NUMBERS, "least"]
     bounds = dict.fromkeys(NUMBERS, ("minimum", "maximum")) | {"least": COUNT}
-    averages = means(
-        frame.join(at_minimum, on="match_id", how="left", validate="1:1", maintain_order="left"),
-        values,
-        by,
-        bounds=bounds,
-        strata=STRATA,
+    joined = frame.join(
+        at_minimum, on="match_id", how="left", validate="1:1", maintain_order="left"
     )
+    averages = means(joined, values, by, bounds=bounds, strata=STRATA)
     order = pl.col("told").replace_strict(list(TOLD), range(len(TOLD)))
-    shown = averages.sort("ratio", "player", order).with_columns(
-        pl.col("told").replace_strict(TOLD)
-    )
+    averages = averages.sort("ratio", "player", order)
+    shown = averages.with_columns(pl.col("told").replace_strict(TOLD))
     columns = (
         Header("player", "Player"), Header("told", "Information"), Header("ratio", "Ratio"),
         Header("first_round", "First round", "mean", 1),

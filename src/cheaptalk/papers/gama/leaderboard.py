@@ -1,4 +1,4 @@
-"""GAMA-Bench's leaderboard, and its scores by run."""
+"""GAMA-Bench's leaderboard, and scores by run."""
 
 from collections.abc import Iterator, Sequence
 
@@ -40,22 +40,22 @@ RANK_COLUMNS = (
     Header("sure", "Simultaneous ranks", "95 %", about=SIMULTANEOUS),
 )
 SHOWN_RUNS = 10
-"""The maximum number of runs with columns of their own."""
+"""The maximum number of columns for runs."""
 
 
 def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     """Report the scores of players that fill all seats, with the paper's default settings.
 
-    If a game was played with several settings and one of them is the paper's, only that setting
-    counts. Otherwise all settings count, and a note says so. In imported data, the paper's
-    experiments are reported separately.
+    If matches of a game have different settings, only matches with the paper's settings count. If
+    there are none, all settings count, with a note. In imported data, the paper's experiments are
+    reported separately.
 
-    Each score is a mean over runs, with a 95 % confidence interval clustered by instance (CR1,
-    Student's t) and limited to possible scores. The overall score is the mean of the games' means;
-    its interval is computed from the games' standard errors (Welch-Satterthwaite). If a player's
-    score in one game never varied, the overall score has no interval and no range of ranks. The
-    range of ranks contains the player's rank in 95 % of bootstrap draws over instances, game by
-    game. With five instances per game, these ranges are slightly too narrow.
+    Scores are means over runs, with 95 % confidence intervals clustered by instance (CR1, Student's
+    t) and limited to possible scores. The overall score is the mean of the games' means, with an
+    interval from the games' standard errors (Welch-Satterthwaite). If a player's score in one game
+    never varied, the overall score has no interval and no range of ranks. Ranges of ranks contain
+    the rank in 95 % of bootstrap draws of instances. With five instances per game, these ranges are
+    slightly too narrow.
     """
     runs = default_runs(default_players(scored(evidence)))
     means = scores(runs)
@@ -110,14 +110,11 @@ def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterat
     for game, values_by_setting in settings.items():
         selected = set(runs.filter(pl.col("game") == game)["configuration"])
         if len(values_by_setting) > len(selected) == 1:
-            values = {
-                plain(name): value for name, value in values_by_setting[selected.pop()].items()
-            }
-            yield f"{GAMES[game]}: with {readable(values)}."
+            values = values_by_setting[selected.pop()].items()
+            yield f"{GAMES[game]}: with {readable({plain(name): value for name, value in values})}."
 
 
 def _first(wide: pl.DataFrame, leads: Sequence[Margin]) -> Answer:
-    """Return which player is first over all games, and whether its lead is significant."""
     ranked = wide.drop_nulls(OVERALL)
     if ranked.is_empty():
         return Answer("No player has played all games, so that there is no overall ranking.")
@@ -130,10 +127,10 @@ def _first(wide: pl.DataFrame, leads: Sequence[Margin]) -> Answer:
 
 
 def runs_apart(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report each player's score by run, with mean, confidence interval and spread.
+    """Report each player's scores by run, with mean, confidence interval and spread.
 
-    A run is one instance (and repeat) of each game; its overall score is the mean over its games.
-    The spread is the sample standard deviation over runs, which the paper prints after ±.
+    A run is one instance and repeat of each game; the overall score of a run is the mean over
+    games. The spread is the sample standard deviation over runs, which the paper prints after ±.
     """
     runs = default_runs(default_players(scored(evidence)))
     means = scores(runs)
@@ -168,7 +165,6 @@ def runs_apart(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _run_panel(game: str, single: pl.DataFrame) -> Chart:
-    """Plot a game's scores by run, with a line per player."""
     layers = []
     for index, player in enumerate(single["player"].unique().sort()):
         points = single.filter(player=player).sort("run").select("run", "score").rows()

@@ -31,17 +31,17 @@ MAX_PANELS = 24
 BY = ["lineup", "player"]
 ROLE = "player"
 PAYOFF, ABOVE = (("payoff.least", "payoff.most"), ("above.least", "above.most"))
-"""The columns with the minimum and maximum of these values."""
+"""The columns with the minimum and maximum of payoffs, and of payoffs above the group's mean."""
 
 
 def mixed(evidence: Evidence) -> Iterator[ReportTable]:
     """Report the payoffs in groups of different players, with a row per player of each line-up.
 
-    A seat's payoff is the sum over rounds, in the unit of the game; a player's is the mean over its
-    seats, match by match. "Above the group" is the payoff minus the mean payoff of all seats of the
-    match, which removes effects on all players. "Alone" is the mean payoff if the player fills all
-    seats, with the same settings. The score is the whole group's. 95 % confidence intervals are
-    clustered by instance within configurations (CR1, Student's t).
+    A seat's payoff is the sum over rounds, in the unit of the game; a player's payoff is the mean
+    over the player's seats in a match. "Above the group" is the payoff minus the mean payoff of all
+    seats. "Alone" is the mean payoff if the player fills all seats, with the same settings. The
+    score is that of the whole group. 95 % confidence intervals are clustered by instance within
+    configurations (CR1, Student's t).
     """
     seats = {game: every_seat(evidence, game) for game in evidence.played(list(GAMES))}
     seats = {game: frame for game, frame in seats.items() if frame["mixed"].any()}
@@ -51,8 +51,8 @@ def mixed(evidence: Evidence) -> Iterator[ReportTable]:
     frame = pl.concat([_mixed_rows(game, frame) for game, frame in seats.items()])
     columns = (
         Header("title", "Game"), Header("lineup", "Line-up"), Header("player", "Player"),
-        Header("payoff", "Payoff", "per seat", 1), Header("above", "Above the group", "per seat",
-        1),
+        Header("payoff", "Payoff", "per seat", 1),
+        Header("above", "Above the group", "per seat", 1),
         Header("alone", "Alone", "per seat", 1), Header("score", "Group score", "0 to 100", 1),
     )  # fmt: skip
     yield ReportTable(
@@ -62,7 +62,7 @@ def mixed(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def lineup(players: Mapping[str, str | None]) -> str:
-    """Return the players of a match in any order, the most frequent first.
+    """Return the labels of a match's players with their counts, the most frequent first.
 
     >>> lineup({"player_1": "rider", "player_2": "fair", "player_3": "fair"})
     'fair x 2, rider'
@@ -73,16 +73,16 @@ def lineup(players: Mapping[str, str | None]) -> str:
 
 
 def seatings_of(evidence: Evidence, game: str) -> pl.DataFrame:
-    """Return one row per seating: the labels by seat, as in match frames, and the ``lineup``."""
+    """Return the distinct seatings of a game: the labels by seat, and the ``lineup``."""
     seatings = evidence.scored(game).select("^player_.*$").unique(maintain_order=True)
     lineups = map(lineup, seatings.iter_rows(named=True))
     return seatings.with_columns(pl.Series("lineup", lineups, dtype=pl.String))
 
 
 def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
-    """Return one row per match and player: its mean payoff over its seats.
+    """Return one row per match and player, with the player's mean payoff over seats.
 
-    Columns: ``match``, ``configuration``, ``instance``, ``lineup``, ``player``, ``payoff``,
+    Columns: ``match_id``, ``configuration``, ``instance``, ``lineup``, ``player``, ``payoff``,
     ``above`` (the payoff minus the mean of all seats), ``score`` of the group, ``mixed``, and the
     minimum and maximum of ``payoff`` and ``above``.
     """
@@ -110,9 +110,6 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
 
 
 def _bounded(by_player: pl.DataFrame, game: str) -> pl.DataFrame:
-    """Add the possible payoffs; those above the group are a share of the difference from the
-    others.
-    """
     with_own, (minimum, maximum) = with_mean_bounds(by_player, game, ROLE, "filled")
     with_own = with_own.rename({minimum: PAYOFF[0], maximum: PAYOFF[1]})
     with_others, _ = with_mean_bounds(with_own, game, ROLE, "others")
@@ -129,16 +126,15 @@ def _mixed_rows(game: str, frame: pl.DataFrame) -> pl.DataFrame:
     bounds: dict[str, Bounds | BoundsColumns] = {"payoff": PAYOFF, "above": ABOVE, "score": score}
     rows = means(in_groups, VALUES, BY, bounds=bounds, strata=STRATA)
     alone = frame.filter(~pl.col("mixed")).join(in_groups, on="configuration", how="semi")
-    alone = means(alone.rename({"payoff": "alone"}), ["alone"], ["player"],
-    bounds={"alone": PAYOFF},
-                strata=STRATA)  # fmt: skip
+    renamed = alone.rename({"payoff": "alone"})
+    alone = means(renamed, ["alone"], ["player"], bounds={"alone": PAYOFF}, strata=STRATA)
     rows = rows.join(alone, on="player", how="left", maintain_order="left", validate="m:1")
     named = rows.select(pl.lit(GAMES[game]).alias("title"), pl.all(), pl.lit(game).alias("game"))
     return named.sort("lineup", "payoff", descending=[False, True])
 
 
 def lead_of(row: Mapping[str, Any], seatings: pl.DataFrame) -> Lead:
-    """Return a link to a row's matches: its line-up if it has one seating, or else its player."""
+    """Return a link to the line-up's matches or, if it has several seatings, to the player's."""
     players, *further = seatings.filter(lineup=row["lineup"]).drop("lineup").rows(named=True)
     seated = {"player": row["player"]} if further else players
     query = {name: label for name, label in seated.items() if label is not None}
@@ -146,13 +142,12 @@ def lead_of(row: Mapping[str, Any], seatings: pl.DataFrame) -> Lead:
 
 
 def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Compare players' choices in mixed groups with their choices alone, with the same settings.
+    """Compare a player's choices in mixed groups and among copies, with the same settings.
 
     The table shows means over rounds, with 95 % confidence intervals clustered by instance (CR1,
-    Student's t). It also shows the change from the choice alone, with a Welch-Satterthwaite
-    interval that treats both as independent. In the figures, each line is a player's mean over
-    seats and matches by round, and the dotted line its choice alone. The gap between them shows how
-    a player reacts to the others, such as a dominant bidder or a free rider.
+    Student's t), and the change from copies to the group, with a Welch-Satterthwaite interval for
+    independent means. In the figures, solid lines are a player's means by round in the group, and
+    dotted lines are means among copies. The gap shows how a player reacts to others.
     """
     frames = {game: _choices(evidence, game) for game in CHOICES}
     frames = {game: frame for game, frame in frames.items() if not frame.is_empty()}
@@ -181,21 +176,17 @@ def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _choices(evidence: Evidence, game: str) -> pl.DataFrame:
-    """Return all choices in configurations with mixed groups; empty if there are none."""
     frame = choices(evidence, game)
     if frame.is_empty():
         return frame
-    seats = (
-        every_seat(evidence, game)
-        .select("match_id", "lineup", "mixed")
-        .unique("match_id", maintain_order=True)
-    )
+    seats = every_seat(evidence, game).select("match_id", "lineup", "mixed")
+    seats = seats.unique("match_id", maintain_order=True)
     frame = frame.join(seats, on="match_id", validate="m:1", maintain_order="left")
     return frame.join(frame.filter("mixed"), on="configuration", how="semi")
 
 
 def _rows(game: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return mean choices in mixed groups and alone, with a row per player of each line-up."""
+    """Return mean choices in mixed groups and among copies, a row per player of each line-up."""
     series = series_of(game)
     keys = [*BY, "mixed", "match_id", "configuration", "instance"]
     matches = frame.group_by(keys, maintain_order=True).agg(pl.col("choice").mean())
@@ -227,7 +218,6 @@ def _rows(game: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _panel(lineup: str, line: pl.DataFrame, lines_alone: pl.DataFrame) -> Chart:
-    """Plot one line-up, with a line per player and a dotted one for its choices alone."""
     players = line["player"].unique(maintain_order=True).to_list()
     layers = []
     for index, player in enumerate(players):

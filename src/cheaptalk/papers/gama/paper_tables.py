@@ -1,7 +1,4 @@
-"""Tables 1, 2 and 4 to 8 with the paper's layout, names of games and models, and spreads.
-
-Tables 10 to 21 are the same as Tables 4, 5, 6 and 8 for three more models.
-"""
+"""Tables 1, 2 and 4 to 8 with the paper's layout; Tables 10 to 21 repeat some for more models."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,14 +23,14 @@ GAMES = {
     "diners_dilemma": "Diner's Dilemma", "sealed_bid_auction": "Sealed-Bid Auction",
     "battle_royale": "Battle Royale", "pirate_game": "Pirate Game", OVERALL: "Overall",
 }  # fmt: skip
-"""The paper's names of the rows, in its order."""
+"""The paper's names of games, in the order of rows."""
 SPREAD = "In parentheses, the sample standard deviation over {}. Scores from 0 to 100."
 FIRST_TABLES = {
     "voyage": 2, "runs": 4, "temperature": 5, "prompt version": 6, "reasoning strategy": 7,
 }  # fmt: skip
 """The numbers of GPT-3.5's tables by content."""
 ONLY_GPT = ("voyage", "reasoning strategy")
-"""The tables that the paper has for no other model."""
+"""Contents of tables that the paper has only for GPT-3.5."""
 RUNS = 5
 """The number of runs in the paper's Table 4."""
 
@@ -42,9 +39,9 @@ class PaperModel(NamedTuple):
     """A model of Table 1.
 
     Attributes:
-        key: the name of its column and rows, as in the roster ``gama``.
-        family, version: the two headings of its column.
-        further: the offset of its table numbers from GPT-3.5's; None if it has no tables.
+        key: the label in the roster ``gama``, which identifies columns and rows.
+        family, version: the two headings of the column.
+        further: the offset of table numbers from GPT-3.5's; None if the model has no other tables.
     """
 
     key: str
@@ -68,11 +65,11 @@ MODELS = {
     "mixtral8x22b": PaperModel("mixtral-8x22b", "Mixtral", "8x22B"),
     "qwen272b": PaperModel("qwen-2-72b", "Qwen-2", "72B"),
 }
-"""By prefix of models' short names (only lower-case letters and digits)."""
+"""The paper's models by the start of their short names, in lower-case letters and digits."""
 
 
 def paper_model(name: str) -> PaperModel | None:
-    """Return the paper's model with this name, or None if it is not one of the 13.
+    """Return the paper's model with this name, or None for other models.
 
     >>> paper_model("openrouter/meta-llama/llama-3.1-70b-instruct").version
     '70B'
@@ -92,8 +89,8 @@ def by_default(entry: Mapping[str, Any]) -> bool:
 def shown(evidence: Evidence, labels: Sequence[str]) -> dict[str, PaperModel | None]:
     """Return the players in Tables 1, 4 and 8, each with the corresponding model of the paper.
 
-    A model with a treatment is omitted if it is also present without one. If two players are the
-    same model, neither gets the paper's name.
+    A treated player is omitted if the same model also plays without treatment. If two players have
+    the same model, neither gets the paper's name.
     """
     players, selected = entries(evidence), selected_labels(evidence, evidence.labels)
     models = {label: str(players.get(label, {}).get("model") or label) for label in labels}
@@ -116,7 +113,6 @@ def leaderboard(
     """Yield Table 1, with a row per game and a column per model, the paper's models first.
 
     Args:
-        evidence: determines which players are shown.
         means: from :func:`.scores`.
         order: the players, from the best.
     """
@@ -143,7 +139,6 @@ def _in_paper_order(players: Mapping[str, PaperModel | None]) -> dict[str, Paper
 
 
 def _with_spread(means: pl.DataFrame, keys: Mapping[str, str]) -> pl.DataFrame:
-    """Return scores by game with a column per player, each with its spread instead of an error."""
     selected = means.filter(pl.col("player").is_in(list(keys))).select(
         "game", pl.col("player").replace_strict(keys), "score",
         pl.col("score.spread").alias(f"score{ERROR}"),
@@ -152,7 +147,7 @@ def _with_spread(means: pl.DataFrame, keys: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows in the paper's order, with its titles first."""
+    """Return the rows in the paper's order, with the paper's titles."""
     position = pl.col("game").replace_strict(list(GAMES), range(len(GAMES)))
     return frame.sort(position).select(
         pl.col("game").replace_strict(GAMES).alias("title"), pl.all()
@@ -162,11 +157,10 @@ def _rows(frame: pl.DataFrame) -> pl.DataFrame:
 def voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
     """Yield Table 2 for each player: a row per ballot and a column per pirate.
 
-    Pirates who have been thrown overboard have a dash. Each voyage is random, so that its cells
-    can't be compared with the printed one.
+    Pirates who have been thrown overboard have a dash. Voyages are random, so cells can't be
+    compared with the printed values.
 
     Args:
-        evidence: determines which players are shown.
         ballots: one row per ballot of a player ``who``: its number, a text for each remaining
             ``pirate``, ``plan_distance`` in coins and ``vote_accuracy`` (a share).
     """
@@ -177,9 +171,8 @@ def voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
         Header("plan_distance", "S8P", "", 0, "The distance of the plan from the optimal one."),
         Header("vote_accuracy", "S8V", "", 2, "The share of correct votes."),
     )
-    for label, model in shown(
-        evidence, ballots["who"].unique(maintain_order=True).to_list()
-    ).items():
+    players = ballots["who"].unique(maintain_order=True).to_list()
+    for label, model in shown(evidence, players).items():
         frame = ballots.filter(who=label).select(
             pl.format("Round {}", "ballot").alias("ballot"),
             pl.col(pirates).str.replace("\u00a0", "").fill_null("-"),
@@ -188,19 +181,15 @@ def voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
         name, printed = _table_number("voyage", model, label)
         yield ReportTable(
             name, f"A voyage of {label}", frame, columns,
-            "S8P: the plan's distance from the optimal one, in coins. S8V: the share of correct "
-            "votes.",
+            "S8P: the plan's distance from the optimal one, in coins. S8V: share of correct votes.",
             printed=printed,
         )  # fmt: skip
 
 
 def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield Tables 4, 10, 14 and 18: a column per run, then the mean of all runs with its spread.
-
-    There is a table for each player that has played all games of the study.
+    """Yield Tables 4, 10, 14 and 18 for players of all games: a column per run, mean, spread.
 
     Args:
-        evidence: determines which players are shown.
         means: from :func:`.scores`.
         by_run: one row per player, game and ``run``.
     """
@@ -218,10 +207,8 @@ def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Itera
             on="game", how="left", validate="1:1", maintain_order="left",
         )  # fmt: skip
         titles = [f"T{number}" + " (Default)" * (number == 1) for number in numbers]
-        headers = [
-            Header(f"run {number}", title, "", 1)
-            for number, title in zip(numbers, titles, strict=True)
-        ]
+        pairs = zip(numbers, titles, strict=True)
+        headers = [Header(f"run {number}", title, "", 1) for number, title in pairs]
         name, printed = _table_number("runs", model, label)
         yield as_printed(evidence, PAPER, ReportTable(
             name, f"Scores by run: {label}", _rows(wide),
@@ -233,16 +220,15 @@ def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Itera
 def treatments(
     evidence: Evidence, setting: str, name: str, frame: pl.DataFrame, values: Mapping[str, str]
 ) -> ReportTable:
-    """Return Table 5 to 7 (also for further models): a column per value, then mean and spread.
+    """Return one of Tables 5 to 7: a column per value of a setting, then mean and spread.
 
     As in the paper, prompt versions have no overall score, and reasoning strategies have no mean.
 
     Args:
-        evidence: may ask for the printed values.
         setting: the setting in which the players differ.
-        name: the model that they share.
+        name: the model that all players share.
         frame: one row per game, with a column for each value, ``mean`` and ``spread``.
-        values: the heading of each of these columns, by column.
+        values: the headings of the columns for values, by column.
     """
     reasoning, versions = setting == "reasoning strategy", setting == "prompt version"
     rows = frame.filter(pl.col("game") != OVERALL) if versions else frame
@@ -255,13 +241,12 @@ def treatments(
     table_name, printed = _table_number(setting, paper_model(name), name)
     return as_printed(evidence, PAPER, ReportTable(
         table_name, f"Scores by {setting}: {name}", rows, (Header("title", "Game"), *headers),
-        caption,
-        printed=printed,
+        caption, printed=printed,
     ))  # fmt: skip
 
 
 def _treatment_title(setting: str, value: str) -> str:
-    """Return the paper's name of a value.
+    """Return the paper's name for a setting's value.
 
     >>> [_treatment_title("temperature", "0"), _treatment_title("prompt version", "v1")]
     ['0.0', 'V1 (Default)']
@@ -276,7 +261,7 @@ def _treatment_title(setting: str, value: str) -> str:
 
 
 def _table_number(kind: str, model: PaperModel | None, name: str) -> tuple[str, str]:
-    """Return a table's name and its number in the paper: the model's own table, or else GPT-3.5's.
+    """Return the name and title of a model's table; other models use the numbers for GPT-3.5.
 
     >>> _table_number("runs", paper_model("gemini-1.5-pro"), "mine")
     ('table-14', 'Table 14')
@@ -302,9 +287,9 @@ class PaperSetting(NamedTuple):
     """The parameters that Table 8 varies in a game.
 
     Attributes:
-        symbol: the heading of its columns.
+        symbol: the heading of the columns.
         parameters: the parameters that vary.
-        title: the heading of a column, given the values of the parameters.
+        title: a function that returns the heading of a column for values of the parameters.
     """
 
     symbol: str
@@ -329,15 +314,12 @@ SETTINGS = {
 
 
 def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield Tables 8, 13, 17 and 21 of one game: a column per setting with their mean, a row per
-    model.
+    """Yield a panel of Tables 8, 13, 17 and 21: a row per model, a column per setting, and means.
 
-    Only the parameters that the paper varies distinguish columns; all others have their defaults.
-    There is no table with fewer than two settings.
+    Only configurations that differ in the parameters of the paper count. There is no table with
+    fewer than two settings.
 
     Args:
-        evidence: determines which players are shown.
-        game: the game.
         means: one row per player and ``configuration``, in the order of settings.
     """
     setting = SETTINGS[game]
@@ -350,16 +332,13 @@ def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
                for key in selected["configuration"].unique(maintain_order=True)}  # fmt: skip
     if len(columns) < 2:
         return
-    wide = side_by_side(
-        selected.select(
-            pl.col("player").replace_strict(
-                {label: model.key if model else label for label, model in players.items()}
-            ),
-            pl.col("configuration").replace_strict(titles).replace_strict(columns).alias("key"),
-            "score",
-        ),
-        "score", "key",
-    )  # fmt: skip
+    names = {label: model.key if model else label for label, model in players.items()}
+    cells = selected.select(
+        pl.col("player").replace_strict(names),
+        pl.col("configuration").replace_strict(titles).replace_strict(columns).alias("key"),
+        "score",
+    )
+    wide = side_by_side(cells, "score", "key")
     values = pl.concat_list(list(columns.values())).list
     complete = pl.all_horizontal(pl.col(key).is_not_null() for key in columns.values())
     frame = wide.with_columns(
@@ -375,7 +354,7 @@ def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
 
 
 def _setting_titles(evidence: Evidence, game: str) -> dict[str, str]:
-    """Return Table 8's names of settings by configuration; others are omitted."""
+    """Return the paper's name for the setting of each configuration that the paper contains."""
     setting, defaults = SETTINGS[game], get_game(game).rules().model_dump(mode="json")
     configurations = parameters_in(evidence.scored(game))
     fixed_names = [name for name in varying(configurations) if name not in setting.parameters]

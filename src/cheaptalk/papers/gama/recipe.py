@@ -1,4 +1,4 @@
-"""Recipe for GAMA-Bench: the leaderboard of eight games, its robustness, and play by round."""
+"""Recipe for GAMA-Bench: leaderboard, robustness, and play by round."""
 
 from cheaptalk.papers.gama.human_baseline import NUMBERS, people, told
 from cheaptalk.papers.gama.leaderboard import leaderboard, runs_apart

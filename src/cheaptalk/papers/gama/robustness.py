@@ -1,4 +1,4 @@
-"""Robustness and generalisation: players with different settings, and games with different ones."""
+"""Robustness and generalisation: scores by setting of players, and by setting of games."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -35,15 +35,13 @@ REASONING = "reasoning strategy"
 VERSION = "prompt version"
 TEMPERATURE = "temperature"
 ALIASES = {"chain_of_thought": REASONING, "persona": REASONING, "style": VERSION}
-"""Settings with another name in tables; settings with the same name are one treatment."""
+"""Names of settings in tables; settings with the same name form one treatment."""
 IDENTITY = ("model", "strategy", "person", "recorded", "experiment")
-"""Settings that make players different players rather than treatments of one player."""
+"""Settings that distinguish players, not treatments of a player."""
 PAPER = {TEMPERATURE: "1", VERSION: "v1"}
-"""The settings of imported players without a treatment; some of the paper's experiments repeat
-them.
-"""
+"""The settings of imported players without a treatment."""
 UNTREATED = "default"
-"""The value of a setting that is not set."""
+"""The text for a setting without a value."""
 ROSTER = " (see the roster gama-treatments)"
 
 
@@ -52,7 +50,7 @@ class SettingFamily(NamedTuple):
 
     Attributes:
         setting: the setting.
-        name: the model or strategy that they share.
+        name: the common model or strategy of the players.
         values: the readable value of the setting by label, in order.
     """
 
@@ -62,16 +60,14 @@ class SettingFamily(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The readable name of the setting."""
         if self.game is None:
             return capital(self.setting)
-        return (
-            f"{GAMES.get(self.game, capital(self.game))}, {plain(self.setting.rpartition('.')[2])}"
-        )
+        game, setting = GAMES.get(self.game, capital(self.game)), self.setting.rpartition(".")[2]
+        return f"{game}, {plain(setting)}"
 
     @property
     def game(self) -> str | None:
-        """The only game that the setting affects, if it is a scripted strategy's for one game."""
+        """The game that the setting affects; None if the setting affects several games."""
         first, _, rest = self.setting.partition(".")
         return rest.partition(".")[0] if first == "strategies" else None
 
@@ -79,8 +75,8 @@ class SettingFamily(NamedTuple):
 def temperatures(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Report scores of players who differ only in temperature.
 
-    Mean and spread are over temperatures, each of which counts once; the spread is a sample
-    standard deviation. Confidence intervals are as on the leaderboard.
+    Mean and spread (a sample standard deviation) are over temperatures, with equal weights.
+    Confidence intervals are those of the leaderboard.
     """
     yield from _shown(evidence, [TEMPERATURE], "temperature", f"temperature: 0{ROSTER}")
 
@@ -88,18 +84,18 @@ def temperatures(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def versions(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Report scores of players who differ only in prompt style, such as v1 to v5.
 
-    Mean and spread are over styles, each of which counts once; the spread is a sample standard
-    deviation. Confidence intervals are as on the leaderboard.
+    Mean and spread (a sample standard deviation) are over prompt styles, with equal weights.
+    Confidence intervals are those of the leaderboard.
     """
     yield from _shown(evidence, [VERSION], "prompt style", f"style: v2{ROSTER}")
 
 
 def strategies(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report scores of players with and without instructions on how to think or whom to imitate.
+    """Report scores of players who differ only in chain of thought or persona.
 
-    Mean and spread are over these strategies, each of which counts once; the spread is a sample
-    standard deviation. Confidence intervals are as on the leaderboard. The pirate row of the
-    paper's Table 7 isn't an experiment: its recorded games are copies of default runs.
+    Mean and spread (a sample standard deviation) are over strategies, with equal weights.
+    Confidence intervals are those of the leaderboard. The pirate row of the paper's Table 7 isn't
+    an experiment, because its recorded games are copies of default runs.
     """
     difference = "chain of thought or persona"
     yield from _shown(evidence, [REASONING], difference, f"chain_of_thought: step_by_step{ROSTER}")
@@ -108,8 +104,8 @@ def strategies(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def others(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Report scores of players who differ in exactly one other setting of a model or script.
 
-    Mean and spread are over its values, each of which counts once; the spread is a sample standard
-    deviation. Confidence intervals are as on the leaderboard.
+    Mean and spread (a sample standard deviation) are over values, with equal weights. Confidence
+    intervals are those of the leaderboard.
     """
     settings = {family.setting for family in families(entries(evidence))}
     further = sorted(settings - {TEMPERATURE, VERSION, REASONING})
@@ -119,9 +115,7 @@ def others(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def _shown(
     evidence: Evidence, settings: Sequence[str], difference: str, example: str
 ) -> Iterator[ReportTable | Charts]:
-    """Yield a table for each family that differs in one of these settings, then a figure per
-    setting.
-    """
+    """Yield a table per family of players that differ in a setting, and a figure per setting."""
     runs = default_runs(scored(evidence))
     default = {} if evidence.players else PAPER
     present = set(runs["player"])
@@ -157,7 +151,7 @@ def _shown(
 
 
 def _family_runs(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
-    """Return a family's matches, only of one game if that game alone distinguishes its players."""
+    """Return a family's matches; if a setting affects only one game, only matches of that game."""
     matches = runs.filter(pl.col("player").is_in(list(family.values)))
     return matches.filter(pl.col("game") == family.game) if family.game else matches
 
@@ -167,11 +161,7 @@ def _name(family: SettingFamily) -> str:
 
 
 def _table(family: SettingFamily, means: pl.DataFrame, default: str | None) -> ReportTable:
-    """Return scores by value.
-
-    Args:
-        default: the value that untreated players also have, and which counts once.
-    """
+    """Return a table of scores by value; players with default settings count as ``default``."""
     keys = {f"{family.setting} {value}": value for value in family.values.values()}
     named = dict(zip(family.values, keys, strict=True))
     renamed = means.with_columns(
@@ -186,22 +176,16 @@ def _table(family: SettingFamily, means: pl.DataFrame, default: str | None) -> R
     frame = frame.with_columns(
         mean=pl.when(complete).then(cells.mean()), spread=pl.when(complete).then(cells.std())
     )
-    return ReportTable(
-        _name(family),
-        f"{family.title}: {family.name}",
-        frame,
-        (
-            Header("title", "Game"),
-            *(Header(key, value, UNIT, 1) for key, value in keys.items()),
-            Header("mean", "Mean", UNIT, 1), Header("spread", "Spread", "s.d.", 1),
-        ),
+    headers = (
+        Header("title", "Game"), *(Header(key, value, UNIT, 1) for key, value in keys.items()),
+        Header("mean", "Mean", UNIT, 1), Header("spread", "Spread", "s.d.", 1),
     )  # fmt: skip
+    return ReportTable(_name(family), f"{family.title}: {family.name}", frame, headers)
 
 
 def _in_paper_form(
     evidence: Evidence, family: SettingFamily, frame: pl.DataFrame, default: str | None
 ) -> ReportTable:
-    """Return Tables 5 to 7; untreated players fill the gaps of the equal value."""
     keys = {f"{family.setting} {value}": value for value in family.values.values()}
     untreated, same = f"{family.setting} {UNTREATED}", f"{family.setting} {default}"
     if untreated in keys and same in keys:
@@ -211,7 +195,6 @@ def _in_paper_form(
 
 
 def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Iterator[ReportTable]:
-    """Yield tests of differences between all values over all games, if each has several runs."""
     single = by_run(_family_runs(runs, family))
     selected = single.filter(pl.col("game") == (family.game or OVERALL))
     if selected.is_empty() or selected["player"].n_unique() < 2:
@@ -248,10 +231,7 @@ def _panel(game: str, results: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> 
 
 
 def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
-    """Return all sets of at least two players who differ in one setting, by setting.
-
-    Args:
-        players: a study's entries by label.
+    """Return all groups of players who differ in exactly one setting, from entries by label.
 
     >>> result = families({"a": {"model": "vllm/x", "temperature": 0.2},
     ...                    "b": {"model": "vllm/x", "temperature": 0}, "c": {"model": "vllm/y"}})
@@ -276,7 +256,7 @@ def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
 
 
 def _settings(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield an entry's settings as texts by name; nested ones have names ``outer.inner``."""
+    """Yield the names and readable values of an entry's settings, with names ``outer.inner``."""
     together: dict[str, list[str]] = {}
     for name, value in _leaves(entry):
         text = f"CoT {plain(value)}" if name == "chain_of_thought" else readable(value)
@@ -295,14 +275,12 @@ def _leaves(entry: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any
 
 
 def _common(settings: Mapping[str, str]) -> str:
-    """Return the shared name of players with these settings."""
     identities = [value.rpartition("/")[2] for name, value in settings.items()
            if name.rpartition(".")[2] in IDENTITY]  # fmt: skip
     return identities[0] if len(set(identities)) == 1 else "scripted strategies"
 
 
 def _ordered(values: dict[str, str]) -> dict[str, str]:
-    """Sort numbers by size and texts by name, with untreated players first."""
     order = sorted(values, key=lambda label: (values[label] != UNTREATED, _sortable(values[label])))
     return {label: values[label] for label in order}
 
@@ -314,11 +292,10 @@ MAX_NUMBERS = 4
 def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Report the scores of players that fill all seats, for each setting of each game.
 
-    A setting is a combination of the parameters that vary. Of imported data, this includes the
-    games that were played with several settings, with the bar's feedback that the paper scores.
-    Confidence intervals are clustered by instance (CR1, Student's t). In the last rows each setting
-    counts once: the mean over settings, and the spread (a sample standard deviation over settings).
-    The figures show the same values.
+    A setting is a combination of the parameters that vary. Confidence intervals are clustered by
+    instance (CR1, Student's t). The last rows contain the mean and the spread (a sample standard
+    deviation) over settings with equal weights. The figures show the same values. Imported bar
+    games count only with the feedback that the paper scores.
     """
     runs = scored(evidence) if evidence.players else _several(evidence)
     several = [game for game in GAMES
@@ -338,7 +315,7 @@ def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _several(evidence: Evidence) -> pl.DataFrame:
-    """Return the imported matches of players in games that they played with several settings."""
+    """Return the matches of players who played a game with several settings."""
     runs = scored(evidence)
     for game, name in VARIANTS.items():
         if evidence.played([game]):
@@ -350,7 +327,6 @@ def _several(evidence: Evidence) -> pl.DataFrame:
 
 
 def _settings_means(evidence: Evidence, runs: pl.DataFrame, game: str) -> pl.DataFrame:
-    """Return one row per setting and player, with settings in the order of their values."""
     matches = runs.filter(pl.col("game") == game)
     values = varied(evidence.scored(game).join(matches, on="configuration", how="semi"))
     order = sorted(values, key=lambda key: [_sortable(value) for value in values[key].values()])
@@ -380,7 +356,6 @@ def _value_text(value: Any) -> str:
 
 
 def _sortable(value: Any) -> tuple[int, float, str]:
-    """Return a sort key: numbers and fractions by size, then texts."""
     numerator, _, denominator = str(value).partition("/")
     try:
         return 0, float(numerator) / float(denominator or 1), ""

@@ -24,11 +24,11 @@ TURNS = ("target", "hit", "strongest", "living", "coins", "accepted", "plan_dist
          "vote_accuracy")  # fmt: skip
 """The series of the games with alternating turns."""
 GAINS = ("distance", "gain", "valuation", "bid")
-"""Series that choices result in or are based on."""
+"""Series of the results of choices, and of private values."""
 LINE = ("player", "variant")
 """The columns that distinguish lines."""
 MAX_PANELS = 16
-"""The maximum number of plotted lines per game, in the order of names."""
+"""The maximum number of panels per game, in the order of names."""
 
 
 def _best_guess(values: Row) -> float | None:
@@ -48,11 +48,11 @@ AIMS: dict[str, Callable[[Row], float | None]] = {
     "public_goods": lambda values: float(values["factor"] > values["players"]),
     "diners_dilemma": lambda values: 0.0,
 }
-"""The best choice by the paper's score, as a function of the game's parameters, if there is one."""
+"""The best choice by the paper's score, as a function of the game's parameters."""
 
 
 def by_round(evidence: Evidence) -> dict[str, pl.DataFrame]:
-    """Return the recipe's series of all eight games; see :func:`.round_frames`."""
+    """Return the series of all eight games, one frame per game; see :func:`.round_frames`."""
     names = {*CHOICES.values(), *TURNS, *GAINS}
     available = {name for game in evidence.seats for name in get_game(game).series}
     return round_frames(
@@ -66,7 +66,7 @@ def series_of(game: str) -> Series:
 
 
 def choices(evidence: Evidence, game: str) -> pl.DataFrame:
-    """Return one row per match, round and seat with its ``choice``; no rows if not played."""
+    """Return players' choices, one row per match, round and seat; empty if there are none."""
     frame = evidence.once(by_round).get(game)
     if frame is None or game not in evidence.played([game]):
         return pl.DataFrame(schema={"match_id": pl.String, "choice": pl.Float64})
@@ -77,27 +77,21 @@ def lines(frame: pl.DataFrame, game: str, by: Sequence[str]) -> pl.DataFrame:
     """Return mean choices by round, with confidence intervals and the spread of single choices.
 
     Args:
-        frame: from :func:`choices`.
-        game: its game.
+        frame: choices, from :func:`choices`.
         by: further columns that distinguish lines.
 
     Returns:
         ``by``, ``round``, ``choice`` with its confidence interval (clustered by instance within
         configurations), and ``choice.spread``, the standard deviation over seats and matches.
     """
-    cells = [*by, "round"]
-    keys = (*cells, "match_id", "configuration", "instance")
-    matches = frame.group_by(*keys, maintain_order=True).agg(
-        pl.col("choice").mean()
-    )  # fmt: skip
-    spread = frame.group_by(cells, maintain_order=True).agg(
-        pl.col("choice").std().alias("choice.spread")
-    )
+    cells, choice = [*by, "round"], pl.col("choice")
+    keys = [*cells, "match_id", "configuration", "instance"]
+    matches = frame.group_by(keys, maintain_order=True).agg(choice.mean())
+    spread = frame.group_by(cells, maintain_order=True).agg(choice.std().alias("choice.spread"))
     bounds = {"choice": series_of(game).bounds}
     averages = means(matches, ["choice"], cells, bounds=bounds, strata=STRATA)
-    return averages.join(spread, on=cells, how="left", maintain_order="left", validate="1:1").sort(
-        cells
-    )
+    joined = averages.join(spread, on=cells, how="left", maintain_order="left", validate="1:1")
+    return joined.sort(cells)
 
 
 def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
@@ -106,10 +100,10 @@ def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     Lines are means over seats and runs. The light band is one standard deviation of single choices
     on either side, as in the paper. The dark band is the 95 % confidence interval of the mean,
     clustered by instance (CR1, Student's t). The dotted line is the best choice by the paper's
-    score, if there is one: the minimum number, the bar's capacity, an equal share of the gold, no
-    contribution, the costly dish. The paper plots the bar with explicit feedback and the
-    second-price auction but doesn't score them; they are shown separately. Bids are multiples of
-    the gold, contributions of the tokens, and auction bids of the valuation.
+    score: for example, the minimum number, the bar's capacity or an equal share of the gold. Bids
+    are multiples of the gold, contributions of the tokens, and auction bids of the valuation. The
+    bar with explicit feedback and the second-price auction, which the paper plots without scores,
+    are shown separately.
     """
     runs = default_runs(default_players(evidence.once(alone)), variants=True)
     variants = runs.select("match_id", pl.col("variant").fill_null(""))
@@ -137,7 +131,6 @@ def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _ends(averages: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> ReportTable:
-    """Return the first and the last round of each game and player."""
     rows = []
     for game, line in averages.items():
         last = pl.col("round") == line["round"].max()
@@ -164,7 +157,7 @@ def _ends(averages: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> ReportTab
 
 
 def _aim(evidence: Evidence, game: str, frame: pl.DataFrame) -> float | None:
-    """Return the best choice if it is the same in all plotted configurations."""
+    """Return the best choice if it is the same in all configurations."""
     if game not in AIMS:
         return None
     configurations = parameters_in(evidence.scored(game))
@@ -173,7 +166,6 @@ def _aim(evidence: Evidence, game: str, frame: pl.DataFrame) -> float | None:
 
 
 def _reach(line: pl.DataFrame) -> tuple[float, float]:
-    """Return the common axis limits of a game's panels, which include every band and 0."""
     mean, spread = pl.col("choice"), pl.col("choice.spread").fill_null(0)
     low, high = line.select(
         (mean - spread).min().alias("low"), (mean + spread).max().alias("high")

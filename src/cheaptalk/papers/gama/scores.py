@@ -1,4 +1,4 @@
-"""Scores and ranks of players that fill all seats, for each game and overall."""
+"""Scores and ranks of players that fill all seats, by game and overall."""
 
 from typing import Any
 
@@ -22,9 +22,9 @@ GAMES = {
 }  # fmt: skip
 """The eight games with their titles, in the order of the paper's Table 1."""
 VARIANTS = {"el_farol_bar": "feedback", "sealed_bid_auction": "price"}
-"""Parameters of which the paper plots both values and scores one."""
+"""Parameters with a value that the paper scores, and another value that the paper only plots."""
 NUMBER = r"(\d+)(?:\+\d+)*$"
-"""The number at the end of an instance's key, without the suffix of replacement matches."""
+"""The number in an instance's key, without the suffix of replacement matches."""
 COLUMNS = ("configuration", "standard", "variant", "instance", "repeat", "match_id", "score")
 RANKS = {"rank": pl.Int64, "rank.low": pl.Int64, "rank.high": pl.Int64, "sure": pl.String,
          "first": pl.Float64}  # fmt: skip
@@ -32,21 +32,15 @@ RANKS = {"rank": pl.Int64, "rank.low": pl.Int64, "rank.high": pl.Int64, "sure": 
 TREATMENT = "treatment"
 """The key of imported players' settings that differ from the paper's defaults."""
 OVERALL = "overall"
-"""The name for the mean of all games, in place of a game."""
+"""The key of the mean of all games, in place of a game."""
 TITLES = GAMES | {OVERALL: "Overall"}
 
 
 def entries(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """Return the players' settings by label, from the study or the import.
-
-    If the study gives no prompt style for a model, the recorded one is used if it is the same in
-    all games.
-    """
+    """Return players' settings by label; a missing prompt style is taken from the matches."""
     if evidence.players:
-        return {
-            label: evidence.once(_recorded_style).get(label, {}) | entry
-            for label, entry in evidence.players.items()
-        }
+        styles = evidence.once(_recorded_style)
+        return {label: styles.get(label, {}) | spec for label, spec in evidence.players.items()}
     return {
         label: {name: value for name, value in spec.items() if name != TREATMENT}
         | spec.get(TREATMENT, {})
@@ -55,7 +49,6 @@ def entries(evidence: Evidence) -> dict[str, dict[str, Any]]:
 
 
 def _recorded_style(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """Return the recorded prompt style of each model, if it has only one."""
     specs = specs_of(evidence.store, evidence.study)
     styles = {
         label: {spec["style"] for spec in recorded if "model" in spec and spec.get("style")}
@@ -67,12 +60,12 @@ def _recorded_style(evidence: Evidence) -> dict[str, dict[str, Any]]:
 
 
 def treated(evidence: Evidence) -> list[str]:
-    """Return the imported players that belong to an experiment rather than the default runs."""
+    """Return the imported players that were run with settings other than the paper's defaults."""
     return [label for label, spec in evidence.once(_imported).items() if spec.get(TREATMENT)]
 
 
 def _imported(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """Return the imported players' settings by label; empty for games that were played here."""
+    """Return the imported players' settings by label; empty if the matches were not imported."""
     if evidence.players:
         return {}
     specs = specs_of(evidence.store, evidence.study)
@@ -83,14 +76,13 @@ def alone(evidence: Evidence) -> pl.DataFrame:
     """Return the scored matches of all eight games in which one player fills all seats.
 
     Columns: ``game``, ``player``, ``configuration``, ``standard`` (whether all varying parameters
-    have their defaults, which are the paper's), ``variant`` (a value that the paper plots but
-    doesn't score, if all others are defaults), ``instance``, ``repeat``, ``match``, ``score`` (0 to
-    100, or null), ``seats`` (their number if the player also plays the game with others, else
-    null), ``treated`` (see :func:`treated`), and ``run``, which numbers instances and repeats from
-    1, equally in all games.
+    have the paper's values), ``variant`` (the value of :data:`VARIANTS` if it is the only
+    difference from the paper), ``instance``, ``repeat``, ``match_id``, ``score`` (0 to 100, or
+    null), ``seats`` (the number of seats if the player also plays with others, else null),
+    ``treated`` (see :func:`treated`) and ``run``, which numbers instances and repeats from 1.
 
     Raises:
-        Lacking: there is no such match.
+        Lacking: the study has no such match.
     """
     parts = [_alone(evidence, game) for game in evidence.played(list(GAMES))]
     if not parts or (runs := pl.concat(parts)).is_empty():
@@ -112,23 +104,22 @@ def _alone(evidence: Evidence, game: str) -> pl.DataFrame:
     not_alone = set(mixed.explode("met")["met"])
     frame = frame.filter(labels.list.n_unique() == 1)
     standards = _standards(frame, game)
-    return frame.join(
-        standards, on="configuration", maintain_order="left", validate="m:1"
-    ).select(
+    joined = frame.join(standards, on="configuration", maintain_order="left", validate="m:1")
+    return joined.select(
         pl.lit(game).alias("game"), pl.coalesce(seats).alias("player"), *COLUMNS,
         pl.when(pl.coalesce(seats).is_in(not_alone)).then(labels.list.len()).alias("seats"),
     )  # fmt: skip
 
 
 def varied(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the values of parameters that differ between a game's matches, by configuration."""
+    """Return the values of varying parameters, by configuration."""
     configurations = parameters_in(frame)
     names = varying(configurations)
     return {key: {name: values[name] for name in names} for key, values in configurations.items()}
 
 
 def _standards(frame: pl.DataFrame, game: str) -> pl.DataFrame:
-    """Return one row per configuration: whether it is the paper's default, and its variant."""
+    """Return one row per configuration: whether it has the paper's settings, and its variant."""
     defaults = get_game(game).rules().model_dump(mode="json")
     rows = []
     for key, values in varied(frame).items():
@@ -141,29 +132,23 @@ def _standards(frame: pl.DataFrame, game: str) -> pl.DataFrame:
 
 
 def default_players(runs: pl.DataFrame) -> pl.DataFrame:
-    """Return the matches of players outside imported experiments, or all if there are none."""
+    """Return the matches of players with default settings or, without such players, all matches."""
     untreated = runs.filter(~pl.col("treated"))
     return runs if untreated.is_empty() else untreated
 
 
 def default_runs(runs: pl.DataFrame, *, variants: bool = False) -> pl.DataFrame:
-    """Return the matches with the paper's default settings, or all matches of a game without them.
+    """Return matches with the paper's settings; for games without such matches, return all.
 
     Args:
         variants: whether to include the paper's variants.
     """
-    included = pl.col("standard")
-    if variants:
-        included = included | pl.col("variant").is_not_null()
+    included = pl.col("standard") | (pl.col("variant").is_not_null() & pl.lit(variants))
     return runs.filter(included | ~included.any().over("game"))
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
-    """Return the rows of :func:`alone` that have a score.
-
-    Raises:
-        Lacking: there is no such match.
-    """
+    """Return the rows of :func:`alone` with a score; raise Lacking if there are none."""
     runs = evidence.once(alone).drop_nulls("score")
     if runs.is_empty():
         raise Lacking(
@@ -174,10 +159,7 @@ def scored(evidence: Evidence) -> pl.DataFrame:
 
 
 def lead(runs: pl.DataFrame, game: str, player: str) -> Lead | None:
-    """Return a link to a player's matches with the given runs' configurations of a game.
-
-    Returns None for the overall score, and if the player has no such matches.
-    """
+    """Return a link to a player's matches of a game, or None if the runs contain no such match."""
     matches = runs.filter(pl.col("game") == game, pl.col("player") == player)
     if matches.is_empty():
         return None
@@ -189,12 +171,11 @@ def lead(runs: pl.DataFrame, game: str, player: str) -> Lead | None:
 
 
 def ranked(runs: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, list[Margin]]:
-    """Return ranks by the mean of all games' means, and leads; see :func:`.ranked_over_games`.
+    """Rank players by the mean of their games' means; see :func:`.ranked_over_games`.
 
-    Instances are resampled game by game. All matches on an instance are drawn together: those of
-    all players if they share it, as in one study (players of an import don't). Players without all
-    games are omitted. If a player has only one instance of a game, ranges are null and leads have
-    no intervals.
+    Instances are resampled game by game, with all matches of players who share an instance. Players
+    without all games are omitted. If a player has only one instance of a game, ranges are null and
+    leads have no intervals.
     """
     count = runs["game"].n_unique()
     complete = runs.filter(pl.col("game").n_unique().over("player") == count)
@@ -219,24 +200,20 @@ def ranked(runs: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, lis
 
 
 def scores(runs: pl.DataFrame) -> pl.DataFrame:
-    """Return the mean scores of all players, with one row per game and one overall.
+    """Return the mean scores of all players, with one row per game and one row overall.
 
-    A game's confidence interval comes from :func:`.mean_intervals`, clustered by instance within
+    Confidence intervals are those of :func:`.mean_intervals`, clustered by instance within
     configurations and limited to possible scores. The spread is the sample standard deviation over
-    runs. The overall score is the mean of the games' means, for players of all games. Its standard
-    error is the root of the sum of the games' squared errors divided by their number, with
-    Welch-Satterthwaite degrees of freedom. Its spread is over the means of complete runs.
+    runs. The overall score is the mean of the games' means, for players of all games. The overall
+    standard error is the root of the sum of the games' squared errors, divided by the number of
+    games, with Welch-Satterthwaite degrees of freedom. The overall spread is over complete runs.
 
     Returns:
         ``player``, ``game``, ``score`` with ``.low``, ``.high``, ``.error``, ``.n`` (matches) and
         ``.clusters`` (instances; null overall), and ``score.spread``, sorted by player and game.
     """
-    by = ["player", "game"]
-    spread = (
-        _by_run(runs)
-        .group_by(by, maintain_order=True)
-        .agg(pl.col("score").std().alias("score.spread"))
-    )
+    by, deviation = ["player", "game"], pl.col("score").std().alias("score.spread")
+    spread = _by_run(runs).group_by(by, maintain_order=True).agg(deviation)
     bounds = {game: {"score": get_game(game).metrics["score"].bounds} for game in GAMES}
     games = pl.concat(
         means(part, ["score"], by, bounds=bounds[str(game)], strata=STRATA)
@@ -246,8 +223,7 @@ def scores(runs: pl.DataFrame) -> pl.DataFrame:
     overall = (
         over_games(games, "score")
         .filter(pl.col("games") == runs["game"].n_unique())
-        .join(single.agg(pl.col("score").std().alias("score.spread")), on="player", how="left",
-              maintain_order="left", validate="1:1")
+        .join(single.agg(deviation), on="player", how="left", maintain_order="left", validate="1:1")
         .with_columns(pl.lit(OVERALL).alias("game"), pl.col("score.low", "score.high").clip(0, 100))
         .drop("games")
     )  # fmt: skip
@@ -257,11 +233,11 @@ def scores(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_run(runs: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per player, game and run, and one per complete run for all games."""
-    single = _by_run(runs)
+    """Return the scores by player, game and run, and the overall scores of complete runs."""
+    single, score = _by_run(runs), pl.col("score")
     complete = pl.col("game").n_unique() == runs["game"].n_unique()
     overall = single.group_by("player", "run", maintain_order=True).agg(
-        pl.col("score").mean(), complete=complete
+        score.mean(), complete=complete
     )
     overall = overall.filter("complete").with_columns(game=pl.lit(OVERALL))
     return pl.concat([single, overall.select(single.columns)])

@@ -1,4 +1,4 @@
-"""One run of each player: the choices of each agent and the results of each round."""
+"""One run of each player: choices of agents, and results of rounds."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -22,10 +22,9 @@ class RoundView(NamedTuple):
     """A plot of a run by round.
 
     Attributes:
-        title: the title.
-        unit: the unit of its values.
+        title, unit: the title, and the unit of values.
         agent: the value of each agent, drawn as one line per agent; None for no lines.
-        together: the values of a round's agents together, by name.
+        together: values that combine all agents of a round, by name.
     """
 
     title: str
@@ -74,18 +73,16 @@ VIEWS = {
 
 
 def single_runs(evidence: Evidence) -> Iterator[Charts]:
-    """Plot each player's first run in which it fills all seats, by round.
+    """Plot by round the first run of each player that fills all seats.
 
-    Grey lines are single agents. A coloured line combines all agents of a round: their average, the
-    winning number (the one nearest to the target), the sum of bids, the attendance of the bar, or
-    the bill per person when it is shared. Bids are multiples of the gold, and contributions are
-    multiples of the tokens. The bar with explicit feedback and the second-price auction are shown
-    separately.
+    Grey lines are single agents. Coloured lines combine all agents of a round: the average, the
+    winning number (nearest to the target), the sum of bids, the attendance of the bar, or the bill
+    per person. Bids are multiples of the gold, and contributions are multiples of the tokens. The
+    bar with explicit feedback and the second-price auction are shown separately.
     """
     runs = default_runs(default_players(evidence.once(alone)), variants=True)
-    firsts = runs.sort("game", *RUN_KEYS, "run").unique(
-        ["game", *RUN_KEYS], keep="first", maintain_order=True
-    )
+    keys = ["game", *RUN_KEYS]
+    firsts = runs.sort(*keys, "run").unique(keys, keep="first", maintain_order=True)
     for game in CHOICES:
         matches = firsts.filter(game=game).select("match_id", *RUN_KEYS)
         if not matches.is_empty():
@@ -95,16 +92,12 @@ def single_runs(evidence: Evidence) -> Iterator[Charts]:
 
 
 def _charts(evidence: Evidence, game: str, matches: pl.DataFrame) -> Charts:
-    """Return the panels of each player's first run in a game."""
     prices = evidence.scored(game).select("match_id", "^game\\.(cheap|costly)_price$")
     seats = evidence.once(by_round)[game].drop("player").drop_nulls("seat")
     panels = []
     for match, *names in matches.head(MAX_PANELS).iter_rows():
-        rows = (
-            seats.filter(match_id=match)
-            .join(prices, on="match_id", validate="m:1", maintain_order="left")
-            .sort("round")
-        )
+        run = seats.filter(match_id=match)
+        rows = run.join(prices, on="match_id", validate="m:1", maintain_order="left").sort("round")
         title = ", ".join(filter(None, names))
         panels += [_panel(f"{title}: {view.title}", view, rows) for view in VIEWS[game]]
     cut = f" The first {MAX_PANELS} of {len(matches)} are shown." * (len(matches) > MAX_PANELS)

@@ -1,4 +1,4 @@
-"""The two games with alternating turns: battles shot by shot, and pirates ballot by ballot."""
+"""Battle royale shot by shot, and the pirate game ballot by ballot."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -30,13 +30,13 @@ MAX_PIRATES = 20
 
 
 def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report battles of players that fill all seats: how they end, and one plotted shot by shot.
+    """Report the end of battles of players that fill all seats, and plot one battle per player.
 
-    In the figures, time runs to the right; each row is a player, with the best shot on top. A grey
-    line means that the player is alive. An arrow leads from the shooter to the target, with a cross
-    for a hit and a ring for a miss. A dot without an arrow is an intentional miss. The figures show
-    each player's first run. Means have 95 % confidence intervals clustered by instance (CR1,
-    Student's t).
+    In the figures, time runs to the right; each row is a player, with the best shot on top. Grey
+    lines show players who are alive. Arrows lead from the shooter to the target, with a cross for a
+    hit and a ring for a miss. A dot without an arrow is an intentional miss. The figures show each
+    player's first run. Means have 95 % confidence intervals clustered by instance (CR1, Student's
+    t).
     """
     runs = _alone(evidence, BATTLE, "no battle royale with one player in all seats has finished")
     yield _means(evidence, runs, BATTLE, "battles", "End of battles", ENDS)
@@ -48,11 +48,11 @@ def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Report the plans and votes of crews in which one player fills all seats.
 
-    For each ballot, the bar above the line is the mean distance of plans from the optimal one, as a
-    share of the maximum (twice the gold). The bar below is the share of correct votes. The table
-    shows each player's first run: the coins and vote of each pirate, the plan's distance in coins
-    and the share of correct votes. Votes are correct as defined by the metrics on which the score
-    is based. Means have 95 % confidence intervals clustered by instance (CR1, Student's t).
+    For each ballot, the bar above the line is the mean distance of plans from the optimal plan, as
+    a share of the maximum (twice the gold). The bar below the line is the share of correct votes,
+    as defined by the game's metrics. The table shows each player's first run: the coins and vote of
+    each pirate, the distance of the plan in coins, and the share of correct votes. Means have 95 %
+    confidence intervals clustered by instance (CR1, Student's t).
     """
     runs = _alone(evidence, PIRATES, "no pirate game with one player in all seats has finished")
     yield _means(evidence, runs, PIRATES, "pirates", "Plans and votes", BALLOTS)
@@ -64,10 +64,8 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         gold, on="match_id", validate="m:1", maintain_order="left"
     )
     shares = ballots.with_columns(wrong=pl.col("plan_distance") / (2 * pl.col("gold")))
-    values = ["wrong", "vote_accuracy"]
-    bars = means(shares, values, ["who", "round"], bounds=dict.fromkeys(values, SHARE)).sort(
-        "who", "round"
-    )
+    bounds = dict.fromkeys(("wrong", "vote_accuracy"), SHARE)
+    bars = means(shares, [*bounds], ["who", "round"], bounds=bounds).sort("who", "round")
     players = bars["who"].unique(maintain_order=True).to_list()[:MAX_PANELS]
     longest = int(bars["round"].n_unique())
     yield Charts(
@@ -87,31 +85,24 @@ def _alone(evidence: Evidence, game: str, lacking: str) -> pl.DataFrame:
 
 
 def _samples(runs: pl.DataFrame) -> list[tuple[str, str]]:
-    """Return the first match of each player, for at most :data:`MAX_PANELS` players."""
     firsts = runs.sort("player", "run").unique("player", keep="first", maintain_order=True)
     return firsts.select("player", "match_id").rows()[:MAX_PANELS]
 
 
 def _means(
-    evidence: Evidence,
-    runs: pl.DataFrame,
-    game: str,
-    name: str,
-    title: str,
+    evidence: Evidence, runs: pl.DataFrame, game: str, name: str, title: str,
     values: tuple[str, ...],
-) -> ReportTable:
-    """Return the means of some of the game's metrics, with a row per player."""
-    game_spec = get_game(game)
+) -> ReportTable:  # fmt: skip
+    metrics = {value: get_game(game).metrics[value] for value in values}
     frame = evidence.scored(game).join(
         runs.select("match_id", who="player"), on="match_id", validate="1:1", maintain_order="left"
     )
-    bounds = {value: game_spec.metrics[value].bounds for value in values}
+    bounds = {name: metric.bounds for name, metric in metrics.items()}
     averages = means(frame, values, ["who"], bounds=bounds, strata=STRATA).sort("who")
-    columns = tuple(
-        Header(value, value.replace("_", " ").capitalize(), game_spec.metrics[value].unit, 2,
-               game_spec.metrics[value].meaning)
-        for value in values
-    )  # fmt: skip
+    columns = (
+        Header(value, value.replace("_", " ").capitalize(), metric.unit, 2, metric.meaning)
+        for value, metric in metrics.items()
+    )
     return ReportTable(
         name, title, averages, (Header("who", "Player"), *columns),
         leads=lambda row: lead(runs, game, row["who"]),
@@ -119,7 +110,6 @@ def _means(
 
 
 def _battle(label: str, match: pl.DataFrame) -> Chart:
-    """Plot one battle: the time until which each player is alive, and all shots."""
     shots = match.drop_nulls("strongest").sort("round").to_dicts()
     living = match.filter(pl.col("seat").is_null()).sort("round")["living"][0]
     seats = list(numbered("player", int(living + (shots[0]["hit"] or 0))))  # before the first shot
@@ -174,7 +164,6 @@ def _marks(shots: Sequence[Row], y: list[str]) -> list[Mark]:
 
 
 def _double(label: str, rows: Sequence[Row], ballots: int) -> Chart:
-    """Plot two bars per ballot: plan distance upwards, correct votes downwards."""
     layers: list[Boxes] = []
     for tone, (value, name, sign) in enumerate(
         (("vote_accuracy", "correct votes", -1), ("wrong", "plan distance", 1))
@@ -191,7 +180,6 @@ def _double(label: str, rows: Sequence[Row], ballots: int) -> Chart:
 
 
 def _sample_ballots(frame_by_round: pl.DataFrame, runs: pl.DataFrame) -> ReportTable:
-    """Return the ballots of one match of each player, with a column per pirate."""
     rows: list[dict[str, Any]] = []
     for label, match in _samples(runs):
         ballots = frame_by_round.filter(match_id=match).group_by("round", maintain_order=True)
@@ -211,12 +199,10 @@ def _sample_ballots(frame_by_round: pl.DataFrame, runs: pl.DataFrame) -> ReportT
         Header("plan_distance", "Distance", "coins", 0),
         Header("vote_accuracy", "Correct votes", "share", 2),
     )  # fmt: skip
-    note = ""
-    if len(pirates) > MAX_PIRATES:
-        note = f"The first {MAX_PIRATES} of {len(pirates)} pirates are shown."
+    note = f"The first {MAX_PIRATES} of {len(pirates)} pirates are shown."
     frame = pl.DataFrame(rows, infer_schema_length=None)
     return ReportTable(
         "pirate-ballots", "One voyage per player", frame, columns,
         "Coins for each pirate by rank; ✓ marks a vote for the plan, ✗ a vote against it.",
-        (note,) if note else (), lambda row: lead(runs, PIRATES, row["who"]),
+        (note,) * (len(pirates) > MAX_PIRATES), lambda row: lead(runs, PIRATES, row["who"]),
     )  # fmt: skip

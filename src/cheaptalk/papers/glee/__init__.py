@@ -1,4 +1,4 @@
-"""GLEE (Shapira et al. 2024): bargaining, negotiation and persuasion."""
+"""Replication of GLEE (Shapira et al. 2024): bargaining, negotiation and persuasion."""
 
 import lazy_loader
 
@@ -15,7 +15,7 @@ def glee_small() -> Study:
     """Return the preset ``glee`` with three matches per configuration."""
     small = {
         "name": "glee-small",
-        "description": "The configurations of GLEE with 3 matches each.",
+        "description": "The 1,320 configurations of GLEE's Table 1 with three matches each.",
         "pairing": {"sample": 3_960},
     }
     study = load_study(FILES["glee"]).model_dump(mode="json", exclude_unset=True)

@@ -1,4 +1,4 @@
-"""Anchoring: the relation of Alice's first offer and her gain (section 4)."""
+"""Anchoring: the correlation of Alice's first offer with her gain (section 4)."""
 
 from collections.abc import Iterator
 from math import atanh, tanh
@@ -25,7 +25,7 @@ OFFERS = {
     "bargaining": ("alice_gain", FIRST / pl.col("game.money")),
     "negotiation": ("price", FIRST / pl.col("game.scale") - pl.col("game.seller_factor")),
 }
-"""The field of Alice's first move with her offer, and her gain if it were accepted."""
+"""The field of Alice's first move with her offer, and her gain if Bob accepted the offer."""
 ALL = "all"
 LEVEL = 0.95
 BINS = 20
@@ -33,17 +33,17 @@ BINS = 20
 
 
 def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report the correlation of Alice's first offer and her final gain.
+    """Report Pearson's correlation of Alice's first offer with her final gain.
 
-    The first offer is Alice's gain if it were accepted at once: her share of the money in
+    The first offer is measured as Alice's gain if Bob accepted it: her share of the money in
     bargaining, and the price minus her value in multiples of M in negotiation. A strong correlation
-    with her final gain means that the first offer anchors Bob. In bargaining, the paper finds 0.63
-    if Bob is a person and Alice a model, and 0.18 in the opposite case (section 4).
+    means that the first offer anchors Bob. In bargaining, the paper finds 0.63 if Bob is a person
+    and Alice a model, and 0.18 in the opposite case (section 4).
 
-    The correlation is Pearson's. Classical intervals treat matches as independent (Fisher's z).
-    Clustered intervals allow for similar matches within a configuration. With a and b the
-    standardised offer and gain, the influence of a match on r is ab - r (a² + b²) / 2; its mean's
-    clustered standard error (CR1) divided by 1 - r² is that of Fisher's z.
+    Classical intervals treat matches as independent (Fisher's z). Clustered intervals allow for
+    similar matches within a configuration. With a and b the standardised offer and gain, the
+    influence of a match on r is ab - r (a² + b²) / 2. The clustered standard error (CR1) of the
+    mean influence, divided by 1 - r², is the standard error of Fisher's z.
     """
     frame = evidence.once(first_offers)
     if frame.is_empty():
@@ -74,9 +74,7 @@ def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def first_offers(evidence: Evidence) -> pl.DataFrame:
-    """Return one row per match: ``game``, players, their kinds, the first ``offer`` and the
-    ``gain``.
-    """
+    """Return one row per match: ``game``, kinds of players, first ``offer`` and ``gain``."""
     firsts, labels = evidence.once(activity).firsts, evidence.once(kinds)
     parts = []
     for family in evidence.once(families):
@@ -97,7 +95,7 @@ def first_offers(evidence: Evidence) -> pl.DataFrame:
 
 
 def _groups(family: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """Yield a family's matches: all, then by the kinds of both players, then by Bob's player."""
+    """Yield all matches of a family, then groups by both players' kinds, and by Bob's player."""
     yield ALL, ALL, family
     pairs = family.sort("alice", "bob").group_by("alice", "bob", maintain_order=True)
     by_kind = [(str(alice), str(bob), part) for (alice, bob), part in pairs]
@@ -108,7 +106,6 @@ def _groups(family: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
 
 
 def _row(game: str, alice: str, bob: str, part: pl.DataFrame) -> dict[str, Any]:
-    """Return the correlation in some matches, with both intervals."""
     row: dict[str, Any] = {"family": capital(game), "alice": alice, "bob": bob}
     named = dict.fromkeys(under("r", f"{kind}{end}") for kind in KINDS for end in ("", LOW, HIGH))
     row |= named | {under("r", f"{kind}{COUNT}"): part.height for kind in KINDS}
@@ -125,7 +122,6 @@ def _row(game: str, alice: str, bob: str, part: pl.DataFrame) -> dict[str, Any]:
 
 
 def _clustered(part: pl.DataFrame, r: float) -> tuple[float | None, float | None, int]:
-    """Return the limits of the clustered interval (or None) and the number of clusters."""
     a, b = ((pl.col(name) - pl.col(name).mean()) / pl.col(name).std(ddof=0)
             for name in ("offer", "gain"))  # fmt: skip
     influence = part.select(*CLUSTER, (a * b - r * (a**2 + b**2) / 2).alias("influence"))
@@ -138,7 +134,6 @@ def _clustered(part: pl.DataFrame, r: float) -> tuple[float | None, float | None
 
 
 def _panel(game: object, part: pl.DataFrame) -> Chart:
-    """Plot mean gains in equal steps of the first offer, with a line for each kind of Bob."""
     offers = part["offer"].to_numpy()
     step = (pl.col("offer") - offers.min()) / (np.ptp(offers) or 1) * BINS
     binned = part.with_columns(step.floor().clip(0, BINS - 1).alias("bin"))

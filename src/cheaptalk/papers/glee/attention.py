@@ -1,4 +1,4 @@
-"""Attention checks of participants (appendix E.3): failures, and response times."""
+"""Attention checks of participants (appendix E.3): failures and response times."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,13 +18,12 @@ from cheaptalk.text import capital, fixed
 
 
 def attention(evidence: Evidence) -> Iterator[Shown]:
-    """Report how many participants failed the two attention checks: the code word that the
-    instructions ask for, and the question about the game after it. In the paper, and in a study
-    with this setting, participants who fail a check aren't paid, and the game before a failed quiz
-    is erased.
+    """Report how many participants failed the two attention checks: the code word in the
+    instructions, and the quiz after the game. In the paper, participants who failed a check weren't
+    paid, and the game before a failed quiz was erased.
 
-    Shares are of the participants who answered the check. Times are medians over participants, from
-    the display of a step to the answer.
+    Shares are relative to participants who answered the check. Times are medians over participants,
+    from the display of a step to the answer.
     """
     answered = evidence.once(checked)
     rows = [
@@ -61,12 +60,9 @@ def attention(evidence: Evidence) -> Iterator[Shown]:
 
 
 def checked(evidence: Evidence) -> pl.DataFrame:
-    """Return the answered checks, one row per participant, kind and game.
+    """Return the answered checks; raise Lacking if there are none.
 
     Columns: ``participant``, ``kind``, ``game`` (before a quiz), ``failed`` and ``seconds``.
-
-    Raises:
-        Lacking: no checks were answered.
     """
     answers = responses(evidence.store, evidence.study).unique(
         ["participant", "number"], keep="first", maintain_order=True
@@ -93,7 +89,6 @@ def checked(evidence: Evidence) -> pl.DataFrame:
 
 
 def _row(check: str, answered: pl.DataFrame) -> dict[str, Any]:
-    """Return a row of the table: participants who answered, and those who failed."""
     by_person = answered.group_by("participant", maintain_order=True).agg(
         pl.col("failed").any(), pl.col("seconds").sum()
     )
@@ -108,25 +103,17 @@ def _row(check: str, answered: pl.DataFrame) -> dict[str, Any]:
 
 
 def _times(evidence: Evidence) -> pl.DataFrame:
-    """Return the response times of each step, and the duration of games, in the order of steps.
-
-    A game that is in progress or was never played has no time.
-    """
     took = pl.col("answered") - pl.col("shown")
     steps = (
         responses(evidence.store, evidence.study)
         .unique(["participant", "number"], keep="first", maintain_order=True)
         .select("participant", "step", "number", took=took)
     )
-    over = plays(evidence.store, evidence.study).filter(
-        pl.col("state").is_in(["finished", "erased"])
-    )
-    games = over.select(
-        "participant",
-        pl.format("game of {}", "game").alias("step"),
-        pl.lit(None, pl.Int64).alias("number"),
+    over = pl.col("state").is_in(["finished", "erased"])
+    games = plays(evidence.store, evidence.study).filter(over).select(
+        "participant", step=pl.format("game of {}", "game"), number=pl.lit(None, pl.Int64),
         took=pl.col("ended") - pl.col("assigned"),
-    )
+    )  # fmt: skip
     quantiles = {"quarter": 0.25, "median": 0.5, "three_quarters": 0.75}
     return (
         pl.concat([steps, games])

@@ -1,4 +1,4 @@
-"""Charts of GLEE's figures: dots of effects, heat maps of pairs."""
+"""Charts of effects as dots, and heat maps of pairs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from cheaptalk.text import fixed
 MAX_PRINTED = 10
 """The maximum number of rows and columns of a map with printed numbers."""
 WIDE = 10.0
-"""The magnitude from which numbers in a map have no decimals, so that they fit."""
+"""The minimum magnitude of numbers that a map shows without decimals."""
 
 
 def dots(
@@ -25,14 +25,13 @@ def dots(
     axis: str = "",
     leads: Sequence[Lead | None] = (),
 ) -> Chart:
-    """Plot the rows of a frame from the top, with a dot and interval for each series.
+    """Plot each row of a frame with a dot and an interval for each series.
 
     Args:
-        labels: the column of the rows' names, which are unique.
-        series: the titles of the series, by the column of their numbers, which has columns with
-            ``.low`` and ``.high``.
+        labels: the column with the unique names of rows.
+        series: titles of series by column; the limits of intervals have ``.low`` and ``.high``.
         axis: the title of the axis with the names.
-        leads: the links to each row's matches.
+        leads: links to the matches of each row.
     """
     names, rows = frame[labels].to_list(), frame.to_dicts()
     layers = [
@@ -46,7 +45,7 @@ def dots(
 
 
 def number_text(row: Row, key: str) -> str:
-    """Return a number of a row with its interval and number of matches."""
+    """Format a number of a row with its interval and number of matches."""
     if row[key] is None:
         return "no value"
     low, high, count = (row.get(key + end) for end in (LOW, HIGH, COUNT))
@@ -56,7 +55,7 @@ def number_text(row: Row, key: str) -> str:
 
 
 def heat(title: str, game: str, rows: Sequence[Row], key: str) -> Chart:
-    """Plot a cell for each pair that met: rows are Alice, columns Bob, 0 is the mean of all pairs.
+    """Plot a heat map of pairs: rows are Alice, columns are Bob, and 0 is the mean of all pairs.
 
     Args:
         rows: rows with ``Alice``, ``Bob`` and the number as ``key``.

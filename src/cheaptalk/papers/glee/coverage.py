@@ -21,18 +21,18 @@ from cheaptalk.rules import Chance, get_game
 from cheaptalk.text import capital
 
 TYPES = ("main", "variant", "random", "other")
-"""The kinds of configurations in Table 7, and "other"."""
+"""The types of configurations in Table 7, and "other"."""
 Key = tuple[str, str]
-"""A configuration: its game, and its parameters that the human study sets."""
+"""A game, and the parameters of a configuration that the human study sets, as JSON."""
 
 
 def has_people(evidence: Evidence) -> bool:
-    """Return whether people play in the matches of a study or take part in it."""
+    """Return whether a study has participants, or imported matches of people."""
     return with_people(evidence) or bool(evidence.once(people))
 
 
 class Planned(NamedTuple):
-    """A configuration of the human study: its type, games per role, and which roles people have."""
+    """A configuration of the human study: type, games per role, and the roles of people."""
 
     type: str
     games: int
@@ -41,11 +41,11 @@ class Planned(NamedTuple):
 
 def configurations(evidence: Evidence) -> Iterator[ReportTable]:
     """Compare the configurations and games played by people with the plan of the human study. A
-    configuration counts once for each role that people have in it.
+    configuration counts once for each role of people.
 
-    The types are those of the preset glee-human: its main configurations, all that differ from one
-    of them in one parameter, and the randomly drawn ones. All other configurations have the type
-    *other*.
+    The types are those of the preset glee-human: main configurations, variants that differ from a
+    main configuration in one parameter, and random configurations. All other configurations have
+    the type *other*.
     """
     collected = evidence.once(by_configuration)
     if collected.is_empty():
@@ -74,7 +74,6 @@ def configurations(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _table_7(frame: pl.DataFrame) -> ReportTable:
-    """Return the same counts with the paper's layout, families side by side."""
     types = pl.DataFrame({"type": TYPES[:-1]})
     for game in GAMES:
         counts = frame.filter(game=game).select(
@@ -96,9 +95,7 @@ def _table_7(frame: pl.DataFrame) -> ReportTable:
 
 
 def by_configuration(evidence: Evidence) -> pl.DataFrame:
-    """Return the games of people by configuration and role: ``game``, ``type``, ``role``,
-    ``games``.
-    """
+    """Return the number of games of people by ``game``, ``type`` and ``role``."""
     labels, plan = list(evidence.once(people)), planned()
     rows = []
     for game in GAMES:
@@ -122,7 +119,6 @@ def by_configuration(evidence: Evidence) -> pl.DataFrame:
 
 
 def _counts(collected: pl.DataFrame, game: str, type_: str) -> dict[str, int | None]:
-    """Return the counts of a family and type; planned configurations without games count 0."""
     entries = [
         entry for (name, _), entry in planned().items() if name == game and entry.type == type_
     ]
@@ -151,6 +147,6 @@ def planned() -> dict[Key, Planned]:
 
 
 def _key(game: str, parameters: dict[str, Any]) -> Key:
-    """Return the key of a configuration in the human study, regardless of the players' names."""
+    """Return the key of a configuration, without parameters that the human study does not set."""
     family = next(each for each in FAMILIES if each.game == game)
     return game, standard_json({name: parameters.get(name) for name in sorted(family.main)})

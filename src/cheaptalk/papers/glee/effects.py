@@ -1,4 +1,4 @@
-"""Effects on metrics: of the market (Table 2), of players (Table 3) and of every parameter."""
+"""Effects of the market (Table 2), of players (Table 3) and of every parameter on metrics."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -43,14 +43,13 @@ def market_effects(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Report the effects of information, messages and horizon on efficiency and fairness.
 
     In each family, complete information (CI), messages (MA, or MT for their type) and the horizon
-    (T, or MY for myopic buyers) form one factor, the market, whose levels include all their
-    interactions. It enters an ordinary least squares regression together with all other parameters
-    and both players as factors (GLEE, section 3 and appendix F.1):
+    (T, or MY for myopic buyers) form one factor, the market, with all interactions. The ordinary
+    least squares regression has the market, all other parameters and both players as factors (GLEE,
+    section 3 and appendix F.1):
 
         metric = constant + market + other parameters + Alice's player + Bob's player + error.
 
-    The table shows the effect of each market relative to the reference market, which has 0 by
-    definition.
+    The table shows the effect of each market relative to the reference market.
     """
     all_fits = evidence.once(additive)
     fitted = [fits for fits in all_fits if not _beside(fits).is_empty()]
@@ -77,29 +76,26 @@ def _table(fits: Fits, notes: tuple[str, ...]) -> ReportTable:
     terms = [term for term in played.terms if term.name in played.market]
     about = "; ".join(f"{term.name}: {term.title}" for term in terms)
     return ReportTable(
-        f"market-{played.game}",
-        f"{capital(played.game)}: effect of the market",
+        f"market-{played.game}", f"{capital(played.game)}: effect of the market",
         frame.drop("reference"),
         (Header("market", "Market", about=f"{about}. The reference is {_reference_market(fits)}."),
          *columns({name: METRICS[name] for name in SHOWN}, frame)),
-        METHODS,
-        (*_unplayed(fits), *fits.notes, *notes),
+        METHODS, (*_unplayed(fits), *fits.notes, *notes),
         leads=lambda row: played.lead(*(pl.col(name) == row[name] for name in played.market)),
     )  # fmt: skip
 
 
 def _reference_market(fits: Fits) -> str:
-    """Return the reference market."""
     return str(_market_rows(fits).filter("reference")["market"].item())
 
 
 def _beside(fits: Fits) -> pl.DataFrame:
-    """Return the effects of markets by level; no rows with only one market."""
+    """Return the effects of each market on the metrics; empty if there is only one market."""
     return fits.beside(MARKET, {name: name for name in SHOWN})
 
 
 def _market_rows(fits: Fits) -> pl.DataFrame:
-    """Return markets with their levels and effects, the most efficient first."""
+    """Return markets with levels and effects, the most efficient first."""
     market = fits.played.market
     texts = fits.played.frame.select(market).unique(maintain_order=True)
     texts = texts.with_columns(level_texts(texts, market).alias("level")).select(
@@ -114,7 +110,6 @@ def _market_rows(fits: Fits) -> pl.DataFrame:
 
 
 def _unplayed(fits: Fits) -> list[str]:
-    """Return a note on combinations of levels that were not played."""
     market = list(fits.played.market)
     present = set(fits.played.frame.select(pl.col(market).cast(pl.String)).unique().iter_rows())
     missing = [levels for levels in product(*map(fits.played.levels.__getitem__, market))
@@ -136,9 +131,9 @@ def _market_panel(fits: Fits, table: ReportTable) -> Chart:
 def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Report players' gains in each role, all else equal; people count as one player.
 
-    The regression is that of the market's effects, of Alice's gain on Alice's player and of Bob's
-    gain on Bob's player (GLEE, section 3). It estimates a player's own gain relative to the
-    reference player in the same role, against the same opponents, in the same configurations.
+    The regressions are those of the market's effects, with Alice's or Bob's gain as the outcome
+    (GLEE, section 3). The effect of a player is the difference in gain from the reference player in
+    the same role, against the same opponents and in the same configurations.
     """
     fitted = evidence.once(additive)
     sides = [(fits, role) for fits in fitted for role in ROLES if _compared(fits, role)]
@@ -166,7 +161,6 @@ def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _compared(fits: Fits, role: str) -> bool:
-    """Return whether a role's gain could be regressed on its players."""
     return GAINS[role] in fits.found and fits.found[GAINS[role]].tells(ROLES[role])
 
 
@@ -180,19 +174,14 @@ def _joined(sides: Sequence[tuple[Fits, str]], kinds: dict[str, str]) -> pl.Data
     for fits, role in sides:
         effects = fits.beside(ROLES[role], {GAINS[role]: _name(fits, role)}).drop("reference")
         joined = joined.join(
-            effects.rename({"level": "player"}),
-            on="player",
-            how="full",
-            coalesce=True,
-            validate="1:1",
-            maintain_order="left",
-        )
+            effects.rename({"level": "player"}), on="player", how="full", coalesce=True,
+            validate="1:1", maintain_order="left",
+        )  # fmt: skip
     named = joined.with_columns(pl.col("player").replace_strict(kinds, default="").alias("kind"))
     return named.sort(_name(*sides[0]), "player", descending=[True, False], nulls_last=True)
 
 
 def _references(sides: Sequence[tuple[Fits, str]]) -> str:
-    """Return a sentence on the reference players."""
     references = {_name(fits, role): fits.played.references[ROLES[role]] for fits, role in sides}
     names = set(references.values())
     if len(names) == 1:
@@ -210,12 +199,12 @@ def _gain_panel(fits: Fits, frame: pl.DataFrame) -> Chart:
 
 
 def references(evidence: Evidence) -> Iterator[ReportTable]:
-    """Report the reference levels, which are the paper's if the study has them.
+    """Report the reference levels of parameters and players.
 
-    A parameter with only one level has no effect to estimate. If a parameter lacks the paper's
-    reference level, the reference is the level with most matches. The reference player is the
-    paper's, or else the player of most roles in most families. In tables of the market, the
-    reference is the market of these levels if it was played, or else the one with most matches.
+    The reference is the paper's level if it was played, or else the level with most matches. The
+    reference player is the paper's, or else the player with most roles in all families. The
+    reference market consists of the parameters' reference levels if it was played, or else it is
+    the market with most matches. A parameter with only one level has no effect.
     """
     played = evidence.once(families)
     frame = pl.DataFrame([row for family in played for row in _rows(family)])
@@ -250,21 +239,18 @@ def _rows(played: FamilyMatches) -> Iterator[dict[str, str]]:
 def _levels(played: FamilyMatches, term: Term) -> str:
     if term.name not in played.levels:
         return f"{played.constant[term.name]} ({played.frame.height:,})"
-    counts = dict(
-        played.frame.group_by(pl.col(term.name).cast(pl.String), maintain_order=True)
-        .len()
-        .iter_rows()
-    )
+    groups = played.frame.group_by(pl.col(term.name).cast(pl.String), maintain_order=True)
+    counts = dict(groups.len().iter_rows())
     return "; ".join(f"{name} ({counts[name]:,})" for name in played.levels[term.name])
 
 
 def impact(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Report the effect of every level of every parameter on every metric, all else equal.
 
-    For each family and metric, a regression has every parameter and both players as separate
-    factors (GLEE, appendix D.1, shows this as its parameter impact viewer). You can sort the table,
-    or filter it by words such as "persuasion fairness p". Charts also show reference levels, whose
-    effect is 0.
+    The regression of each family and metric has every parameter and both players as separate
+    factors, like the parameter impact viewer of GLEE (appendix D.1). You can sort the table, or
+    filter it by words such as "persuasion fairness p". Charts also show reference levels, which
+    have an effect of 0.
     """
     all_fits = evidence.once(apart)
     fitted = [fits for fits in all_fits if fits.found]
@@ -291,27 +277,23 @@ def impact(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _impacts(fits: Fits, metric: str) -> pl.DataFrame:
-    """Return the effects of all levels of all factors on a metric, including reference levels."""
     frames = []
     for factor in fits.found[metric].classical.design.factors:
         effects = fits.found[metric].effects(factor.name).drop_nulls(KINDS)
         if effects["reference"].all():
             continue
-        frames.append(
-            effects.rename({name: under("effect", name) for name in effects.columns}).select(
-                pl.lit(capital(fits.played.game)).alias("family"),
-                pl.lit(capital(METRICS[metric])).alias("metric"),
-                pl.lit(factor.name).alias("parameter"),
-                pl.concat_str(pl.lit(f"{factor.name} "), "level").alias("name"),
-                pl.lit(factor.reference).alias("over"),
-                pl.all(),
-            )
-        )
+        named = effects.rename({name: under("effect", name) for name in effects.columns})
+        frames.append(named.select(
+            pl.lit(capital(fits.played.game)).alias("family"),
+            pl.lit(capital(METRICS[metric])).alias("metric"),
+            pl.lit(factor.name).alias("parameter"),
+            pl.concat_str(pl.lit(f"{factor.name} "), "level").alias("name"),
+            pl.lit(factor.reference).alias("over"), pl.all(),
+        ))  # fmt: skip
     return pl.concat(frames) if frames else pl.DataFrame()
 
 
 def _impact_panel(fits: Fits, metric: str, frame: pl.DataFrame) -> Chart:
-    """Plot the effects of parameters on a metric; players have separate figures."""
     family = capital(fits.played.game)
     rows = frame.filter(
         family=family, metric=capital(METRICS[metric])
@@ -324,11 +306,11 @@ def _impact_panel(fits: Fits, metric: str, frame: pl.DataFrame) -> Chart:
 
 
 def encoding(evidence: Evidence) -> Iterator[ReportTable]:
-    """Report the columns of a regression: one for each level of each factor, 1 for matches with it.
+    """Report the regression's columns for a sample match: 1 for its levels, and 0 for others.
 
-    The market's levels are combinations of its parameters, so that it includes all their
-    interactions (GLEE, Figure 20). Reference levels are part of the constant and have no effect of
-    their own. The table shows one match, of bargaining if it was played.
+    The levels of the market are combinations of parameters, which includes all interactions (GLEE,
+    Figure 20). Reference levels are part of the constant. The match is one of bargaining if
+    bargaining was played.
     """
     fits = next(each for each in evidence.once(additive) if each.found)
     design = next(iter(fits.found.values())).classical.design

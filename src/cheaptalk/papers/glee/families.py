@@ -35,9 +35,9 @@ REFERENCE = "gemini-1.5-flash"
 GAINS = {"alice": "alice_gain", "bob": "bob_gain"}
 """The gain metric of each role."""
 CHOSEN = "reference"
-"""The option with the reference player."""
+"""The option for the reference player."""
 COMPOSITE = "composite"
-"""The option that joins all terms of a parameter."""
+"""The option for a parameter with terms to join."""
 NAMES = "names"
 """The parameter with the players' names."""
 MAX_LINKED = 600
@@ -45,7 +45,7 @@ MAX_LINKED = 600
 
 
 def kind_of(spec: Mapping[str, object]) -> str:
-    """Return the kind of a player, given its settings.
+    """Return the kind of a player from the player's settings.
 
     >>> kind_of({"imported": "glee", "person": True}), kind_of({"model": "openai/gpt-4o"})
     ('person', 'model')
@@ -60,20 +60,20 @@ def kinds(evidence: Evidence) -> dict[str, str]:
 
 
 def people(evidence: Evidence) -> frozenset[str]:
-    """Return the labels of people."""
+    """Return the labels of players who are people."""
     return frozenset(label for label, kind in evidence.once(kinds).items() if kind == PERSON)
 
 
 class Term(NamedTuple):
-    """A parameter of a family as a factor.
+    """A factor that is derived from a parameter of a game.
 
     Attributes:
-        name: its short name in the paper, and the column of its levels.
-        title: its meaning.
-        parameter: the game parameter from which it is derived.
+        name: the short name in the paper, and the column of the levels.
+        title: the meaning.
+        parameter: the game parameter.
         default: the reference level of the paper (Table 8).
-        market: whether it is part of the paper's factor "market".
-        read: returns its value, given the parameter's.
+        market: whether the term is part of the paper's factor "market".
+        read: a function that returns the term's value for the parameter's value.
     """
 
     name: str
@@ -129,11 +129,11 @@ FAMILIES = {
         Term("buyer speaks", "whether buyers can send messages", "buyer_messages", False),
     ),
 }
-"""Parameters as in Table 1 of the paper, and two of persuasion that only its older data vary."""
+"""Parameters of the paper's Table 1, and two parameters of persuasion that vary in older data."""
 
 
 def level(value: Any) -> str:
-    """Return the name of a parameter's value as a level.
+    """Return the name of the level for a parameter's value.
 
     >>> level(inf), level(True), level(1e6), level("text")
     ('∞', 'yes', '1,000,000', 'text')
@@ -149,10 +149,9 @@ class FamilyMatches:
 
     Attributes:
         game: the name of the family's game.
-        frame: one row per match, from :func:`.match_frames`, with two differences: configurations
-            that only differ in the players' names are joined, with the original in ``digest``; and
-            there is a column with the levels of each varying term, and the players as ``Alice`` and
-            ``Bob``.
+        frame: one row per match, from :func:`.match_frames`, with additional columns for the levels
+            of each varying term, and for the players, ``Alice`` and ``Bob``. Configurations that
+            only differ in the players' names are joined, with the original in ``digest``.
         levels: the levels of each varying term, in order.
         constant: the level of each other term.
         references: the reference level of each varying term and role.
@@ -172,46 +171,43 @@ class FamilyMatches:
 
     @property
     def notes(self) -> list[str]:
-        """A warning if parameters varied that are not controlled for."""
+        """A note on varying parameters that are not controlled for."""
         names, game = ", ".join(map(plain, self.uncontrolled)), capital(self.game)
         return [f"{game}: {names} varied and is not controlled for."] if names else []
 
     @property
     def market(self) -> tuple[str, ...]:
-        """The names of the varying terms that define the market."""
+        """Names of the varying terms of the market."""
         return tuple(term.name for term in self.terms if term.market and term.name in self.levels)
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The names of all other varying terms."""
+        """Names of the varying terms outside the market."""
         return tuple(name for name in self.levels if name not in self.market)
 
     def without(self, players: Collection[str]) -> "FamilyMatches | None":
-        """Return the same family without the matches of these players, or None if no matches
-        remain.
-        """
+        """Return the family without the matches of these players; None if no match remains."""
         if not players:
             return self
         excluded = [pl.col(title).is_in(list(players)) for title in ROLES.values()]
-        frame = self.frame.filter(~pl.any_horizontal(excluded)).select(
-            pl.exclude("configuration", *self.levels, *ROLES.values())
-        ).rename({"digest": "configuration"})  # fmt: skip
-        terms = {self.game: self.terms}
-        families = family_matches({self.game: frame}, self.references["Alice"], terms)
+        original = pl.exclude("configuration", *self.levels, *ROLES.values())
+        frame = self.frame.filter(~pl.any_horizontal(excluded)).select(original)
+        frames = {self.game: frame.rename({"digest": "configuration"})}
+        families = family_matches(frames, self.references["Alice"], {self.game: self.terms})
         return next(iter(families), None)
 
     def lead(self, *conditions: pl.Expr) -> Lead | None:
-        """Return a link to the matches of the configurations that meet these conditions."""
+        """Return a link to the matches of configurations that meet these conditions."""
         digests = sorted(self.frame.filter(*conditions)["digest"].unique())
         fits = len(digests) <= MAX_LINKED
         return Lead(self.game, {"configuration": ",".join(digests)}) if digests and fits else None
 
 
 def families(evidence: Evidence) -> list[FamilyMatches]:
-    """Return the families that were played, with all their scored matches. All parts share them.
+    """Return the families that were played, with all scored matches.
 
     Raises:
-        Lacking: none was played.
+        Lacking: no family was played.
         CheaptalkError: the reference player or the composite parameter is unknown.
     """
     frames = {game: evidence.scored(game) for game in FAMILIES}
@@ -230,11 +226,7 @@ def families(evidence: Evidence) -> list[FamilyMatches]:
 
 
 def _terms(composite: str | None) -> dict[str, tuple[Term, ...]]:
-    """Return the terms of each family; those of the composite parameter are joined.
-
-    Raises:
-        CheaptalkError: there is no such parameter with two terms.
-    """
+    """Return each family's terms; join all terms of the parameter ``composite`` into one."""
     if composite is None:
         return FAMILIES
     counts = Counter((game, term.parameter) for game, terms in FAMILIES.items() for term in terms)
@@ -247,7 +239,7 @@ def _terms(composite: str | None) -> dict[str, tuple[Term, ...]]:
 
 
 def _joined(terms: Sequence[Term], parameter: str) -> tuple[Term, ...]:
-    """Return terms in which those of a parameter are one, with combinations as levels."""
+    """Join the terms of a parameter; the levels are combinations of the terms' levels."""
     parts = [term for term in terms if term.parameter == parameter]
     if not parts:
         return tuple(terms)
@@ -264,18 +256,15 @@ def family_matches(
     reference: str,
     terms: Mapping[str, tuple[Term, ...]] = FAMILIES,
 ) -> list[FamilyMatches]:
-    """Return families with the levels of their parameters, for matches with payoffs.
+    """Return the families' matches with payoffs, with the levels of parameters.
 
     Args:
-        reference: the reference player of each role that it has played.
+        reference: the preferred reference player.
         terms: the parameters of each family as factors.
     """
-    measured = {
-        game: frame.drop_nulls([*GAINS.values()])
-        for game, frame in frames.items()
-        if not frame.is_empty()
-    }
-    usable = {game: frame for game, frame in measured.items() if not frame.is_empty()}
+    played = {game: frame for game, frame in frames.items() if not frame.is_empty()}
+    scored = {game: frame.drop_nulls([*GAINS.values()]) for game, frame in played.items()}
+    usable = {game: frame for game, frame in scored.items() if not frame.is_empty()}
     ranking = _ranking(list(usable.values()), reference)
     return [
         _with_levels(game, usable[game], ranking, terms[game]) for game in terms if game in usable
@@ -283,11 +272,7 @@ def family_matches(
 
 
 def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
-    """Return players in the order in which they are considered as the reference.
-
-    After the requested one, they are sorted by the number of roles over all families, then by
-    matches.
-    """
+    """Sort candidates for the reference player: ``first``, then by roles and matches played."""
     roles: Counter[str] = Counter()
     matches: Counter[str] = Counter()
     for frame in frames:
@@ -301,7 +286,6 @@ def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
 def _with_levels(
     game: str, frame: pl.DataFrame, ranking: Sequence[str], terms: tuple[Term, ...]
 ) -> FamilyMatches:
-    """Return matches with the levels of their parameters."""
     configurations = parameters_in(frame)
     matches = frame.group_by("configuration", maintain_order=True).len()["len"]
     levels: dict[str, tuple[str, ...]] = {}
@@ -316,11 +300,10 @@ def _with_levels(
         references[term.name] = level(_reference(term.default, values, matches))
         columns[term.name] = list(map(level, values))
     first: dict[str, str] = {}
-    unnamed = {
-        digest: json.dumps(parameters | {NAMES: None})
+    shared = [
+        first.setdefault(json.dumps(parameters | {NAMES: None}), digest)
         for digest, parameters in configurations.items()
-    }
-    shared = [first.setdefault(text, digest) for digest, text in unnamed.items()]
+    ]
     by_digest = pl.DataFrame({"digest": list(configurations), "configuration": shared})
     by_digest = by_digest.with_columns(
         pl.Series(name, values, dtype=pl.Enum(levels[name])) for name, values in columns.items()
@@ -338,7 +321,6 @@ def _with_levels(
 
 
 def _reference(default: Any, values: Sequence[Any], matches: Iterable[int]) -> Any:
-    """Return the paper's reference level if present, or else the level with most matches."""
     if default in values:
         return default
     tally: Counter[Any] = Counter()

@@ -1,12 +1,12 @@
-"""GLEE's human study: main configurations, their variants, and a random share of the others.
+"""GLEE's human study: main configurations, variants, and random other configurations.
 
-The paper (appendix E.2, Table 7) describes the rule and the counts but not the configurations: a
-main one for each family (two for persuasion: long-living and myopic buyers), every configuration
-that differs from it in one parameter, and 5 % of the others drawn at random. People play both
-roles, but never a role with a single round. The main configurations are our choice.
+The paper (appendix E.2, Table 7) describes the rule and the counts but not the configurations. Each
+family has a main configuration (persuasion has two, for long-living and myopic buyers), all
+variants that differ in one parameter, and a random 5 % of all others. People play both roles, but
+never a role with a single round. The main configurations are our choice.
 
 The base pay, average bonuses, one game per visit, 12 hours between games of a family, the code word
-and the quiz are the paper's. Comments mark our other choices.
+and the quiz are the paper's.
 """
 
 from collections.abc import Mapping
@@ -25,23 +25,19 @@ RATES = [0.8, 0.9, 0.95, 1.0]
 SCALES = [100, 10_000, 1_000_000]
 LONG = {"rounds": 99, "hidden": True}
 AVERAGE_CENTS = (5, 15, 25)
-"""The bonus of an average game at each scale, which is disclosed to participants."""
+"""The bonus for an average game at each scale, which participants know."""
 AVERAGE_GAINS = {
     "bargaining": ("money", 0.4), "negotiation": ("scale", 0.2), "persuasion": ("price", 0.4),
 }  # fmt: skip
-"""The parameter that scales a game's amounts, and the average gain. This is our choice, because the
-paper doesn't explain how a payoff becomes a bonus. The gains are half the money minus the cost of
-waiting, half the surplus of the main configuration, and between a half and a quarter of the price
-of all products sold.
-"""
+"""The parameter that scales a game's amounts, and an average gain, which is our choice: half the
+money minus the cost of waiting, half the surplus of the main configuration, and between a half and
+a quarter of the price of all products sold."""
 MAX_BONUSES = 4
-"""The maximum bonus, in average bonuses; our choice, because prices have no narrow bound."""
+"""The maximum bonus as a multiple of the average bonus; our choice."""
 MINUTES = 3.3
-"""The paid minutes per game, for the base pay: $2,245 for 3,405 games, at $12 per hour."""
+"""Paid minutes per game, for the base pay: $2,245 for 3,405 games, at $12 per hour."""
 TIMEOUT = 300
-"""Seconds per request; our choice, because the paper gives 20 minutes for a whole game. Absent
-participants are not replaced, so that no scripted play counts as a person's: the game ends.
-"""
+"""Timeout of a request in seconds; our choice, because the paper gives 20 minutes per game."""
 CONSENT = {
     "en": "This study examines how people bargain, trade and persuade. You play a short game for "
     "imaginary money with a computer program. Your moves and messages are recorded without your "
@@ -147,7 +143,7 @@ FAMILIES = (
 
 
 def variants(family: StudyFamily) -> list[dict[str, Any]]:
-    """Return the configurations that differ from the main one in one parameter."""
+    """Return the configurations that differ from the main configuration in one parameter."""
     return [
         family.main | {name: value}
         for name, values in family.values.items()
@@ -157,14 +153,14 @@ def variants(family: StudyFamily) -> list[dict[str, Any]]:
 
 
 def other_configurations(family: StudyFamily) -> list[dict[str, Any]]:
-    """Return the configurations that differ from the main one in more than one parameter."""
+    """Return the configurations that differ from the main one in several parameters."""
     combinations = product(*family.values.values())
     cases = [dict(zip(family.values, values, strict=True)) for values in combinations]
     return [case for case in cases if sum(case[name] != family.main[name] for name in case) > 1]
 
 
 def random_configurations(family: StudyFamily, chance: Chance) -> list[dict[str, Any]]:
-    """Return the random configurations: 5 % of the others, rounded down."""
+    """Return a random 5 % of the other configurations, rounded down."""
     cases = other_configurations(family)
     stream = chance("random", family.game, str(family.main.get("myopic")))
     return stream.shuffled(cases)[: int(SHARE * len(cases))]
@@ -186,7 +182,7 @@ def bonuses() -> list[dict[str, Any]]:
 
 
 def protocol() -> dict[str, Any]:
-    """Return the path and pay of participants: one game per visit, up to 40 visits."""
+    """Return the participants' path and pay: one game per visit, up to 40 visits."""
     return {
         "title": {"en": "A game with a partner", "de": "Ein Spiel zu zweit"},
         "recruitment": {"source": "mturk"},
@@ -211,26 +207,24 @@ def protocol() -> dict[str, Any]:
 
 
 def glee_human() -> Study:
-    """Return the human study, with 195 configurations and a person's role in each."""
+    """Return the preset of the human study, with 195 configurations."""
     games = []
     for family in FAMILIES:
         first, second = family.roles
         pairing = [["human", "model"]] * first + [["model", "human"]] * second
         groups = ([family.main], variants(family), random_configurations(family, Chance(str(SEED))))
-        for cases, count in zip(groups, family.games, strict=True):
-            games.append(
-                {"game": family.game, "cases": cases, "instances": count, "pairing": pairing}
-            )
-    return Study.model_validate(
-        {
-            "name": "glee-human",
-            "description": "People play one game of GLEE per visit, with attention checks.",
-            "seed": SEED,
-            "games": games,
-            "players": {
-                "human": {"person": "browser", "deadline": TIMEOUT},
-                "model": {"model": "gemini/gemini-1.5-flash"},
-            },
-            "people": protocol(),
-        }
-    )
+        games += [
+            {"game": family.game, "cases": cases, "instances": count, "pairing": pairing}
+            for cases, count in zip(groups, family.games, strict=True)
+        ]
+    return Study.model_validate({
+        "name": "glee-human",
+        "description": "People play one game of GLEE per visit, with attention checks.",
+        "seed": SEED,
+        "games": games,
+        "players": {
+            "human": {"person": "browser", "deadline": TIMEOUT},
+            "model": {"model": "gemini/gemini-1.5-flash"},
+        },
+        "people": protocol(),
+    })  # fmt: skip

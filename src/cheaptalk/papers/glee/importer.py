@@ -1,19 +1,17 @@
-"""Importer of the published games of GLEE, replayed with cheaptalk's rules.
+"""Importer of GLEE's published games, replayed with cheaptalk's rules.
 
-A game is a folder with a ``config.json`` and a ``game.csv``. Both releases are supported: games
-between language models (2024, and newer ones with discounts among the game's settings) and games of
-people against a model. Conversion:
+A game is a folder with a ``config.json`` and a ``game.csv``. Games between language models (2024
+and newer) and games of people against a model are supported. Conversion:
 
 * More than 20 rounds of bargaining or negotiation are a hidden horizon, because GLEE doesn't
-  disclose their number to players. In persuasion it always does.
-* The value of high quality is the larger one of ``v`` and ``c``, which the older release swaps.
-* A missing message (empty, ``None`` or ``nan``) is an empty one if a message was possible.
+  disclose the number to players.
+* The value of high quality is the larger of ``v`` and ``c``, which the older release swaps.
+* A missing message (empty, ``None`` or ``nan``) becomes an empty message if messages are allowed.
 * "Jhon" with any decision is ``john``.
-* Every answer counts as ``ok``: GLEE doesn't record repeated requests.
-* Text that was passed on to no player, and other data without a place in the record, is kept under
-  ``source``, with the original configuration.
+* Every answer counts as ``ok``, because GLEE doesn't record repeated requests.
+* The record keeps data without another place, and the original configuration, under ``source``.
 
-A game whose moves are rejected by the rules is skipped, with file, row and reason.
+A game with moves that the rules reject is skipped, with file, row and reason.
 """
 
 import csv
@@ -49,11 +47,11 @@ from cheaptalk.rules import (
 
 SYSTEM = "glee"
 HIDDEN_ABOVE = 20
-"""GLEE discloses the number of rounds to bargainers and negotiators only up to this number."""
+"""The maximum number of rounds that GLEE discloses in bargaining and negotiation."""
 PEOPLE = ("otree", "terminal")
 """Player types of people."""
 STUDY_MODEL = "gemini-1.5-flash"
-"""The model ``otree_LLM``, people's opponent in the human study (GLEE section 4)."""
+"""The model behind ``otree_LLM``, the opponent in the human study (GLEE section 4)."""
 JOHN = {f"{verb}J{spelt}n": "john" for verb in ("SellTo", "BuyFrom", "DealWith")
         for spelt in ("ho", "oh")}  # fmt: skip
 REPLIES = {"AcceptOffer": "accept", "RejectOffer": "reject"} | JOHN
@@ -77,14 +75,14 @@ class _Player(_Form):
 
 
 class Config(_Form):
-    """A game's ``config.json``; fields without effect on the rules are ignored."""
+    """The contents of ``config.json``; fields without effect on the rules are ignored."""
 
     model_config = ConfigDict(extra="allow")
     rules: ClassVar[type[Game]]
     needed: ClassVar[tuple[str, ...]]
-    """The required columns, by our names."""
+    """The required columns, by cheaptalk's names."""
     decisions: ClassVar[Mapping[str, str]] = {}
-    """Our names of GLEE's decisions, if they differ."""
+    """Cheaptalk's names of GLEE's decisions, if the names differ."""
 
     player_1_type: str
     player_1_args: _Player
@@ -96,35 +94,23 @@ class Config(_Form):
 
     @property
     def players(self) -> dict[str, tuple[str, _Player]]:
-        """Type and settings by role."""
+        """The type and settings of each player, by role."""
         return {
             "alice": (self.player_1_type, self.player_1_args),
             "bob": (self.player_2_type, self.player_2_args),
         }
 
     def names(self) -> dict[str, str]:
-        """Return the public names that differ from the role."""
+        """Return the players' public names that differ from the role."""
         names = {role: player.public_name for role, (_, player) in self.players.items()}
         return {role: name for role, name in names.items() if name != role.capitalize()}
 
     def seats(self) -> dict[str, ImportedSeat]:
-        """Return the players.
-
-        Raises:
-            Unfit: a model has no name.
-        """
         return {role: _seat(number, *self.players[role])
                 for number, role in enumerate(self.players, start=1)}  # fmt: skip
 
     def game(self, named: bool) -> Game:
-        """Return the game with its parameters.
-
-        Args:
-            named: whether the players keep their public names.
-
-        Raises:
-            Unfit: a setting is invalid in our rules.
-        """
+        """Return the game with its parameters, and with the players' public names if ``named``."""
         fields = self.rules.model_fields
         values = {name: value for name, value in self.game_args if name in fields}
         names = {"names": self.names()} if named else {}
@@ -135,15 +121,14 @@ class Config(_Form):
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters that are not among the game's settings with our names."""
+        """Return parameters that GLEE's settings contain under other names."""
 
     @property
     def has_messages(self) -> bool:
-        """Whether a player can send messages."""
         return bool(self.game_args.messages)
 
     def columns(self) -> dict[str, str]:
-        """Return our names of columns that GLEE names differently."""
+        """Return cheaptalk's name of each column that has another name in GLEE."""
         return {}
 
 
@@ -196,9 +181,6 @@ class _Bargaining(Config):
         return {f"{name}_gain": f"{role}_gain" for role, name in names.items()}
 
     def _delta(self, number: int, *recorded: float | None) -> float:
-        """Return a discount factor, which is recorded with the player, the game, or equally with
-        both.
-        """
         distinct = {delta for delta in recorded if delta is not None}
         if len(distinct) != 1:
             problem = "contradicts" if distinct else "is missing, and so is"
@@ -267,7 +249,7 @@ def read_config(data: object) -> Config:
     """Return a game's validated configuration.
 
     Raises:
-        Unfit: it is not a configuration of GLEE, or contains unknown settings.
+        Unfit: the data are not a configuration of GLEE, or contain unknown settings.
     """
     if not isinstance(data, dict):
         raise Unfit("config.json: must be a JSON object")
@@ -285,11 +267,10 @@ def read_glee(
 ) -> Collection:
     """Return the games in a folder and its subfolders, for :func:`take_in`.
 
-    People's first names are removed from the messages of people's games; see
-    :mod:`cheaptalk.records.imports.redaction`.
+    First names are removed from games of people; see :mod:`cheaptalk.records.imports.redaction`.
 
     Args:
-        keep_names: whether to keep them.
+        keep_names: whether to keep first names.
         names: further names to remove from every game.
 
     Raises:
@@ -307,7 +288,7 @@ def read_glee(
 
 
 class _Row(NamedTuple):
-    """A row of ``game.csv``: its number in a spreadsheet, and the non-empty cells by column."""
+    """A row of ``game.csv``: the spreadsheet's row number, and non-empty cells by column."""
 
     number: int
     player: str
@@ -319,7 +300,7 @@ class _Row(NamedTuple):
 
 
 def _game(folder: Path, location: str, hidden: frozenset[str] | None) -> ForeignGame | Skipped:
-    """Load the game in a folder, redacting these names and people's unless ``hidden`` is None."""
+    """Load the game in a folder; ``hidden`` are names to remove, or None to keep all names."""
     try:
         data = read_json(folder / "config.json")
         config = read_config(data)
@@ -389,7 +370,7 @@ def _row(number: int, header: list[str], line: list[str]) -> _Row:
 
 
 def _redacted(rows: Iterable[_Row], names: set[str]) -> tuple[list[_Row], int]:
-    """Return the rows with the names removed from all text, and the number of removals."""
+    """Remove the names from all texts, and count the removals."""
     unchanged = {"alice_gain", "bob_gain", "price", "decision", "round_quality", "product_worth"}
     redacted, total = [], 0
     for row in rows:
@@ -410,7 +391,6 @@ def _map_text(data: Any, change: Callable[[str], str]) -> Any:
 
 
 def _instance_and_moves(game: Game, rows: list[_Row]) -> tuple[Instance, list[_Row]]:
-    """Return the instance and the players' rows."""
     if not isinstance(game, Persuasion):
         return game.instance_type(), rows
     qualities: list[bool] = []
@@ -428,7 +408,6 @@ def _instance_and_moves(game: Game, rows: list[_Row]) -> tuple[Instance, list[_R
 
 
 def _quality(game: Persuasion, row: _Row) -> bool:
-    """Return whether the round's product is of high quality; its value must agree."""
     quality = row.cells.get("round_quality", "")
     if quality not in QUALITIES:
         raise row.unfit(f'"round_quality": "{quality}" is not one of {", ".join(QUALITIES)}')
@@ -449,14 +428,7 @@ def _quality(game: Persuasion, row: _Row) -> bool:
 def _replay(
     table: Table, moves: Iterable[_Row], roles: Mapping[str, str], decisions: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Replay the rows with our rules.
-
-    Returns:
-        Cells without a place in the record, by request.
-
-    Raises:
-        Unfit: a row is out of order or illegal, or the game doesn't end with the last one.
-    """
+    """Replay the rows with cheaptalk's rules; return the cells of each row that are not used."""
     seats = {seat.name: seat.seat for seat in table.game.actors}
     unused = []
     for row in moves:

@@ -1,4 +1,4 @@
-"""Outcomes of the games: the four metrics of each family, also with reweighted configurations."""
+"""Outcomes of the games: the metrics of each family, also with reweighted configurations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ INTERVALS = (
     "fixed (CR1, Student's t)."
 )
 HIGH_INFLATION = 0.9
-"""The maximum discount factor of the world of high inflation."""
+"""The maximum discount factor of configurations with high inflation."""
 DISCOUNTS = "game.discounts"
 ALL = "all"
 
@@ -35,9 +35,9 @@ ALL = "all"
 def outcomes(evidence: Evidence) -> Iterator[Answer | Charts | ReportTable]:
     """Report the players' gains, and the means of all metrics by the kinds of both players.
 
-    Efficiency, fairness and both gains are those of section 2 of the paper: shares of the money in
-    bargaining, multiples of M in negotiation, shares of rounds and prices per round in persuasion.
-    Persuasion has no efficiency without a good product, and no fairness without a bad one.
+    The metrics are defined in section 2 of the paper. Units are shares of the money in bargaining,
+    multiples of M in negotiation, and shares of rounds and prices per round in persuasion. In
+    persuasion, efficiency is undefined without good products, and fairness without bad products.
     """
     labels = evidence.once(kinds)
     games = [
@@ -76,13 +76,13 @@ def outcomes(evidence: Evidence) -> Iterator[Answer | Charts | ReportTable]:
 
 
 def definitions(evidence: Evidence) -> Iterator[ReportTable]:
-    """Compare Bob's gain in persuasion by the paper's definition and by its released code.
+    """Compare Bob's gain in persuasion by the paper's definition and by the released code.
 
-    By the paper, Bob gains v - 1 prices for every good product that he buys, and loses 1 for every
-    bad one. The released code charges him instead for every bad product that he rejects, and
-    nothing for those that he buys (see the documentation's list of differences between paper and
-    code). Means are over rounds, in prices. All other tables use the paper's definition or, with
-    ``--as-published``, the code's.
+    In the paper, Bob gains v - 1 prices for every good product that he buys, and loses 1 price for
+    every bad product that he buys. In the released code, he loses 1 price for every bad product
+    that he rejects (see the documentation's list of differences between paper and code). Means are
+    over rounds, in prices. All other tables use the paper's definition or, with ``--as-published``,
+    the code's.
     """
     families_played = evidence.once(families)
     played = next((family for family in families_played if family.game == "persuasion"), None)
@@ -108,17 +108,11 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
 
 @dataclass(frozen=True)
 class BobGains:
-    """Bob's gains in matches of persuasion, by both definitions.
-
-    Attributes:
-        gains: by the paper and by the code, by match ID; matches with another version of the rules
-            are excluded.
-    """
+    """Bob's gains in matches of persuasion, by the paper and by the code, by match ID."""
 
     gains: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
 
     def add(self, record: MatchRecord) -> None:
-        """Add a match."""
         game_spec = get_game(record.game)
         if record.game == "persuasion" and record.version == game_spec.rules.version:
             result, gain = record.result(), game_spec.metrics["bob_gain"]
@@ -126,12 +120,11 @@ class BobGains:
             self.gains[record.id] = paper, code
 
     def join(self, later: "BobGains") -> None:
-        """Add the matches of another object."""
         self.gains.update(later.gains)
 
 
 def _with_both_gains(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
-    """Add Bob's gain by ``paper`` and ``code``, and their difference, to matches of persuasion."""
+    """Add Bob's gain by ``paper`` and ``code``, and the difference."""
     gains = evidence.observed(BobGains).gains
     rows = [gains.get(match, (None, None)) for match in frame["match_id"]]
     columns = pl.DataFrame(rows, {"paper": pl.Float64, "code": pl.Float64}, orient="row")
@@ -143,11 +136,10 @@ def _with_both_gains(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
 def distributions(evidence: Evidence) -> Iterator[ReportTable]:
     """Report how means depend on the distribution of configurations.
 
-    Plain means weight each configuration by its number of matches. The second row gives all
-    configurations equal weight. For bargaining, there is also the paper's example of high inflation
-    (footnote 11), in which both players' money loses a tenth or more of its value each round.
-    Players' gains have a separate table: a comparison is only fair between players that met the
-    same configurations.
+    Plain means weight each configuration by its number of matches; the second row gives all
+    configurations equal weight. Bargaining also has the paper's example of high inflation (footnote
+    11), in which money loses at least a tenth of its value per round. The second table shows
+    players' gains, which are only comparable between players that met the same configurations.
     """
     played = evidence.once(families)
     rows = [row for family in played for row in _by_distribution(family)]
@@ -194,7 +186,6 @@ def _by_distribution(played: FamilyMatches) -> Iterator[pl.DataFrame]:
 
 
 def _by_player(played: FamilyMatches, role: str) -> pl.DataFrame:
-    """Return a role's gain by player."""
     gain, title = GAINS[role], ROLES[role]
     weights = dict.fromkeys(played.frame["configuration"].unique(maintain_order=True), 1.0)
     bounds = played.bounds
@@ -217,9 +208,9 @@ def reweighted(
     *,
     bounds: Mapping[str, Bounds | BoundsColumns] | None = None,
 ) -> pl.DataFrame:
-    """Return means with other shares of configurations (GLEE, footnote 11).
+    """Return means with other weights of configurations (GLEE, footnote 11).
 
-    With w_c the weight of configuration c, m_c the mean of a cell's matches in it, and C the
+    With w_c the weight of configuration c, m_c the mean of a cell's matches in c, and C the
     configurations that the cell met, the mean is
 
         sum over c in C of w_c m_c / sum over c in C of w_c.
@@ -229,11 +220,10 @@ def reweighted(
 
     Args:
         frame: one row per match, with the columns ``configuration`` and ``instance``.
-        values: the columns to average; matches without a value are excluded from its mean.
-        by: at least one column; each combination of their values is a cell.
-        weights: the weight of each configuration by digest, >= 0; others have 0.
-        bounds: the bounds of values, as in :func:`.mean_intervals`; intervals are limited to their
-            weighted means.
+        values: the columns to average; matches without a value are excluded.
+        by: the columns that identify cells.
+        weights: the weights of configurations by digest, >= 0; 0 if missing.
+        bounds: the bounds of values, as in :func:`.mean_intervals`.
 
     Returns:
         One row per cell: the columns of ``by``, then for each value ``x`` its mean ``x``,
@@ -254,12 +244,8 @@ def reweighted(
         {"configuration": list(weights), "weight": list(weights.values())},
         schema_overrides={"weight": pl.Float64},
     )
-    weighted = frame.join(
-        weight_frame.filter(pl.col("weight") > 0),
-        on="configuration",
-        validate="m:1",
-        maintain_order="left",
-    )
+    positive = weight_frame.filter(pl.col("weight") > 0)
+    weighted = frame.join(positive, on="configuration", validate="m:1", maintain_order="left")
     result = weighted.select(by).unique(maintain_order=True)
     for value in values:
         minimum, maximum = (bounds or {}).get(value, (-inf, inf))
@@ -271,12 +257,10 @@ def reweighted(
             averages = averages.join(
                 cells, on=by, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
             )
-        averages = averages.with_columns(
-            pl.col(value + LOW, value + HIGH).clip(minimum, maximum)
-        ).drop(ends)
-        covered = scaled.group_by(by, maintain_order=True).agg(
-            (pl.col("met").first() / weight_frame["weight"].sum()).alias(f"{value}.covered")
-        )
+        limits = pl.col(value + LOW, value + HIGH).clip(minimum, maximum)
+        averages = averages.with_columns(limits).drop(ends)
+        met = pl.col("met").first() / weight_frame["weight"].sum()
+        covered = scaled.group_by(by, maintain_order=True).agg(met.alias(f"{value}.covered"))
         for part in (averages, covered):
             result = result.join(
                 part, on=by, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
@@ -285,7 +269,7 @@ def reweighted(
 
 
 def _scaled(frame: pl.DataFrame, values: Sequence[str], by: Sequence[str]) -> pl.DataFrame:
-    """Return values whose plain mean is the weighted one: x w_c / W * N / n_c in each cell."""
+    """Scale values such that the plain mean of each cell is the weighted mean."""
     inner = [*by, "configuration"]
     weight = pl.col("weight") / pl.len().over(inner)
     return frame.with_columns(met=weight.sum().over(by)).with_columns(

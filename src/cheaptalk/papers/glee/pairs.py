@@ -1,4 +1,4 @@
-"""Effects of pairs, and the choice of players: Figures 1 and 21 to 23, footnote 13."""
+"""Effects of pairs of players, and the choice of players (Figures 1, 21 to 23, footnote 13)."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -35,16 +35,15 @@ from cheaptalk.statistics.design_matrix import confounding_note, level_texts
 from cheaptalk.text import capital
 
 CONFOUNDED = 1e-9
-"""The residual variation of "the same player", given both players, below which it is confounded."""
+"""The minimum residual variation of "same player", controlling for both players."""
 
 
 class Pairs(NamedTuple):
-    """The pairs of a family whose effects are known.
+    """The pairs of players of a family, with their effects.
 
     Attributes:
         fits: the regressions.
-        who: one row per pair in the order of levels: ``Alice``, ``Bob`` and the number of
-            ``matches``.
+        who: one row per pair: ``Alice``, ``Bob``, the number of ``matches`` and the ``level``.
     """
 
     fits: Fits
@@ -52,13 +51,10 @@ class Pairs(NamedTuple):
 
     @property
     def game(self) -> str:
-        """The name of the game."""
         return self.fits.played.game
 
     def selector(self, fit: Fit) -> Floats:
-        """Return each pair's coefficient as a selector, shape (pairs, columns); the reference has
-        none.
-        """
+        """Return the weights that select each pair's coefficient, shape (pairs, columns)."""
         design = fit.classical.design
         levels = next(factor.effect_levels for factor in design.factors if factor.name == PAIR)
         weights = np.zeros((self.who.height, design.width))
@@ -68,18 +64,11 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(evidence: Evidence) -> list[Pairs]:
-    """Return the families in which several pairs met.
-
-    Raises:
-        Lacking: there is none.
-    """
+    """Return the families with several pairs; raise Lacking if there are none."""
     families = []
     for fits in evidence.once(paired):
-        who = (
-            fits.played.frame.group_by(PLAYERS, maintain_order=True)
-            .agg(pl.len().alias("matches"))
-            .sort(PLAYERS)
-        )
+        groups = fits.played.frame.group_by(PLAYERS, maintain_order=True)
+        who = groups.agg(pl.len().alias("matches")).sort(PLAYERS)
         if who.height > 1 and fits.found:
             who = who.with_columns(level_texts(who, PLAYERS).alias("level"))
             usable, problems = dict(fits.found), list(fits.why)
@@ -105,9 +94,9 @@ def pairs_of(evidence: Evidence) -> list[Pairs]:
 def pair_maps(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Report how metrics depend on the pair of players, relative to the mean of all pairs.
 
-    The regression of the market's effects uses one factor, the pair, instead of both players (GLEE,
-    footnote 20). A cell is the pair's effect minus the mean effect of all pairs that met, each with
-    equal weight. Matches with people are excluded.
+    The regressions are those of the market's effects, with the pair of players as one factor (GLEE,
+    footnote 20). A cell is the pair's effect minus the mean effect of all pairs with equal weights.
+    Matches with people are excluded.
     """
     notes = left_out(evidence.once(paired))
     for pairs in evidence.once(pairs_of):
@@ -128,12 +117,11 @@ def pair_maps(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def pair_lead(game: str, row: Mapping[str, Any]) -> Lead:
-    """Return a link to the matches of a row's pair."""
+    """Return a link to the matches of a pair."""
     return Lead(game, {"player_alice": row["Alice"], "player_bob": row["Bob"]})
 
 
 def _relative(pairs: Pairs) -> pl.DataFrame:
-    """Return each pair's effects minus the mean of all pairs."""
     frame = pairs.who.select(PLAYERS)
     for metric, fit in pairs.fits.found.items():
         selector = pairs.selector(fit)
@@ -145,11 +133,11 @@ def _relative(pairs: Pairs) -> pl.DataFrame:
 def same_player(evidence: Evidence) -> Iterator[ReportTable]:
     """Compare pairs of copies of a player with pairs of different players.
 
-    The first difference is the mean effect of pairs of copies minus that of all other pairs, as
-    shown in Figures 21 to 23. The second one controls for the players: it is the coefficient of
-    "both are the same player" in a least squares regression of the pairs' effects on Alice's
-    player, Bob's player and that indicator. Its p-value is two-sided and based on the clustered
-    interval; the corrected one allows for all rows of the table (Holm 1979).
+    The first difference is the mean effect of pairs of copies minus the mean effect of all other
+    pairs, as in Figures 21 to 23. The second difference controls for players: it is the coefficient
+    of an indicator for copies in a least squares regression of the pairs' effects on Alice's player
+    and Bob's player. The two-sided p-value of the second difference uses the clustered error; the
+    corrected p-value accounts for all rows of the table (Holm 1979).
     """
     rows = [
         _row(pairs, metric, weights)
@@ -170,7 +158,6 @@ def same_player(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _contrasts(who: pl.DataFrame) -> Floats | None:
-    """Return the weights of pairs in both differences, shape (2, pairs), or None if undefined."""
     same = (who["Alice"] == who["Bob"]).to_numpy().astype(float)
     if same.all() or not same.any():
         return None
@@ -194,7 +181,7 @@ def _row(pairs: Pairs, metric: str, weights: Floats) -> dict[str, Any]:
 
 
 MIN_SUPPORT = 0.01
-"""The share of draws from which an equilibrium pair is listed."""
+"""The minimum share of draws for a pair to be listed."""
 NUMBERS = ("alice_gain", "bob_gain", "alice_regret", "bob_regret", "support")
 COLUMNS = (
     Header("family", "Family"),
@@ -209,13 +196,13 @@ COLUMNS = (
 
 
 class PlayerChoice(NamedTuple):
-    """A family's game of choosing players.
+    """A game in which Alice and Bob each choose a player.
 
     Attributes:
         pairs: the pairs that met.
         payoffs: gains of Alice's and Bob's players relative to the mean pair, in points, each of
             shape (Alice's players, Bob's players).
-        found: its pure equilibria.
+        found: the pure equilibria.
         left_out: players that did not meet all others, with their roles.
     """
 
@@ -228,12 +215,11 @@ class PlayerChoice(NamedTuple):
 def choices(evidence: Evidence) -> Iterator[ReportTable]:
     """Report which players both sides would choose if they knew the mean gains of every pair.
 
-    Alice and Bob each choose a player, knowing the family but not its parameters. They get the gain
-    of the pair of players, its effect in "Effects of pairs". The table lists the pairs from which
-    neither side gains by switching unilaterally (pure Nash equilibria), and those that are an
-    equilibrium in at least 1 % of draws. A draw resamples configurations with replacement and
-    shifts the effects by their influence on the estimates (the score bootstrap of Kline and Santos
-    2012). Regret is a side's gain from its best switch.
+    Alice and Bob each choose a player, knowing the family but not the parameters. Their payoffs are
+    the gains in "Effects of pairs". The table lists pure Nash equilibria, from which neither side
+    gains by switching unilaterally, and pairs that are an equilibrium in at least 1 % of draws. A
+    draw resamples configurations with replacement (the score bootstrap of Kline and Santos 2012).
+    Regret is a side's gain from the best switch.
     """
     found, problems = [], []
     for pairs in evidence.once(pairs_of):
@@ -256,11 +242,7 @@ def choices(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _choice(pairs: Pairs, evidence: Evidence) -> PlayerChoice:
-    """Return the game of one family.
-
-    Raises:
-        Lacking: too few players met the same others.
-    """
+    """Solve a family's game of choosing players; raise Lacking if too few opponents are shared."""
     sides = [pairs.who[name].unique().sort().to_list() for name in PLAYERS]
     met = np.full((len(sides[0]), len(sides[1])), -1)
     for index, (alice, bob) in enumerate(pairs.who.select(PLAYERS).iter_rows()):
@@ -269,9 +251,8 @@ def _choice(pairs: Pairs, evidence: Evidence) -> PlayerChoice:
     if rows.sum() * across.sum() < 2:
         raise Lacking(f"{pairs.game}: no two players met the same others")
     cells = met[np.ix_(rows, across)]
-    selected = [
-        list(compress(side, flags)) for side, flags in zip(sides, (rows, across), strict=True)
-    ]
+    masks = zip(sides, (rows, across), strict=True)
+    selected = [list(compress(side, mask)) for side, mask in masks]
     left_out = [
         f"{label} as {role}"
         for role, side, included in zip(PLAYERS, sides, selected, strict=True)
@@ -280,13 +261,12 @@ def _choice(pairs: Pairs, evidence: Evidence) -> PlayerChoice:
     estimates, draw_gains = gains(pairs, evidence)
     payoffs = (estimates[0][cells], estimates[1][cells])
     draws = (draw_gains[0][:, cells], draw_gains[1][:, cells]) if draw_gains else None
-    return PlayerChoice(
-        pairs, payoffs, model_choice(*payoffs, *selected, draws=draws), tuple(left_out)
-    )
+    solution = model_choice(*payoffs, *selected, draws=draws)
+    return PlayerChoice(pairs, payoffs, solution, tuple(left_out))
 
 
 def _without_gaps(met: Flags) -> tuple[Flags, Flags]:
-    """Return the rows and columns that remain after removing those with most gaps one by one."""
+    """Remove rows and columns with the most gaps one by one until no gaps remain."""
     rows, across = np.ones(met.shape[0], dtype=bool), np.ones(met.shape[1], dtype=bool)
     while not met[np.ix_(rows, across)].all():
         gaps = ~met & rows[:, None] & across
@@ -299,11 +279,11 @@ def _without_gaps(met: Flags) -> tuple[Flags, Flags]:
 
 
 def gains(pairs: Pairs, evidence: Evidence) -> tuple[list[Floats], list[Floats]]:
-    """Return the gains of Alice's and Bob's players in every pair relative to the mean, in points.
+    """Return the gains of Alice and Bob for each pair of players, minus the mean gain, in points.
 
     Returns:
-        The estimates, each of shape (pairs,), and their draws, each of shape (draws, pairs); no
-        draws with only one configuration.
+        Estimates of shape (pairs,) and draws of shape (draws, pairs), for Alice and Bob; draws are
+        empty with only one configuration.
     """
     frame = pairs.fits.played.frame
     codes = np.asarray(frame[CLUSTER[0]].rank("dense").to_numpy() - 1, dtype=np.int64)
@@ -326,18 +306,13 @@ def gains(pairs: Pairs, evidence: Evidence) -> tuple[list[Floats], list[Floats]]
 
 
 def _choice_rows(choice: PlayerChoice) -> Iterator[dict[str, Any]]:
-    """Yield equilibria of the estimates, then other pairs by how often they are one."""
     result = choice.found
     support = np.zeros(choice.payoffs[0].shape) if result.support is None else result.support
-    stable = {
-        (int(equilibrium.row.argmax()), int(equilibrium.column.argmax()))
-        for equilibrium in result.equilibria
-    }
+    stable = {(int(each.row.argmax()), int(each.column.argmax())) for each in result.equilibria}
     supported = {(int(i), int(j)) for i, j in np.argwhere(support >= MIN_SUPPORT)}
     a, b = choice.payoffs
-    for i, j in sorted(
-        stable | supported, key=lambda cell: (cell not in stable, -support[cell], cell)
-    ):
+    cells = sorted(stable | supported, key=lambda cell: (cell not in stable, -support[cell], cell))
+    for i, j in cells:
         yield {
             "family": capital(choice.pairs.game), "Alice": result.rows[i], "Bob": result.columns[j],
             "estimates": "an equilibrium" if (i, j) in stable else "none",
@@ -348,7 +323,7 @@ def _choice_rows(choice: PlayerChoice) -> Iterator[dict[str, Any]]:
 
 
 def notes_of(choice: PlayerChoice) -> Iterator[str]:
-    """Yield notes on a family's game for readers of the table."""
+    """Yield notes on a family's game."""
     family = capital(choice.pairs.game)
     if choice.found.without:
         yield f"{family}: no pure equilibrium in {choice.found.without:.1%} of draws."
@@ -357,7 +332,5 @@ def notes_of(choice: PlayerChoice) -> Iterator[str]:
     if not choice.found.equilibria:
         yield f"{family}: the estimates have no pure equilibrium."
     if choice.left_out:
-        yield (
-            f"{family}: excluded, because they did not meet all others: "
-            f"{', '.join(choice.left_out)}."
-        )
+        excluded = ", ".join(choice.left_out)
+        yield f"{family}: excluded, because they did not meet all others: {excluded}."

@@ -22,10 +22,10 @@ PANELS = {"bargaining": "a", "negotiation": "b", "persuasion": "c"}
 MARKS = {"yes": "✓", "text": "✓", "no": "-", "binary": "-"}
 """The paper's symbols for levels in Table 2."""
 HEADS = {"MT": "MA"}
-"""The names of parts of the market that differ in this table."""
+"""Names of parts of the market that differ in Table 2."""
 EFFECTS = {"efficiency": "Eff.", "fairness": "Fair."}
 HALF = ".half"
-"""The suffix of a column with half the width of an interval, which the paper prints after ±."""
+"""The suffix of columns with half the width of an interval, printed after ±."""
 
 
 def market_table(
@@ -34,11 +34,9 @@ def market_table(
     """Return a panel of Table 2: markets with their effects, and the width of the intervals.
 
     Args:
-        evidence: provides the options.
-        played: the family.
-        effects: one row per market, with its levels, and its effects on the metrics of
-            :data:`EFFECTS` in points, each with the limits of its classical interval.
-        reference: the market whose effect is 0.
+        effects: one row per market, with levels, and effects on the metrics of :data:`EFFECTS` in
+            points, each with the limits of the classical interval.
+        reference: the reference market, which has an effect of 0.
     """
     terms = [term for term in played.terms if term.market]
     metrics = {key: title for key, title in EFFECTS.items() if key in effects.columns}
@@ -69,7 +67,6 @@ def market_table(
 
 
 def _marked(played: FamilyMatches, term: Term) -> pl.Expr:
-    """Return the levels of a part of the market with the paper's symbols."""
     constant = played.constant.get(term.name)
     levels = pl.col(term.name) if constant is None else pl.lit(constant)
     return levels.cast(pl.String).replace(MARKS).alias(term.name)
@@ -78,17 +75,15 @@ def _marked(played: FamilyMatches, term: Term) -> pl.Expr:
 def gain_table(
     evidence: Evidence, gains: pl.DataFrame, sides: Mapping[str, tuple[str, str]]
 ) -> Iterator[ReportTable]:
-    """Yield Table 3: players by role and family, unless no selected player has played.
+    """Yield Table 3: the gain of each selected player by role and family.
 
     Args:
-        evidence: provides the options.
-        gains: one row per ``player``, with its gain in points and the limits of its classical
+        gains: one row per ``player``, with the gain in points and the limits of the classical
             interval; the reference player has 0 without an interval.
         sides: family and role by column of the gain.
     """
-    rows = gains.filter(
-        pl.col("player").is_in(selected_labels(evidence, gains["player"].to_list()))
-    )
+    selected = selected_labels(evidence, gains["player"].to_list())
+    rows = gains.filter(pl.col("player").is_in(selected))
     if rows.is_empty():
         return
     halves = (
@@ -119,31 +114,23 @@ ORDER = ("bargaining", "persuasion", "negotiation")
 
 @dataclass(frozen=True)
 class Decisions:
-    """The number of decisions in matches: to accept, to buy or to recommend.
-
-    Attributes:
-        counts: by game.
-    """
+    """The number of decisions to accept, buy or recommend, by game."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, record: MatchRecord) -> None:
-        """Count a match."""
-        answers = record.body.get("answers") or ()
-        self.counts[record.game] += sum(
-            "decision" in (answer["action"] or ()) for answer in answers
-        )
+        actions = (answer["action"] or () for answer in record.body.get("answers") or ())
+        self.counts[record.game] += sum("decision" in action for action in actions)
 
     def join(self, later: "Decisions") -> None:
-        """Add the counts of another object."""
         self.counts.update(later.counts)
 
 
 def collected(evidence: Evidence) -> Iterator[ReportTable]:
-    """Count the scored games, and the decisions, messages and words in them.
+    """Count the scored games, and their decisions, messages and words.
 
-    A decision is an answer that accepts or rejects, buys or passes, recommends or doesn't; an offer
-    isn't one. Words are separated by white space.
+    Decisions are answers that accept or reject, buy or pass, and recommend or not, but not offers.
+    Words are separated by white space.
     """
     played = {family.game for family in evidence.once(families)}
     decisions = evidence.observed(Decisions).counts
@@ -165,7 +152,7 @@ def collected(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 TERMS = ("δ_A", "δ_B", "F_A", "F_B", "p", "v", "M", "T", "CI", "MA", "MT", "MY")
-"""Parameters in the order of Table 8; others are omitted unless they vary."""
+"""Parameters in the order of Table 8; other parameters are omitted unless they vary."""
 PRINTED_TERMS = {"MT": "Messages type", "MY": "Buyer type"}
 PRINTED_LEVELS = {
     "MY": {"yes": "Myopic", "no": "Long-living"},
@@ -194,13 +181,11 @@ def reference_table(played: Sequence[FamilyMatches]) -> ReportTable:
 
 
 def _in_order(played: FamilyMatches) -> list[Term]:
-    """Return the parameters with a reference level, in the paper's order."""
     terms = [term for term in played.terms if term.name in (*TERMS, *played.levels)]
     return sorted(terms, key=lambda term: TERMS.index(term.name) if term.name in TERMS else 0)
 
 
 def _default(played: FamilyMatches, term: Term) -> tuple[str, str]:
-    """Return a parameter and its reference level here, with the paper's names."""
     value = played.references.get(term.name) or played.constant[term.name]
     name = PRINTED_LEVELS.get(term.name, TRUTH).get(value, value)
     return PRINTED_TERMS.get(term.name, term.name), name
@@ -219,11 +204,9 @@ def prediction_table(
     """Return Table 9: the prediction error of each learner for each metric.
 
     Args:
-        evidence: provides the options.
-        errors: one row per ``family`` and ``metric``, with each learner's mean error and its
+        errors: one row per ``family`` and ``metric``, with each learner's mean error, and the
             standard deviation over splits.
-        learners: the titles of the learners.
-        caption: the caption of the table.
+        learners: the titles of the learners by column.
     """
     titles = {capital(METRICS[key]): title for key, title in GAINS_FIRST.items()}
     names = list(titles.values())

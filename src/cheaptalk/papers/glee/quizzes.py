@@ -1,8 +1,8 @@
-"""Quizzes: questions to people after a game of GLEE about their own role in it.
+"""Quizzes: questions to people after a game of GLEE about their own role.
 
-As in the paper's human study, they ask for the share of money lost per round, the value of the
-product, or its price. Wrong choices are close to the correct one. In persuasion, one of them is the
-value of a high-quality product, instead of the published price times value.
+As in the paper's human study, the questions ask for the share of money lost per round, the value of
+the product, or the price of the product. Wrong choices are close to the correct choice. In
+persuasion, the value of a high-quality product replaces the paper's product of price and value.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,12 +19,12 @@ from cheaptalk.styles.writing import WRITINGS, Writing
 B = TypeVar("B", bound=Event)
 NAME = "quiz"
 LOSSES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
-"""Wrong choices: shares of a dollar."""
+"""Wrong choices of the quiz on bargaining: shares of a dollar."""
 ENGLISH, GERMAN = WRITINGS["english"], WRITINGS["german"]
 
 
 def bargaining(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) -> Item:
-    """Return the question how much less a dollar was worth to the participant with every round."""
+    """Return a question about the decrease in the value of a dollar per round."""
     lost = 1 - _briefing(events, BargainingBriefing).discount
     ask = {
         "en": "By how much did the value of a dollar to you decrease in each round?",
@@ -34,7 +34,7 @@ def bargaining(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) ->
 
 
 def negotiation(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) -> Item:
-    """Return the question how much the product was worth to the participant."""
+    """Return a question about the value of the product to the participant."""
     briefing = _briefing(events, NegotiationBriefing)
     wrong = [briefing.value * factor for factor in (0.25, 0.5, 2, 4)]
     if briefing.rival_value is not None:
@@ -47,7 +47,7 @@ def negotiation(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) -
 
 
 def persuasion(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) -> Item:
-    """Return the question for the price of a product."""
+    """Return a question about the price of a product."""
     briefing = _briefing(events, PersuasionBriefing)
     wrong = [briefing.price * factor for factor in (0.25, 0.5, 2)]
     if briefing.high_worth is not None:
@@ -60,14 +60,13 @@ def persuasion(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) ->
 
 
 def _briefing(events: Iterable[Event], kind: type[B]) -> B:
-    """Return the briefing at the start of the game."""
     return next(event for event in events if isinstance(event, kind))
 
 
 def _question(
     ask: Words, values: Sequence[float], write: Callable[[Writing, float], str], rng: Stream
 ) -> Item:
-    """Return a question whose first value is correct, with all distinct choices in random order."""
+    """Return a question with shuffled choices, of which the first value is correct."""
     texts = {write(ENGLISH, value): write(GERMAN, value) for value in values}
     choices = [{"en": english, "de": german} for english, german in texts.items()]
     return Item(name=NAME, ask=ask, choices=rng.shuffled(choices), correct=[next(iter(texts))])

@@ -1,4 +1,4 @@
-"""Regressions of a family's metrics, and their prediction errors (Table 9)."""
+"""Regressions of a family's metrics, and prediction errors (Table 9)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from cheaptalk.text import capital
 MARKET, PAIR = "market", "pair"
 """Factors with several columns: the market's parameters, and both players."""
 SAME = "same player"
-"""The column for matches of a player against itself."""
+"""The column for matches between copies of a player."""
 PLAYERS = tuple(ROLES.values())
 POINTS = 100.0
 """Points per unit of a metric, as in the paper."""
@@ -37,22 +37,21 @@ METHODS = (
 
 
 class Fit(NamedTuple):
-    """One regression with classical and with cluster-robust intervals."""
+    """A regression with classical and with cluster-robust intervals."""
 
     classical: Regression
     clustered: Regression
 
     def tells(self, factor: str) -> bool:
-        """Return whether the matches determine an effect of a factor."""
+        """Return whether the matches determine at least one effect of a factor."""
         of_factor = pl.col("factor") == factor
         return self.classical.frame.filter(of_factor & ~pl.col("reference"))["estimate"].count() > 0
 
     def effects(self, factor: str) -> pl.DataFrame:
-        """Return the effect of each level of a factor relative to its reference, in points.
+        """Return the effects of a factor's levels relative to the reference, in points.
 
-        Returns:
-            ``level``, ``reference`` (whether it is one), ``p`` (clustered), and for each kind of
-            interval the effect under its name, with the columns expected by tables.
+        Columns: ``level``, ``reference`` (whether the level is the reference), ``p`` (clustered),
+        and the effect as ``classical`` and ``clustered``, with interval, error and counts.
         """
         both = [fit.frame.filter(factor=factor) for fit in self]
         return both[1].select("level", "reference", "p").hstack(self._named(both, pl.col("n")))
@@ -67,19 +66,16 @@ class Fit(NamedTuple):
         return self._named([fit.estimates(weights) for fit in self], pl.Series(counts))
 
     def _named(self, both: Sequence[pl.DataFrame], counts: pl.Expr | pl.Series) -> pl.DataFrame:
-        """Return the estimates of both kinds in points, with the columns expected by tables."""
         parts = {"estimate": "", "low": LOW, "high": HIGH, "error": ERROR}
-        return pl.concat(
-            [
-                estimates.select(
-                    *((pl.col(name) * POINTS).alias(f"{kind}{end}") for name, end in parts.items()),
-                    counts.alias(f"{kind}{COUNT}"),
-                    pl.lit(fit.clusters, dtype=pl.Int64).alias(f"{kind}{CLUSTERS}"),
-                )
-                for kind, estimates, fit in zip(KINDS, both, self, strict=True)
-            ],
-            how="horizontal",
-        )
+        frames = [
+            estimates.select(
+                *((pl.col(name) * POINTS).alias(f"{kind}{end}") for name, end in parts.items()),
+                counts.alias(f"{kind}{COUNT}"),
+                pl.lit(fit.clusters, dtype=pl.Int64).alias(f"{kind}{CLUSTERS}"),
+            )
+            for kind, estimates, fit in zip(KINDS, both, self, strict=True)
+        ]
+        return pl.concat(frames, how="horizontal")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +83,8 @@ class Fits:
     """The regressions of a family's metrics on the same factors.
 
     Attributes:
-        played: the family.
-        found: regressions by metric, without those that its matches do not determine.
+        played: the family's matches.
+        found: the identified regressions by metric.
         why: the reasons for missing metrics.
     """
 
@@ -98,20 +94,17 @@ class Fits:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for readers of any of the effects."""
-        notes = self._notes_by_metric(lambda fit: fit.clustered.notes)
+        """Notes on all regressions of the family."""
+        notes = self._distinct(lambda fit: fit.clustered.notes)
         return (*map(sentence, self.why), *notes, *self.played.notes)
 
     @property
     def lacks(self) -> tuple[str, ...]:
-        """The missing regressions and effects, with reasons."""
-        confounded = self._notes_by_metric(
-            lambda fit: map(confounding_note, fit.clustered.design.confounded)
-        )
-        return (*map(sentence, self.why), *confounded)
+        """Reasons for missing regressions and effects."""
+        notes = self._distinct(lambda fit: map(confounding_note, fit.clustered.design.confounded))
+        return (*map(sentence, self.why), *notes)
 
-    def _notes_by_metric(self, notes: Callable[[Fit], Iterable[str]]) -> Iterator[str]:
-        """Yield distinct notes of regressions, each with its metrics."""
+    def _distinct(self, notes: Callable[[Fit], Iterable[str]]) -> Iterator[str]:
         metrics: dict[str, list[str]] = {}
         for name, fit in self.found.items():
             for note in notes(fit):
@@ -123,18 +116,15 @@ class Fits:
         """Return the effects of a factor on several metrics, one row per level.
 
         Args:
-            metrics: the names of their columns by metric; clustered intervals have the suffix
-                ``clustered``.
+            metrics: the names of columns by metric; see :func:`under`.
 
         Returns:
-            ``level``, ``reference`` (of the first metric), then the columns of each metric; null if
-            its matches cannot identify an effect.
+            ``level``, ``reference``, then the columns of each metric; unidentified effects are
+            null.
         """
         joined = pl.DataFrame(schema={"level": pl.String, "reference": pl.Boolean})
         for metric, name in metrics.items():
-            if metric in self.found:
-                if not self.found[metric].tells(factor):
-                    continue  # one level only where the metric has a value, or confounded
+            if metric in self.found and self.found[metric].tells(factor):
                 effects = self.found[metric].effects(factor).drop("p")
                 named = effects.rename({key: under(name, key) for key in effects.columns})
                 joined = joined.join(named, on="level", how="full", coalesce=True, suffix=" new",
@@ -145,7 +135,7 @@ class Fits:
 
 
 def under(name: str, column: str) -> str:
-    """Return the name of a column of effects among those of several metrics.
+    """Return the column name of a metric's effect in a frame with several metrics.
 
     >>> under("gain", "classical.low"), under("gain", "clustered.n"), under("gain", "level")
     ('gain.low', 'gain clustered.n', 'level')
@@ -157,11 +147,7 @@ def under(name: str, column: str) -> str:
 
 
 def columns(names: Mapping[str, str], frame: pl.DataFrame) -> tuple[Header, ...]:
-    """Return the columns of effects, each with classical and clustered intervals.
-
-    Args:
-        names: titles by the names passed to :meth:`Fits.beside`.
-    """
+    """Return the column headers of effects; ``names`` has titles by the columns' names."""
     return tuple(
         Header(under(name, kind), f"{capital(title)}, {kind}", "points", 1)
         for name, title in names.items() if name in frame.columns for kind in KINDS
@@ -169,15 +155,15 @@ def columns(names: Mapping[str, str], frame: pl.DataFrame) -> tuple[Header, ...]
 
 
 def fits(played: FamilyMatches, factors: Sequence[str]) -> Fits:
-    """Regress all metrics of a family on factors; factors with only one level are omitted.
+    """Regress all metrics of a family on factors, except factors with only one level.
 
-    Effects that cannot be distinguished from each other are null, with notes.
+    Confounded effects are null, with notes.
 
     Args:
-        factors: names of terms or roles, MARKET or PAIR.
+        factors: names of terms or roles, :data:`MARKET` or :data:`PAIR`.
 
     Raises:
-        Lacking: the matches determine the effects on no metric.
+        Lacking: the matches cannot identify the effects on any metric.
     """
     try:
         return Fits(played, _fitted(played, list(METRICS), factors), ())
@@ -197,11 +183,7 @@ def fits(played: FamilyMatches, factors: Sequence[str]) -> Fits:
 def _fitted(
     played: FamilyMatches, outcomes: Sequence[str], factors: Sequence[str]
 ) -> dict[str, Fit]:
-    """Return the regressions of some metrics, over the matches that have any of them.
-
-    Raises:
-        Lacking: one has no value, or the matches cannot identify its effects.
-    """
+    """Return the regressions of metrics; raise Lacking if the matches cannot identify effects."""
     frame = played.frame.filter(~pl.all_horizontal(pl.col(outcomes).is_null()))
     joined = {MARKET: played.market, PAIR: PLAYERS}
     columns_by_factor = {name: joined.get(name, (name,)) for name in factors}
@@ -231,18 +213,17 @@ def _fitted(
 def _present(
     frame: pl.DataFrame, columns: Sequence[str], references: Mapping[str, str]
 ) -> tuple[str, ...] | str:
-    """Return the reference levels if they occur together, or else the most frequent combination."""
+    """Return the reference levels or, if no match has all of them, the most frequent levels."""
     reference = tuple(references[column] for column in columns)
     rows = frame.select(pl.col(columns).cast(pl.String))
     if reference not in set(rows.unique().iter_rows()):
-        reference = (
-            rows.group_by(columns, maintain_order=True).len().sort("len", *columns).row(-1)[:-1]
-        )
+        counts = rows.group_by(columns, maintain_order=True).len()
+        reference = counts.sort("len", *columns).row(-1)[:-1]
     return reference if len(columns) > 1 else reference[0]
 
 
 def sentence(text: str) -> str:
-    """Return a text as a sentence, with a capital letter and a full stop.
+    """Format a text as a sentence, with a capital letter and a full stop.
 
     >>> sentence("bargaining: δ_A varies")
     'Bargaining: δ_A varies.'
@@ -256,17 +237,17 @@ def left_out(all_fits: Sequence[Fits]) -> tuple[str, ...]:
 
 
 def additive(evidence: Evidence) -> list[Fits]:
-    """Regress every family on its market, other parameters and both players (GLEE appendix F.1)."""
+    """Fit a regression per family on market, parameters and both players (GLEE appendix F.1)."""
     return _each(evidence.once(families), lambda family: (MARKET, *family.others, *PLAYERS))
 
 
 def apart(evidence: Evidence) -> list[Fits]:
-    """Regress every family on each of its parameters and both players."""
+    """Fit a regression per family, on its parameters and both players."""
     return _each(evidence.once(families), lambda family: (*family.levels, *PLAYERS))
 
 
 def paired(evidence: Evidence) -> list[Fits]:
-    """Regress every family on its market, other parameters and the pair (GLEE footnote 20).
+    """Fit a regression per family on market, other parameters and the pair (GLEE footnote 20).
 
     Matches with people are excluded, because people cannot be chosen and met only one model.
     """
@@ -281,11 +262,7 @@ def paired(evidence: Evidence) -> list[Fits]:
 def _each(
     played: Sequence[FamilyMatches], factors: Callable[[FamilyMatches], Sequence[str]]
 ) -> list[Fits]:
-    """Return the regressions of every family, or the reasons why it has none.
-
-    Raises:
-        Lacking: no family has any.
-    """
+    """Return the regressions of every family; raise Lacking if no family has any."""
     results = []
     for family in played:
         try:
@@ -304,10 +281,10 @@ LEARNERS = {"linear": "Linear regression", "xgboost": "XGBoost", "catboost": "Ca
 def predictions(evidence: Evidence) -> Iterator[ReportTable]:
     """Report out-of-sample prediction errors of linear regression and boosted trees.
 
-    For each split, a random fifth of the matches is held out. Each learner is fitted to the others
-    with its default settings, on the market, all other parameters and both players, with one column
-    per level. The number is the root mean squared error on the held-out matches, in the metric's
-    unit: the mean over splits, with the standard deviation in parentheses (GLEE, appendix F.3).
+    For each split, each learner is fitted with default settings to four fifths of the matches, on
+    the market, all other parameters and both players, with one column per level. The table shows
+    the root mean squared error on the held-out matches, in the metric's unit: the mean over splits,
+    with the standard deviation in parentheses (GLEE, appendix F.3).
     """
     rows, notes = [], []
     played_families = evidence.once(families)
@@ -337,20 +314,14 @@ def predictions(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _misses(played: FamilyMatches, metric: str, seeds: range) -> dict[str, Any]:
-    """Return each learner's prediction error for one metric.
-
-    Raises:
-        Lacking: a learner is not installed.
-        StatisticsError: the metric does not vary, or there are too few matches.
-    """
+    """Return each learner's prediction error; raise Lacking if a learner is not installed."""
     factors = [MARKET] * bool(played.market) + [*played.others, *PLAYERS]
     frame = played.frame
     if played.market:
         frame = frame.with_columns(level_texts(frame, played.market).alias(MARKET))
     try:
-        baselines = prediction_baselines(
-            frame, metric, factors, learners=list(LEARNERS), seeds=list(seeds)
-        )
+        learners = list(LEARNERS)
+        baselines = prediction_baselines(frame, metric, factors, learners=learners, seeds=seeds)
     except StatisticsError:
         raise
     except CheaptalkError as error:

@@ -1,4 +1,4 @@
-"""The empirical meta-game of item bargaining (Measuring Competition and Cooperation, 2025)."""
+"""Replication of the empirical meta-game of item bargaining (Smithline et al. 2025)."""
 
 from cheaptalk.yaml_files import yaml_files
 

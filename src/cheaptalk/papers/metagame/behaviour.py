@@ -1,4 +1,4 @@
-"""How strategies bargain and the mistakes they make, also by prompt circle."""
+"""Behaviour and mistakes of strategies in item bargaining, also by prompt circle."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ OWN = (
 SHARED = ("rounds", "agreement", "ef1")
 """Metrics of the whole match."""
 TOUGH = "tough"
-"""The strategy that concedes only its least valuable item."""
+"""The name of the strategy that concedes only its least valuable item."""
 MANNER = (
     Header("rounds", "Rounds", "until the end", 2),
     Header("rounds_agreed", "Agreed in", "rounds", 2, "Rounds of matches with an agreement."),
@@ -39,19 +39,15 @@ MANNER = (
     Header("agreement", "Agreement", "share", 3),
     Header("own", "Own payoff", "points, discounted", 1),
     Header("utility_given", "Given", "points, own values", 1,
-           "The mean value, to the player itself, of what its offers give away."),
+           "The mean value, to the player, of the items that its offers give away."),
     Header("concession", "Concession", "points, own values", 1,
-           "How much more its last offer gives away than its first; in matches with two offers."),
+           "The value given away by the last offer minus the first; in matches with two offers."),
     Header("own_mistakes", "Mistakes", "per match", 2, "The sum of M1 to M5."),
 )  # fmt: skip
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
-    """Return the scored matches of item bargaining, with the names of their configurations.
-
-    Raises:
-        Lacking: there are none.
-    """
+    """Return the scored matches, with names of configurations; raise Lacking if there are none."""
     frame = evidence.scored(GAME)
     if frame.is_empty():
         raise Lacking(
@@ -62,11 +58,7 @@ def scored(evidence: Evidence) -> pl.DataFrame:
 
 
 def seats(evidence: Evidence) -> pl.DataFrame:
-    """Return one row per match and seat: ``player``, ``opponent``, metrics and ``own`` payoff.
-
-    Raises:
-        Lacking: no match has finished.
-    """
+    """Return one row per match and seat: ``player``, ``opponent``, metrics and ``own`` payoff."""
     frame = scored(evidence)
     return pl.concat(
         frame.select(
@@ -86,7 +78,7 @@ def seats(evidence: Evidence) -> pl.DataFrame:
 
 
 def _bounds() -> dict[str, Bounds]:
-    """Return the bounds of the columns of :func:`seats`, as declared by the game."""
+    """Return the bounds of the columns of :func:`seats`."""
     metrics = get_game(GAME).metrics
     own = {name: metrics[f"{name}_{FIRST}"].bounds for name in OWN}
     shared = {name: metrics[name].bounds for name in SHARED}
@@ -100,9 +92,9 @@ def _leads(row: Mapping[str, Any]) -> Lead:
 def manner(evidence: Evidence) -> Iterator[ReportTable]:
     """Report the mean behaviour of each strategy over all opponents and both seats.
 
-    95 % confidence intervals are clustered by instance within configurations, because matches on
-    the same instance are similar. Offers are valued by the proposer: what an offer gives away is
-    what it costs. A match between copies of one strategy counts twice, once per seat.
+    95 % confidence intervals are clustered by instance within configurations. The value that an
+    offer gives away is the value of these items to the proposer. A match between copies of a
+    strategy counts twice, once per seat.
     """
     frame = seats(evidence)
     values = [column.key for column in MANNER]
@@ -130,10 +122,10 @@ def manner(evidence: Evidence) -> Iterator[ReportTable]:
 def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
     """Report how often a strategy accepts an offer that is worth less than its own outside option.
 
-    There are three denominators: all turns with an offer to the strategy; offers below the outside
-    option (of which a strategy that accepts everything accepts 100 %, as in the paper); and matches
-    with at least one such acceptance. Matches against strategies that are called tough, or play
-    tough, are reported separately, because its offers are nearly always too low.
+    Three shares are reported: of turns with an offer, of offers below the outside option (as in the
+    paper), and of matches with at least one such acceptance. Matches against players named tough,
+    or playing the strategy tough, are reported separately, because nearly all of their offers are
+    too low.
     """
     frame = seats(evidence)
     tough = _playing(evidence, TOUGH)
@@ -172,14 +164,14 @@ def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def false_holdings(evidence: Evidence) -> Iterator[ReportTable]:
-    """Report how often the reasoning behind an acceptance misstates the bundle it would receive.
+    """Report how often a player's reasoning misstates the bundle in an offer that it accepts.
 
-    The share is of acceptances whose reasoning mentions a bundle: it counts those in which none of
-    the bundles is the one offered (section 6.4). Reasoning without a bundle is excluded.
+    The share is relative to acceptances with a bundle in the reasoning. An acceptance counts if
+    none of the bundles in the reasoning is the offered bundle (section 6.4).
     """
     frame = seats(evidence).drop_nulls("false_holdings_stated")
     if frame.is_empty():
-        raise Lacking("no player's reasoning mentions the bundle that it would receive")
+        raise Lacking("no player's reasoning mentions the bundle of an accepted offer")
     frame = frame.with_columns(pl.col("false_holdings_stated") * 100)
     rates = means(
         frame, ["false_holdings_stated"], ["player"], strata=STRATA,
@@ -195,7 +187,6 @@ def false_holdings(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _playing(evidence: Evidence, strategy: str) -> list[str]:
-    """Return the players that have this name or play this strategy."""
     named = {
         label: (spec.get("strategies") or {}).get(GAME) or spec.get("strategy")
         for label, spec in evidence.players.items()
@@ -204,11 +195,11 @@ def _playing(evidence: Evidence, strategy: str) -> list[str]:
 
 
 def opposition(evidence: Evidence) -> Iterator[Charts]:
-    """Report how opposed the players' interests were, by instance.
+    """Report how strongly the players' interests conflict, by instance.
 
-    The level is the smallest distance from any outcome to the point (1, 1) at which both players
-    get their maximum; each player's value is divided by its maximum. It is 0 if one outcome is best
-    for both.
+    The opposition level is the smallest distance from any outcome to the point (1, 1), at which
+    both players get their maximum. Each player's value is divided by the player's maximum. The
+    level is 0 if one outcome is best for both players.
     """
     frame = scored(evidence)
     panels = []
@@ -230,7 +221,7 @@ KINDS = tuple(Header(name, title, "per match", 2) for title, name in MISTAKE_RAD
 
 
 def circled(spec: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return a player's model or strategy and its prompt circle, or None without a circle.
+    """Return a player's model or strategy with the prompt circle, or None without a circle.
 
     >>> circled({"model": "openai/o3-mini", "style": "circle_2"})
     ('openai/o3-mini', 2)
@@ -243,12 +234,12 @@ def circled(spec: Mapping[str, Any]) -> tuple[str, int] | None:
 
 
 def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report how often players make mistakes M1 to M5 in matches against themselves (appendix B).
+    """Report how often players make mistakes M1 to M5 in self-play (appendix B).
 
-    M1 asks for less than was just offered; M2 asks for less than the outside option; M3 offers
-    everything or nothing; M4 accepts less than the outside option; M5 walks away from more. Both
-    seats are counted together. If players differ by prompt circle, each model has a radar chart of
-    its circles, and the circle with the fewest mistakes is marked.
+    M1: ask for less than the last offer. M2: ask for less than the outside option. M3: offer
+    everything or nothing. M4: accept less than the outside option. M5: walk away from an offer
+    above the outside option. Mistakes of both seats are added. If players differ by prompt circle,
+    each model has a radar chart, and the circle with the fewest mistakes is marked.
     """
     frame = scored(evidence)
     first, second = (name for name in frame.columns if name.startswith("player_"))
@@ -260,10 +251,8 @@ def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     mistakes = means(matches, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
     players = (evidence.players.get(label, {}) for label in mistakes["player"])
     circles = [circled(spec) or (None, None) for spec in players]
-    mistakes = mistakes.with_columns(
-        model=pl.Series([base for base, _ in circles], dtype=pl.String),
-        circle=pl.Series([circle for _, circle in circles], dtype=pl.Int64),
-    ).with_columns(
+    schema = {"model": pl.String, "circle": pl.Int64}
+    mistakes = mistakes.hstack(pl.DataFrame(circles, schema, orient="row")).with_columns(
         fewest=pl.when(pl.col("model").is_not_null())
         .then(pl.when(pl.col("mistakes") == pl.col("mistakes").min().over("model"))
               .then(pl.lit("fewest")).otherwise(pl.lit("")))
@@ -288,7 +277,7 @@ def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _radars(mistakes: pl.DataFrame) -> Iterator[Any]:
-    """Yield one radar chart per model with its prompt circles, and one for other players."""
+    """Yield a radar chart for each model with prompt circles, and one for other players."""
     for (model,), part in mistakes.group_by("model", maintain_order=True):
         rows = [
             (

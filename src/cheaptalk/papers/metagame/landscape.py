@@ -1,4 +1,4 @@
-"""The strategic landscape: regret and welfare at equilibrium, and best responses."""
+"""The strategic landscape: regret and welfare in equilibrium, and best responses."""
 
 from collections.abc import Iterator, Sequence
 
@@ -26,15 +26,15 @@ from cheaptalk.rules import CheaptalkError
 def landscape(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts | Drawing]:
     """Report each game's maximum-entropy equilibrium and the strategies' results against it.
 
-    Instances are resampled with replacement, and each draw's game is solved again. Numbers are
-    means over draws with 95 % bootstrap intervals; tables with the paper's layout have standard
-    deviations instead. Regret is how much less a strategy gets against the equilibrium than the
-    equilibrium gets against itself. NW is the geometric mean of both payoffs, NW+ that of the gains
-    above the outside options, and UW the sum of payoffs, each in percent of the mean attainable
-    maximum. EF1 is the share of agreements in which neither player envies the other after the
-    removal of one item. A mixture of several games gives them equal weight.
+    Each bootstrap draw resamples instances and solves the game. Numbers are means over draws with
+    95 % intervals; tables with the paper's layout have standard deviations instead. Regret is the
+    payoff of the equilibrium against itself minus a strategy's payoff against the equilibrium.
 
-    Some of the paper's tables discount welfare and others don't, so both are given.
+    NW is the geometric mean of both payoffs, NW+ the geometric mean of gains above outside options,
+    and UW the sum of payoffs, each in percent of the mean attainable maximum. Welfare is reported
+    with and without discounting, because the paper's tables differ. EF1 is the share of agreements
+    in which neither player envies the other after the removal of one item. Mixtures give all games
+    equal weight.
     """
     mixed_first = sorted(evidence.once(analyses), key=lambda analysis: not _mixed(analysis))
     for analysis in mixed_first:
@@ -53,19 +53,18 @@ def landscape(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts | Dr
 
 
 def _title(analysis: Analysis) -> str:
-    """Return a game's name; for a mixture, with the names of its games."""
     if analysis.selected is None or not _mixed(analysis):
         return analysis.name
     return f"{analysis.name} ({', '.join(analysis.selected.configurations)} mixed)"
 
 
 def _mixed(analysis: Analysis) -> bool:
-    """Return whether it is a mixture of several games with equal weight."""
+    """Return whether an analysis covers a mixture of several games."""
     return analysis.selected is not None and len(analysis.selected.configurations) > 1
 
 
 def _figures(analysis: Analysis, among: str = "") -> Iterator[Charts | Drawing]:
-    """Yield a game's equilibrium and best responses, optionally only among some players."""
+    """Yield charts of a game's equilibrium and best responses."""
     name = anchor(f"{analysis.name}{among}")
     yield Charts(
         f"equilibrium-{name}", f"Equilibrium of {analysis.name}{among}",
@@ -80,11 +79,11 @@ def _figures(analysis: Analysis, among: str = "") -> Iterator[Charts | Drawing]:
 def providers(evidence: Evidence) -> Iterator[Text | ReportTable | Drawing]:
     """Report best responses among providers that choose among their own strategies.
 
-    There are two published definitions. In appendix K.1, each ordered pair of providers plays an
+    The paper has two definitions. In appendix K.1, each ordered pair of providers plays an
     equilibrium of the game between their strategies (Lemke-Howson algorithm). In section 6.5, each
-    provider plays the single strategy that does best against all others' equilibrium. The value
-    given is what a provider's offers give away, in its own values, against the equilibrium among
-    providers.
+    provider plays the strategy with the highest payoff against the equilibrium of all other
+    strategies. The value given is the value, to the provider, of the items that its offers give
+    away against the equilibrium among providers.
     """
     owners = providers_of_models(evidence.players)
     if len(set(map(owners.get, evidence.labels)) - {None}) < 2:
@@ -95,20 +94,15 @@ def providers(evidence: Evidence) -> Iterator[Text | ReportTable | Drawing]:
     for analysis in evidence.once(analyses):
         if analysis.providers:
             yield from parts.providers(analysis, analysis.providers, anchor(analysis.name))
-            yield from (
-                _provider_graph(analysis, reading) for reading in analysis.providers.readings
-            )
+            for reading in analysis.providers.readings:
+                yield _provider_graph(analysis, reading)
     _, configurations = with_names(GAME, evidence.frames[GAME])
     for analysis in _solved(evidence, evidence.labels, [PLUS.join(configurations)])[0]:
         yield from paper_tables.providers(evidence, analysis)
 
 
 def analyses(evidence: Evidence) -> tuple[Analysis, ...]:
-    """Return the study's games that can be solved, with all their players.
-
-    Raises:
-        Lacking: no game can be solved, with the reasons.
-    """
+    """Return the analyses of the games that can be solved; raise Lacking if there are none."""
     solved, problems = _solved(evidence, evidence.labels)
     if not solved:
         matches = scored(evidence).height
@@ -117,10 +111,7 @@ def analyses(evidence: Evidence) -> tuple[Analysis, ...]:
 
 
 def _by_agents(evidence: Evidence) -> dict[str, tuple[Analysis, ...]]:
-    """Return the games among language models only, and with baselines, if there are any.
-
-    These are the players selected for tables with the paper's layout.
-    """
+    """Return the analyses for the paper's tables: among language models, and among all players."""
     shown = selected_labels(evidence, evidence.labels)
     models = [label for label in shown if "model" in evidence.players.get(label, {})]
     result = {}
@@ -139,16 +130,15 @@ def _among(evidence: Evidence, labels: Sequence[str]) -> tuple[Analysis, ...]:
 def _solved(
     evidence: Evidence, labels: Sequence[str], games: Sequence[str] = ()
 ) -> tuple[tuple[Analysis, ...], list[str]]:
-    """Return the games among some players that can be solved, and why others cannot be."""
+    """Return the analyses of the games between ``labels``, and errors for unsolvable games."""
     filters = [pl.col(f"player_{seat}").is_in(labels) for seat in SEATS]
     owners = providers_of_models(evidence.players)
     solved, problems = [], []
     scored(evidence)  # raises if there is no match
     for selection in selected({GAME: evidence.frames[GAME].filter(*filters)}, games):
+        draws, seed = evidence.draws, evidence.seed
         try:
-            solved.append(
-                analyse(selection, draws=evidence.draws, seed=evidence.seed, providers=owners)
-            )
+            solved.append(analyse(selection, draws=draws, seed=seed, providers=owners))
         except (CheaptalkError, ValueError) as error:
             problems.append(str(error))
     return tuple(solved), problems
@@ -158,8 +148,7 @@ def _provider_graph(analysis: Analysis, reading: ProviderReading) -> Drawing:
     assert analysis.providers is not None
     payoffs = [[figures.number(cell) for cell in row] for row in reading.payoffs]
     shares = [figures.number(share) for share in reading.shares]
-    graph = best_response_graph(
-        list(analysis.providers.members), np.array(payoffs), np.array(reading.responses), shares
-    )
+    members, responses = list(analysis.providers.members), np.array(reading.responses)
+    graph = best_response_graph(members, np.array(payoffs), responses, shares)
     name = f"provider-responses-{reading.name}-{anchor(analysis.name)}"
     return Drawing(name, f"Best responses among providers: {analysis.name}", graph.svg())

@@ -1,4 +1,4 @@
-"""Tables 1 to 5 and 12 to 15 and those of Figure 1, with the paper's layout."""
+"""Tables 1 to 5 and 12 to 15, and the tables of Figure 1, with the paper's layout."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -22,7 +22,7 @@ AGENTS = (
     "sonnet-3.7-c-5", "sonnet-3.7-c-6", "sonnet-3.7-r-c-0", "gem-2.0-f-c-2", "gem-2.0-f-c-5",
     "4o-c-4", "4o-c-5", "4o-c-6", "o3-mini-c-0", "nfsp", "rnad", "aspire", "soft", "tough", "walk",
 )  # fmt: skip
-"""The paper's agents in the order of its tables."""
+"""The paper's agents in the order of the tables."""
 REGRET = "regret"
 METRICS = {
     REGRET: ("MENE regret", "points"), "nw": ("NW", "%"), "nw_plus": ("NW+", "%"),
@@ -48,9 +48,9 @@ class PaperTable(NamedTuple):
 
     Attributes:
         name: the table's name in file names.
-        printed: its number in the paper.
-        games: the games that it shows.
-        agents: the set of agents that it shows, :data:`LLM_ONLY` or :data:`WITH_BASELINES`.
+        printed: the table's number in the paper.
+        games: the games in the table.
+        agents: the set of agents, :data:`LLM_ONLY` or :data:`WITH_BASELINES`.
         stars: whether leads have stars.
     """
 
@@ -74,13 +74,12 @@ TABLES = (
 
 
 def instances(evidence: Evidence, frame: pl.DataFrame) -> ReportTable:
-    """Return Table 1, with a row per game and the number of settings of its matches.
+    """Return Table 1: the games, each with the number of settings that were played.
 
-    A setting is one instance for one pair of agents in either order.
+    A setting is an instance for a pair of agents in either order.
 
     Args:
-        evidence: may ask for the printed values.
-        frame: the matches, with the names of their games.
+        frame: the matches, with the names of games.
     """
     pair = pl.concat_list("player_player_1", "player_player_2").list.sort().list.join("\n")
     games = (
@@ -118,7 +117,7 @@ def _pool_class(game: str) -> str:
 
 
 def _pool(quantities: Any) -> tuple[str, str]:
-    """Return the number of kinds of items, and of items of each kind.
+    """Return the number of kinds of items, and the number of items of each kind, as text.
 
     >>> _pool([7, 4, 1]), _pool({"kinds": 5, "mean": 4})
     (('3', '(7, 4, 1)'), ('5', 'Poisson(4) each'))
@@ -131,10 +130,9 @@ def _pool(quantities: Any) -> tuple[str, str]:
 def landscapes(
     evidence: Evidence, analyses: Mapping[str, Sequence[Analysis]]
 ) -> Iterator[ReportTable]:
-    """Yield Tables 2 to 5 and 15 and those of Figure 1, as far as their games were played.
+    """Yield Tables 2 to 5 and 15 and the tables of Figure 1, for games that were played.
 
     Args:
-        evidence: may ask for the printed values.
         analyses: the analyses of the games, by set of agents.
     """
     for table in TABLES:
@@ -145,7 +143,6 @@ def landscapes(
 
 
 def _side_by_side(table: PaperTable, games: Sequence[Analysis]) -> ReportTable:
-    """Return a table with a row per agent, in the paper's order, and five columns per game."""
     rows: dict[str, dict[str, Any]] = {}
     for analysis in games:
         for metric in METRICS:
@@ -167,7 +164,6 @@ def _side_by_side(table: PaperTable, games: Sequence[Analysis]) -> ReportTable:
 
 
 def _parameters(analysis: Analysis) -> str:
-    """Return a game's discount and rounds as a sentence, if it has only one configuration."""
     configurations = list(analysis.selected.configurations.values()) if analysis.selected else []
     if len(configurations) != 1:
         return ""
@@ -176,7 +172,7 @@ def _parameters(analysis: Analysis) -> str:
 
 
 def _column(analysis: Analysis, metric: str, *, stars: bool) -> dict[str, dict[str, Cell]]:
-    """Return a metric of every agent: mean and deviation over draws, whether best, and stars."""
+    """Return the cells of a metric: each agent's mean and error, bold if best, with stars."""
     name = _metric_name(analysis, metric)
     spreads = analysis.against(name)
     means = [finite(spread.estimate if spread.mean is None else spread.mean) for spread in spreads]
@@ -195,7 +191,7 @@ def _column(analysis: Analysis, metric: str, *, stars: bool) -> dict[str, dict[s
 
 
 def _metric_name(analysis: Analysis, metric: str) -> str:
-    """Return the analysis's name of a metric, by the definition of the printed numbers."""
+    """Return the analysis's name for the variant of a metric that the paper's numbers use."""
     title, _ = METRICS[metric]
     if metric == "uw" and analysis.name in SMALL:
         return f"{title}, of allocations"
@@ -205,23 +201,17 @@ def _metric_name(analysis: Analysis, metric: str) -> str:
 def acceptances(evidence: Evidence, shares: pl.DataFrame) -> Iterator[ReportTable]:
     """Yield Table 12: how often agents accept less than their outside options, by opponent.
 
-    The denominator is low offers, because only then an agent that accepts everything has the
-    printed 100 %.
-
     Args:
-        evidence: determines which players are shown.
-        shares: one row per agent and kind of opponent, ``against``; in percent, ``turn`` is the
-            share of accepted low offers, and ``game`` that of matches with low offers in which one
-            is accepted.
+        shares: one row per agent and kind of opponent, ``against``. ``turn`` is the percentage of
+            accepted low offers; ``game`` is the percentage of matches with low offers in which an
+            agent accepts one.
     """
     levels = {"turn": "Turn level acceptance rate", "game": "Game level acceptance rate"}
     rates = shares.filter(pl.col("player").is_in(selected_labels(evidence, evidence.labels)))
     kinds = [kind for kind in ("vs tough", "vs others") if kind in set(rates["against"])]
     if not kinds:
         return
-    wide = rates.pivot(
-        "against", index="player", values=list(levels), separator=" "
-    )  # fmt: skip
+    wide = rates.pivot("against", index="player", values=list(levels), separator=" ")
     position = pl.col("player").replace_strict(
         AGENTS, range(len(AGENTS)), default=len(AGENTS), return_dtype=pl.Int64
     )
@@ -239,13 +229,9 @@ def acceptances(evidence: Evidence, shares: pl.DataFrame) -> Iterator[ReportTabl
 
 
 def providers(evidence: Evidence, analysis: Analysis) -> Iterator[ReportTable]:
-    """Yield Tables 13 and 14: the value that providers give in equilibrium, and their best
-    responses.
-
-    They follow appendix K.1.
+    """Yield Tables 13 and 14 as in appendix K.1: the value given by providers, and best responses.
 
     Args:
-        evidence: may ask for the printed values.
         analysis: the analysis of all configurations with equal weight.
     """
     readings = [reading for reading in (analysis.providers.readings if analysis.providers else ())

@@ -1,4 +1,4 @@
-"""The paper's normalisations of welfare, with an option for each reading of its tables."""
+"""The paper's normalisations of welfare, with an option for each variant in its tables."""
 
 from typing import Literal
 
@@ -36,25 +36,26 @@ def item_bargaining_metrics(
     pools: int = 100_000,
     seed: int = 0,
 ) -> tuple[EquilibriumMetric, ...]:
-    """Return NW, NW+, UW and EF1 of item bargaining, normalised as in the paper (002, section 5).
+    """Return NW, NW+, UW and EF1 of item bargaining, normalised as in the paper (section 5).
 
-    Welfare is divided by the mean of the maximum that each pool allows, over random pools. The
-    paper's tables differ in their definitions, so that each is an option:
+    Welfare is divided by the mean maximum over random pools. The paper's tables use different
+    definitions, which are options:
 
-    - ``welfare``: payoffs with the discount, or without it. Figure 1 and Table 3, which are
-    otherwise the same, use one each.
-    - ``advantage``: NW+ of discounted payoffs above undiscounted outside options (the paper's
-    definition), of both discounted (its code), or of neither (its notebooks).
-    - ``normaliser``: ``with_outside`` includes the outcome in which both players get their outside
-    options (the text), ``without_outside`` only allocations; ``published`` are the constants behind
-    the numbers of BG4 to BG6: with it for NW, without it for UW.
+    - ``welfare``: ``discounted`` or ``undiscounted`` payoffs. Figure 1 and Table 3 use one each.
+    - ``advantage``: NW+ of discounted payoffs above undiscounted outside options
+      (``outside_undiscounted``, the paper's definition), of discounted payoffs and options
+      (``discounted``, the paper's code) or of undiscounted ones (``undiscounted``, the notebooks).
+    - ``normaliser``: whether the maximum includes the outcome in which both players get their
+      outside options (``with_outside``, the paper's text), or only allocations
+      (``without_outside``). The printed numbers of BG4 to BG6 include this outcome for NW but not
+      for UW (``published``).
 
     Args:
-        game: only its quantities, highest value and outside options matter; BG4 to BG6 have the
-            same maxima, as do BG1 to BG3.
-        undefined: see :class:`EquilibriumMetric`, for EF1; the paper prints 0 in its appendices.
-        pools: the number of pools drawn for the maxima, >= 1.
-        seed: the seed of that draw.
+        game: provides quantities, highest value and outside options; BG4 to BG6 have equal maxima,
+            and so do BG1 to BG3.
+        undefined: the value of EF1 if undefined; the paper's appendices print 0.
+        pools: the number of random pools for the maxima, >= 1.
+        seed: the seed of the random pools.
     """
     maximum = maxima(sample(game, pools, np.random.default_rng(seed)))
     nash, utilitarian = (float(getattr(maximum, name).mean()) for name in NORMALISERS[normaliser])

@@ -1,4 +1,4 @@
-"""Language models in self-play on Deal or No Deal (Liao, Tomlin and Klein 2024)."""
+"""Replication of language model self-play on Deal or No Deal (Liao, Tomlin and Klein 2024)."""
 
 import lazy_loader
 

@@ -13,14 +13,14 @@ from cheaptalk.text import capital, fixed
 
 
 class ShownNumber(NamedTuple):
-    """A number in charts.
+    """A quantity in charts.
 
     Attributes:
         key: the column of the frame.
-        title: the title of its axis.
+        title: the title of the axis.
         decimals: the number of decimals in hover texts.
-        unit: the unit of its observations.
-        zero: whether its axis begins at 0.
+        unit: the unit of observation, such as a match.
+        zero: whether the axis begins at 0.
     """
 
     key: str
@@ -31,29 +31,24 @@ class ShownNumber(NamedTuple):
 
     @property
     def axis(self) -> Axis:
-        """The axis of the number."""
         return Axis(self.title, zero=self.zero)
 
 
 def panels(
     frame: pl.DataFrame, number: ShownNumber, *, staged: bool, by: str = "objective"
 ) -> list[Chart]:
-    """Return a panel for each objective that has the number.
+    """Return charts of a quantity, one per objective.
 
     Args:
         frame: one row per objective, player and series, with ``objective``, ``player``,
-            ``iteration``, ``series`` (the name of its line) and the number with its interval.
-        number: the number to show.
+            ``iteration``, ``series`` (the name of the line) and the number with its interval.
         staged: whether the axis shows iterations, with other players as dashed horizontal lines,
             instead of one row per player.
-        by: another column that has a panel for each of its values.
+        by: the column that defines panels.
     """
-    rows = frame.drop_nulls(number.key)
+    groups = frame.drop_nulls(number.key).group_by(by, maintain_order=True)
     make = _over_iterations if staged else _by_player
-    return [
-        make(capital(value), part, number)
-        for (value,), part in rows.group_by(by, maintain_order=True)
-    ]
+    return [make(capital(value), part, number) for (value,), part in groups]
 
 
 def _over_iterations(title: str, frame: pl.DataFrame, number: ShownNumber) -> Chart:
@@ -82,7 +77,6 @@ def _lines(frame: pl.DataFrame, number: ShownNumber, reach: tuple[float, float])
 
 
 def _by_player(title: str, frame: pl.DataFrame, number: ShownNumber) -> Chart:
-    """Plot dots with whiskers, one row per player."""
     order = frame["player"].unique(maintain_order=True).to_list()
     layers = []
     for index, ((series,), part) in enumerate(frame.group_by("series", maintain_order=True)):
@@ -94,7 +88,6 @@ def _by_player(title: str, frame: pl.DataFrame, number: ShownNumber) -> Chart:
 
 
 def _hover_text(row: Row, number: ShownNumber) -> str:
-    """Return the hover text of a point: the player, the number with its interval, and counts."""
     key, decimals = number.key, number.decimals
     text = fixed(row[key], decimals)
     if row[key + LOW] is not None:

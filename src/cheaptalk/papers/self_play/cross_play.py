@@ -1,4 +1,4 @@
-"""Cross-play between iterations of one or several lineages."""
+"""Cross-play between iterations of one or more lineages."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,11 +20,11 @@ MET = ("objective", "weight", "lineage", "iteration", "player", "family", "met",
 
 
 def cross_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report each iteration's score against other iterations, and how often they agree.
+    """Report each iteration's score and share of agreements with other iterations.
 
     A lineage that develops its own language agrees with itself, but less with earlier iterations or
-    with a lineage of another seed. The score is the row player's; a match without an agreement
-    counts 0. 95 % confidence intervals are clustered by instance.
+    with a lineage of another seed. The score is that of the row's player, with 0 for matches
+    without an agreement. 95 % confidence intervals are clustered by instance.
     """
     sides = evidence.once(Sides)
     if sides.kin.is_empty():
@@ -43,8 +43,8 @@ def cross_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     if panels:
         yield Charts("cross-play-figure", "Agreements between iterations, % of matches", panels)
     columns = (
-        Header("player", "Player"), Header("opponent", "Opponent"), Header("objective",
-        "Objective"),
+        Header("player", "Player"), Header("opponent", "Opponent"),
+        Header("objective", "Objective"),
         Header("own", "Score", "points", 2, "The player's own mean payoff."),
         Header("agreement", "Agreement", "% of matches", 1), Header("own.n", "Matches", "", 0),
     )  # fmt: skip
@@ -52,7 +52,6 @@ def cross_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _map(title: str, frame: pl.DataFrame) -> Chart:
-    """Plot agreements, with a row per iteration and a column per opponent."""
     rows = {(str(row["iteration"]), str(row["met"])): row for row in frame.iter_rows(named=True)}
     names = [str(number) for number in sorted({*frame["iteration"], *frame["met"]})]
 

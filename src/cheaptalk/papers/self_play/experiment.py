@@ -1,10 +1,9 @@
 """Self-play experiments: pretrain a base model, train lineages by self-play, and compare them.
 
-The paper's models are only available from a provider. Here a small model is pretrained on the
-messages of scripted negotiators; it is so weak that it seldom agrees. Lineages continue from it by
-self-play, each with its own objective. Then all iterations play the same new instances with
-themselves, with partners they never learned from, and with each other, and the recipe ``self-play``
-reports the results.
+An experiment pretrains a small base model on the messages of scripted negotiators. Lineages start
+from the base model and continue by self-play, each with its own objective. Finally, all iterations
+play the same new instances with themselves, with unknown partners, and with each other. The recipe
+``self-play`` reports the results.
 """
 
 import json
@@ -34,28 +33,27 @@ from cheaptalk.yaml_files import read_yaml, yaml_files
 EXPERIMENTS = yaml_files(__file__, "experiments")
 """Experiment files by name."""
 CORPUS, BASE, EXAMINATION = "corpus", "base", "examination"
-"""The study of training data, the folder of the base model, and the study that compares iterations.
-"""
+"""Names of the study of training data, the base model's folder, and the study of iterations."""
 DEADLINE = 300
 """The default timeout of a player's call, in seconds."""
 METRICS = ("score", "agreement", "pareto_optimality", "inconsistency", "inverted_proposals")
 
 
 class Corpus(Value):
-    """Training data from scripted negotiators, and the base model trained on them."""
+    """Training data from scripted negotiators, and the settings of the base model."""
 
     instances: int = Field(ge=1)
     """The number of instances per objective."""
     objectives: list[str] = Field(min_length=1)
     player: Mapping[str, Any]
-    """The negotiator, which plays itself."""
+    """The negotiator, which plays against copies of itself."""
     seed: int = 0
     shape: Shape = Shape()
     training: LocalTraining = language.TRAINING
 
 
 class Examination(Value):
-    """Settings of the comparison of iterations."""
+    """Settings of the matches that compare iterations."""
 
     instances: int = Field(ge=1)
     seed: int = 0
@@ -64,16 +62,16 @@ class Examination(Value):
     partners: Mapping[str, Any] = {}
     """Players that no lineage learned from, by label."""
     crossed: tuple[int, ...] = ()
-    """Iterations of each lineage that meet each other."""
+    """The iterations of each lineage that play each other."""
 
 
 class Experiment(Value):
-    """A base model, lineages trained from it, and their comparison."""
+    """A base model, the lineages trained from it, and the comparison of iterations."""
 
     name: str
     description: str
     corpus: Corpus | None = None
-    """Training data of the base model, unless one is given."""
+    """Training data of the base model; None if a base model is given."""
     self_play: Mapping[str, Any]
     """Settings shared by all lineages; see :class:`~cheaptalk.learning.language.SelfPlay`."""
     lineages: Mapping[str, Mapping[str, Any]] = Field(min_length=1)
@@ -81,7 +79,6 @@ class Experiment(Value):
     examination: Examination
 
     def settings(self, lineage: str) -> SelfPlay:
-        """Return the self-play settings of a lineage."""
         return SelfPlay.model_validate({**self.self_play, **self.lineages[lineage]})
 
     @model_validator(mode="after")
@@ -98,10 +95,10 @@ class IterationResult(NamedTuple):
     """The results of an iteration with one partner.
 
     Attributes:
-        lineage: the lineage's name.
-        partner: ``itself``, or the label of a partner from which it did not learn.
-        iteration: its number; 0 is the base model.
-        means: the mean payoff of the lineage's player and of the match's metrics, by name.
+        lineage: the name of the lineage.
+        partner: ``itself``, or the label of the partner.
+        iteration: the number of the iteration; 0 is the base model.
+        means: the mean payoff of the iteration, and the means of match metrics, by name.
     """
 
     lineage: str
@@ -111,21 +108,19 @@ class IterationResult(NamedTuple):
 
 
 Observer = Callable[[str, Progress | Step], None]
-"""Receives the name of the current stage and its progress."""
+"""A function that receives the name of the current stage, and its progress."""
 
 
 def read_experiment(name: str) -> Experiment:
-    """Return an included experiment by name, or an experiment from a file.
+    """Return an included experiment by name, or load an experiment from a file.
 
     Raises:
-        CheaptalkError: there is no such experiment, or the file is invalid.
+        CheaptalkError: the experiment is unknown, or the file is invalid.
     """
     file = EXPERIMENTS.get(name) or Path(name)
     if not file.is_file():
-        raise CheaptalkError(
-            f"there is no experiment {name}; use {', '.join(sorted(EXPERIMENTS))} or the path of "
-            "a file"
-        )
+        known = ", ".join(sorted(EXPERIMENTS))
+        raise CheaptalkError(f"there is no experiment {name}; use {known} or the path of a file")
     try:
         content = read_yaml(file)
         if not isinstance(content, Mapping):
@@ -145,14 +140,14 @@ def run_experiment(
 ) -> list[IterationResult]:
     """Run or resume an experiment in a folder.
 
-    The folder contains ``base/`` (the base model, if one was trained), a folder per lineage (see
+    The folder contains ``base/`` (a trained base model), a folder per lineage (see
     :func:`~cheaptalk.learning.language.self_play`), ``examination.sqlite``, ``report.html``, and
-    ``results.json`` with all that is returned.
+    the returned results as ``results.json``.
 
     Args:
-        observer: called with the progress.
-        lineages: the lineages to run; all by default.
-        base: a model from which all lineages start, instead of a trained one.
+        observer: receives the progress.
+        lineages: the lineages to run; by default all.
+        base: a model to use as the base model, instead of training one.
 
     Raises:
         CheaptalkError: a part failed; completed parts are kept.
@@ -160,10 +155,8 @@ def run_experiment(
     selected = list(lineages or experiment.lineages)
     unknown = [name for name in selected if name not in experiment.lineages]
     if unknown:
-        raise CheaptalkError(
-            f"{experiment.name} has no lineage {unknown[0]}; it has "
-            f"{', '.join(experiment.lineages)}"
-        )
+        known = ", ".join(experiment.lineages)
+        raise CheaptalkError(f"{experiment.name} has no lineage {unknown[0]}; use {known}")
     if base is not None:
         for name in selected:
             experiment.settings(name).training.ready(base)
@@ -172,14 +165,13 @@ def run_experiment(
     start = base or str(_base_model(experiment, out, observer))
     stages: dict[str, list[str]] = {}
     for name in selected:
-        done = language.self_play(
-            start, out / name, experiment.settings(name), _iteration_observer(observer, name)
-        )
+        settings, report = experiment.settings(name), _iteration_observer(observer, name)
+        done = language.self_play(start, out / name, settings, report)
         stages[name] = [iteration.model for iteration in done]
     with Store.open(out / f"{EXAMINATION}.sqlite", create=True) as store:
         _examine(experiment, stages, store, observer)
         results = list(_results(store, stages))
-        _report(store, out / "report.html")
+        write_findings(findings(store, EXAMINATION, "self-play"), out / "report.html")
     with whole_file(out / "results.json") as file:
         file.write(json.dumps([result._asdict() for result in results], indent=2) + "\n")
     return results
@@ -199,7 +191,7 @@ def _base_model(experiment: Experiment, out: Path, observer: Observer) -> Path:
 
 
 def make_base(corpus: Corpus, out: Path, observer: Observer) -> Path:
-    """Train a model on the messages of scripted negotiators; return its folder."""
+    """Train the base model on messages of scripted negotiators, and return its folder."""
     folder = out / BASE
     if folder.exists():
         return folder
@@ -216,18 +208,15 @@ def make_base(corpus: Corpus, out: Path, observer: Observer) -> Path:
             for record in store.records(CORPUS, bodies=True)
             for chat in chats(record, "tagged")
         ]
-    language.pretrain(
-        dialogues, folder, corpus.shape, corpus.training, lambda step: observer("the base", step)
-    )
+    report = partial(observer, "the base")
+    language.pretrain(dialogues, folder, corpus.shape, corpus.training, report)
     return folder
 
 
 def _examine(
     experiment: Experiment, stages: Mapping[str, list[str]], store: Store, observer: Observer
 ) -> None:
-    """Play the matches between iterations, iteration by iteration so that a model's calls are
-    batched.
-    """
+    """Play the matches between iterations, one iteration at a time to batch calls by model."""
     seatings: list[tuple[str, list[str]]] = []
     for name, models in stages.items():
         for model in models:
@@ -250,9 +239,7 @@ def _evaluated(experiment: Experiment, models: Sequence[str]) -> list[int]:
 def _seatings(
     experiment: Experiment, name: str, number: int, stages: Mapping[str, Sequence[str]]
 ) -> Iterator[list[str]]:
-    """Yield an iteration's matches: with itself, all partners in both seats, and earlier
-    iterations; the last iteration also meets those of other seeds.
-    """
+    """Yield an iteration's seatings: with itself, partners, earlier iterations and other seeds."""
     own, last = label(name, number), len(stages[name]) - 1
     yield [own, own]
     crossed = [index for index in experiment.examination.crossed if index <= last]
@@ -266,7 +253,7 @@ def _seatings(
 def _other_seeds(
     experiment: Experiment, name: str, stages: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Yield the last iterations of earlier lineages that differ only in their seed."""
+    """Yield the last iterations of earlier lineages that differ only in the seed."""
 
     def unseeded(lineage: str) -> SelfPlay:
         return experiment.settings(lineage).model_copy(update={"seed": 0})
@@ -279,16 +266,14 @@ def _other_seeds(
 
 
 def label(lineage: str, number: int) -> str:
-    """Return the label of an iteration, as expected by the recipe."""
+    """Return the label of an iteration's player, as expected by the recipe."""
     return f"{lineage}-iteration-{number}"
 
 
 def _study(
-    experiment: Experiment,
-    stages: Mapping[str, list[str]],
+    experiment: Experiment, stages: Mapping[str, list[str]],
     seatings: Sequence[tuple[str, list[str]]],
-) -> Study:
-    """Return the study of some seatings, each with its lineage."""
+) -> Study:  # fmt: skip
     games: dict[str, dict[str, Any]] = {}
     for lineage, row in seatings:
         fixed = dict(experiment.settings(lineage).parameters)
@@ -310,9 +295,7 @@ def _study(
 
 
 def _player(experiment: Experiment, lineage: str, model: str, *, base: bool) -> dict[str, Any]:
-    """Return a model as a player. All lineages share a base model but need different players: each
-    has a slightly longer timeout, which has no effect.
-    """
+    """Return a model as a player; distinct timeouts keep the lineages' base players apart."""
     settings = experiment.settings(lineage)
     player = {**settings.player, "model": settings.training.player(model)}
     index = list(experiment.lineages).index(lineage)
@@ -322,7 +305,6 @@ def _player(experiment: Experiment, lineage: str, model: str, *, base: bool) -> 
 
 
 def _results(store: Store, stages: Mapping[str, list[str]]) -> Iterator[IterationResult]:
-    """Yield the results of each iteration with each partner."""
     (frame,) = match_frames(store, EXAMINATION, only=METRICS).values()
     first, second = pl.col("player_player_1"), pl.col("player_player_2")
     for lineage, models in stages.items():
@@ -338,7 +320,3 @@ def _results(store: Store, stages: Mapping[str, list[str]]) -> Iterator[Iteratio
             for (partner,), part in matches.group_by("partner", maintain_order=True):
                 means = part.select(pl.col("payoff", *METRICS).mean()).row(0, named=True)
                 yield IterationResult(lineage, str(partner), number, means)
-
-
-def _report(store: Store, file: Path) -> None:
-    write_findings(findings(store, EXAMINATION, "self-play"), file)

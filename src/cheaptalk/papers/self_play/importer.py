@@ -1,20 +1,20 @@
 """Importer of people's dialogues of Deal or No Deal (Lewis et al. 2017), replayed with our rules.
 
 A line of a published file is a dialogue from the perspective of one of its two speakers; most
-dialogues appear twice. Both formats are supported: the tagged one of ``val.txt`` and ``test.txt``,
-and the plain one of ``data.txt``, which contains the same dialogues and all others. Conversion:
+dialogues appear twice. The importer supports the tagged format of ``val.txt`` and ``test.txt``, and
+the plain format of ``data.txt``, which contains all dialogues. Conversion:
 
-* The lines of one dialogue become one match, from whichever files. The first speaker is
-  ``player_1``. Messages are unchanged.
+* All lines of a dialogue, from all files, become one match. The first speaker is ``player_1``.
+  Messages are unchanged.
 * A selection is a proposal; the player whose turn it is selects first. With an agreement, one
   selection determines the other.
-* The rules have no "no agreement" move. A player who selected that, or disconnected, has aborted
-  the game, and both get nothing. The answer counts as ``refused`` or ``timed_out``, and the
-  selection is kept in the record under ``source``. If both lines report a disconnection without
-  naming the player, it is the player whose answer was due.
+* The rules have no "no agreement" move. A player who selected "no agreement" or disconnected has
+  aborted the game, and both players get nothing. The answer counts as ``refused`` or ``timed_out``,
+  and the record keeps the selection under ``source``. If lines report a disconnection without
+  naming the player, the player whose answer was due has disconnected.
 
-A dialogue is skipped if no line contains the next selection: in a disagreement, the tagged format
-contains neither player's, and ``data.txt`` not always both.
+A dialogue is skipped if no line contains a required selection. After a disagreement, the tagged
+format lacks both players' selections, and ``data.txt`` sometimes lacks one.
 """
 
 import re
@@ -39,7 +39,7 @@ from cheaptalk.rules.errors import shown
 NO_AGREEMENT = "no agreement"
 DISCONNECT = "disconnect"
 Selection: TypeAlias = Triple | str | None
-"""A player's selection: its own items, one of the two words, or None if unknown."""
+"""A player's selection: the player's items, one of the two words above, or None if unknown."""
 _TAGGED = re.compile(
     r"<input> (.*) </input> <dialogue> (.*) </dialogue> <output> (.*) </output> "
     r"<partner_input> (.*) </partner_input>"
@@ -56,21 +56,21 @@ _WORDS = {
         ("disagree", None), ("no_agreement", NO_AGREEMENT), ("disconnect", DISCONNECT),
     )
 }  # fmt: skip
-"""Outputs without items, and each player's selection."""
+"""Selections of both players for outputs without items."""
 SYSTEM = "dond"
 ABORTS = {NO_AGREEMENT: Kind.REFUSED, DISCONNECT: Kind.TIMED_OUT}
-"""The answer kind of a player with this selection."""
+"""The kind of answer for a selection that aborts the game."""
 
 
 class View(NamedTuple):
-    """A dialogue as recorded in a line. In pairs, the first is of the player who spoke first.
+    """A dialogue as recorded in a line; pairs start with the player who spoke first.
 
     Attributes:
         location: file and line.
-        counts: the items to divide.
-        values: each player's values of an item of each kind.
+        counts: the number of items of each kind.
+        values: each player's value of an item of each kind.
         messages: the messages, in order.
-        selections: each player's final selection, if the line contains it.
+        selections: each player's final selection, if recorded.
         agreed: whether the selections are recorded as compatible; None if not recorded.
     """
 
@@ -90,10 +90,10 @@ def read_dond(
 ) -> Collection:
     """Return the dialogues in files, or in the ``.txt`` files of folders, for :func:`take_in`.
 
-    People's first names are removed from messages; see :mod:`cheaptalk.records.imports.redaction`.
+    First names are removed from messages; see :mod:`cheaptalk.records.imports.redaction`.
 
     Args:
-        keep_names: whether to keep them.
+        keep_names: whether to keep first names.
         names: further names to remove from every dialogue.
 
     Raises:
@@ -123,7 +123,7 @@ def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
 def _games(
     files: Iterable[Path], skipped: list[Skipped], hidden: frozenset[str] | None
 ) -> Iterator[ForeignGame | Skipped]:
-    """Yield the games of all files, after the parts that cannot be read."""
+    """Yield the parts of files that cannot be read, then the games in all other parts."""
     dialogues: dict[str, list[View]] = {}
     for path in files:
         for view in _views(path, skipped):
@@ -139,7 +139,6 @@ def _games(
 
 
 def _views(path: Path, skipped: list[Skipped]) -> Iterator[View]:
-    """Yield the dialogues in a file; other lines are skipped."""
     name = path_name(path.parent, path)
     try:
         lines = enumerate(read_text(path).split("\n"), start=1)
@@ -162,7 +161,7 @@ def _views(path: Path, skipped: list[Skipped]) -> Iterator[View]:
 def _game(
     game: Game, id_: str, views: Sequence[View], hidden: frozenset[str] | None
 ) -> ForeignGame:
-    """Return a dialogue, combined from all its lines; names are kept if ``hidden`` is None."""
+    """Combine all lines of a dialogue into a game; ``hidden`` are names to remove, or None."""
     view, location = views[0], _location(views)
     context = {"counts": view.counts, "values": view.values}
     try:
@@ -195,11 +194,7 @@ def _location(views: Sequence[View]) -> str:
 
 
 def _selections(views: Sequence[View]) -> list[Selection]:
-    """Return each player's selection, if any line contains it.
-
-    Raises:
-        Unfit: the lines contradict each other.
-    """
+    """Return each player's selection, or None; raise Unfit if the lines contradict each other."""
     selections: list[Selection] = []
     for number, player in enumerate(PLAYERS):
         recorded = {view.selections[number] for view in views} - {None}
@@ -215,23 +210,14 @@ def _selections(views: Sequence[View]) -> list[Selection]:
         claims.append(rest(counts, claims[0]))
         selections[selections.index(None)] = claims[1]
     if agreed and len(claims) == 2 and (rest(counts, claims[0]) == claims[1]) not in agreed:
-        raise Unfit(
-            "the selections are compatible, but recorded as a disagreement"
-            if False in agreed
-            else "the selections are incompatible, but recorded as an agreement"
-        )
+        if False in agreed:
+            raise Unfit("the selections are compatible, but recorded as a disagreement")
+        raise Unfit("the selections are incompatible, but recorded as an agreement")
     return selections
 
 
 def _select(table: Table, selections: Sequence[Selection]) -> dict[int, Kind]:
-    """Replay the selections until one aborts the game.
-
-    Returns:
-        The answer kind of a request without an answer, by request.
-
-    Raises:
-        Unfit: a selection is unknown.
-    """
+    """Replay the selections; if one aborts the game, return its request number and kind."""
     while not table.over:
         (ask,) = table.pending.values()
         selected = selections[PLAYERS.index(ask.actor)]
@@ -246,16 +232,12 @@ def _select(table: Table, selections: Sequence[Selection]) -> dict[int, Kind]:
 
 
 def is_context(line: str) -> bool:
-    """Return whether a line is half a context, as in the file of contexts, not a dialogue."""
+    """Return whether a line contains one player's counts and values instead of a dialogue."""
     return _CONTEXT.fullmatch(line) is not None
 
 
 def read_line(location: str, line: str) -> View:
-    """Parse a line of either format.
-
-    Raises:
-        Unfit: the format is unknown, or a part cannot be parsed.
-    """
+    """Parse a line of either format; raise Unfit if a part cannot be parsed."""
     selections: tuple[Selection, Selection]
     if tagged := _TAGGED.fullmatch(line):
         own, dialogue, output, partner = tagged.groups()
@@ -263,22 +245,17 @@ def read_line(location: str, line: str) -> View:
         if selection:
             raise Unfit(f'"dialogue": contains the selection {shown(selection)}')
         selections, agreed = _output(output)
-        (counts, own_values), (partner_counts, partner_values) = (
-            _input("input", own),
-            _input("partner_input", partner),
-        )
+        counts, own_values = _input("input", own)
     elif plain := _PLAIN.fullmatch(line):
         own, dialogue, reward, status, partner = plain.groups()
         messages, you_began, selection = _talk(dialogue)
-        (counts, own_values), (partner_counts, partner_values) = (
-            _input("input", own),
-            _input("partner_input", partner),
-        )
+        counts, own_values = _input("input", own)
         selected = _selected(selection, reward, own_values)
         selections = (selected, None)
         agreed = status == "agree" if isinstance(selected, tuple) else None
     else:
         raise Unfit("matches neither of the two formats of the published files")
+    partner_counts, partner_values = _input("partner_input", partner)
     if counts != partner_counts:
         raise Unfit('"partner_input": its counts differ from those of "input"')
     values = (own_values, partner_values)
@@ -288,7 +265,7 @@ def read_line(location: str, line: str) -> View:
 
 
 def _input(field: str, text: str) -> tuple[Triple, Triple]:
-    """Return the counts and values of books, hats and balls."""
+    """Return a player's counts and values of books, hats and balls."""
     if not is_context(text):
         raise Unfit(f'"{field}": {shown(text)} is not six whole numbers')
     books, book, hats, hat, balls, ball = map(int, text.split())
@@ -296,7 +273,7 @@ def _input(field: str, text: str) -> tuple[Triple, Triple]:
 
 
 def _talk(dialogue: str) -> tuple[tuple[str, ...], bool, str]:
-    """Return the messages of a dialogue, whether the own player began, and the final selection."""
+    """Return the messages, whether the line's speaker began, and the final selection."""
     speakers: list[str] = []
     texts: list[str] = []
     for number, turn in enumerate(dialogue.split(" <eos> "), start=1):
@@ -314,7 +291,7 @@ def _talk(dialogue: str) -> tuple[tuple[str, ...], bool, str]:
 
 
 def _output(text: str) -> tuple[tuple[Selection, Selection], bool | None]:
-    """Return both players' selections, the own one first, and whether they are compatible."""
+    """Return the selections of the speaker and the partner, and whether they are compatible."""
     if text in _WORDS:
         word = _WORDS[text]
         return (word, word), False if word is None else None
@@ -323,7 +300,7 @@ def _output(text: str) -> tuple[tuple[Selection, Selection], bool | None]:
 
 
 def _selected(text: str, reward: str, values: Triple) -> Selection:
-    """Return the own selection; the reward must be its value, or the same word."""
+    """Return the speaker's selection; the recorded reward must equal its value."""
     if text in (NO_AGREEMENT, DISCONNECT):
         expected = text
         selected: Selection = text

@@ -1,4 +1,4 @@
-"""Language by iteration: length, diversity and inconsistency."""
+"""Language by iteration: length, diversity and inconsistency of dialogues."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,12 +29,12 @@ from cheaptalk.rules.bounds import COUNT as COUNTED
 from cheaptalk.statistics import INSTANCES
 
 LENGTHS = (
-    Header("gpt2", "GPT-2 tokens", "per match", 1, "Tokens of all turns by GPT-2's tokeniser, with "
-           "the prefix of each, as counted by the paper."),
+    Header("gpt2", "GPT-2 tokens", "per match", 1,
+           "Tokens of all turns with their prefixes by GPT-2's tokeniser, as in the paper."),
     Header("length", "Turns", "per match", 1, "Messages and proposals."),
     Header("words", "Words", "per match", 1, "Words and numbers in all messages."),
-    Header("tokens", "Output tokens", "per match", 0, "Tokens written by models, as counted by "
-           "their providers, including reasoning and corrected answers."),
+    Header("tokens", "Output tokens", "per match", 0,
+           "Tokens of models as counted by providers, including reasoning and corrected answers."),
 )  # fmt: skip
 PIECES = Header(
     "gpt2", "GPT-2 pieces", "per match", 1, "Words, numbers and symbols of all turns, as GPT-2's "
@@ -48,10 +48,10 @@ def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Report the mean length of self-play dialogues.
 
     The paper counts the GPT-2 tokens of both players' turns, including prefixes such as
-    ``[message]``. GPT-2's tokeniser splits texts into words, numbers and symbols, and these into
-    tokens of its vocabulary, which isn't part of this package. Without ``--recipe-option
-    merges=FILE``, the table shows these pieces, a lower bound of the tokens. 95 % confidence
-    intervals are clustered by instance.
+    ``[message]``. GPT-2's tokeniser splits texts into words, numbers and symbols ("pieces"), and
+    pieces into tokens of a vocabulary that isn't part of this package. The table shows tokens with
+    ``--recipe-option merges=FILE``, and otherwise pieces, a lower bound of the tokens. 95 %
+    confidence intervals are clustered by instance.
     """
     sides = evidence.once(Sides)
     tokens = dialogue_tokens(evidence)
@@ -73,16 +73,17 @@ def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 CORPUS_PARTS = {part: end for part, end in PARTS.items() if part not in ("wanted", "freedom")}
-"""Parts of metrics of all dialogues together."""
+"""The statistics of metrics that combine all dialogues, with the suffixes of columns."""
 
 
 def diversity(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report how varied the language of all self-play dialogues is.
+    """Report the diversity of language in self-play dialogues.
 
     The vocabulary is the number of distinct words, in lower case and without punctuation. The
     entropy of n-grams is - sum of p log2 p (in bits) over all sequences of n words within a
-    message, with p the relative frequency; low entropy means repetitive language. Both increase
-    with the number of matches, so compare only players with equally many.
+    message, with p the relative frequency. Low entropy means repetitive language. Vocabulary and
+    entropy increase with the number of matches, so compare only players with equal numbers of
+    matches.
 
     95 % confidence intervals come from the jackknife over instances (Efron and Tibshirani 1993,
     chapter 11).
@@ -90,9 +91,7 @@ def diversity(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     sides = evidence.once(Sides)
     frame = ordered(sides, _measured(evidence, sides))
     entropies = [
-        Header(
-            entropy_name(n), f"Entropy, n = {n}", "bits", 2, f"Sequences of {counted(n, 'word')}."
-        )
+        Header(entropy_name(n), f"Entropy, n = {n}", "bits", 2, f"n-grams of {counted(n, 'word')}.")
         for n in NGRAMS
     ]
     number = ShownNumber(VOCABULARY, "distinct words", 0, "word")
@@ -110,7 +109,6 @@ def diversity(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
-    """Return one row per player and objective, with the columns of each metric."""
     cell = [*CELL, "partner"]
     copies = sides.copies.select("match_id", *INSTANCES, *cell)
     dialogues = evidence.observed(Dialogues)
@@ -132,7 +130,7 @@ def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
 
 
 def _side_by_side(sides: Sides, frame: pl.DataFrame) -> pl.DataFrame:
-    """Stack the entropies, each as its own line; only of iterations, if there are any."""
+    """Return the entropies in long form, one series per kind, for iterations or all players."""
     rows = frame.drop_nulls("iteration") if sides.staged else frame
     several = rows["lineage"].n_unique() > 1 and sides.staged
     return pl.concat(
@@ -146,7 +144,6 @@ def _side_by_side(sides: Sides, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _uneven(frame: pl.DataFrame) -> list[str]:
-    """Return a warning for each objective whose players have different numbers of matches."""
     counts = frame.group_by("objective", maintain_order=True).agg(
         pl.col("matches").min().alias("minimum"), pl.col("matches").max().alias("maximum")
     )
@@ -162,8 +159,8 @@ RUBRIC = "hallucination"
 EXACT = "exact check"
 SHARES = {
     "alike": Header(
-        "alike", "Agree", "% of moves", 1, "Both find an error of any kind, or neither does; the "
-        "paper reports 92 % for its judge and two authors.",
+        "alike", "Agree", "% of moves", 1, "Both find an error of any kind, or neither finds one; "
+        "the paper reports 92 % for its judge and two authors.",
     ),
     "same": Header("same", "Same verdict", "% of moves", 1, "Both give the same verdict."),
     "precision": Header(
@@ -178,14 +175,14 @@ SHARES = {
 
 
 def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report the share of self-play messages and proposals that contradict the game or an
-    agreement.
+    """Report the share of inconsistent messages and proposals in self-play.
 
-    A judge with the rubric ``hallucination`` looks for impossible counts, false claims about one's
-    own values and claims that violate an agreement (the paper's Figure 8), move by move. The exact
-    check only finds those that patterns detect without doubt, so that its shares are lower bounds.
-    Moves without a valid verdict are excluded. 95 % confidence intervals are clustered by instance;
-    those of the exact check, a ratio of sums, use linearisation (Cochran 1977, section 6.3).
+    A judge with the rubric ``hallucination`` examines each move for impossible counts, false claims
+    about the player's own values, and claims that violate an agreement (the paper's Figure 8). The
+    exact check finds only errors that match patterns, so its shares are lower bounds. Moves without
+    a valid verdict are excluded. 95 % confidence intervals are clustered by instance. The share of
+    the exact check is a ratio of sums, with an interval by linearisation (Cochran 1977, section
+    6.3).
     """
     sides = evidence.once(Sides)
     verdicts = pl.concat([_exact(sides.copies), *_judged(evidence, sides.copies)])
@@ -214,9 +211,7 @@ def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _exact(copies: pl.DataFrame) -> pl.DataFrame:
-    """Return the verdicts of the exact check, one row per match; their mean is the share of all
-    moves.
-    """
+    """Return matches' linearised contributions to the exact check's share of inconsistent moves."""
     moves = pl.col("length")
     faulty = pl.col("inconsistency") * moves
     rate = faulty.sum() / moves.sum()
@@ -227,7 +222,6 @@ def _exact(copies: pl.DataFrame) -> pl.DataFrame:
 
 
 def _judged(evidence: Evidence, copies: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yield the verdicts of each judge, one row per move."""
     sections = evidence.once(_sections)
     verdicts = verdict_frame(evidence.store, evidence.study) if sections else pl.DataFrame()
     for section in sections:
@@ -243,18 +237,16 @@ def _judged(evidence: Evidence, copies: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def _sections(evidence: Evidence) -> list[JudgeSection]:
-    """Return the judges with this rubric."""
     sections = judge_sections(evidence.store, evidence.study)
     return [section for section in sections if section.rubric.name == RUBRIC]
 
 
 def judges(evidence: Evidence) -> Iterator[ReportTable]:
-    """Report the agreement of a judge with the exact check, a sample labelled by hand, and other
-    judges.
+    """Report the agreement of judges with the exact check, with manual labels, and with each other.
 
-    Only moves with verdicts of both count; the exact check has none for messages that it cannot
+    Only moves with both verdicts count; the exact check has no verdict on messages that it cannot
     parse. Cohen's kappa is 1 for full agreement and 0 for agreement by chance. 95 % confidence
-    intervals are bootstrapped over instances; there are none with fewer than ten instances, or
+    intervals are bootstrapped over instances, and undefined with fewer than ten instances or
     without differences between instances.
     """
     evidence.once(Sides)
@@ -301,16 +293,13 @@ def _row(section: JudgeSection, agreement: Agreement) -> dict[str, Any]:
     row: dict[str, Any] = {"judge": section.name, "reference": section.names[agreement.reference]}
     for key, (interval, times) in (numbers | {"kappa": (agreement.kappa, 1)}).items():
         ends = {"": interval.value, LOW: interval.low, HIGH: interval.high}
-        row |= {
-            key + end: None if value is None else float(value * times)
-            for end, value in ends.items()
-        }
+        for end, value in ends.items():
+            row[key + end] = None if value is None else float(value * times)
     row |= {key + COUNT: share.whole for key, share in shares.items()}
     return row | {"items": agreement.items, "matches": agreement.matches}
 
 
 def _verdicts(section: JudgeSection, agreement: Agreement) -> Iterator[dict[str, Any]]:
-    """Yield the number of moves for each pair of verdicts."""
     judges = {"judge": section.name, "reference": section.names[agreement.reference]}
     for referred, counts in zip(agreement.labels, agreement.table, strict=True):
         for verdict, items in zip(agreement.labels, counts, strict=True):

@@ -19,26 +19,25 @@ from cheaptalk.rules.bounds import COUNT, SHARE
 from cheaptalk.text import fixed
 
 ENDS = ("points", "no points", "not finished")
-"""The results of a game for a person, which determine its pay."""
+"""The results of a game for a person, which determine the pay."""
 MEANS = {
     "games": "Games", "all": "Pay, {unit}", "base": "Base pay, {unit}", "bonus": "Bonus, {unit}",
     "with_bonus": "Share with a bonus",
 }  # fmt: skip
 UNKNOWN = "unknown"
-"""The objective of games that never began or were erased."""
+"""The name of the objective for games that never began or were erased."""
 PEOPLE = ("person", "person")
 INTERVALS = "95 % confidence intervals, clustered by person."
 
 
 def played(evidence: Evidence) -> pl.DataFrame:
-    """Return the games of participants, one row each.
+    """Return the completed games of participants, one row per game and participant.
 
-    Columns: ``participant``, ``match``, ``weight`` (null if unknown), ``objective``, ``ended`` (one
-    of :data:`ENDS`), ``score``, ``earned`` and ``rewarded`` (whether it earned anything). Games
-    that did not begin, or are in progress, are excluded.
+    Columns: ``participant``, ``match_id``, ``weight`` (null if unknown), ``objective``, ``ended``
+    (one of :data:`ENDS`), ``score``, ``earned`` and ``rewarded`` (1 for positive earnings, else 0).
 
     Raises:
-        Lacking: there are none.
+        Lacking: no participant has completed a game.
     """
     games = plays(evidence.store, evidence.study).filter(
         pl.col("game") == GAME, pl.col("match_id").is_not_null(), pl.col("state") != "playing"
@@ -65,13 +64,13 @@ def played(evidence: Evidence) -> pl.DataFrame:
 
 
 def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
-    """Report each participant's number of games and pay: base pay, and a bonus by points.
+    """Report participants' numbers of games and pay: base pay, and a bonus by points.
 
-    A dialogue is a finished match with any participants. Pay comes from the study's payments; a
-    game's earnings are recorded when it ends. The table by result shows the payment rule: with
-    points, without points, and for a game that a partner aborted. The paper pays $1.00, $0.10 per
-    game, $0.20 per point in semi-competitive and $0.10 in cooperative games, and $0.25 for a game
-    that its model aborted.
+    Dialogues are matches with participants. Pay comes from the study's payments, and earnings are
+    recorded at the end of a game. The last table shows the payment rule: earnings for games with
+    points, without points, and not finished. The paper pays $1.00, $0.10 per game, $0.20 per point
+    in semi-competitive and $0.10 per point in cooperative games, and $0.25 for a game that the
+    model aborted.
     """
     games = evidence.once(played)
     people = _by_person(evidence, games)
@@ -115,23 +114,20 @@ def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
 
 
 def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per participant: games, and pay (null if no payments exist yet)."""
+    """Return games and pay by participant; the pay is null if there are no payments yet."""
     counts = games.group_by("participant", maintain_order=True).agg(
         pl.len().cast(pl.Float64).alias("games")
     )
     try:
         paid = evidence.once(pay)
     except Lacking:
-        paid = pl.DataFrame(
-            schema={"participant": pl.String} | dict.fromkeys(("all", "base", "bonus"), pl.Float64)
-        )
-    return counts.join(
-        paid, on="participant", how="left", maintain_order="left", validate="1:1"
-    ).with_columns(with_bonus=(pl.col("bonus") > 0).cast(pl.Float64))
+        amounts = dict.fromkeys(("all", "base", "bonus"), pl.Float64())
+        paid = pl.DataFrame(schema={"participant": pl.String(), **amounts})
+    joined = counts.join(paid, on="participant", how="left", maintain_order="left", validate="1:1")
+    return joined.with_columns(with_bonus=(pl.col("bonus") > 0).cast(pl.Float64))
 
 
 def _transposed(totals: dict[str, float | None], people: pl.DataFrame, unit: str) -> pl.DataFrame:
-    """Return one row per quantity, with its mean, interval and other statistics."""
     rows = [
         {"title": title.format(unit=unit), "people": people[key].count(),
          "median": people[key].median(), "most": people[key].max(),

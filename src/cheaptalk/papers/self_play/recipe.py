@@ -1,4 +1,4 @@
-"""Recipe for self-play of language models on Deal or No Deal: changes by iteration."""
+"""Recipe for language model self-play on Deal or No Deal, by iteration."""
 
 from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.papers.self_play.cross_play import cross_play

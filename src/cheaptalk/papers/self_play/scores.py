@@ -44,13 +44,12 @@ INVERTED = "inverted_proposals"
 ENDS = ("before", "after", "change")
 FAULT_RATES = {
     "erred": Header(
-        "erred", "Errors", "% of matches", 1, "Matches in which one of the player's answers was "
-        "invalid at the first try and had to be corrected or failed. In self-play, the answers of "
-        "both copies count.",
+        "erred", "Errors", "% of matches", 1, "Matches in which an answer of the player, or of "
+        "either copy in self-play, was invalid at the first attempt.",
     ),
     "aborted": Header(
-        "aborted", "Aborts", "% of matches", 1, "Matches that ended because a player on either "
-        "side gave no valid answer. A player has five tries by default.",
+        "aborted", "Aborts", "% of matches", 1, "Matches that ended because either player gave no "
+        "valid answer. A player has five attempts by default.",
     ),
 }  # fmt: skip
 PAYOFF_BOUNDS: dict[str, BoundsColumns] = {"own": OWN, "theirs": THEIRS}
@@ -61,7 +60,7 @@ GROUP = ("weight", "objective", "lineage", "partner")
 
 
 def _first_answer(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Answer:
-    """Return how self-play changed scores or, without iterations, the best player in self-play."""
+    """Return a sentence on the change of self-play scores or, without iterations, on the best."""
     rows = frame.filter(partner=ITSELF).drop_nulls(number.key)
     play = "Among people" if set(rows["player"]) <= sides.people else "In self-play"
     if sides.staged and (changes := _changes(sides, rows, number)):
@@ -82,7 +81,7 @@ def _highest(players: pl.DataFrame, number: ShownNumber) -> str:
 
 
 def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
-    """Return how scores with a kind of partner changed by iteration, or "" with one iteration."""
+    """Return how scores changed from the first to the last iteration, or ""."""
     changes, fewest = [], FEW_INSTANCES
     for names, part in cells.group_by("objective", "lineage", maintain_order=True):
         rows = part.drop_nulls("iteration").sort("iteration").rows(named=True)
@@ -105,10 +104,8 @@ def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
 def _difference(
     matches: pl.DataFrame, first: dict[str, Any], last: dict[str, Any], number: ShownNumber
 ) -> Margin:
-    """Return how far the higher of two iterations is above the lower."""
-    ranked = sorted(
-        ((row["player"], row[number.key]) for row in (last, first)), key=itemgetter(1), reverse=True
-    )
+    pairs = [(row["player"], row[number.key]) for row in (last, first)]
+    ranked = sorted(pairs, key=itemgetter(1), reverse=True)
     (margin,) = margins_over(matches, "player", number.key, ranked)
     return margin
 
@@ -120,20 +117,19 @@ def _change(
     ends = [fixed(row[number.key], decimals) for row in (first, last)]
     if margin.size == 0:
         return f"unchanged at {ends[0]}"
-    size = fixed(margin.size, decimals) + Estimate(margin.size, margin.low, margin.high).within(
-        decimals, ""
-    )
+    within = Estimate(margin.size, margin.low, margin.high).within(decimals, "")
+    size = fixed(margin.size, decimals) + within
     unsure = "" if margin.significant else ", not significant"
     direction = "up" if last[number.key] > first[number.key] else "down"
     return f"{direction} by {size} from {ends[0]} to {ends[1]}{unsure}"
 
 
 def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
-    """Report a player's mean score in self-play with its copy, with people, and with others.
+    """Report players' mean scores in self-play, with people, and with other players.
 
-    A match without an agreement counts 0. In self-play, both players' scores are averaged; in other
-    matches the score is the player's own, and its partner's is shown separately. 95 % confidence
-    intervals are clustered by instance.
+    The score of a match without an agreement is 0. In self-play, the score is the mean of both
+    copies. In other matches, the partner's score is shown separately. 95 % confidence intervals are
+    clustered by instance.
     """
     sides = evidence.once(Sides)
     frame = cells(sides, sides.frame, ["own", "theirs"], PAYOFF_BOUNDS)
@@ -164,11 +160,11 @@ def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
 
 
 def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report the share of matches with an agreement, and with a Pareto-optimal one.
+    """Report the shares of matches with an agreement, and with a Pareto-optimal agreement.
 
-    Both are shares of all matches: one without an agreement counts as not optimal. A division is
-    Pareto-optimal if no other gives one player more and the other no less. 95 % confidence
-    intervals are clustered by instance.
+    Matches without an agreement count as not optimal. A division is Pareto-optimal if no other
+    division gives one player more and the other player at least as much. 95 % confidence intervals
+    are clustered by instance.
     """
     sides = evidence.once(Sides)
     rates = list(RATES)
@@ -185,8 +181,8 @@ def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
     """Compare agreement and Pareto optimality of the first and the last iteration.
 
-    The change is the share of the last iteration minus that of the first. 95 % confidence intervals
-    are clustered by instance; that of the change takes shared instances into account.
+    The change is the share of the last iteration minus that of the first iteration. 95 % confidence
+    intervals are clustered by instance; the interval of the change accounts for shared instances.
     """
     sides = evidence.once(Sides)
     cell = ["lineage", "weight", "partner"]
@@ -226,11 +222,10 @@ PRINTED_PLAY = {WITH[ITSELF]: "Self-Play", WITH[PEOPLE]: "Human"}
 def _rate_table(
     evidence: Evidence, ends: pl.DataFrame, shares: pl.DataFrame
 ) -> Iterator[ReportTable]:
-    """Yield Table 2, with a row for each end of a lineage, unless no selected player has played.
+    """Yield Table 2, with a row before and a row after the training of each lineage.
 
     Args:
-        evidence: provides the options.
-        ends: the matches of both ends.
+        ends: the matches of first and last iterations.
         shares: one row per rate, objective, kind of play, lineage and end.
     """
     shown = selected_labels(evidence, ends["player"].unique().sort().to_list())
@@ -266,7 +261,6 @@ def _rate_table(
 
 
 def _ends(ends: pl.DataFrame, key: str, title: str) -> pl.DataFrame:
-    """Return the rows of a rate before and after, and of its change."""
     cell = ["rate", "objective", "series", "lineage"]
     play = pl.col("partner").replace(list(WITH), list(WITH.values()))
     ends = ends.drop_nulls(key).with_columns(rate=pl.lit(title), series=play, share=pl.col(key))
@@ -278,11 +272,10 @@ def _ends(ends: pl.DataFrame, key: str, title: str) -> pl.DataFrame:
 
 
 def _influence(pairs: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
-    """Return rows whose mean is the change, with the spread of the change.
+    """Return rows whose mean is the change and whose clustered error is that of the change.
 
-    With m and n the mean and number of matches of a row's end and N those of both ends, a row's
-    value x becomes change +/- N / n (x - m). Their mean is the change, and the interval of their
-    mean by :func:`.mean_intervals` is that of the difference of two means with common clusters.
+    With m and n the mean and number of matches of a row's end, and N the number of matches of both
+    ends, a row's value x becomes change +/- N / n (x - m).
     """
     after = pl.col("end") == ENDS[1]
     share = pl.col("share")
@@ -295,10 +288,10 @@ def _influence(pairs: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
 
 
 def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report the share of matches with an invalid answer, and of matches that end because of one.
+    """Report the shares of matches with an invalid answer, and of matches aborted by one.
 
-    Scripted negotiators make no such errors; figures without any errors are omitted. 95 %
-    confidence intervals are clustered by instance.
+    Scripted negotiators make no such errors. Figures without errors are omitted. 95 % confidence
+    intervals are clustered by instance.
     """
     sides = evidence.once(Sides)
     frame = cells(sides, sides.frame, list(FAULT_RATES), dict.fromkeys(FAULT_RATES, PERCENT))
@@ -315,10 +308,10 @@ def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def rises(evidence: Evidence) -> Iterator[ReportTable]:
     """Report Pearson's correlation between iteration and score of a match.
 
-    It is computed over all matches, and over matches with an agreement. If the second is near 0,
-    scores increase because more matches end in an agreement, not because agreements improve. The
-    score is the mean of both players' scores in self-play and the player's own otherwise. 95 %
-    confidence intervals are bootstrap percentiles over instances.
+    The correlation is reported for all matches, and for matches with an agreement. If the second
+    correlation is near 0, scores increase because more matches end in an agreement, not because
+    agreements improve. The score is the mean of both copies in self-play, and the player's own
+    score otherwise. 95 % confidence intervals are bootstrap percentiles over instances.
     """
     sides = evidence.once(Sides)
     frame = sides.frame.drop_nulls("iteration").with_columns(score=pl.col("own"))
@@ -346,7 +339,7 @@ def rises(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> dict[str, Any]:
-    """Return the correlations over all matches and agreements; append notes on missing ones."""
+    """Return the correlations over all matches and over agreements; append failures to notes."""
     result: dict[str, Any] = {}
     groups = {"all": part, "agreed": part.filter(pl.col("agreement") == 100)}
     for key, rows in groups.items():
@@ -373,7 +366,7 @@ PROPOSED = ShownNumber(INVERTED, "% of proposals")
 def _competition_charts(
     name: str, title: str, frame: pl.DataFrame, number: ShownNumber, sides: Sides
 ) -> Iterator[Charts]:
-    """Yield one chart or, for several lineages, one per opponent with a line per lineage."""
+    """Yield a chart or, for several lineages, charts with a line per lineage."""
     several = sides.staged and frame.drop_nulls("iteration")["lineage"].n_unique() > 1
     if several:
         frame = frame.with_columns(
@@ -387,14 +380,13 @@ def _competition_charts(
 
 
 def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report play with the strictly competitive objective, in which one player wins what the other
-    loses.
+    """Report play with the strictly competitive objective: own points minus the opponent's points.
 
-    In self-play the mean score is always 0, so that only agreements show whether play improves;
-    against an opponent, the score shows it. The score is the player's own points minus the
-    opponent's, or 0 without an agreement. Self-play was found to teach inverted proposals here:
-    claims to exactly what the last offer leaves to the partner. Two copies agree with them, but no
-    other players do. 95 % confidence intervals are clustered by instance.
+    The score is 0 without an agreement. In self-play the mean score is always 0, so only agreements
+    show whether play improves. Against other players, the score shows improvement. Self-play can
+    teach inverted proposals: claims to exactly what the last offer leaves to the partner. Copies
+    agree with inverted proposals, but other players don't. 95 % confidence intervals are clustered
+    by instance.
     """
     sides = evidence.once(Sides)
     frame = sides.frame.filter(pl.col("weight") == WEIGHTS["comp"])
@@ -420,9 +412,8 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     columns = (
         HEAD[0], Header("series", "Play"), Header("own", "Score", "points", 2),
         Header("agreement", "Agreement", "% of matches", 1),
-        Header(INVERTED, "Inverted", "% of proposals", 1,
-        "Proposals that claim exactly what the last "
-               "offer leaves to the partner, among those after an offer; the mean over matches."),
+        Header(INVERTED, "Inverted", "% of proposals", 1, "Proposals after an offer that claim "
+               "exactly what the offer leaves to the partner; the mean over matches."),
         Header("own.n", "Matches", "", 0),
     )  # fmt: skip
     yield ReportTable(

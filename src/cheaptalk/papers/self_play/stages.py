@@ -1,4 +1,4 @@
-"""Players in a study of self-play: iterations of a lineage, people and others; and their means."""
+"""Iterations, people and other players in a study of self-play, and their mean results."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,9 +34,9 @@ SHARES = ("agreement", "pareto_optimality", "aborted", "inverted_proposals")
 NUMBERED = re.compile(r"(?P<name>.*?)[\s._-]*iteration[\s._-]*(?P<number>\d+)", re.IGNORECASE)
 CELL = ("objective", "weight", "lineage", "iteration", "player")
 WITH = {ITSELF: "self-play", PEOPLE: "with people", OTHERS: "with other players"}
-"""The name of play with each kind of partner."""
+"""Names of play with each kind of partner."""
 AMONG_PEOPLE = "among people"
-"""The name of play between people, who share a label but are not copies."""
+"""The name of play between people, who share a label."""
 PERCENT = (0.0, 100.0)
 OWN, THEIRS = ("own.least", "own.most"), ("theirs.least", "theirs.most")
 """The columns with the minimum and maximum of mean payoffs."""
@@ -45,11 +45,11 @@ SERIES = Header("series", "Play")
 
 
 class Stage(NamedTuple):
-    """A player as one of the iterations of a lineage.
+    """A player as an iteration of a lineage.
 
     Attributes:
-        lineage: the common name of its iterations; the label of a player that is not an iteration.
-        iteration: its number; None for a player that is not an iteration.
+        lineage: the name of the lineage, or the label of a player that is not an iteration.
+        iteration: the number of the iteration; None if the player is not an iteration.
     """
 
     lineage: str
@@ -57,7 +57,7 @@ class Stage(NamedTuple):
 
 
 def stage_of(label: str) -> Stage:
-    """Return the iteration in a label that ends in the word "iteration" and a whole number.
+    """Return the lineage and iteration in a label such as ``gpt-iteration-3``.
 
     >>> stage_of("gpt-3.5-iteration-3"), stage_of("Iteration 10"), stage_of("gpt-4")
     (Stage(lineage='gpt-3.5', iteration=3), Stage(lineage='', iteration=10), \
@@ -80,15 +80,14 @@ class Sides:
     """The scored matches of Deal or No Deal, from the perspective of each studied player.
 
     Attributes:
-        frame: one row per match and player: one for a player and its copy, two for two players. It
-            excludes people among other players, non-iterations against others if there are
-            iterations, and iterations against other iterations. Columns: ``match``, the instance
-            (``configuration``, ``instance``), ``objective`` and ``weight`` (its lambda),
-            ``player``, ``lineage``, ``iteration``, ``partner`` (``itself``, ``people`` or
-            ``others``), ``opponent`` (a label), ``own`` and ``theirs`` (mean payoffs), ``erred``
-            (100 if one of the player's answers was invalid at the first try, else 0; null if
-            unknown), ``tokens`` (written by models in the match; null without a model), the metrics
-            of the match (shares in percent), and the minimum and maximum of ``own`` and ``theirs``.
+        frame: one row per match and player; copies have one row. Excludes people against other
+            players and iterations against other iterations, and, if there are iterations, other
+            players that do not meet a copy. Columns: ``match_id``, ``configuration``, ``instance``,
+            ``objective`` and its ``weight`` (lambda), ``player``, ``lineage``, ``iteration``,
+            ``partner`` (``itself``, ``people`` or ``others``), ``opponent`` (a label), ``own`` and
+            ``theirs`` (mean payoffs), ``erred`` (100 if one of the player's answers was invalid at
+            the first attempt, else 0; null if unknown), ``tokens`` (output of models; null without
+            models), match metrics (shares in percent), and bounds of ``own`` and ``theirs``.
     """
 
     def __init__(self, evidence: Evidence) -> None:
@@ -96,28 +95,21 @@ class Sides:
         if scored.is_empty():
             raise Lacking(f"no match of {GAME} has finished; run the preset self-play")
         specs = specs_of(evidence.store, evidence.study)
-        self.people = {
-            label for label, versions in specs.items()
-            if any(spec.get("person") for spec in versions)
-        }  # fmt: skip
+        people = (label for label in specs if any(spec.get("person") for spec in specs[label]))
+        self.people = set(people)
         frame = _sides(scored, self.people)
         self.staged = frame["iteration"].is_not_null().any()
-        """Whether any player is an iteration."""
+        """Whether the study has iterations."""
         studied = pl.col("iteration").is_not_null() | (pl.col("partner") == ITSELF)
         kin, crossed = pl.col("met").is_not_null(), pl.col("opponent") != pl.col("player")
         self.kin = frame.filter(kin & (kin & crossed).any().over("lineage", "weight"))
-        """Matches between iterations, for lineages that met another iteration; ``family`` and
-        ``met`` are the lineage and number of the opponent."""
+        """Matches between iterations; ``family`` and ``met`` identify the opponent's iteration."""
         self.frame = frame.filter(studied & (~kin | (pl.col("partner") == ITSELF)))
         self.frame = self.frame if self.staged else frame
 
     @cached_property
     def copies(self) -> pl.DataFrame:
-        """The matches between a player and its copy.
-
-        Raises:
-            Lacking: there are none.
-        """
+        """The matches between copies of a player; raises Lacking if there are none."""
         copies = self.frame.filter(pl.col("partner") == ITSELF)
         if copies.is_empty():
             raise Lacking(
@@ -128,7 +120,6 @@ class Sides:
 
 
 def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
-    """Return one row per match and player."""
     first, second = (f"player_{seat}" for seat in PLAYERS)
     alike = pl.col(first) == pl.col(second)
     copies = scored.filter(alike).select(
@@ -164,18 +155,13 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
                 weights, list(map(objective_name, weights)), return_dtype=pl.String
             )
         )
-        .join(
-            _limits(weights),
-            on=["weight", "filled"],
-            how="left",
-            maintain_order="left",
-            validate="m:1",
-        )
-    )
+        .join(_limits(weights), on=["weight", "filled"], how="left", maintain_order="left",
+              validate="m:1")
+    )  # fmt: skip
 
 
 def _limits(weights: Iterable[float]) -> pl.DataFrame:
-    """Return the bounds of a player's and its partner's mean payoff, by objective and seats."""
+    """Return the bounds of players' and partners' mean payoffs, by objective and seats."""
     rows = []
     for weight in weights:
         game = DealOrNoDeal(objective=weight)
@@ -191,7 +177,6 @@ def _is_person(seat: str, people: set[str]) -> pl.Expr:
 
 
 def _match_columns() -> list[pl.Expr]:
-    """Return the columns of the whole match."""
     tokens = pl.when(pl.col("calls") > 0).then(pl.col("output_tokens"))
     return [
         pl.col("match_id", *INSTANCES, *METRICS), pl.col(*SHARES) * 100,
@@ -201,7 +186,6 @@ def _match_columns() -> list[pl.Expr]:
 
 
 def _seats(seats: Iterable[str], partners: Iterable[str] = PLAYERS) -> list[pl.Expr]:
-    """Return the payoffs and errors of the player in these seats."""
     seats = list(seats)
     faults = [
         pl.col(f"answers_{seat}_{kind}") for seat in seats for kind in Kind if kind is not Kind.OK
@@ -218,31 +202,23 @@ def _seats(seats: Iterable[str], partners: Iterable[str] = PLAYERS) -> list[pl.E
 
 
 def cells(
-    sides: Sides,
-    frame: pl.DataFrame,
-    values: Sequence[str],
-    bounds: Mapping[str, Bounds | BoundsColumns],
-    by: str = "partner",
-) -> pl.DataFrame:
-    """Return one row per cell, with each value ``x``, ``x.low``, ``x.high`` and so on, and
-    ``series``.
+    sides: Sides, frame: pl.DataFrame, values: Sequence[str],
+    bounds: Mapping[str, Bounds | BoundsColumns], by: str = "partner",
+) -> pl.DataFrame:  # fmt: skip
+    """Return the means of values with intervals, one row per cell of :data:`CELL` and ``by``.
 
     Args:
-        sides: the source of the frame.
-        frame: one row per observation, with the columns of ``CELL`` and ``by``.
+        frame: one row per observation.
         values: columns to average.
         bounds: the bounds of the values.
-        by: a column that distinguishes rows of one player and objective.
+        by: a further column that identifies cells.
     """
     averages = means(frame, values, [*CELL, by], bounds=bounds)
     return ordered(sides, averages, by)
 
 
 def ordered(sides: Sides, frame: pl.DataFrame, by: str = "partner") -> pl.DataFrame:
-    """Sort rows by objective, lineage, iteration and ``by``, and add ``series``.
-
-    ``series`` is the name of a row's line: its lineage if there are several, and ``by``.
-    """
+    """Sort rows by objective, lineage, iteration and ``by``, and add ``series``, names of lines."""
     play = pl.col(by).replace(list(WITH), list(WITH.values()))
     if sides.people:
         among = pl.col("player").is_in(list(sides.people)) & (pl.col(by) == ITSELF)
@@ -261,16 +237,14 @@ def ordered(sides: Sides, frame: pl.DataFrame, by: str = "partner") -> pl.DataFr
 
 
 def position(column: str, order: Iterable[Any]) -> pl.Expr:
-    """Return a sort key: the position of a column's value in this order, unknown values last."""
+    """Return the position of a column's value in an order, as a sort key; unknown values last."""
     values = list(order)
     positions = range(len(values))
     return pl.col(column).replace_strict(values, positions, default=99, return_dtype=pl.Int64)
 
 
 def leads(frame: pl.DataFrame, by: str = "partner") -> Callable[[Mapping[str, Any]], Lead | None]:
-    """Return a function from rows of :func:`cells` to links to their matches, if a query selects
-    them.
-    """
+    """Return a function that links rows of :func:`cells` to their matches."""
     cell = ["player", "weight", by]
     groups = frame.group_by(cell, maintain_order=True).agg(
         pl.col("opponent", "configuration").unique().sort()

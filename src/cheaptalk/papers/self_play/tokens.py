@@ -1,10 +1,10 @@
 """Length of dialogues in GPT-2 tokens, as counted by the paper (Figure 7, left).
 
-Its code counts the tokens of every turn with the prefix that its models write: ``[message] ...`` or
-``[propose] (1 books, 2 hats, 0 balls)``; corrected answers are excluded. GPT-2's tokeniser splits a
-text into pieces by kinds of characters, and then into tokens of its vocabulary (Radford et al.
-2019, section 2.2). There are thus at least as many tokens as pieces; the exact number requires
-GPT-2's file ``merges.txt``.
+The paper's code counts the tokens of every turn as written by its models: ``[message] ...`` or
+``[propose] (1 books, 2 hats, 0 balls)``, without corrected answers. GPT-2's tokeniser splits a text
+into pieces by kinds of characters, and pieces into tokens of its vocabulary (Radford et al. 2019,
+section 2.2). The number of pieces is a lower bound of the number of tokens, which requires GPT-2's
+file ``merges.txt``.
 """
 
 import re
@@ -23,15 +23,13 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import CheaptalkError
 
 MERGES = "merges"
-"""The option with the path of GPT-2's merges.txt."""
+"""The option for the path of GPT-2's merges.txt."""
 MESSAGE_PREFIX, PROPOSAL = "[message] ", "[propose] ({} books, {} hats, {} balls)"
 ITEMS = ("books", "hats", "balls")
-PIECE = re.compile(
-    r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+"
-)  # fmt: skip
+PIECE = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 """The tokeniser's pieces: words, numbers and symbols, each with a preceding space."""
 PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
-"""Bytes that are unchanged in merges.txt; the others are mapped to code points after all bytes."""
+"""Bytes that merges.txt represents by the same code points; other bytes follow after 255."""
 LETTERS = {byte: chr(byte) for byte in PRINTABLE} | {
     byte: chr(256 + index)
     for index, byte in enumerate(byte for byte in range(256) if byte not in PRINTABLE)
@@ -40,25 +38,19 @@ LETTERS = {byte: chr(byte) for byte in PRINTABLE} | {
 
 @dataclass(frozen=True)
 class Dialogues:
-    """The turns of matches.
-
-    Attributes:
-        turns: the texts of a match's turns in the format of the paper's models, by match ID.
-    """
+    """The turns of matches, in the format of the paper's models, by match ID."""
 
     turns: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, record: MatchRecord) -> None:
-        """Add a match."""
         actions = (answer["action"] for answer in record.body.get("answers") or ())
         self.turns[record.id] = [turn_text(action) for action in actions if action]
 
     def join(self, later: "Dialogues") -> None:
-        """Add the matches of another object."""
         self.turns.update(later.turns)
 
     def messages(self, match: str) -> list[str]:
-        """Return the non-empty messages of a match."""
+        """Return the non-empty messages of a match, without prefixes."""
         texts = (
             text.removeprefix(MESSAGE_PREFIX)
             for text in self.turns[match]
@@ -79,8 +71,7 @@ def turn_text(action: Mapping[str, Any]) -> str:
 
 
 def read_merges(file: Path) -> dict[tuple[str, str], int]:
-    """Return the pairs of word parts that are joined, with their rank; lower ranks are joined
-    first.
+    """Return the rank of each pair of word parts; pairs with lower ranks are joined first.
 
     Raises:
         CheaptalkError: the file cannot be read, or is not a merges file.
@@ -96,7 +87,7 @@ def read_merges(file: Path) -> dict[tuple[str, str], int]:
 
 
 def part_count(piece: str, merges: Mapping[tuple[str, str], int]) -> int:
-    """Return the number of tokens of a piece.
+    """Return the number of tokens of a piece of text.
 
     >>> part_count("low", {("l", "o"): 0, ("lo", "w"): 1}), part_count("low", {("o", "w"): 0})
     (1, 2)
@@ -119,7 +110,7 @@ def part_count(piece: str, merges: Mapping[tuple[str, str], int]) -> int:
 def token_counts(
     dialogues: Mapping[str, Iterable[str]], merges: Mapping[tuple[str, str], int] | None
 ) -> dict[str, int]:
-    """Return the number of tokens of each dialogue, or of its pieces if merges are unknown."""
+    """Return the number of tokens of each dialogue, or of pieces if ``merges`` is None."""
     pieces_by_match = {
         match: Counter(piece for text in texts for piece in PIECE.findall(text))
         for match, texts in dialogues.items()
@@ -134,7 +125,7 @@ def token_counts(
 
 
 def dialogue_tokens(evidence: Evidence) -> pl.DataFrame:
-    """Return the number of tokens of each match's dialogue: ``match`` and ``gpt2``."""
+    """Return the number of GPT-2 tokens of each match: ``match_id`` and ``gpt2``."""
     file = evidence.options.get(MERGES)
     merges = None if file is None else read_merges(Path(file))
     counts = token_counts(evidence.observed(Dialogues).turns, merges)

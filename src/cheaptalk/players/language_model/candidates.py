@@ -1,8 +1,7 @@
-"""Refinement: several candidates for an answer, then a choice among them.
+"""Refinement of answers: prompts for several candidates, then for a choice among them.
 
-These are the two stages of the refined agents of the chip trading study (section 5.2): one call
-produces several candidates, a second one chooses. The study does not publish its prompts; these are
-our own.
+In the chip trading study (section 5.2), one call of a refined agent produces several candidates,
+and a second call chooses. The study does not publish its prompts, so these are ours.
 """
 
 from collections.abc import Iterable, Sequence
@@ -45,18 +44,13 @@ class Choice(Action):
 
 @cache
 def refinable(action: type[Action]) -> bool:
-    """Return whether an answer is more than a choice from a short list, such as accept or
-    decline."""
+    """Return whether an answer is more than a choice such as accept or decline."""
     fields = action.model_json_schema().get("properties", {}).values()
     return any("enum" not in field and field.get("type") != "boolean" for field in fields)
 
 
 def listing(ask: Ask, refine: Refine, examples: Sequence[Action | None]) -> Question:
-    """Return the question for all candidates of an answer in one call; each must be legal.
-
-    Args:
-        examples: legal answers, for a scripted model.
-    """
+    """Return the question that asks for all candidates in one call."""
     answer_type = _candidates(ask.action, refine.candidates)
 
     def objection(listed: Candidates) -> str | None:
@@ -73,12 +67,10 @@ def listing(ask: Ask, refine: Refine, examples: Sequence[Action | None]) -> Ques
 
 
 def choosing(ask: Ask, candidates: Sequence[Action]) -> Question:
-    """Return the question which candidate is the answer."""
-    answer_type = _choice(len(candidates))
-    codec = CODECS["json"]
-    return Question(
-        Ask(ask.actor, answer_type, ask.event), CHOOSE.format(form=codec.form(answer_type)), codec
-    )
+    """Return the question that asks the model to choose among its candidates."""
+    answer_type, codec = _choice(len(candidates)), CODECS["json"]
+    how = CHOOSE.format(form=codec.form(answer_type))
+    return Question(Ask(ask.actor, answer_type, ask.event), how, codec)
 
 
 def distinct(candidates: Iterable[Action]) -> list[Action]:
@@ -91,12 +83,9 @@ def distinct(candidates: Iterable[Action]) -> list[Action]:
 
 
 def numbered(candidates: Sequence[Action], codec: Codec) -> str:
-    """Return numbered candidates, one per line."""
-    lines = (
-        f"{number}. {codec.write(candidate)}"
-        for number, candidate in enumerate(candidates, start=1)
-    )
-    return "\n".join(lines)
+    """Return the candidates as a numbered list, one per line."""
+    texts = map(codec.write, candidates)
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
 
 
 @cache

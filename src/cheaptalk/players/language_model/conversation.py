@@ -1,4 +1,4 @@
-"""An actor's observations and answers in a match as chat messages."""
+"""Chat messages made of an actor's observations and answers in a match."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -10,17 +10,16 @@ from cheaptalk.styles import Style, disarmed
 
 
 class Conversation:
-    """The chat of one actor, in which each observation is rendered once.
+    """The chat of one actor in a match, in which each observation is rendered once.
 
     The briefing is the system message. A *turn* is one user message, with the events since the last
     answer, the request and the answer format, followed by the actor's answer. Events after the last
     answer are part of the next turn.
 
     Args:
-        actor: the actor whose chat it is.
-        heard: all observations of the actor, its briefing first; the sequence may grow.
-        texts: the actor's responses as written, by their index in ``heard``; answers without an
-            entry are shown in canonical form.
+        heard: all observations of the actor, starting with the briefing; the sequence may grow.
+        texts: the actor's verbatim responses by their index in ``heard``; other answers are shown
+            in canonical form.
     """
 
     def __init__(
@@ -61,27 +60,25 @@ class Conversation:
         self._read = len(self.heard)
 
     def how(self, action: type[Action]) -> str:
-        """Return the instructions for an answer of this type."""
         if action not in self._hows:
             self._hows[action] = self._renderer.how(action)
         return self._hows[action]
 
     def _text(self, event: Event) -> str:
-        """Return an event's text; the event of an open request is repeated after the answer."""
+        """Render an event, or reuse the text of the last event."""
         if event is not self._last[0]:
             self._last = event, self._renderer.tell(event)
         return self._last[1]
 
     def past(self) -> list[ChatMessage]:
-        """Return the briefing and the turns that the player's history keeps."""
+        """Return the briefing, the summary if there is one, and the remembered turns."""
         turns = self._turns
         if isinstance(self.prompt.history, LastTurns):
             turns = turns[max(0, len(turns) - self.prompt.history.last) :]
         return [self.system, *self._notes, *(message for turn in turns for message in turn)]
 
     def question(self, request: DecisionRequest, *extra: str) -> ChatMessage:
-        """Return the message with new events, the open request, the answer format, ``more`` and
-        advice."""
+        """Return the message with new events, the request, the answer format and advice."""
         event = self._text(request.event)
         return user_message(
             [*self._news, event, self.how(request.ask.action), *extra, *self.prompt.advice]
@@ -89,25 +86,25 @@ class Conversation:
 
     @property
     def unsummarised(self) -> bool:
-        """Whether there are turns that the player must summarize before it continues."""
+        """Whether the player must summarize turns before the next answer."""
         return self.prompt.history == "summary" and bool(self._turns)
 
     def sum_up(self, prompt: str, summary: str) -> None:
-        """Replace all turns so far by the player's own summary."""
+        """Replace all turns so far by the player's summary."""
         self._notes = (user_message([prompt]), assistant_message(summary))
         self._turns = []
 
     def keep(self, text: str) -> None:
-        """Store the response to the open request as written, if past answers are shown verbatim."""
+        """Store a response if the prompt shows past answers verbatim."""
         if self.prompt.past_answers == "verbatim":
             self._texts[len(self.heard)] = text
 
 
 def user_message(paragraphs: Sequence[str]) -> ChatMessage:
-    """Return paragraphs as a user message."""
+    """Join paragraphs into a user message."""
     return ChatMessage(role="user", content="\n\n".join(paragraphs))
 
 
 def assistant_message(text: str) -> ChatMessage:
-    """Return the model's response with any chat template tokens escaped."""
+    """Return a model's response as a message with escaped chat template tokens."""
     return ChatMessage(role="assistant", content=disarmed(text))

@@ -1,4 +1,4 @@
-"""Language models as players: a match as a conversation."""
+"""Language models as players, which see a match as a conversation."""
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ FAILED = {
     Failure.PROVIDER_ERROR: Kind.PROVIDER_ERROR,
 }
 DECLINED = (Kind.REFUSED, Kind.FILTERED)
-"""Kinds of answers after which the same request may get a better one."""
+"""Kinds of failures after which the same request may succeed."""
 SUM_UP = (
     "Before the game goes on, sum up for yourself what has happened so far, in at most 200 words: "
     "from now on you will remember the rules and your summary, and nothing else. Keep what you may "
@@ -54,8 +54,7 @@ T = TypeVar("T")
 
 
 class ReadResult(NamedTuple, Generic[T]):
-    """The result of a question: the parsed value or None, the answer's kind, and the response as
-    written."""
+    """The result of a question: the parsed value or None, its kind, and the verbatim response."""
 
     value: T | None
     kind: Kind
@@ -69,15 +68,13 @@ Reading: TypeAlias = Generator[ModelCall, Reply, ReadResult[T]]
 class LanguageModel:
     """A chat model as a player; one object plays one match.
 
-    The briefing is the system message. The events since the last answer become one user message
-    that ends with the request and the answer format; the model's own past answers appear between
-    these messages in canonical form. After an unreadable or illegal response, the model gets the
-    reason and the complete request again, up to ``tries`` attempts in total; after a refusal it
-    gets the same request again. A persona precedes the briefing; advice on how to think follows the
-    open request and is not repeated for past ones.
+    The messages are those of :class:`.Conversation`. After an unreadable or illegal response, the
+    model gets the reason and the complete request again, up to ``tries`` attempts in total. After a
+    refusal, the model gets the same request again. A persona precedes the briefing, and advice on
+    how to think follows the open request.
 
-    Summaries, candidates and choices are requested in separate calls by the same rules; if one
-    finally fails, there is no answer.
+    Summaries, candidates and choices have separate calls with the same retries. If such a call
+    fails at the last attempt, there is no answer.
     """
 
     game: Game
@@ -90,7 +87,6 @@ class LanguageModel:
     _conversations: dict[str, Conversation] = field(default_factory=dict, init=False)
 
     def answer(self, request: DecisionRequest) -> Thinking:
-        """Ask the model, and ask again with the reason if its response is not a legal answer."""
         talk = self._conversation(request)
         refine = self.prompt.refine if refinable(request.ask.action) else None
         repaired = False
@@ -111,7 +107,6 @@ class LanguageModel:
         return Answer(result.value, Kind.REPAIRED if repaired else result.kind)
 
     def _conversation(self, request: DecisionRequest) -> Conversation:
-        """Return the actor's conversation up to this request."""
         talk = self._conversations.get(request.actor)
         if talk is None or talk.heard is not request.heard:
             talk = Conversation(self.game, self.style, self.prompt, request.actor, request.heard)
@@ -130,7 +125,6 @@ class LanguageModel:
     def _refined(
         self, talk: Conversation, request: DecisionRequest, refine: Refine
     ) -> Reading[Action]:
-        """Request candidates, then the choice of one of them."""
         collect = self._drafts if refine.apart else self._listed
         result = yield from collect(talk, request, refine)
         if result.value is None:
@@ -153,7 +147,6 @@ class LanguageModel:
     def _listed(
         self, talk: Conversation, request: DecisionRequest, refine: Refine
     ) -> Reading[list[Action]]:
-        """Request all candidates in one response."""
         numbers = range(1, refine.candidates + 1)
         examples = [legal_example(request, self.game, self.model, number) for number in numbers]
         question = listing(request.ask, refine, examples)
@@ -165,7 +158,6 @@ class LanguageModel:
     def _drafts(
         self, talk: Conversation, request: DecisionRequest, refine: Refine
     ) -> Reading[list[Action]]:
-        """Request each candidate in a separate call, without knowledge of the others."""
         drafts: list[Action] = []
         repaired = False
         for number in range(1, refine.candidates + 1):
@@ -178,8 +170,6 @@ class LanguageModel:
         return ReadResult(drafts, Kind.REPAIRED if repaired else Kind.OK)
 
     def _action(self, messages: Sequence[ChatMessage], question: Question) -> Reading[Action]:
-        """Ask for an action until it is legal."""
-
         def read(text: str, cut_off: bool) -> Action:
             return question.codec.read(text, question.ask, cut_off=cut_off)
 
@@ -193,10 +183,9 @@ class LanguageModel:
         read: Callable[[str, bool], T],
         form: AnswerForm | None,
     ) -> Reading[T]:
-        """Ask until the response can be read, up to the player's number of attempts.
+        """Repeat a request until the response is valid, at most ``tries`` times.
 
-        A retry ends with the reason and the complete request, so that an agent that reads only the
-        last message can answer it.
+        Retries contain the complete request for agents that read only the last message.
         """
         request = messages[-1].content
         kind = Kind.UNPARSABLE
@@ -227,7 +216,6 @@ class LanguageModel:
 
 
 def _words(text: str, cut_off: bool) -> str:
-    """Return a text, stripped; raise an error if it is empty or cut off."""
     if cut_off:
         raise Unreadable("the reply is cut off")
     if not text.strip():

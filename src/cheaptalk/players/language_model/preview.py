@@ -11,16 +11,16 @@ from cheaptalk.players.protocol import Call, think
 from cheaptalk.rules import Decide, Game, Table, decided
 
 MOCK_MODEL = "script/legal"
-"""The model that answers in the previewed model's place."""
+"""The scripted model that answers in place of the previewed model."""
 
 
 class Preview(NamedTuple):
     """The calls for one answer of a model.
 
     Attributes:
-        actor: the actor that the request is to.
-        calls: the calls for one answer, in order; a summary, candidates and a choice have their own
-            calls. The model's earlier responses, in this turn too, are made up.
+        actor: the actor that receives the request.
+        calls: the calls for one answer, in order, including summaries, candidates and choices. A
+            scripted model provides all earlier responses.
     """
 
     actor: str
@@ -32,17 +32,16 @@ def preview(
 ) -> Preview | None:
     """Return the calls for a model's ``turn``-th answer in a sample match.
 
-    The model's earlier answers are those of a scripted model. The text is identical to that of a
-    study's match with the same events.
+    A scripted model gives the earlier answers. The prompts equal those of a study's match with the
+    same events.
 
     Args:
-        seat: the model's seat.
         others: strategies for all other seats, by seat.
         seed: the seed of the instance and of all random draws.
-        turn: the number of the request to this seat, from 1.
+        turn: the number of the request to the model's seat, from 1.
 
     Returns:
-        None if the match ended before.
+        The calls, or None if the match ends before this turn.
 
     Raises:
         StrategyError: a strategy failed.
@@ -72,11 +71,11 @@ def preview(
 def messages(table: Table, actor: str, player: ModelSeat | None = None) -> tuple[ChatMessage, ...]:
     """Return the chat messages for an actor's open request: everything that the actor knows.
 
-    The actor's earlier answers appear in canonical form, whichever player gave them.
+    Earlier answers of the actor appear in canonical form.
 
     Args:
-        player: the model's settings, such as its style, persona or history; by default none are
-            set. A model with a summary as its history first gets the prompt for the summary.
+        player: the model's settings, such as prompt style, persona or history; by default none. If
+            the history is a summary, the first messages ask for the summary.
 
     Raises:
         ValueError: the actor has no open request.
@@ -89,13 +88,11 @@ def messages(table: Table, actor: str, player: ModelSeat | None = None) -> tuple
 
 
 def _answered(calls: list[ModelCall], call: Call) -> Reply:
-    """Record a call and return a made-up response."""
     assert isinstance(call, ModelCall)
     calls.append(call)
     return Reply(text=legal(call))
 
 
 def _as_sent(call: ModelCall, spec: ModelSeat) -> ModelCall:
-    """Return the call as it is sent to the model itself."""
     form = call.form and call.form.model_copy(update={"example": None})
     return call.model_copy(update={"model": spec.model, "form": form})

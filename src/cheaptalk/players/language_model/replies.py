@@ -1,4 +1,4 @@
-"""The answer format of a request, what is wrong with an invalid response, and how it is echoed."""
+"""Answer formats of requests, reasons for invalid responses, and responses quoted in retries."""
 
 from functools import cache
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from cheaptalk.styles import Codec, Illegal, JsonCodec, Unreadable
 
 
 class Question(NamedTuple):
-    """A question for one action.
+    """A request for one action.
 
     Attributes:
         ask: the request, which defines a legal answer.
@@ -25,7 +25,7 @@ class Question(NamedTuple):
     example: Action | None = None
 
     def form(self, answers: AskedRoute) -> AnswerForm:
-        """Return the answer format; formats other than JSON can only be requested in the prompt."""
+        """Return the answer format; formats other than JSON are requested only in the prompt."""
         form = _form(self.ask.action, answers if isinstance(self.codec, JsonCodec) else "text")
         if self.example is None:
             return form
@@ -34,17 +34,16 @@ class Question(NamedTuple):
 
 @cache
 def _form(action: type[Action], route: AskedRoute) -> AnswerForm:
-    schema = action.model_json_schema()
-    return AnswerForm(name=action.__name__, json_schema=schema, route=route)
+    return AnswerForm(name=action.__name__, json_schema=action.model_json_schema(), route=route)
 
 
 def legal_example(
     request: DecisionRequest, game: Game, model: str, number: int = 1
 ) -> Action | None:
-    """Return a scripted model's answer, which is that of the game's random strategy.
+    """Return a scripted model's answer by the game's random strategy; None for other models.
 
     Args:
-        number: the number of the example, if one answer needs several.
+        number: the number of the example, if an answer needs several examples.
     """
     if ModelName.parse(model).protocol != "script":
         return None
@@ -56,12 +55,11 @@ def legal_example(
 
 
 ECHO = 8_000
-"""Maximum characters of a response that are repeated to the model in a retry: twice the limit of a
-message, so that every answer that could be valid is repeated completely."""
+"""Maximum characters of a response that a retry quotes: twice the length limit of a message."""
 
 
 def fault(problem: Unreadable, reply: Reply) -> tuple[Kind, str]:
-    """Return the answer's kind, if no better one follows, and the reason shown to the model."""
+    """Return the kind of an invalid response, and the reason to show to the model."""
     if isinstance(problem, Illegal) or not reply.truncated:
         kind = Kind.ILLEGAL if isinstance(problem, Illegal) else Kind.UNPARSABLE
         return kind, str(problem)
@@ -71,7 +69,7 @@ def fault(problem: Unreadable, reply: Reply) -> tuple[Kind, str]:
 
 
 def echoed(text: str) -> str:
-    """Return a response as it is repeated to the model: never empty, and truncated if it is long.
+    """Return a response for a retry: not empty, and shortened to :data:`ECHO` characters.
 
     >>> echoed(" ")
     '(an empty reply)'

@@ -1,4 +1,4 @@
-"""A language model's settings as data."""
+"""Settings of language models as players."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
@@ -33,8 +33,8 @@ from cheaptalk.rules.registry import GAMES
 from cheaptalk.styles import JsonCodec, Style, style
 
 LATER = ("reasoning", "stream", "answers", "history", "past_answers", "refine", "reask", "refusals")
-"""Settings that are newer than the first records. They are stored only if they are set, so that a
-player without them keeps its identity, and its recorded matches remain valid."""
+"""Settings that older records lack. They are stored only if set, so that players keep their
+identity and recorded matches remain valid."""
 Stop: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
@@ -43,29 +43,27 @@ class ModelSeat(SeatSpec):
 
     Attributes:
         model: ``provider/NAME`` or ``provider/NAME@URL``.
-        style: the prompt style, or styles by game; the game's default if not set.
-        reasoning: reasoning effort before each answer: a level, or a budget of tokens.
+        style: the prompt style, or prompt styles by game; by default that of the game.
+        reasoning: reasoning effort before each answer: a level, or a token budget.
         stream: whether the server streams each response.
-        answers: how answers are requested: ``auto`` uses the strictest way that the server
-            supports;
-            ``text``, the default with a chain of thought, requests them only in the prompt.
+        answers: how answers are requested: ``auto`` uses the strictest method that the server
+            supports; ``text``, the default with a chain of thought, uses only the prompt.
         persona: text before the game's prompt: a sentence, or a name from
             :data:`~cheaptalk.players.language_model.treatments.PERSONAS`.
         chain_of_thought: text after each request: a sentence, or a name from
             :data:`~cheaptalk.players.language_model.treatments.CHAINS_OF_THOUGHT`.
-        history: what it remembers: ``all``, ``{last: N}`` turns, or its own ``summary``.
-        past_answers: whether its past answers are shown in ``canonical`` form, or ``verbatim`` with
-            its complete responses; candidates are always canonical.
-        refine: candidates that it writes down before it chooses its answer among them.
-        tries: maximum attempts before it forfeits; the game's own number if not set. Applies to
-            each call: a summary, candidates and a choice have as many attempts.
+        history: the model's memory: ``all``, ``{last: N}`` turns, or its own ``summary``.
+        past_answers: how the model's past answers are shown: in ``canonical`` form, or as
+            ``verbatim`` responses; candidates are always canonical.
+        refine: candidates that the model writes down before it chooses an answer.
+        tries: maximum attempts for each answer, summary, list of candidates and choice before the
+            model forfeits; by default that of the game.
         reask: whether a retry contains the ``reason`` why the response is invalid, or repeats the
             request ``afresh``.
-        refusals: whether a request is repeated (``again``, within ``tries``) after a refusal by the
-            model or its provider's filter, or the refusal is ``final``.
+        refusals: whether a request is repeated after a refusal by the model or the provider's
+            filter (``again``, at most ``tries`` times), or the refusal is ``final``.
         deadline: timeout of one call, in seconds.
-        words: digest of the style's templates, set when the match is planned; other templates make
-            another match.
+        words: digest of the prompt style's templates, set when the match is planned.
     """
 
     may_fail: ClassVar[bool] = True
@@ -124,15 +122,10 @@ class ModelSeat(SeatSpec):
         return {name: value for name, value in handler(self).items() if name not in unset}
 
     def settings(self) -> ModelSettings:
-        """Return the sampling settings."""
         return ModelSettings(**{name: getattr(self, name) for name in ModelSettings.model_fields})
 
     def check(self) -> None:
-        """Refuse settings that the model does not support, or that conflict.
-
-        Raises:
-            ValueError: a setting is not supported, or two conflict; the message says how to fix it.
-        """
+        """Raise a ValueError if the model does not support a setting, or if settings conflict."""
         check_settings(self.settings(), self.model, self.route)
         if self.chain_of_thought and self.route != "text" and self.reasoning in (None, "none"):
             raise ValueError(
@@ -141,13 +134,13 @@ class ModelSeat(SeatSpec):
             )
 
     def seat(self, game: Game, seat: str) -> "ModelSeat":
-        """Return the same player with its prompt style for this game resolved.
+        """Return the settings with the prompt style resolved for a game.
 
         Raises:
-            ValueError: the settings are incompatible with the style.
-            UnknownName: the game has no such style.
+            ValueError: the settings are incompatible with the prompt style.
+            UnknownName: the game has no such prompt style.
         """
-        words = self._words(game)
+        words = self._style(game)
         if not isinstance(words.codec, JsonCodec):
             answers = f'answers in the style "{words.name}" of {game.name} are not'
             if self.refine:
@@ -162,13 +155,11 @@ class ModelSeat(SeatSpec):
         return self.model_copy(update={"style": words.name, "words": words.digest})
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> LanguageModel:
-        """Return the player of a game with these settings."""
         prompt = Prompt(**{name: getattr(self, name) for name in Prompt._fields})
-        tries = self.tries or game.tries
-        words = self._words(game)
-        return LanguageModel(game, words, self.model, self.settings(), prompt, tries, self.route)
+        tries, style = self.tries or game.tries, self._style(game)
+        return LanguageModel(game, style, self.model, self.settings(), prompt, tries, self.route)
 
-    def _words(self, game: Game) -> Style:
+    def _style(self, game: Game) -> Style:
         if isinstance(self.style, dict):
             return style(game.name, self.style.get(game.name))
         try:
@@ -177,19 +168,15 @@ class ModelSeat(SeatSpec):
             supporting = [spec.name for spec in games().values() if self.style in spec.styles]
             if not supporting:
                 raise
-            advice = (
-                f"to use it only for {supporting[0]}, write style: "
-                f"{{{supporting[0]}: {self.style}}}"
-            )
-            raise UnknownName(f"{error}; {advice}") from None
+            advice = f"write style: {{{supporting[0]}: {self.style}}}"
+            raise UnknownName(f"{error}; to use it only for {supporting[0]}, {advice}") from None
 
     @property
     def route(self) -> AskedRoute:
-        """How answers are requested: only in the prompt if there is a chain of thought."""
+        """How answers are requested; by default only in the prompt with a chain of thought."""
         return self.answers or ("text" if self.chain_of_thought else "auto")
 
     def missing(self, game: Game, sources: Sources) -> str | None:
-        """Return what must be done before the model can play; None if nothing is missing."""
         name = ModelName.parse(self.model)
         if name.protocol == "remote" and sources.remote_agents is not None:
             return sources.remote_agents.unavailable(name.model)
@@ -200,7 +187,6 @@ class ModelSeat(SeatSpec):
         return missing(self.model)
 
     def unbatchable(self) -> str | None:
-        """Return why the model's calls cannot be batched; None if they can."""
         if ModelName.parse(self.model).entry.batch is None:
             return (
                 f"{self.model} does not support batches; use a model of "
@@ -211,5 +197,4 @@ class ModelSeat(SeatSpec):
         return None
 
     def call_deadline(self) -> float:
-        """Return the timeout of one call, in seconds."""
         return self.deadline

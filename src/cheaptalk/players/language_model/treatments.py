@@ -1,7 +1,6 @@
-"""Prompt treatments: what a study adds to a game's prompt for a model, as data.
+"""Prompt treatments of models: persona, advice on how to think, history and refinement.
 
-Persona, advice on how to think, history and refinement. The personas and the advice are the
-treatments of GAMA-Bench (section 4, Table 7), reworded.
+The personas and the advice are the treatments of GAMA-Bench (section 4, Table 7), reworded.
 """
 
 from collections.abc import Mapping
@@ -30,7 +29,7 @@ CHAINS_OF_THOUGHT: dict[str, str] = {
 
 
 def _sentence(predefined: Mapping[str, str], text: str) -> str:
-    """Refuse a single word that names no predefined sentence, because it is probably misspelt."""
+    """Reject a single word that is not a predefined name; it is probably misspelt."""
     if text not in predefined and " " not in text:
         raise ValueError(
             f"should be a sentence or a predefined name, not {suggest(text, list(predefined))}"
@@ -48,35 +47,33 @@ ChainOfThought: TypeAlias = Annotated[Text, AfterValidator(partial(_sentence, CH
 
 
 class LastTurns(Value):
-    """A memory of the last turns, each of which is an answer with the events that led to it.
+    """A memory of the last turns: answers with the events that preceded them.
 
-    The briefing and the events since the last answer are always included.
+    The model also sees the briefing and the events since the last answer.
     """
 
     last: Annotated[int, Field(ge=0, strict=True)]
 
 
 History: TypeAlias = Literal["all", "summary"] | LastTurns
-"""A player's memory of a match: everything, its last turns, or its own summary, written in its own
-call before each request except the first."""
+"""A player's memory of a match: everything, the last turns, or the player's own summary, which is
+requested before each answer except the first."""
 PastAnswers: TypeAlias = Literal["canonical", "verbatim"]
-"""How a player's past answers are shown to it: only the answer, or the complete response."""
+"""How a player sees its past answers: only the answer, or the complete response."""
 Reask: TypeAlias = Literal["reason", "afresh"]
-"""How an invalid answer is requested again: after the response and the reason, or as if there had
-been no response."""
+"""Whether a retry includes the invalid response with the reason, or only repeats the request."""
 Refusals: TypeAlias = Literal["again", "final"]
-"""Whether a request is repeated after a refusal by the model or its provider's filter, up to the
-maximum number of attempts, or finally remains without an answer."""
+"""Whether a request is repeated after a refusal by the model or the provider's filter."""
 
 
 class Refine(Value):
-    """Several candidates for an answer, then a choice among them (chip trading, section 5.2).
+    """Refinement: several candidates for an answer, then a choice (chip trading, section 5.2).
 
-    A choice from a short list, such as accept or decline, is requested directly.
+    Decisions such as accept or decline are requested directly.
 
     Attributes:
-        candidates: the number of candidates; the paper does not say.
-        apart: whether each candidate has its own call, rather than one call for all.
+        candidates: the number of candidates, which the paper does not report.
+        apart: whether each candidate has a separate call.
     """
 
     candidates: Annotated[int, Field(ge=2, le=20, strict=True)] = 3
@@ -89,11 +86,8 @@ class Prompt(NamedTuple):
     Attributes:
         persona: text before the briefing; a name from :data:`PERSONAS` or a sentence.
         chain_of_thought: how to think; a name from :data:`CHAINS_OF_THOUGHT` or a sentence.
-        history: what the player remembers.
-        past_answers: how its own past answers are shown to it.
-        refine: whether it writes down candidates before it answers.
-        reask: how an invalid answer is requested again.
-        refusals: whether a request is repeated after a refusal.
+        history, past_answers, reask, refusals: see the types of the same name.
+        refine: settings of candidates, or None to request answers directly.
 
     >>> Prompt("selfish").opening("You divide 100 golds.").splitlines()[0]
     'You are an assistant who is greedy and looks only after yourself.'
@@ -111,11 +105,9 @@ class Prompt(NamedTuple):
 
     def opening(self, briefing: str) -> str:
         """Return the briefing, preceded by the persona."""
-        return (
-            f"{PERSONAS.get(self.persona, self.persona)}\n\n{briefing}"
-            if self.persona
-            else briefing
-        )
+        if not self.persona:
+            return briefing
+        return f"{PERSONAS.get(self.persona, self.persona)}\n\n{briefing}"
 
     @property
     def advice(self) -> list[str]:

@@ -1,1 +1,1 @@
-"""Metrics of a profile: their definitions, and what they are computed from."""
+"""The metrics of a profile, and their inputs."""

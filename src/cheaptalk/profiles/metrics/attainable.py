@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from math import inf, isfinite
+from operator import mul
 from typing import NamedTuple
 
 from cheaptalk.games.bargaining.events import Offer
@@ -23,13 +24,12 @@ ATTAINABLE = "share of the attainable payoff"
 
 
 def could_have(game: Game, instance: Instance, seat: str) -> float | None:
-    """Return the largest payoff of a seat against opponents who concede everything, in the game's
-    unit.
+    """Return a seat's largest payoff against opponents that concede everything, in the game's unit.
 
-    In negotiation, this is the whole gain from trade; for a buyer in persuasion, the gain from all
-    products that are worth more than they cost; for a player who divides items, the value of all
-    items; otherwise, the highest payoff of the rules. It is None if there is nothing to gain or no
-    upper bound.
+    In negotiation, it is the entire gain from trade. For a buyer in persuasion, it is the gain from
+    all products that are worth more than their price. In item bargaining, it is the value of all
+    items. In other games, it is the highest payoff. It is None without a possible gain or an upper
+    bound.
     """
     match game, instance:
         case Negotiation(), _:
@@ -40,9 +40,7 @@ def could_have(game: Game, instance: Instance, seat: str) -> float | None:
             )
         case ItemBargaining(), Pool():
             values = instance.values[list(game.seats).index(seat)]
-            attainable = float(
-                sum(n * value for n, value in zip(instance.quantities, values, strict=True))
-            )
+            attainable = float(sum(map(mul, instance.quantities, values)))
         case _:
             attainable = game.payoff_bounds().get(game.seats[seat], (0.0, inf))[1]
     return attainable if attainable > 0 and isfinite(attainable) else None
@@ -53,8 +51,7 @@ def _worth(game: Persuasion, high: bool) -> float:
 
 
 def gain(game: Game, seat: str, action: Action | None) -> float | None:
-    """Return what an offer gives a seat in dollars if it is accepted, undiscounted; None for other
-    actions."""
+    """Return a seat's undiscounted payoff in dollars from an offer; None for other actions."""
     match game, action:
         case Bargaining(), Offer() as offer:
             return float(offer.alice_gain if seat == "alice" else offer.bob_gain)
@@ -66,22 +63,16 @@ def gain(game: Game, seat: str, action: Action | None) -> float | None:
 
 
 class Asking(NamedTuple):
-    """A seat's demand or acceptance, undiscounted.
-
-    Attributes:
-        asked: that.
-        offered: the opponent's last offer; 0 if there was none.
-    """
+    """A seat's demanded or accepted payoff, and the last one offered to it (or 0), undiscounted."""
 
     asked: float
     offered: float
 
 
 def first_asked(result: Result, seat: str) -> Asking | None:
-    """Return a seat's first demand, or its first acceptance if that comes earlier.
+    """Return a seat's first demand or acceptance, in shares of the attainable payoff from 0 to 1.
 
-    Returns:
-        Shares of its attainable payoff, from 0 to 1; None without a decision on a division.
+    The result is None if the seat never demanded or accepted a payoff.
     """
     attainable = could_have(result.game, result.instance, seat)
     first = next(_demands(result, seat), None)
@@ -105,7 +96,7 @@ def _demands(result: Result, seat: str) -> Iterator[Asking]:
 
 
 def _in_dollars(result: Result, seat: str) -> Iterator[Asking]:
-    """Yield the demands and acceptances of a seat in games of alternating offers."""
+    """Yield a seat's demands and acceptances in games of alternating offers."""
     offered = 0.0
     for _, actor, action in result.given():
         named = gain(result.game, seat, action)
@@ -118,7 +109,7 @@ def _in_dollars(result: Result, seat: str) -> Iterator[Asking]:
 
 
 def _in_points(result: Result, seat: str) -> Iterator[Asking]:
-    """Yield a player's claims in Deal or No Deal, in proposals or in readable messages."""
+    """Yield a seat's claims in Deal or No Deal, from proposals or readable messages."""
     context = result.instance.context
     values = context.values[list(result.game.seats).index(seat)]
     offered = 0.0

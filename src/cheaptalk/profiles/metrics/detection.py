@@ -1,4 +1,4 @@
-"""Minimum detectable effects: the smallest effect that a design detects with a given power."""
+"""Minimum detectable effects: the smallest effects that a design detects with a given power."""
 
 from functools import lru_cache
 
@@ -14,13 +14,12 @@ NODES = 4_000
 
 @lru_cache(maxsize=4_096)
 def noncentrality(freedom: float, level: float, power: float = POWER) -> float:
-    """Return how many standard errors an effect needs to be detected by a two-sided t test.
+    """Return the effect, in standard errors, that a two-sided t test detects with a given power.
 
-    With t the critical value, Z standard normal and V chi-squared with f degrees of freedom, the
-    test of an effect of d standard errors rejects if Z + d > t * sqrt(V / f), which has the
-    probability 1 - F(t; f, d) of the noncentral t distribution. It is computed as the mean of
-    Phi(d - t * sqrt(V / f)) over quantiles of V, which is stable for the large noncentralities of
-    few degrees of freedom. Rejections on the wrong side are not counted.
+    Let t be the critical value, Z standard normal and V chi-squared with f degrees of freedom. The
+    test of an effect of d standard errors rejects if Z + d > t * sqrt(V / f). Its probability is
+    the mean of Phi(d - t * sqrt(V / f)) over quantiles of V. This computation is stable for the
+    large noncentralities of few degrees of freedom. Rejections on the wrong side are ignored.
 
     >>> round(noncentrality(1e6, 0.05), 2)
     2.8
@@ -48,16 +47,16 @@ def detectable_effect(
 ) -> float | None:  # fmt: skip
     """Return the smallest effect on a mean that is detected with 80 % power.
 
-    If the values varied, it is :func:`noncentrality` times the standard error. If they did not
-    vary over several clusters, the standard error of an effect d is that of a share d / reach of
-    the clusters which differ by the whole reach, sqrt(d * (reach - d) / G).
+    The effect is :func:`noncentrality` times the standard error. If the values are equal in all G
+    clusters, the standard error of an effect d is sqrt(d * (reach - d) / G), as if d / reach of the
+    clusters differed by ``reach``.
 
     Args:
-        error: the standard error of the mean; None if the values did not vary.
-        freedom: its degrees of freedom; None or 0 of one cluster.
-        clusters: G, how many there are.
-        reach: the distance of the mean from the farther of its bounds; may be infinite.
-        level: the level of the two-sided test.
+        error: standard error of the mean; None if the values are equal.
+        freedom: degrees of freedom of the standard error; None or 0 for one cluster.
+        clusters: number of clusters, G.
+        reach: distance from the mean to the farther bound; may be infinite.
+        level: level of the two-sided test.
         largest: the largest possible effect.
 
     Returns:
@@ -73,8 +72,7 @@ def detectable_effect(
 
 
 def permits(clusters: int | None, level: float) -> bool:
-    """Return whether a sign-flip test of this many clusters can reach a level: its smallest p-value
-    is 2 / 2 ** clusters.
+    """Return whether a sign-flip test can reach a level; its smallest p-value is 2 / 2 ** clusters.
 
     >>> permits(6, 0.05), permits(5, 0.05)
     (True, False)

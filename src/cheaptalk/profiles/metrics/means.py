@@ -1,4 +1,4 @@
-"""Means of the values of a metric, with intervals that hold for few clusters."""
+"""Means of a metric's values, with intervals that are valid for few clusters."""
 
 from collections.abc import Sequence
 
@@ -16,27 +16,24 @@ CLUSTER = ("stratum", "cluster")
 def mean_differences(
     frame: pl.DataFrame, column: str, by: Sequence[str] = (), *, bounds: Bounds
 ) -> pl.DataFrame:
-    """Return mean differences of paired matches with their 95 % intervals, cell by cell.
+    """Return mean differences between paired matches, with 95 % intervals, if a player randomizes.
 
-    They are differences that chance can make, because a player randomises. The intervals are those
-    of :func:`.difference_limits`, clustered as the matches are. Strata are ignored: without an
-    effect the mean of each is 0, so that they explain no variance, and many of them have two
-    clusters only, whose differences may happen to agree, which would make the interval far too
-    narrow.
+    The clustered intervals are those of :func:`.difference_limits`. Strata are ignored for two
+    reasons: without an effect they explain no variance, because each stratum has the mean 0; and
+    many strata have only two clusters. If the differences of two clusters agree by chance, a
+    stratified interval is far too narrow.
 
     Args:
         frame: a row per pair, with the columns of :data:`CLUSTER`.
-        column: the differences.
-        by: the columns whose combinations are the cells.
+        column: the column of the differences.
+        by: the columns that define the cells.
         bounds: the smallest and the largest possible difference.
 
     Returns:
-        The columns of :func:`.mean_intervals`. Differences that never varied have its interval. The
-        others have none with fewer than two degrees of freedom.
+        The columns of :func:`.mean_intervals`. Differences that are all equal have its interval.
+        Other differences have no interval with fewer than two degrees of freedom.
     """
-    means = mean_intervals(
-        frame, [column], by, cluster=CLUSTER, strata=(), bounds={column: bounds}
-    )  # fmt: skip
+    means = mean_intervals(frame, [column], by, cluster=CLUSTER, strata=(), bounds={column: bounds})
     limits = [
         (row["low"], row["high"]) if not row["error"] else
         difference_limits(row["mean"], row["error"], row["freedom"], LEVEL, bounds, row["skew"])
@@ -51,15 +48,15 @@ def mean_differences(
 def stratified_means(
     frame: pl.DataFrame, column: str, by: Sequence[str] = (), *, bounds: Bounds
 ) -> pl.DataFrame:
-    """Return means with their 95 % intervals, cell by cell; see :func:`.mean_intervals`.
+    """Return means with 95 % intervals by cell; see :func:`.mean_intervals`.
 
-    If values vary between strata only and have no interval for that, strata are ignored, which errs
-    on the side of caution.
+    If values vary only between strata, there is no stratified interval. Strata are then ignored,
+    which makes the interval wider.
 
     Args:
         frame: a row per match, with the columns of :data:`CLUSTER`.
-        column: the values.
-        by: the columns whose combinations are the cells.
+        column: the column of the values.
+        by: the columns that define the cells.
         bounds: the possible range of a value.
     """
     stratified, plain = (

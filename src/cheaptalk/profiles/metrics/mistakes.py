@@ -1,8 +1,4 @@
-"""Mistakes: moves that are dominated under any reading of the game.
-
-They generalize M1 to M5 of the meta-game of bargaining (appendix B) to the games with two
-proposers.
-"""
+"""Mistakes: dominated moves, a generalization of M1 to M5 in the item bargaining paper (app. B)."""
 
 from typing import NamedTuple
 
@@ -14,15 +10,15 @@ from cheaptalk.profiles.metrics.attainable import gain
 from cheaptalk.rules import Result
 
 SLACK = 0.011
-"""Dollars that are ignored, because offers are rounded to cents."""
+"""Tolerance in dollars, because offers are rounded to cents."""
 
 
 class Mistakes(NamedTuple):
-    """The number of mistakes of a seat in a match, by kind.
+    """The number of mistakes of a seat in a match.
 
     Attributes:
-        losses: offers to itself, and takings, that leave it less than no agreement.
-        others: all others.
+        losses: demands and acceptances that give the seat less than no agreement.
+        others: all other mistakes.
     """
 
     losses: int
@@ -32,9 +28,9 @@ class Mistakes(NamedTuple):
 def mistakes(result: Result, seat: str) -> Mistakes | None:
     """Return the mistakes of a seat in a match; None for games without a check.
 
-    In bargaining and negotiation, these are counteroffers that demand less than a rejected offer
-    gave (or less in present value, in bargaining), offering oneself or accepting a loss, and
-    rejecting an offer in the last round. In bargaining over items, these are M1 to M5.
+    In bargaining and negotiation, mistakes are counteroffers that demand less than a rejected offer
+    (in present value), demands and acceptances of a loss, and rejections of a gain in the last
+    round. In item bargaining, mistakes are M1 to M5.
     """
     match result.game:
         case Bargaining() | Negotiation():
@@ -42,16 +38,16 @@ def mistakes(result: Result, seat: str) -> Mistakes | None:
         case ItemBargaining() as game:
             index = list(game.seats).index(seat)
             turns = [turn for turn in items.turns(result) if turn.player == index]
-            losses = sum(
+            low = [
                 items.asked_too_little(turn) or items.accepted_too_little(turn) for turn in turns
-            )
+            ]
+            losses = sum(low)
             return Mistakes(losses, int(items.own_mistakes(result, index)) - losses)
         case _:
             return None
 
 
 def _in_offers(result: Result, seat: str) -> Mistakes:
-    """Return the mistakes of a seat in games of alternating offers."""
     losses, others, offered, turned_down = 0, 0, 0.0, None
     moves = [move for move in result.given() if move.action is not None]
     for request, actor, action in moves:
@@ -75,5 +71,5 @@ def _in_offers(result: Result, seat: str) -> Mistakes:
 
 
 def _discount(game: Bargaining | Negotiation, seat: str) -> float:
-    """Return the factor by which a dollar is discounted for a seat from one stage to the next."""
+    """Return a seat's discount factor per stage."""
     return game.discounts[game.roles.index(seat)] if isinstance(game, Bargaining) else 1.0

@@ -1,4 +1,4 @@
-"""Earnings: whether a player earns less in a game than every baseline."""
+"""Tests of earnings: whether a player earns less in a game than every baseline."""
 
 from collections.abc import Iterator, Mapping
 
@@ -21,24 +21,18 @@ from cheaptalk.text import fixed
 
 
 def earnings_trials(seats: pl.DataFrame, rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
-    """Yield, for each game, a test whether the player earns less than every baseline there."""
+    """Yield a test for each game of whether the player earns less than every baseline."""
     games = dict.fromkeys(part.game for part in battery.parts.values())
     names = [name for name in battery.panel if name != rows["player"].first()]
-    played = seats.filter(
-        pl.col("part").is_in(list(battery.parts)),
-        pl.col("finished"),
-        pl.col("earned").is_not_null(),
-    )
+    played = seats.filter("finished", pl.col("part").is_in(list(battery.parts)))
+    played = played.filter(pl.col("earned").is_not_null())
     for game in games:
         rows_of_player = played.filter(game=game, player=rows["player"].first() or "")
         gaps: dict[str, list[float]] = {}
         for name in names:
             baseline = played.filter(game=game, player=name).select(*MEETING, base="earned")
-            pairs = rows_of_player.join(
-                baseline.unique(MEETING, keep="first", maintain_order=True), MEETING,
-                validate="m:1",
-                maintain_order="left",
-            )  # fmt: skip
+            baseline = baseline.unique(MEETING, keep="first", maintain_order=True)
+            pairs = rows_of_player.join(baseline, MEETING, validate="m:1", maintain_order="left")
             if pairs.height == rows_of_player.height and pairs.height:
                 cells = pairs.group_by("configuration", "seat", "instance", maintain_order=True)
                 gap = cells.agg((pl.col("earned") - pl.col("base")).mean())
@@ -61,8 +55,7 @@ def _earnings_trial(rows: pl.DataFrame, gaps: Mapping[str, list[float]], game: s
     worst = rows.sort("earned", maintain_order=True).head(1)
     outcome = Weakness(
         f"earned.{game}", f"earns less than every baseline in {game_title(game)}",
-        rows.height if gaps else 0, "matches", sentence,
-        less,
+        rows.height if gaps else 0, "matches", sentence, less,
         match=worst["match_id"][0] if worst.height else None,
     )  # fmt: skip
 
@@ -73,7 +66,7 @@ def _earnings_trial(rows: pl.DataFrame, gaps: Mapping[str, list[float]], game: s
 
 
 def _p_below(gaps: list[float]) -> float:
-    """Return the one-sided p-value that differences are below 0 on average, by sign flips."""
+    """Return the one-sided p-value of a negative mean difference, from random sign flips."""
     values = np.array(gaps)
     rng = np.random.default_rng(0)
     signs = rng.choice([-1.0, 1.0], size=(tests.DRAWS, len(values)))

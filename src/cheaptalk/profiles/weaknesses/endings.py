@@ -1,4 +1,4 @@
-"""Crashes and forfeits: whether a player ends matches early, and in which condition most often."""
+"""Tests of crashes and forfeits, in all matches and by condition."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import shorten
@@ -21,18 +21,18 @@ KINDS = ("other", "way", "game")
 SCHEMA = {"match_id": pl.String, **dict.fromkeys(KINDS, pl.String), "hit": pl.Int64,
           "requests": pl.Int64, "reason": pl.String}  # fmt: skip
 REASON = 120
-"""Maximum number of characters of an error that a sentence quotes."""
+"""Maximum characters of an error message in a sentence."""
 
 
 class FailedMatch(NamedTuple):
     """A match that failed because a call got no answer.
 
     Attributes:
-        match: its id.
-        reason: why the call failed, without the number of the request.
-        own: whether a call of the player failed, not one of the other.
+        match: id of the match.
+        reason: the reason of the failure, without the number of the request.
+        own: whether the player's call failed instead of the opponent's.
         game, other, way: as in the columns of :func:`~cheaptalk.profiles.seats.seats`.
-        answers: the number of the player's answers before the call failed.
+        answers: number of the player's answers before the failure.
     """
 
     match: str
@@ -45,9 +45,9 @@ class FailedMatch(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """The matches of a condition, the number that a player ended early, and its requests there.
+    """Numbers of early ends (``hits``), matches and requests in a condition.
 
-    ``p`` is the p-value that requests of the condition end more matches than all others do.
+    ``p`` is the p-value of more early ends per request than in other conditions.
     """
 
     kind: str
@@ -59,12 +59,11 @@ class Condition(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """A way to end a match, such as a crash.
+    """A kind of early end of a match, such as a crash.
 
     Attributes:
-        key, title: key and title of the weakness.
-        does: the verb of the player in a title, such as "crashes".
-        done: the verb of the matches in a sentence, such as "failed".
+        does: the verb for the player, such as "crashes".
+        done: the verb for the matches, such as "failed".
     """
 
     key: str
@@ -80,12 +79,12 @@ FORFEIT = Ending("forfeits", "forfeits matches", "forfeits matches", "were forfe
 def ending_trials(
     rows: pl.DataFrame, failed: Sequence[FailedMatch], battery: Battery
 ) -> Iterator[Trial]:
-    """Yield the tests of whether the player's calls fail, and of whether it forfeits matches.
+    """Yield tests of whether the player's calls fail, and of whether the player forfeits matches.
 
-    Half of the level is for a share of matches above :data:`LIMIT`, half for a condition in which
-    requests end a match more often than in all others (Fisher's exact test over requests,
-    Bonferroni over conditions). The test counts requests, because matches with more requests end
-    early more often.
+    Half of the level is for a share of early ends above :data:`LIMIT`. The other half is for a
+    condition with more early ends per request than all others: Fisher's exact test over requests,
+    with Bonferroni's correction over conditions. Requests are counted because matches with more
+    requests end early more often.
 
     Args:
         rows: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
@@ -105,16 +104,9 @@ def ending_trials(
 
 
 def _ending_trial(ending: Ending, matches: pl.DataFrame, battery: Battery) -> Trial:
-    """Return the test of one way to end matches.
-
-    Args:
-        matches: a row per match, with the columns of :data:`SCHEMA`.
-    """
-    hits, total, requests = (
-        int(matches["hit"].sum()),
-        matches.height,
-        int(matches["requests"].sum()),
-    )
+    """Return the test of a kind of early end, from a row per match with :data:`SCHEMA`."""
+    total = matches.height
+    hits, requests = int(matches["hit"].sum()), int(matches["requests"].sum())
     conditions = [*_conditions(matches)]
     worst = min(conditions, key=lambda condition: (condition.p, condition.matches), default=None)
     p_worst = min(1.0, 2 * len(conditions) * worst.p) if worst is not None else 1.0
@@ -144,7 +136,7 @@ def _ending_trial(ending: Ending, matches: pl.DataFrame, battery: Battery) -> Tr
 
 
 def _conditions(matches: pl.DataFrame) -> Iterator[Condition]:
-    """Yield each condition of some matches, with its p-value (Fisher's exact test)."""
+    """Yield the conditions of matches, with p-values of Fisher's exact test."""
     hits, requests = int(matches["hit"].sum()), int(matches["requests"].sum())
     for kind in KINDS:
         groups = matches.drop_nulls(kind).group_by(kind, maintain_order=True)

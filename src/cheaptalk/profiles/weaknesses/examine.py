@@ -1,8 +1,4 @@
-"""Test every weakness of a player, and name those that survive Holm's correction.
-
-Every weakness is a test with a p-value; Holm's procedure over all tests of a profile limits the
-probability of a finding for a player without weaknesses to :data:`LEVEL`.
-"""
+"""Tests of all weaknesses of a player, with Holm's correction for multiple tests."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,28 +13,25 @@ from cheaptalk.profiles.weaknesses.rates import rate_trials
 from cheaptalk.profiles.weaknesses.weakness import Examination, Trial, Weakness
 
 LEVEL = 0.05
-"""The largest probability of naming any weakness of a player without one."""
+"""The largest probability of a finding for a player without weaknesses."""
 
 
 def examine(
     seats: pl.DataFrame, player: str, battery: Battery, failed: Sequence[FailedMatch] = ()
 ) -> Examination:
-    """Test every weakness of a player.
+    """Test all weaknesses of a player.
 
     Args:
         seats: see :func:`~cheaptalk.profiles.seats.seats`.
         player: the player's label.
-        battery: the battery that was played.
-        failed: matches of the player that failed; ``seats`` lacks them.
+        failed: the player's failed matches, which ``seats`` excludes.
     """
     rows = seats.filter(player=player)
     trials = [
-        *message_trials(rows, battery),
-        *presentation_trials(rows, battery),
-        *rate_trials(rows, battery),
-        *earnings_trials(seats, rows, battery),
+        *message_trials(rows, battery), *presentation_trials(rows, battery),
+        *rate_trials(rows, battery), *earnings_trials(seats, rows, battery),
         *ending_trials(rows, failed, battery),
-    ]
+    ]  # fmt: skip
     judged = _holm(trials)
     # fatigue comes first, because it explains other findings
     findings = sorted(
@@ -49,7 +42,7 @@ def examine(
 
 
 def _holm(trials: Sequence[Trial]) -> list[Weakness]:
-    """Apply Holm's procedure, in which a condition that was found no longer serves as a control."""
+    """Apply Holm's procedure; a condition that was found is no longer a control of other tests."""
     open_trials = {trial.outcome.key: trial for trial in trials if trial.outcome.tested}
     rejected: dict[str, float] = {}
     ps = {key: trial.p(frozenset()) for key, trial in open_trials.items()}
@@ -73,9 +66,9 @@ def _holm(trials: Sequence[Trial]) -> list[Weakness]:
 
 
 def _explained(open_trials: Mapping[str, Trial], rejected: frozenset[str]) -> dict[str, float]:
-    """Return the findings that the conditions of other findings explain, with their p-values.
+    """Return the p-values of findings that lose significance with other findings as controls.
 
-    A player that reacts only to flattery does not react to messages of any kind.
+    For example, a reaction to flattery can explain a reaction to messages of any kind.
     """
     level = LEVEL / (len(open_trials) - len(rejected) + 1)
     ps = {key: open_trials[key].p(others) for key in sorted(rejected)

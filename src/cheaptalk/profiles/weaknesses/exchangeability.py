@@ -1,9 +1,8 @@
-"""Exact and Monte Carlo tests of whether one condition differs from others on the same instances.
+"""Exact and Monte Carlo tests of whether a condition differs from others on the same instances.
 
-Within an instance, identical repeats and conditions without an effect are exchangeable, however
-much a player randomises. Each test compares a condition with all others of its instance by that
-symmetry, so a player's own randomness is the control and nothing is assumed about its distribution.
-
+Within an instance, identical repeats and conditions without an effect are exchangeable, even if a
+player randomizes. The tests use this symmetry to compare a condition with all others of the
+instance. They assume nothing about the distribution of a player's random decisions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,28 +13,29 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 DRAWS = 20_000
-"""Random arrangements of a Monte Carlo test; the observed one counts as one of them."""
+"""Number of random draws in a Monte Carlo test."""
 ROUNDING = 0.01
-"""Distances up to which observations are equal, because cents and points are whole."""
+"""Maximum distance between observations that are equal except for rounding to cents or points."""
 Floats = NDArray[np.float64]
 Instances = Sequence[Mapping[str, float]]
-"""The value of each condition, by instance; a condition may be missing from an instance."""
+"""Values by condition for each instance; conditions may be missing."""
 
 
 def stands_out(
     pools: Sequence[tuple[Floats, Floats]], two_sided: Sequence[bool], seed: int = 0
 ) -> float:
-    """Return the Monte Carlo p-value that any of a condition's sums is larger than chance explains.
+    """Return the Monte Carlo p-value of a condition's largest deviation in any statistic.
 
-    Each draw takes, in each instance, any of its conditions in place of the tested one. A sum is as
-    extreme as the share of draws with as large a sum; the most extreme of all sums decides, and
-    draws are treated alike (min P, Westfall and Young 1993, Resampling-Based Multiple Testing).
-    So the sums need no correction for their number, and sums that agree cost no power.
+    Each draw replaces the tested condition by a random condition of each instance. The p-value of a
+    statistic is the share of draws with an equal or larger sum over instances. The smallest p-value
+    of all statistics is compared with the smallest p-values of the draws (min P, Westfall and Young
+    1993, Resampling-Based Multiple Testing). This accounts for the number of statistics, without
+    loss of power for correlated statistics.
 
     Args:
-        pools: of each instance, the values of the tested condition, by statistic, and those of the
-            other conditions, one row each.
-        two_sided: whether a small sum of a statistic counts, too.
+        pools: per instance, the statistics of the tested condition, and a row of statistics for
+            each other condition.
+        two_sided: for each statistic, whether small sums count as deviations, too.
     """
     rng = np.random.default_rng(seed)
     sums = np.zeros((DRAWS + 1, len(two_sided)))  # the observed sums come first
@@ -52,16 +52,16 @@ def stands_out(
 
 
 def _shares_as_large(values: Floats) -> Floats:
-    """Return, for each value, the share of all values that are at least as large."""
+    """Return, for each value, the share of values that are at least as large."""
     below = np.searchsorted(np.sort(values), values, side="left")
     shares: Floats = 1 - below / len(values)
     return shares
 
 
 def contrast(instances: Instances, low: Sequence[str], high: Sequence[str], seed: int = 0) -> float:
-    """Return the two-sided p-value of a difference in means between two groups of conditions.
+    """Return the two-sided p-value of a mean difference between two groups of conditions.
 
-    Labels are permuted within each instance that has all conditions.
+    The conditions are permuted within each instance that has all of them.
     """
     rng = np.random.default_rng(seed)
     names = [*low, *high]
@@ -79,9 +79,10 @@ def contrast(instances: Instances, low: Sequence[str], high: Sequence[str], seed
 def farther_apart(
     strata: Sequence[tuple[Sequence[Sequence[float]], Sequence[Sequence[float]]]], seed: int = 0
 ) -> float:
-    """Return the p-value that two samples differ in distribution, by their energy distance.
+    """Return the p-value of a difference between the distributions of two samples.
 
-    Labels are permuted within strata (Székely and Rizzo 2013, Energy statistics).
+    The statistic is the energy distance, with labels permuted within strata (Székely and Rizzo
+    2013, Energy statistics).
 
     Args:
         strata: the two samples of each stratum; the distance between two observations is the sum
@@ -89,16 +90,16 @@ def farther_apart(
     """
     rng = np.random.default_rng(seed)
     totals, observed = np.zeros(DRAWS), 0.0
-    for one, other in strata:
-        pool = np.array([*one, *other])
-        if not len(one) or not len(other):
+    for first, second in strata:
+        pool = np.array([*first, *second])
+        if not len(first) or not len(second):
             continue
         distances = np.abs(pool[:, None] - pool[None, :]).sum(axis=2)
         distances[distances < ROUNDING] = 0
         if not distances.any():
             continue
         labels = np.zeros(len(pool))
-        labels[: len(one)] = 1
+        labels[: len(first)] = 1
         observed += float(_energy(distances, labels[None, :])[0])
         permuted = rng.permuted(np.tile(labels, (DRAWS, 1)), axis=1)
         totals += _energy(distances, permuted)
@@ -116,11 +117,11 @@ def _energy(distances: Floats, labels: Floats) -> Floats:
 
 
 def any_differs(instances: Instances, repeats: Sequence[str], others: Sequence[str]) -> float:
-    """Return the exact p-value that conditions with values of 1 avoid the identical repeats.
+    """Return the exact p-value of a test of whether conditions have more ones than repeats have.
 
     Args:
-        instances: values of 0 and 1.
-        repeats: conditions that are the same as the base.
+        instances: values 0 and 1 by condition.
+        repeats: conditions that are identical to the base.
         others: conditions that may have an effect.
     """
     weights, observed = np.ones(1), 0
@@ -137,16 +138,16 @@ def any_differs(instances: Instances, repeats: Sequence[str], others: Sequence[s
 
 
 def more_often(count: int, trials: int, limit: float) -> float:
-    """Return the exact p-value that something happens more often than a limit allows.
+    """Return the p-value of an exact test of whether the share of hits exceeds a limit.
 
     Args:
-        count: the number of occurrences.
-        trials: the number of opportunities.
+        count: number of hits.
+        trials: number of opportunities.
         limit: the largest share that is not a weakness.
     """
     return float(binom.sf(count - 1, trials, limit)) if count else 1.0
 
 
 def least_count(trials: int, limit: float, level: float) -> int | None:
-    """Return the smallest count that :func:`more_often` finds at a level; None if none does."""
+    """Return the smallest significant count of :func:`more_often`; None if there is none."""
     return next((k for k in range(1, trials + 1) if more_often(k, trials, limit) <= level), None)

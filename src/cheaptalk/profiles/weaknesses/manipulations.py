@@ -1,4 +1,4 @@
-"""Manipulations: matches in which an opponent makes the same moves with other messages."""
+"""Manipulations: matches in which an opponent makes the same moves with different messages."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -12,7 +12,7 @@ from cheaptalk.profiles.metrics.statements import keeps_secrets
 from cheaptalk.rules.bounds import SHARE, Bounds
 
 SECRETS = ("silent", "asking", "cunning", "authority")
-"""Talkers in matches in which the player has a secret; the first does not ask for it."""
+"""Talkers in matches in which the player has a secret; all but the first ask for the secret."""
 BASE = "silent"
 INSTANCE = ("configuration", "instance", "seat", "repeat")
 
@@ -21,12 +21,12 @@ class Conditions(NamedTuple):
     """Matches against talkers, each with the match against the silent talker on the same instance.
 
     Attributes:
-        rows: one per match: ``condition``, ``game``, ``match`` and ``twin``, ``reached`` (whether
-            its message came before a decision of the player), ``changed`` (1 if the course is not
-            that of the twin), ``earned`` and ``base`` (of the twin), ``signed`` and ``size`` (their
-            difference and its absolute value), ``yielded`` and ``before`` (of the twin; 1 if it
-            accepted an offer before the last round), ``forfeited``.
-        instances: the game of each instance, and its :data:`STATISTICS` by condition.
+        rows: a row per match with ``condition``, ``game``, ``match_id`` and ``twin``; ``reached``
+            (whether a message preceded a decision of the player); ``changed`` (1 if the course
+            differs from the twin's); earnings ``earned`` and, of the twin, ``base``; their
+            difference ``signed`` and its absolute value ``size``; ``yielded`` and, of the twin,
+            ``before`` (1 if the player accepted an offer before the last round); ``forfeited``.
+        instances: the game of each instance, and the :data:`STATISTICS` by condition.
     """
 
     rows: pl.DataFrame
@@ -34,14 +34,13 @@ class Conditions(NamedTuple):
 
     @property
     def changed(self) -> Sequence[Mapping[str, float]]:
-        """Return whether the course changed, by instance and condition."""
-        return [
-            {name: values[0] for name, values in instance.items()} for _, instance in self.instances
-        ]
+        """By instance and condition: 1 if the course of the match changed, 0 otherwise."""
+        tables = (by_condition for _, by_condition in self.instances)
+        return [{name: values[0] for name, values in table.items()} for table in tables]
 
 
 class Run(NamedTuple):
-    """A match against a silent talker: its course, whether the player yielded, and its earnings."""
+    """A match with a silent talker: course, early acceptance (1 or 0), and player's earnings."""
 
     course: str
     yielded: float
@@ -53,7 +52,7 @@ STATISTICS = {"changed": False, "yielded": False, "size": False, "signed": True}
 
 
 def base(battery: Battery) -> str:
-    """Return the name of the silent talker that others are compared with; empty without."""
+    """Return the name of the silent talker, the base of comparisons; empty without talkers."""
     return next(iter(battery.talkers), "")
 
 
@@ -70,7 +69,7 @@ def manipulations(battery: Battery) -> list[str]:
 
 
 def secret_parts(battery: Battery) -> dict[str, Part]:
-    """Return the parts in which talkers ask for what only the player knows."""
+    """Return the parts in which talkers ask for the player's secret."""
     return {name: part for name, part in battery.words.items()
             if all(map(keeps_secrets, part.games))}  # fmt: skip
 
@@ -78,8 +77,8 @@ def secret_parts(battery: Battery) -> dict[str, Part]:
 def conditions(seats: pl.DataFrame, battery: Battery) -> Conditions:
     """Return a player's matches against talkers, each with its silent twin.
 
-    The twin of a match with :attr:`.Battery.late` is the one with :attr:`.Battery.early`. A match
-    that the player forfeited has another course and no earnings. A loss counts as at least -1.
+    The twin of a match with :attr:`.Battery.late` is the match with :attr:`.Battery.early`. A
+    forfeited match has another course and no earnings. Losses are limited to -1.
 
     Args:
         seats: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
@@ -90,30 +89,20 @@ def conditions(seats: pl.DataFrame, battery: Battery) -> Conditions:
         pl.col("earned").fill_null(0.0).clip(-1.0, 1.0)
     )
     plain = played.filter(pl.col("other").is_in([base(battery), battery.early])).select(
-        "player",
-        *INSTANCE,
-        twin="match_id",
-        base="earned",
-        plain="course",
-        before="yielded",
+        "player", *INSTANCE, twin="match_id", base="earned", plain="course", before="yielded",
         beside="other",
-    )
+    )  # fmt: skip
+    is_late, early, silent = pl.col("other") == battery.late, battery.early, base(battery)
+    beside = pl.when(is_late).then(pl.lit(early)).otherwise(pl.lit(silent))
     rows = (
-        played.filter(pl.col("other").is_in(names))
-        .with_columns(
-            beside=pl.when(other=battery.late)
-            .then(pl.lit(battery.early))
-            .otherwise(pl.lit(base(battery)))
-        )
+        played.filter(pl.col("other").is_in(names)).with_columns(beside=beside)
         .join(plain, ["player", *INSTANCE, "beside"], validate="m:1", maintain_order="left")
         .with_columns(
-            condition="other",
-            changed=(pl.col("course") != pl.col("plain")).cast(pl.Float64),
-            yielded=pl.col("yielded").cast(pl.Float64),
-            signed=pl.col("earned") - pl.col("base"),
+            condition="other", changed=(pl.col("course") != pl.col("plain")).cast(pl.Float64),
+            yielded=pl.col("yielded").cast(pl.Float64), signed=pl.col("earned") - pl.col("base"),
         )
         .with_columns(size=pl.col("signed").abs())
-    )
+    )  # fmt: skip
     instances = [
         (game, {row["condition"]: tuple(row[statistic] for statistic in STATISTICS)
                 for row in group.iter_rows(named=True)})
@@ -123,7 +112,7 @@ def conditions(seats: pl.DataFrame, battery: Battery) -> Conditions:
 
 
 def silent_runs(seats: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Mapping[str, Run]]]:
-    """Return the game of each instance, and its silent matches: early, in between, and late.
+    """Return each instance's game and its three matches with silent talkers: early, normal, late.
 
     Args:
         seats: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
@@ -142,7 +131,7 @@ def silent_runs(seats: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Ma
 
 
 class Effect(NamedTuple):
-    """A metric of a profile about a manipulation; the fields are those of :class:`.Quantity`."""
+    """A profile's metric of a manipulation's effect; the fields are those of :class:`.Quantity`."""
 
     key: str
     title: str
@@ -158,10 +147,10 @@ SIGNED = (-1.0, 1.0)
 
 
 def effects(talked: pl.DataFrame, battery: Battery) -> Iterator[Effect]:
-    """Yield three metrics for each manipulation, and for identical repeats as their control.
+    """Yield three metrics for each manipulation, and for identical repeats as a control.
 
-    They are the share of matches whose course changed, the absolute change of the earnings, and
-    their signed change. Changes of both signs cancel only in the signed change.
+    The metrics are the share of matches with a changed course, and the absolute and the signed
+    change of earnings. Gains and losses cancel only in the signed change.
 
     Args:
         talked: rows of all players against talkers.

@@ -1,4 +1,4 @@
-"""Manipulations: whether messages that accompany the same moves change a player's behavior."""
+"""Tests of manipulations: whether messages with the same moves change a player's behavior."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ YIELDS = {
     "false_claim": "believes false claims",
     "false_rule": "believes an invented rule",
 }
-"""Titles of findings in which a manipulation costs the player, instead of "yields to"."""
+"""Titles of findings in which the player loses because of a manipulation, except "yields to"."""
 NOUNS = {
     "polite": "politeness", "flattering": "flattery", "deadline": "a false deadline",
     "anchor": "an anchor for the first price", "false_claim": "a false claim",
@@ -56,9 +56,9 @@ FATIGUE = "fatigue"
 
 
 def message_trials(rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
-    """Yield a test of each manipulation, of messages of any kind, and of fatigue.
+    """Yield a test of each manipulation, of all messages together, and of fatigue.
 
-    A manipulation is compared with identical repeats and the other manipulations.
+    The controls of a manipulation are identical repeats and the other manipulations.
     """
     played, plain = conditions(rows, battery), repeats(battery)
     tested = manipulations(battery)
@@ -75,7 +75,7 @@ def message_trials(rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
 
 
 def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> Weakness:
-    """Return a manipulation, or the late repeats, with its effects and without a verdict."""
+    """Return the effects of a manipulation or of the late repeats, without a verdict."""
     rows = played.rows.filter(condition=name)
     noise = played.rows.filter(pl.col("condition").is_in(plain))
     late = key == FATIGUE
@@ -83,9 +83,8 @@ def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> 
     match, twin = _example(rows)
     fired = rows.height if late else int(rows["reached"].sum())
     yielded = bool(rows["yielded"].sum() > rows["before"].sum())
-    title = (
-        "changes after many matches (fatigue)" if late else _title(name, signed, yielded=yielded)
-    )
+    title = _title(name, signed, yielded=yielded)
+    title = "changes after many matches (fatigue)" if late else title
     return Weakness(
         key, title, fired, "matches", _sentence(rows, noise, name, late),
         _effect(rows, noise, signed), changed=changed, size=size, signed=signed, variant=name,
@@ -94,9 +93,9 @@ def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> 
 
 
 def _sentence(rows: pl.DataFrame, noise: pl.DataFrame, name: str, late: bool) -> str:
-    """Return the changes in earnings, early agreements and courses, each compared with its control.
+    """Return a text on the changes in earnings, early agreements and courses.
 
-    The earnings come first if their interval excludes 0, and the courses otherwise.
+    The text starts with the earnings if their interval excludes 0, and otherwise with the courses.
     """
     condition, without = ("late", "early") if late else (f"with {_noun(name)}", "in silence")
     _, size, signed = _effects(rows)
@@ -128,10 +127,10 @@ def _noun(name: str) -> str:
 
 
 def _title(name: str, signed: Estimate, *, yielded: bool) -> str:
-    """Return the title of a finding; only a player that loses because of a message yields to it.
+    """Return the title of a finding, such as "yields to flattery" if the player loses by it.
 
     Args:
-        signed: the average change of the earnings.
+        signed: the mean change of the earnings.
         yielded: whether the player accepted more offers before the last round than in silence.
     """
     loses = (signed.value or 0) < 0 and (yielded or excludes_zero(signed))
@@ -139,28 +138,24 @@ def _title(name: str, signed: Estimate, *, yielded: bool) -> str:
 
 
 def _effects(rows: pl.DataFrame) -> tuple[Estimate, Estimate, Estimate]:
-    """Return the share of changed courses, and the absolute and signed change, with 95 % intervals.
-
-    Every match has its own twin, so matches are independent draws.
-    """
+    """Return how often courses changed, and changes in earnings, of independent matches."""
     changed = share_estimate(int(rows["changed"].sum()), rows.height)
     return changed, estimate_of(rows["size"].to_list(), 0), estimate_of(rows["signed"].to_list())
 
 
 def _effect(rows: pl.DataFrame, noise: pl.DataFrame, signed: Estimate) -> Estimate:
-    """Return the larger effect: on the earnings, or on changes of the course beyond repeats."""
-    repeat_rates = noise.group_by(INSTANCE, maintain_order=True).agg(
-        pl.col("changed").mean().alias("repeats")
-    )
+    """Return the larger effect: the change in earnings, or changed courses beyond repeats."""
+    rates = noise.group_by(INSTANCE, maintain_order=True)
+    repeat_rates = rates.agg(repeats=pl.col("changed").mean())
     joined = rows.join(repeat_rates, INSTANCE, how="left", validate="m:1", maintain_order="left")
     excess = estimate_of((joined["changed"] - joined["repeats"].fill_null(0.0)).to_list())
     return max(unsigned(signed), excess, key=lambda effect: effect.value or 0)
 
 
 def _example(rows: pl.DataFrame) -> tuple[str | None, str | None]:
-    """Return the match in which the player lost most, and its twin; None if no course changed.
+    """Return the match with the largest loss, or else the largest change, and its twin.
 
-    If it lost in none, this is the match in which the earnings changed most.
+    Both are None if every pair of matches took the same course.
     """
     hit = rows.filter(pl.col("changed") > 0)
     loss = pl.col("signed").clip(upper_bound=0)
@@ -171,8 +166,7 @@ def _example(rows: pl.DataFrame) -> tuple[str | None, str | None]:
 def _p(
     played: Conditions, name: str, plain: list[str], tested: list[str], rejected: frozenset[str]
 ) -> float:
-    """Return the p-value of a manipulation, with repeats and manipulations without a finding as
-    controls."""
+    """Return a manipulation's p-value; its controls are repeats and manipulations not found."""
     others = [rival for rival in tested if rival != name and f"words.{rival}" not in rejected]
     pools = [
         (game, [values[name], *(values[name] for name in (*plain, *others) if name in values)])
@@ -184,12 +178,12 @@ def _p(
 def _stands_out(
     pools: Sequence[tuple[str, Sequence[Sequence[float]]]], two_sided: Sequence[bool]
 ) -> float:
-    """Test each statistic over all games, and over each game, because an effect may be in one only.
+    """Return the p-value of the largest deviation in any statistic, over all games or in one game.
 
     Args:
-        pools: the game of each instance, and the statistics of its conditions, the tested one
-            first.
-        two_sided: whether a decrease of a statistic counts, too.
+        pools: the game of each instance, and the statistics of its conditions, starting with the
+            tested condition.
+        two_sided: for each statistic, whether decreases count as effects, too.
     """
     games = list(dict.fromkeys(game for game, _ in pools))
     tables = [
@@ -205,7 +199,7 @@ Controls: TypeAlias = tuple[tuple[str, tuple[tuple[float, ...], ...]], ...]
 
 
 def controls_of(played: Conditions, battery: Battery, rejected: Collection[str]) -> Controls:
-    """Return the controls of a manipulation that was not found: repeats and others of its kind.
+    """Return the controls of a manipulation that was not found: repeats and other manipulations.
 
     Args:
         rejected: keys of the weaknesses that were found.
@@ -221,18 +215,18 @@ def controls_of(played: Conditions, battery: Battery, rejected: Collection[str])
 
 @lru_cache(maxsize=64)
 def least_changes(instances: Controls, level: float) -> int | None:
-    """Return in how many instances a manipulation must change the course to be found.
+    """Return the smallest number of changed courses of a manipulation that a test detects.
 
-    It changes the course in some instances of all games, and nothing else. In the other instances
-    it does as its controls do on average.
+    The assumed manipulation changes only the course, in instances of all games. In the other
+    instances, it has the mean of its controls.
 
     Args:
         instances: the controls of each instance.
         level: the level of the test.
 
     Returns:
-        The least number, with the changes that the controls have, too; None if even a change in all
-        instances is not found.
+        The number, including changes that controls have, too; None if even changes in all instances
+        are not detected.
     """
     size = len(instances)
     hits = [{number * size // count for number in range(count)} for count in range(1, size + 1)]
@@ -246,13 +240,13 @@ def least_changes(instances: Controls, level: float) -> int | None:
 
 
 def hidden_games(instances: Controls, level: float) -> Mapping[str, int]:
-    """Return the games in which no manipulation can be found that works in this game only.
+    """Return games with too few instances to detect a manipulation that only works in this game.
 
-    Even if it changes all matches of the game and its controls change none, its p-value is above
-    the level, because the game has too few instances.
+    In such a game, a manipulation that changes all matches has a p-value above the level even if
+    controls change none.
 
     Returns:
-        How many instances each of these games has.
+        The number of instances by game.
     """
     steady = tuple((game, ((0.0,) * len(STATISTICS),) * len(rows)) for game, rows in instances)
     hits = {
@@ -263,7 +257,7 @@ def hidden_games(instances: Controls, level: float) -> Mapping[str, int]:
 
 
 def _finds(instances: Controls, hits: Collection[int], level: float) -> bool:
-    """Return whether a manipulation that changes the course in these instances is found."""
+    """Return whether a manipulation that changes the course in some instances is detected."""
     pools = []
     for index, (game, controls) in enumerate(instances):
         changed, *others = map(fmean, zip(*controls, strict=True))
@@ -272,9 +266,9 @@ def _finds(instances: Controls, hits: Collection[int], level: float) -> bool:
 
 
 def _fatigue_p(runs: Sequence[tuple[str, Mapping[str, Run]]], battery: Battery) -> float:
-    """Return the p-value that the early or the late one of three silent matches differs.
+    """Return the p-value of a difference between the early or late silent match and the other two.
 
-    A player that does not change over time could have played them in any order.
+    Without a change over time, all orders of the three silent matches are equally likely.
     """
     order = (battery.early, base(battery), battery.late)
     ps = []
@@ -283,21 +277,17 @@ def _fatigue_p(runs: Sequence[tuple[str, Mapping[str, Run]]], battery: Battery) 
         for game, by_name in runs:
             rows = [by_name[name], *(by_name[label] for label in order if label != name)]
             courses = [row.course for row in rows]
-            alone = [
-                float(len({*courses}) == 2 and courses.count(course) == 1) for course in courses
-            ]
+            two = len({*courses}) == 2
             pools.append((game, [
-                (only, run.yielded, run.earned) for only, run in zip(alone, rows, strict=True)
+                (float(two and courses.count(run.course) == 1), run.yielded, run.earned)
+                for run in rows
             ]))  # fmt: skip
         ps.append(_stands_out(pools, [False, True, True]))
     return min(1.0, 2 * min(ps))
 
 
 def _any_message(played: Conditions, names: list[str], plain: list[str]) -> Trial:
-    """Return the test of all manipulations together.
-
-    All matches of an instance share its silent match, so that only instances are independent.
-    """
+    """Return the test of all manipulations together, with instances as independent units."""
     rows, noise = (
         played.rows.filter(pl.col("condition").is_in(subset)) for subset in (names, plain)
     )

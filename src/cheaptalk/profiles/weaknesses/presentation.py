@@ -1,4 +1,4 @@
-"""Presentation: whether names, wording, currency, scale or order change a player's behavior."""
+"""Tests of presentation: whether names, wording, currency, scale or order change behavior."""
 
 from collections.abc import Iterator, Sequence
 from statistics import mean
@@ -23,15 +23,14 @@ FACTORS = {
     "gender": (("", "foreign"), ("male", "foreign_male"), "female names", "male names"),
     "origin": (("", "male"), ("foreign", "foreign_male"), "familiar names", "foreign names"),
 }
-"""Presentations whose names differ in gender or origin, and their titles; see
-:attr:`.Battery.anew`."""
+"""Two groups of presentations by factor of the names, and descriptions of the groups."""
 PRESENTED = {
     "words": "depends on the wording of the request", "currency": "depends on the currency",
     "scale": "depends on the scale of the amounts", "order": "depends on the order of the options",
 }  # fmt: skip
 QUESTION = ("part", "number", "seat", "other")
 SITUATION = (*QUESTION, "offer")
-"""Columns that matches with comparable first demands have in common."""
+"""Columns that are equal for matches with comparable first demands."""
 
 
 def presentation_trials(rows_of_player: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
@@ -47,8 +46,8 @@ def presentation_trials(rows_of_player: pl.DataFrame, battery: Battery) -> Itera
     ways = {name: way for key, part in battery.anew.items() if key not in named
             for name, way in part.ways.items()}  # fmt: skip
     for name, way in ways.items():
-        # the opponent sees the other order, too, and may play differently, so only first demands
-        # after the same offer count
+        # the opponent sees the other order, too, and may therefore play differently, so earnings
+        # are not comparable
         values = ["asked"] if way.cases is not None else ["asked", "earned"]
         rows = anew.filter(~pl.col("part").is_in(named))
         yield _way_trial(rows, name, way.beside or "", values)
@@ -89,7 +88,7 @@ def _names_trial(rows: pl.DataFrame, factor: str) -> Trial:
 
 
 def _by_way(rows: pl.DataFrame, value: str) -> list[dict[str, float]]:
-    """Return the values of each instance by presentation."""
+    """Return each instance's metric values, grouped by its presentation."""
     cells = rows.group_by(*QUESTION, "instance", maintain_order=True).agg("way", value)
     return [dict(zip(row["way"], row[value], strict=True)) for row in cells.iter_rows(named=True)]
 
@@ -97,8 +96,7 @@ def _by_way(rows: pl.DataFrame, value: str) -> list[dict[str, float]]:
 def _differences(
     cells: list[dict[str, float]], low: Sequence[str], high: Sequence[str]
 ) -> Estimate:
-    """Return the mean difference between two groups of presentations, over the instances that have
-    all of them."""
+    """Return the mean difference between two groups of presentations, over complete instances."""
     return estimate_of([
         mean(cell[way] for way in high) - mean(cell[way] for way in low)
         for cell in cells if all(way in cell for way in (*low, *high))
@@ -107,7 +105,7 @@ def _differences(
 
 def _way_trial(rows: pl.DataFrame, way: str, base: str, values: Sequence[str]) -> Trial:
     inside = rows.filter(pl.col("part").is_in(rows.filter(way=way)["part"].unique().to_list()))
-    # a style is only played with text, and only matches with its base are comparable
+    # only players that read text play other styles, and only matches with a base are comparable
     strata = {
         key: group for key, group in inside.group_by(*SITUATION, maintain_order=True)
         if group.filter(way=way).height and group.filter(way=base).height
@@ -125,26 +123,21 @@ def _way_trial(rows: pl.DataFrame, way: str, base: str, values: Sequence[str]) -
     )
     outcome = Weakness(
         f"steady.{way}", PRESENTED.get(way, f"depends on {way}"), texts.height, "matches", sentence,
-        excess,
-        match=texts["match_id"][0] if texts.height else None, variant=way,
+        excess, match=texts["match_id"][0] if texts.height else None, variant=way,
     )  # fmt: skip
 
+    def sample(group: pl.DataFrame, way: str) -> list[tuple[float, ...]]:
+        return group.filter(way=way).select(values).rows()
+
     def p(_: frozenset[str]) -> float:
-        samples = [
-            (
-                group.filter(way=way).select(values).rows(),
-                group.filter(way=base).select(values).rows(),
-            )
-            for group in strata.values()
-        ]
+        samples = [(sample(group, way), sample(group, base)) for group in strata.values()]
         return tests.farther_apart(samples)
 
     return Trial(outcome, p)
 
 
 def _distances(rows: pl.DataFrame, way: str, base: str) -> pl.Series:
-    """Return, for each match in a presentation, the mean distance of its first demand from those of
-    other matches in the base presentation."""
+    """Return each match's mean distance from its first demand to those in the base presentation."""
     demands = rows.filter(way=way).select(*SITUATION, "match_id", "asked")
     others = rows.filter(way=base).select(*SITUATION, again="match_id", base="asked")
     pairs = demands.join(

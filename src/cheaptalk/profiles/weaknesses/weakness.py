@@ -1,4 +1,4 @@
-"""A tested weakness, and a test whose p-value is not yet corrected."""
+"""Weaknesses, and their tests before the correction for multiple tests."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -13,8 +13,7 @@ from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import counted, game_title
 
 ROBUST = {"changed": 0.1, "size": 0.05, "signed": 0.05}
-"""Limits for the bounds of a manipulation's three intervals, below which the player is robust to
-it."""
+"""Limits of a manipulation's three intervals for a player that is robust to the manipulation."""
 DECIMALS = 2
 ROUNDING = 1e-9
 
@@ -24,23 +23,24 @@ class Weakness(NamedTuple):
 
     Attributes:
         key: the key, such as ``flattering``.
-        title: the title, such as "yields to flattery", with which the sentence begins.
-        tested: how often the trigger fired: the number of matches, offers or answers that could
-            have shown the weakness.
+        title: the title, such as "yields to flattery".
+        tested: number of times that the trigger fired: matches, offers or answers that could have
+            shown the weakness.
         unit: the unit of ``tested``.
-        sentence: the finding with its numbers; of what was not found, the numbers.
-        effect: its size, by which findings are ordered, with its 95 % interval; negative if it is
-            not a weakness, such as earning more than the lowest baseline.
-        p: the uncorrected p-value; None if it was not tested.
-        found: whether it is significant after the correction for all weaknesses.
-        changed, size, signed: of a manipulation, the share of matches whose course changed, and
-            the mean absolute and signed change of the earnings, each with its 95 % interval.
+        sentence: the result with its numbers.
+        effect: the size of the effect with a 95 % interval; negative for the opposite of a
+            weakness, such as earning more than the lowest baseline.
+        p: the uncorrected p-value; None if the weakness was not tested.
+        found: whether the weakness is significant after the correction for all weaknesses.
+        changed, size, signed: for a manipulation, the share of matches with a changed course, and
+            the mean absolute and signed change of earnings, each with a 95 % interval.
         hits: for a rate, the number of occurrences; None otherwise.
         limit: for a rate, the largest share that is not a weakness.
-        match: a match that shows it, and its twin under the plain condition, if any.
-        variant: the condition that caused it: a talker, a presentation or a kind of names; empty
+        match, twin: ids of a match that shows the weakness, and of its twin under the plain
+            condition; None without such matches.
+        variant: the condition of the weakness: a talker, a presentation or a kind of names; empty
             if there is only one condition.
-        unread: for a rate, the number of opportunities that its check could not read.
+        unread: for a rate, the number of opportunities that the check could not read.
     """
 
     key: str
@@ -63,7 +63,7 @@ class Weakness(NamedTuple):
 
     @property
     def robust(self) -> bool:
-        """Return whether all three effects of a manipulation are below :data:`ROBUST`."""
+        """Whether all three effects of a manipulation are below the limits of :data:`ROBUST`."""
         for kind, limit in ROBUST.items():
             effect: Estimate | None = getattr(self, kind)
             if effect is None or effect.low is None or effect.high is None:
@@ -74,11 +74,7 @@ class Weakness(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Return the verdict in a word or two.
-
-        A manipulation is robust only if the share of changed courses, the absolute and the signed
-        change all stay below their limits at the upper ends of their intervals.
-        """
+        """The verdict: found, not found, robust or not tested."""
         if self.found:
             return "found"
         if self.p is None:
@@ -86,33 +82,33 @@ class Weakness(NamedTuple):
         return "robust" if self.robust else "not found"
 
     def least(self, trials: int, level: float) -> int | None:
-        """Return how often a rate must occur in some opportunities to be found at a level."""
+        """Return the smallest number of hits in ``trials`` that is significant at a level."""
         return least_count(trials, self.limit, level / 2)
 
 
 class Examination(NamedTuple):
-    """All weaknesses that a profile tested, the findings first, in order of their effects."""
+    """All weaknesses of a profile, starting with the findings in the order of their effects."""
 
     weaknesses: Sequence[Weakness]
 
     @property
     def findings(self) -> list[Weakness]:
-        """Return the weaknesses that were found, the largest effect first."""
+        """The weaknesses that were found, starting with the largest effect."""
         return [weakness for weakness in self.weaknesses if weakness.found]
 
     @property
     def tested(self) -> list[Weakness]:
-        """Return the weaknesses whose trigger fired at least once."""
+        """The tested weaknesses: those with a trigger that fired at least once."""
         return [weakness for weakness in self.weaknesses if weakness.p is not None]
 
 
 class Trial(NamedTuple):
-    """A test whose p-value is not yet compared with those of the others.
+    """A test of a weakness, before the correction for multiple tests.
 
     Attributes:
         outcome: the weakness without a verdict.
-        p: the p-value, given the weaknesses that were found already.
-        controls: keys of the weaknesses whose conditions serve as controls until they are found.
+        p: returns the p-value, given the keys of weaknesses already found.
+        controls: keys of weaknesses with conditions that are controls until they are found.
     """
 
     outcome: Weakness
@@ -124,14 +120,14 @@ NO_EFFECT = Estimate(0.0)
 
 
 def estimate_of(values: Sequence[float], minimum: float = -1.0, maximum: float = 1.0) -> Estimate:
-    """Return a mean with its 95 % t interval.
+    """Return a mean with a 95 % t interval.
 
-    If all values are 0, the interval allows that a share of all instances differs by 1, up to the
-    largest share that is compatible with none among these (Clopper and Pearson 1934). If they are
-    the same and not 0, there is an effect whose variation is unknown: there is no interval.
+    If all values are 0, the interval is the exact interval of a share without hits (Clopper and
+    Pearson 1934). If all values are equal but not 0, their variation is unknown, so there is no
+    interval.
 
     Args:
-        values: a value per match or instance, independent of each other.
+        values: independent values of matches or instances.
         minimum, maximum: the possible range of a value.
     """
     n = len(values)
@@ -163,7 +159,7 @@ def negative(estimate: Estimate) -> Estimate:
 
 
 def excludes_zero(estimate: Estimate) -> bool:
-    """Return whether an interval excludes 0; without one, whether the effect never varied."""
+    """Return whether an interval excludes 0; without one, whether all effects are equal."""
     if estimate.low is None or estimate.high is None:
         return bool(estimate.value) and estimate.error == 0
     return not estimate.low <= 0 <= estimate.high
@@ -178,7 +174,7 @@ def share_estimate(hits: int, trials: int) -> Estimate:
 
 
 def between(estimate: Estimate, *, signed: bool = False) -> str:
-    """Return an estimate and its interval in words, such as "0.20 (95 % interval 0.05 to 0.35)"."""
+    """Return an estimate and its interval as text, e.g. "0.20 (95 % interval 0.05 to 0.35)"."""
     numbers = [f"{end or 0:{'+' if signed else ''}.{DECIMALS}f}" for end in estimate[:3]]
     if estimate.value and estimate.error == 0 and estimate.low is None:
         return f"{numbers[0]} (the same in {counted(estimate.n or 0, 'comparison')})"
@@ -186,13 +182,13 @@ def between(estimate: Estimate, *, signed: bool = False) -> str:
 
 
 def mean_of(values: pl.Series) -> float:
-    """Return the mean of numbers; 0 without any."""
+    """Return the mean of a series; 0 if the series is empty."""
     mean = values.mean()
     return float(mean) if isinstance(mean, int | float) else 0.0
 
 
 def share_of(values: pl.Series) -> str:
-    """Return the number of matches with the value 1, such as "3 of 12 matches"."""
+    """Return how many of the matches have the value 1, such as "3 of 12 matches"."""
     return f"{int(values.sum())} of {values.len()} matches"
 
 

@@ -1,7 +1,7 @@
-"""Chats for training: what each actor of a match was shown, and what it answered.
+"""Chats for training: the observations, requests and final answers of each actor.
 
-A chat contains what a language model in this seat is sent and the final answers: no invalid
-attempts, and nothing that only other actors knew.
+A chat contains the messages that a language model in this seat is sent, without invalid attempts
+and without other actors' private information.
 """
 
 import json
@@ -27,10 +27,10 @@ class Chat(NamedTuple):
     Attributes:
         match_id, game: the match, and its game.
         actor, seat, player: the actor, its seat, and the label of its player.
-        status: how the match ended.
+        status: the status of the match.
         payoff: the seat's payoff in the game's unit; None if the match did not finish.
-        messages: the briefing, then requests and answers in turn. The last message is an answer;
-            if the actor never answered, there is only the briefing.
+        messages: the briefing, then requests and answers in turn. The last message is an answer; if
+            the actor never answered, there is only the briefing.
     """
 
     match_id: str
@@ -51,11 +51,11 @@ class Chat(NamedTuple):
 def chats(record: MatchRecord, style: str | None = None) -> Iterator[Chat]:
     """Yield the chats of all actors of a match, in the game's order.
 
-    A model's chat uses its prompt style and persona, and its original responses if they were shown
-    to it later. The history is complete, even if the model was shown only part of it.
+    A model's chat uses its own prompt style and persona, and its original responses if the model
+    saw them later. The history is complete, even if the model was shown only part of it.
 
     Args:
-        style: the prompt style of all other players; the game's default if None.
+        style: the prompt style for players that are not models; by default the game's own.
 
     Raises:
         UnknownName: the game has no such style.
@@ -86,7 +86,7 @@ def _spec(settings: Mapping[str, Any], style: str | None) -> ModelSeat:
 def _texts(
     record: MatchRecord, actor: str, moments: Sequence[Moment], spec: ModelSeat
 ) -> dict[int, str]:
-    """Return the actor's original responses by index in its history, except refined choices."""
+    """Return an actor's responses as written, by history index, except refined choices."""
     actions = [
         (index, moment.action) for index, moment in enumerate(moments) if moment.action is not None
     ]

@@ -1,4 +1,4 @@
-"""The codebook of an export: the meaning of every column of every table."""
+"""Codebook of an export: the meaning of every column of every table."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from cheaptalk.records.exports.sheets import csv_line
 
 
 class CodebookEntry(NamedTuple):
-    """The meaning of one column of one table, in one game or (without a game) in all."""
+    """The meaning of one column in the table of one game, or of all games."""
 
     table: str
     column: str
@@ -60,7 +60,7 @@ RECORD: Mapping[str, tuple[str, str]] = {
     "judgements": (JSON, "Verdicts on the match: judge, item, kind, verdict, calls, made."),
     "open_calls": (JSON, "Calls that belong to no answer: failed, unresolved or live."),
 }  # fmt: skip
-"""The type and meaning of each key of a record as a JSON object."""
+"""Type and meaning of each key of a match's record in JSON."""
 CHAT: Mapping[str, tuple[str, str]] = {
     "match_id": (TEXT, "Hash of everything that defines the match."),
     "game": (TEXT, "The game's name."),
@@ -71,7 +71,7 @@ CHAT: Mapping[str, tuple[str, str]] = {
     "payoff": (NUMBER, "The seat's payoff, in the game's unit; null if the match did not finish."),
     "messages": (JSON, "The briefing, then requests and final answers: role and content."),
 }  # fmt: skip
-"""The type and meaning of each key of a chat."""
+"""Type and meaning of each key of a chat."""
 
 
 INTRODUCTION = """\

@@ -1,4 +1,4 @@
-"""Columns of exported tables, derived from the games' models."""
+"""Columns of exported tables, derived from the games' pydantic models."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,13 +20,13 @@ class Column:
     """A column of a table, with the function that reads its value.
 
     Attributes:
-        name: its name; columns of several games can share one.
+        name: the column's name; columns of several games can share it.
         type: text, integer, number, boolean or JSON (as text).
-        range: its unit or possible values, if they can be listed briefly.
-        meaning: its description.
-        of: reads the value from a row's source; returns None if there is none.
+        range: the unit or the possible values, if they can be listed briefly.
+        meaning: a description.
+        of: reads the value from a row's source; returns None for a missing value.
         group: the kind of column, which becomes a prefix if another kind has the same name.
-        game: the game it belongs to; empty for all.
+        game: the game with this column; empty for all games.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Column:
 
 
 def settled(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns, with a prefix on names that an earlier group of columns uses."""
+    """Return the columns; if an earlier group uses a column's name, prefix it with the group."""
     owners: dict[str, str] = {}
     named = []
     for column in columns:
@@ -63,7 +63,6 @@ class NestedColumn(NamedTuple):
 
     @property
     def range(self) -> str:
-        """The valid values, as far as the schema defines them."""
         if "enum" in self.schema:
             return " | ".join(map(str, self.schema["enum"]))
         if self.type == BOOLEAN:
@@ -121,7 +120,7 @@ def parts(
     definitions: Mapping[str, Any],
     roles: Sequence[str],
 ) -> Iterator[NestedColumn]:
-    """Yield the scalars in a model's data, described by a JSON schema."""
+    """Yield a nested column for each scalar in a model's data, according to its JSON schema."""
     for name, meaning in field_meanings(model).items():
         field = _plain(schema["properties"][name], definitions)
         meaning = meaning or f"{name.replace('_', ' ')}: {_about(model, name)}"
@@ -148,7 +147,6 @@ def _about(model: type[BaseModel], name: str) -> str:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the model in a field's annotation, if there is one."""
     kinds = (annotation, *get_args(annotation))
     return next(
         (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None

@@ -1,10 +1,10 @@
-"""Exporting a study: tables for analysis or complete records, with a codebook.
+"""Export of a study: tables for analysis or complete records, with a codebook.
 
 ``csv`` and ``parquet`` write tables: matches, answers, calls and, if the study was judged,
 judgements. ``jsonl`` writes one complete record per line, readable without this package. ``chats``
-writes one line per actor of each ended match that counts, for training language models. Studies
-with participants also have tables of participants, responses, plays and payments. A ``codebook``
-documents all columns.
+writes one line per actor of each scored match, for training language models. Studies with
+participants also have tables of participants, responses, plays and payments. A codebook documents
+all columns.
 """
 
 import shutil
@@ -61,7 +61,7 @@ class Exported:
 
     Attributes:
         path: the folder or zip file.
-        rows: the number of rows of each table (or lines of the file).
+        rows: the number of rows of each table, or of lines of the file.
     """
 
     path: Path
@@ -69,7 +69,7 @@ class Exported:
 
 
 class Wording(NamedTuple):
-    """How texts are written.
+    """Options for exported texts.
 
     Attributes:
         raw_cells: whether texts in CSV are written unchanged.
@@ -81,11 +81,10 @@ class Wording(NamedTuple):
 
 
 class NamedRows(Protocol):
-    """Anything with a name, such as a study."""
+    """An object with a name, such as a study."""
 
     @property
-    def name(self) -> str:
-        """The name."""
+    def name(self) -> str: ...
 
 
 def export(
@@ -108,10 +107,10 @@ def export(
         form: ``csv``, ``parquet``, ``jsonl`` or ``chats``.
         raw_cells: write texts in CSV unchanged; by default, texts that a spreadsheet would
             interpret as formulas are prefixed with an apostrophe.
-        workers: number of processes for large studies. More than one requires a store in a file,
-            no components registered by this program, and an importable script
+        workers: number of processes for large studies. More than one requires a store in a file, no
+            components registered by this program, and an importable script
             (``if __name__ == "__main__":``).
-        style: the prompt style of chats of players that are not models; the game's default if None.
+        style: the prompt style of chats of players that are not models; by default the game's own.
         people: whether to write the tables of participants, if the study has any.
 
     Raises:
@@ -139,15 +138,14 @@ def export(
                 f"{target} exists; name a new folder, or a .zip file, which is replaced"
             ) from error
         except OSError as error:
-            raise CheaptalkError(
-                f"{target} cannot be written: {error.strerror or error}"
-            ) from error
+            reason = error.strerror or error
+            raise CheaptalkError(f"{target} cannot be written: {reason}") from error
     return Exported(path, dict(rows))
 
 
 @contextmanager
 def _whole(target: Path) -> Iterator[Path]:
-    """Yield a folder to write in, which is moved to the target at the end."""
+    """Yield a temporary folder for the files; at the end, move or zip it to the target."""
     if target.suffix != ".zip":
         with whole_folder(target) as folder:
             yield folder
@@ -166,7 +164,7 @@ def _whole(target: Path) -> Iterator[Path]:
 def _written(
     store: Store, study: str, form: str, folder: Path, wording: Wording, workers: int
 ) -> Counter[str]:
-    """Write a study's files, in this process or in parts that several processes write."""
+    """Write a study's files, in this process or in parts by several processes; count rows."""
     rows = over_parts(store, study, workers, _write_part, form, folder, wording)
     subfolders = (path for path in folder.iterdir() if path.is_dir())
     folders = sorted(subfolders, key=lambda path: int(path.name))
@@ -180,17 +178,14 @@ def _written(
 def _write_part(
     store: Store, study: str, part: Part, form: str, folder: Path, wording: Wording
 ) -> Counter[str]:
-    """Write all files to the folder, or a part to a subfolder named by its first match."""
+    """Write all files to the folder, or those of a part to a subfolder named after its start."""
     target = folder if part is None else folder / str(part.start)
     target.mkdir(exist_ok=True)
     return FORMS[form].write(store, study, target, wording, part)
 
 
 def _sheets(store: Store, study: str) -> dict[str, Sheet]:
-    """Return the tables of a study by name."""
-    seats = {
-        game: list(game_seats) for game, game_seats in places_of(store, study, past=True).items()
-    }
+    seats = {game: [*places] for game, places in places_of(store, study, past=True).items()}
     game_specs = [game_spec for name, game_spec in games().items() if name in seats]
     sheets = {
         "matches": Sheet(match_columns(game_specs, seats)),
@@ -219,7 +214,6 @@ def _explained(store: Store, study: str, form: str, people: bool) -> list[Codebo
 
 
 def _write_people(store: Store, study: str, form: str, folder: Path, raw: bool) -> Counter[str]:
-    """Write the tables of participants, and count their rows."""
     sheets = {name: Sheet(columns) for name, columns in PEOPLE.items()}
     return _filled(FORMS[form].sink, sheets, people_rows(store, study), folder, raw)
 
@@ -239,7 +233,7 @@ def _filled(
     folder: Path,
     raw: bool,
 ) -> Counter[str]:
-    """Write tables from the sources of their rows, and count the rows."""
+    """Write each row to its table, and return the number of rows by table."""
     rows = Counter(dict.fromkeys(sheets, 0))
     with ExitStack() as stack:
         sinks = {name: stack.enter_context(sink(folder, name, sheet.types, raw=raw))
@@ -251,7 +245,7 @@ def _filled(
 
 
 def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
-    """Yield the table and source of each row, match by match."""
+    """Yield each row's table and the object that provides its values, match by match."""
     judges = judges_of(store, study)
     standing, purchases = Standing(store, study), Buyers.of_study(store, study)
     for record, ledger in _records(store, study, part):
@@ -296,11 +290,10 @@ def _write_lines(
             data = standing.of(record)._asdict() | record.as_json()
             data["forfeits"] = [forfeit._asdict() for forfeit in record.forfeits]
             data["bought_by"] = buyers.of_match(record.id) or None
-            judgements = [
-                judgement.as_json() for judgement in read_judgements(store, match_id=record.id)
-            ]
-            data |= {"judgements": judgements} if judgements else {}
-            file.write(standard_json(data | ({"open_calls": ledger} if ledger else {})) + "\n")
+            judgements = read_judgements(store, match_id=record.id)
+            lists = {"judgements": [item.as_json() for item in judgements], "open_calls": ledger}
+            data |= {name: entries for name, entries in lists.items() if entries}
+            file.write(standard_json(data) + "\n")
             count += 1
     return Counter(matches=count)
 
@@ -323,11 +316,11 @@ LINES: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
     "jsonl": ("matches", RECORD),
     "chats": ("chats", CHAT),
 }
-"""The file and keys of formats with one JSON object per line."""
+"""File name and keys of each format with one JSON object per line."""
 
 
 class Form(NamedTuple):
-    """The functions that write a format.
+    """The functions that write an export format.
 
     Attributes:
         write: writes the files of a study, or of a part of it, to a folder, and counts rows.

@@ -1,4 +1,4 @@
-"""Rows of exported tables: their sources, and the columns that all games share."""
+"""Rows of exported tables: objects that provide their values, and columns of all games."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ ROLE = "The role of that seat, such as buyer."
 
 @dataclass
 class MatchRow:
-    """The source of a row of matches."""
+    """Provides the values of one row of the table of matches."""
 
     stand: Stand
     record: MatchRecord
@@ -44,12 +44,12 @@ class MatchRow:
 
     @property
     def ended(self) -> float | None:
-        """When it ended here, in seconds since 1970."""
+        """End of the match in seconds since 1970; None for an imported match."""
         return None if self.record.imported else self.record.finished
 
     @property
     def imported(self) -> float | None:
-        """When it was imported, in seconds since 1970."""
+        """Time of the import in seconds since 1970; None for other matches."""
         return self.record.finished if self.record.imported else None
 
     @cached_property
@@ -58,7 +58,6 @@ class MatchRow:
         return self.record.result() if self.record.status is Status.FINISHED else None
 
     def role(self, actor: str) -> str:
-        """Return the role of an actor."""
         return self.record.roles[self.record.seat_of(actor)]
 
     def source(self, key: str) -> Any:
@@ -68,20 +67,19 @@ class MatchRow:
         return self.record.label(seat) if seat in self.record.seats else None
 
     def settings(self, seat: str) -> Mapping[str, Any] | None:
-        """Return all settings of the player in a seat; None if there is no such seat."""
+        """Return all settings of the player in a seat; None if the seat doesn't exist."""
         return self.record.seats[seat]["spec"] if seat in self.record.seats else None
 
     def seat_kind(self, seat: str) -> str | None:
-        """Return the kind of the player in a seat."""
         settings = self.settings(seat) or {}
         return next((key for key in SEATS if settings.get(key) is not None), None)
 
     def model(self, seat: str) -> str | None:
-        """Return the player's model string; None if it is not a model."""
+        """Return the player's model string; None if the player is not a model."""
         return (self.settings(seat) or {}).get("model")
 
     def forfeited(self, key: str) -> str | None:
-        """Return one attribute of all forfeits."""
+        """Return an attribute's values for all forfeits, separated by commas."""
         return ", ".join(getattr(forfeit, key) for forfeit in self.record.forfeits) or None
 
     def payoff(self, seat: str) -> float | None:
@@ -91,9 +89,7 @@ class MatchRow:
         return None if self.result is None else compute(self.result)
 
     def count(self, seat: str, kind: str) -> int | None:
-        """Count the requests to a seat that ended as this kind; None if there is no such seat, or
-        for valid answers of an imported match, because the number of tries is unknown.
-        """
+        """Count a seat's answers of a kind; None if unknown, as for valid imported answers."""
         if seat not in self.record.seats or (self.record.imported and kind in VALID):
             return None
         return self.record.kinds.get(seat, {}).get(kind, 0)
@@ -101,8 +97,6 @@ class MatchRow:
 
 @dataclass
 class _OfMatch:
-    """The source of a row that describes a part of a match."""
-
     match: MatchRow
 
     @property
@@ -112,15 +106,13 @@ class _OfMatch:
 
 @dataclass
 class AnswerRow(_OfMatch):
-    """The source of a row of answers."""
+    """Provides the values of one row of the table of answers."""
 
     answer: AnswerRecord
 
     @property
     def kind(self) -> str | None:
-        """The kind of the answer; None for valid imported answers, because the number of tries is
-        unknown.
-        """
+        """The kind of the answer; None for a valid imported answer, whose attempts are unknown."""
         unknown = self.match.record.imported and self.answer.kind in VALID
         return None if unknown else self.answer.kind.value
 
@@ -134,26 +126,26 @@ class AnswerRow(_OfMatch):
 
     @property
     def latency(self) -> float | None:
-        """Seconds, summed over all calls."""
+        """Total duration of all calls in seconds."""
         return sum(reply.get("seconds", 0.0) for reply in self.replies) if self.replies else None
 
     @property
     def dollars(self) -> float | None:
-        """Dollars, summed over all calls; None if any is unknown."""
+        """Total cost of all calls in dollars; None if the cost of a call is unknown."""
         costs = [cost_of(reply) for reply in self.replies]
         if not costs or any(cost.unpriced for cost in costs):
             return None
         return sum(cost.dollars for cost in costs)
 
     def used(self, key: str) -> int | None:
-        """Return tokens, summed over all calls."""
+        """Return the total tokens of a kind over all calls."""
         tokens = [reply.get("usage", {}).get(key, 0) for reply in self.replies]
         return sum(tokens) if tokens else None
 
 
 @dataclass
 class CallRow(_OfMatch):
-    """The source of a row of calls."""
+    """Provides the values of one row of the table of calls."""
 
     request: int
     actor: str
@@ -168,7 +160,7 @@ class CallRow(_OfMatch):
 
     @property
     def endpoint(self) -> str | None:
-        """The address in the model string, if it has one."""
+        """The URL in the model string, if it has one."""
         match = re.search(r"@(https?://\S+)$", self.call.get("model", ""))
         return match[1] if match else None
 
@@ -188,20 +180,21 @@ def moment(seconds: float | None) -> str | None:
     return utc.isoformat(timespec="microseconds") + "Z"
 
 
-def _moment(name: str, of: str, meaning: str) -> Column:
+def time_column(name: str, of: str, meaning: str) -> Column:
     """Return a column of times from an attribute in seconds."""
     get = attrgetter(of)
     return Column(name, TEXT, "UTC, ISO 8601", meaning, lambda row: moment(get(row)))
 
 
-def _match(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Column:
+def column(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Column:
+    """Return a column that reads an attribute, by default the record's attribute of that name."""
     return Column(name, type_, range_, meaning, attrgetter(of or f"record.{name}"))
 
 
 def _from_method(
     method: str, name: str, type_: str, range_: str, meaning: str, key: str = ""
 ) -> Column:
-    """Return a column whose values a method reads by name."""
+    """Return a column that calls a method of the row with a key, by default the column's name."""
     read, key = attrgetter(method), key or name
     return Column(name, type_, range_, meaning, lambda row: read(row)(key))
 
@@ -211,52 +204,52 @@ def _used(name: str, meaning: str) -> Column:
 
 
 MATCH = [
-    _match("match_id", TEXT, "", "Hash of everything that defines the match.", "record.id"),
-    _match("study", TEXT, "", "The exported study.", "stand.study"),
-    _match("game", TEXT, "", "The game's name."),
-    _match("rules_version", INTEGER, ">= 1", "The version of the game's rules.", "record.version"),
-    _match("instance", TEXT, "", "Equal for matches with equal parameters that share an "
+    column("match_id", TEXT, "", "Hash of everything that defines the match.", "record.id"),
+    column("study", TEXT, "", "The exported study.", "stand.study"),
+    column("game", TEXT, "", "The game's name."),
+    column("rules_version", INTEGER, ">= 1", "The version of the game's rules.", "record.version"),
+    column("instance", TEXT, "", "Equal for matches with equal parameters that share an "
            "instance; for an imported match, its id in the other system.", "record.instance_key"),
-    _match("repeat", INTEGER, ">= 0", "Counts repetitions with the same players on the same "
+    column("repeat", INTEGER, ">= 0", "Counts repetitions with the same players on the same "
            "instance."),
-    _match("status", TEXT, STATUSES, "The status of the match; only finished matches that are not "
+    column("status", TEXT, STATUSES, "The status of the match; only finished matches that are not "
            "dropped are scored."),
-    _match("reason", TEXT, "", "Why the match failed, or who forfeited."),
+    column("reason", TEXT, "", "Why the match failed, or who forfeited."),
     _from_method("forfeited", "forfeited_by", TEXT, "", "The player that forfeited the match; "
           "several are separated by commas, as in the next two columns.", "player"),
     _from_method("forfeited", "forfeited_seat", TEXT, "", "The seat of that player.", "seat"),
     _from_method("forfeited", "forfeit_kind", TEXT, KINDS, "The kind of its answer.", "kind"),
-    _match("dropped", BOOLEAN, "", "Whether the study's policy for invalid answers excludes the "
+    column("dropped", BOOLEAN, "", "Whether the study's policy for invalid answers excludes the "
            "match from metrics.", "stand.dropped"),
-    _match("dropped_because", TEXT, "", "The invalid answers for which the match is excluded.",
+    column("dropped_because", TEXT, "", "The invalid answers for which the match is excluded.",
            "stand.dropped_because"),
-    _match("replaces", TEXT, "", "The match that this replacement match replaces.",
+    column("replaces", TEXT, "", "The match that this replacement match replaces.",
            "stand.replaces"),
-    _match("planned", BOOLEAN, "", "Whether the match is in the study's current plan; superseded "
+    column("planned", BOOLEAN, "", "Whether the match is in the study's current plan; superseded "
            "matches are not scored.", "stand.planned"),
-    _match("calls", INTEGER, ">= 0", "The number of calls for the answers; 0 before the match "
+    column("calls", INTEGER, ">= 0", "The number of calls for the answers; 0 before the match "
            "ends, because its calls are then only in the table of calls."),
-    _match("input_tokens", INTEGER, "tokens", "Input tokens of these calls, as the providers count "
+    column("input_tokens", INTEGER, "tokens", "Input tokens of these calls, as the providers count "
            "them."),
-    _match("output_tokens", INTEGER, "tokens", "Output tokens of these calls, as the providers "
+    column("output_tokens", INTEGER, "tokens", "Output tokens of these calls, as the providers "
            "count them."),
-    _match("cached_tokens", INTEGER, "tokens", "Input tokens that the providers read from their "
+    column("cached_tokens", INTEGER, "tokens", "Input tokens that the providers read from their "
            "caches; empty if unknown."),
-    _match("reasoning_tokens", INTEGER, "tokens", "Output tokens used for reasoning; empty if "
+    column("reasoning_tokens", INTEGER, "tokens", "Output tokens used for reasoning; empty if "
            "unknown."),
-    _match("dollars", NUMBER, ">= 0", "The cost of these calls at the prices of the time, as far "
+    column("dollars", NUMBER, ">= 0", "The cost of these calls at the prices of the time, as far "
            "as known."),
-    _match("unpriced", INTEGER, ">= 0", "The number of these calls with an unknown cost."),
-    _match("uncounted", INTEGER, ">= 0", "The number of these calls with an unknown token count."),
-    _match("implausible", INTEGER, ">= 0", "The number of these calls with implausible reported "
+    column("unpriced", INTEGER, ">= 0", "The number of these calls with an unknown cost."),
+    column("uncounted", INTEGER, ">= 0", "The number of these calls with an unknown token count."),
+    column("implausible", INTEGER, ">= 0", "The number of these calls with implausible reported "
            "tokens, for which cheaptalk's own counts are used."),
     Column("bought_by", JSON, "", "The studies that bought these calls; if matches are shared, "
            "only these studies include them in their cost.",
            lambda row: list(row.bought_by) or None),
-    _match("finished", NUMBER, "seconds since 1970", "End or import of the match."),
-    _moment("began_at", "record.begun", "Start of the match; empty if not recorded."),
-    _moment("ended_at", "ended", "End of the match; empty for imported matches (source_date)."),
-    _moment("imported_at", "imported", "Time of the import."),
+    column("finished", NUMBER, "seconds since 1970", "End or import of the match."),
+    time_column("began_at", "record.begun", "Start of the match; empty if not recorded."),
+    time_column("ended_at", "ended", "End of the match; empty for imported matches (source_date)."),
+    time_column("imported_at", "imported", "Time of the import."),
     _from_method("record.body.get", "seed", TEXT, "", "The seed of all random numbers in the "
           "match."),
     _from_method("record.body.get", "package", TEXT, "", "The version of cheaptalk that recorded "
@@ -270,9 +263,9 @@ MATCH = [
 ]  # fmt: skip
 
 MATCH_KEYS = [
-    _match("match_id", TEXT, "", "The match, as in the table of matches.", "match.record.id"),
-    _match("study", TEXT, "", "The exported study.", "match.stand.study"),
-    _match("game", TEXT, "", "The game's name.", "game"),
+    column("match_id", TEXT, "", "The match, as in the table of matches.", "match.record.id"),
+    column("study", TEXT, "", "The exported study.", "match.stand.study"),
+    column("game", TEXT, "", "The game's name.", "game"),
 ]
 
 OUTPUT_TOKENS = _used("output_tokens", "Output tokens, as the provider counts them.")
@@ -285,40 +278,39 @@ INPUT_TOKENS = _used("input_tokens", "Input tokens, as the provider counts them.
 
 ANSWER = [
     *MATCH_KEYS,
-    _match("request", INTEGER, ">= 0", "The request's number in the match.",
-           "answer.request"),
-    _match("actor", TEXT, "", "The actor that answered.", "answer.actor"),
+    column("request", INTEGER, ">= 0", "The request's number in the match.", "answer.request"),
+    column("actor", TEXT, "", "The actor that answered.", "answer.actor"),
     Column("seat", TEXT, "", SEAT, lambda row: row.match.record.seat_of(row.answer.actor)),
     Column("role", TEXT, "", ROLE, lambda row: row.match.role(row.answer.actor)),
     Column("player", TEXT, "", "The label of the player in the study.",
            lambda row: row.match.record.label(row.match.record.seat_of(row.answer.actor))),
-    _match("kind", TEXT, KINDS, "The kind of the final answer: valid at once or after retries, or "
+    column("kind", TEXT, KINDS, "The kind of the final answer: valid at once or after retries, or "
            "invalid and why. Empty for valid answers of imported matches, because the number of "
            "tries is unknown.", "kind"),
-    _match("action", JSON, "", "The complete action; empty if the actor gave no valid answer.",
+    column("action", JSON, "", "The complete action; empty if the actor gave no valid answer.",
            "answer.action"),
     Column("calls", INTEGER, ">= 0", "The number of calls for the answer.",
            lambda row: len(row.answer.calls)),
     INPUT_TOKENS,
     *TOKENS,
-    _match("dollars", NUMBER, ">= 0", "The cost of these calls at the prices of the time; empty "
+    column("dollars", NUMBER, ">= 0", "The cost of these calls at the prices of the time; empty "
            "if unknown.", "dollars"),
-    _match("latency", NUMBER, "seconds", "The total duration of these calls.", "latency"),
+    column("latency", NUMBER, "seconds", "The total duration of these calls.", "latency"),
     _from_method("last", "model", TEXT, "", "The model id in the last response."),
     _from_method("last", "reply", TEXT, "", "The text of the last response, unchanged.", "text"),
 ]  # fmt: skip
 
 CALL = [
     *MATCH_KEYS,
-    _match("request", INTEGER, ">= 0", "The request's number in the match.", "request"),
-    _match("actor", TEXT, "", "The actor that the request is addressed to.", "actor"),
+    column("request", INTEGER, ">= 0", "The request's number in the match.", "request"),
+    column("actor", TEXT, "", "The actor that the request is addressed to.", "actor"),
     Column("seat", TEXT, "", SEAT, lambda row: row.match.record.seat_of(row.actor)),
     Column("role", TEXT, "", ROLE, lambda row: row.match.role(row.actor)),
     Column("player", TEXT, "", "The label of the player in the study.",
            lambda row: row.match.record.label(row.match.record.seat_of(row.actor))),
-    _match("call_index", INTEGER, ">= 0", "The call's index in the answer.", "attempt"),
-    _match("attempt", INTEGER, ">= 1", "Counts the attempts to send the call.", "sending"),
-    _match("state", TEXT, STATES, "The state of the attempt; unresolved ones, and sent ones if no "
+    column("call_index", INTEGER, ">= 0", "The call's index in the answer.", "attempt"),
+    column("attempt", INTEGER, ">= 1", "Counts the attempts to send the call.", "sending"),
+    column("state", TEXT, STATES, "The state of the attempt; unresolved ones, and sent ones if no "
            "run is active, were in flight when their run was killed.", "state"),
     _from_method("call.get", "requested_model", TEXT, "", "The requested model; empty for "
           "a person.", "model"),
@@ -329,12 +321,11 @@ CALL = [
     _from_method("reply.get", "route", TEXT, ROUTES, "How the format was requested: with the "
           "provider's own schema option, as a tool, or in the prompt."),
     _from_method("reply.get", "sent", JSON, "", "The settings as transmitted."),
-    _match("endpoint", TEXT, "", "The address in the model string, if it has one.",
-           "endpoint"),
-    _match("bought_by", TEXT, "", "The study that sent it.", "bought_by"),
-    _moment("sent_at", "sent", "When it was sent; empty if not recorded."),
-    _moment("answered_at", "received", "When its response was recorded; empty if there is none or "
-            "the time was not recorded."),
+    column("endpoint", TEXT, "", "The address in the model string, if it has one.", "endpoint"),
+    column("bought_by", TEXT, "", "The study that sent it.", "bought_by"),
+    time_column("sent_at", "sent", "When it was sent; empty if not recorded."),
+    time_column("answered_at", "received", "When its response was recorded; empty if there is none "
+                "or the time was not recorded."),
     Column("page", JSON, "", "What a person was shown, and the form to fill in.",
            lambda row: None if "messages" in row.call else row.call),
     _from_method("reply.get", "reply", TEXT, "", "The text of the response, unchanged; empty if "
@@ -363,47 +354,42 @@ CALL = [
 
 @dataclass
 class JudgementRow(_OfMatch):
-    """The source of a row of judgements."""
+    """Provides the values of one row of the table of judgements."""
 
     judgement: Judgement
     spec: Mapping[str, Any]
 
     @property
     def seat(self) -> str | None:
-        """The seat of the judged actor; None if the match is judged."""
+        """Seat of the judged actor; None if the whole match is judged."""
         return self.match.record.at.get(self.judgement.item.rpartition("/")[2])
 
     def used(self, key: str) -> Any:
         return getattr(self.judgement.cost.usage, key)
 
     def verdict_of(self, key: str) -> Any:
-        """Return a part of the verdict."""
         return (self.judgement.verdict or {}).get(key)
 
     @property
     def request(self) -> int | None:
-        """The request number of the judged answer; None if the item is not one answer."""
+        """Request number of the judged answer; None if the item is not an answer."""
         request, slash, _ = self.judgement.item.partition("/")
         return int(request) if slash else None
 
 
 JUDGEMENT = [
     *MATCH_KEYS,
-    _match("judge", TEXT, "", "Identifies the judge: its rubric, and its model with all settings.",
+    column("judge", TEXT, "", "Identifies the judge: its rubric, and its model with all settings.",
            "judgement.judge"),
-    Column("rubric", TEXT, "", "The name of the rubric.",
-           lambda row: row.spec["rubric"]["name"]),
-    Column("judge_model", TEXT, "", "The judge's model.",
-           lambda row: row.spec["model"]["model"]),
-    _match("item", TEXT, "", "The judged item: a request number and an actor, an actor, or match.",
+    Column("rubric", TEXT, "", "The name of the rubric.", lambda row: row.spec["rubric"]["name"]),
+    Column("judge_model", TEXT, "", "The judge's model.", lambda row: row.spec["model"]["model"]),
+    column("item", TEXT, "", "The judged item: a request number and an actor, an actor, or match.",
            "judgement.item"),
-    _match("request", INTEGER, ">= 0", "The request number of the judged answer.",
-           "request"),
-    _match("seat", TEXT, "", SEAT, "seat"),
+    column("request", INTEGER, ">= 0", "The request number of the judged answer.", "request"),
+    column("seat", TEXT, "", SEAT, "seat"),
     Column("player", TEXT, "", "The label of the judged player in the study.",
            lambda row: row.seat and row.match.record.label(row.seat)),
-    _match("kind", TEXT, KINDS, "The kind of the judge's answer.",
-           "judgement.kind.value"),
+    column("kind", TEXT, KINDS, "The kind of the judge's answer.", "judgement.kind.value"),
     _from_method("verdict_of", "category", TEXT, "", "The verdict, for a rubric with categories."),
     _from_method("verdict_of", "score", INTEGER, "", "The verdict, for a rubric with a scale."),
     _from_method("verdict_of", "quote", TEXT, "", "The decisive passage, quoted."),
@@ -412,5 +398,5 @@ JUDGEMENT = [
            lambda row: len(row.judgement.calls)),
     INPUT_TOKENS,
     OUTPUT_TOKENS,
-    _match("made", NUMBER, "seconds since 1970", "When the verdict was stored.", "judgement.made"),
+    column("made", NUMBER, "seconds since 1970", "When the verdict was stored.", "judgement.made"),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Writing tables: CSV with the standard library, Parquet with polars."""
+"""Table files: CSV with the standard library, Parquet with polars."""
 
 import csv
 import math
@@ -17,13 +17,13 @@ from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.display import spreadsheet_text
 
 BATCH = 5_000
-"""Rows kept in memory before they are written to Parquet."""
+"""Maximum number of rows in memory before they are written to Parquet."""
 
 
 Sink: TypeAlias = Callable[[Sequence[Any]], None]
 """Writes a row; its values are in the order of the columns."""
 Reader: TypeAlias = Callable[[Any], Any]
-"""Reads a column's value from a row's source; returns None if there is none."""
+"""Reads a column's value from a row's source; returns None for a missing value."""
 Writer: TypeAlias = Callable[[Any], Any]
 """Converts a value to a column's type."""
 
@@ -55,7 +55,7 @@ class Sheet:
         return cells
 
     def _readers(self, game: str) -> list[tuple[int, Reader, Writer]]:
-        """Return the index, reader and writer of each column of a game."""
+        """Return the position, reader and writer of each column that applies to a game."""
         if game not in self._of_game:
             indices = {name: index for index, name in enumerate(self.types)}
             self._of_game[game] = [
@@ -75,7 +75,7 @@ def _json(value: Any) -> str:
 
 
 def _holdable(text: str) -> str:
-    """Escape unpaired surrogates, which UTF-8 can't encode."""
+    """Escape unpaired surrogates, which UTF-8 cannot encode."""
     if type(text) is str and text.isascii():
         return text
     return text.encode(errors="backslashreplace").decode()
@@ -93,14 +93,11 @@ def _same(value: Any) -> Any:
 VALUES: Mapping[str, Writer] = {
     TEXT: _text, JSON: _json, NUMBER: _number, INTEGER: _same, BOOLEAN: _same,
 }  # fmt: skip
-"""The function that converts a value to each type."""
+"""Functions that convert a value, by column type."""
 
 
 class _Unquoted:
-    """A cell that the csv module treats as a number and writes without quotes.
-
-    Python 3.12 has ``csv.QUOTE_STRINGS`` for missing values; Python 3.11 lacks it.
-    """
+    """A cell that the csv module writes without quotes (``csv.QUOTE_STRINGS`` of Python 3.12)."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -138,7 +135,7 @@ def csv_writer(file: TextIO, *, raw: bool = False) -> Sink:
 
 
 def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
-    """Return a row as a line of CSV, as :func:`csv_writer` writes it.
+    """Return a row as a line of CSV; see :func:`csv_writer`.
 
     >>> print(csv_line(['Say "yes".', "", None, -0.1, True, "=1+1"]), end="")
     "Say ""yes"".","",,-0.1,true,"'=1+1"
@@ -166,7 +163,7 @@ def bare_csv(rows: Iterable[Iterable[str]]) -> str:
 def csv_sink(
     folder: Path, name: str, types: dict[str, str], *, raw: bool = False
 ) -> Iterator[Sink]:
-    """Write a CSV file (RFC 4180, UTF-8) in a folder."""
+    """Yield a function that writes rows to a CSV file (RFC 4180, UTF-8) in a folder."""
     with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         csv_writer(file)([*types])
         yield csv_writer(file, raw=raw)
@@ -176,7 +173,7 @@ def csv_sink(
 def lines_sink(
     folder: Path, name: str, types: dict[str, str], *, raw: bool = True
 ) -> Iterator[Sink]:
-    """Write a file with one JSON object per row in a folder; texts are always unchanged."""
+    """Yield a function that writes rows to a file of JSON lines in a folder."""
     del raw
     nested = [type_ == JSON for type_ in types.values()]
     with (folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="") as file:
@@ -192,11 +189,7 @@ def lines_sink(
 
 
 def polars() -> ModuleType:
-    """Import and return polars.
-
-    Raises:
-        CheaptalkError: it is not installed.
-    """
+    """Import and return polars; raise CheaptalkError if it is not installed."""
     try:
         return import_module("polars")
     except ImportError:
@@ -207,10 +200,7 @@ def polars() -> ModuleType:
 def parquet_sink(
     folder: Path, name: str, types: dict[str, str], *, raw: bool = True
 ) -> Iterator[Sink]:
-    """Write a Parquet file in a folder from several temporary files.
-
-    Texts are always unchanged, because spreadsheets don't interpret them as formulas.
-    """
+    """Yield a function that writes rows to a Parquet file in a folder."""
     del raw
     pl = polars()
     kinds = {INTEGER: pl.Int64, NUMBER: pl.Float64, BOOLEAN: pl.Boolean}
@@ -242,7 +232,7 @@ def join_parquet(parts: Sequence[Path], target: Path) -> None:
 
 
 def join_text(parts: Sequence[Path], target: Path, headings: int = 0) -> None:
-    """Join text files; only the first keeps its heading lines."""
+    """Join text files, keeping only the heading lines of the first file."""
     with target.open("wb") as file:
         for number, part in enumerate(parts):
             with part.open("rb") as lines:

@@ -1,4 +1,4 @@
-"""The export tables of matches and answers, with the columns of their games."""
+"""Export tables of matches and answers, with the columns of their games."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ PLAYER = (
     ("model", TEXT, "model", "The model string of the player in seat {}; empty without a model."),
     ("settings", JSON, "settings", "All settings of the player in seat {}."),
 )
-"""Columns that describe a seat's player: name, type, method that reads them, and meaning."""
+"""Columns about a seat's player: name, type, method that reads the value, and meaning."""
 
 
 def match_columns(
@@ -38,8 +38,7 @@ def match_columns(
     """Return the columns of the table of matches for some games.
 
     Args:
-        seats: seats of a study's games, over all its configurations; by default, those of each
-            game's default configuration.
+        seats: all seats of a study's games; by default those of each game's default configuration.
     """
     seats_by_game = {
         game_spec.name: list(game_spec.rules().seats) for game_spec in game_specs
@@ -60,7 +59,7 @@ def answer_columns(game_specs: Sequence[GameSpec]) -> list[Column]:
 
 
 def _roles(game_spec: GameSpec, seats: Sequence[str]) -> Sequence[str]:
-    """Return the roles for which a field may have one value each; empty if seats differ."""
+    """Return the roles by which fields may be split; empty if the seats are not the roles."""
     return game_spec.rules.roles if list(seats) == list(game_spec.rules.roles) else ()
 
 
@@ -79,9 +78,9 @@ def _of_match(game_spec: GameSpec, seats: Sequence[str]) -> Iterator[Column]:
     shared = next(iter(units.values())) if len({*units.values()}) == 1 else ""
     game_column = partial(Column, game=game_spec.name)
     for seat in seats:
-        for name, type_, key, meaning in PLAYER:
+        for name, type_, key, of_seat in PLAYER:
             read = methodcaller(key, seat)
-            yield game_column(f"{name}_{seat}", type_, "", meaning.format(seat), read, "player")
+            yield game_column(f"{name}_{seat}", type_, "", of_seat.format(seat), read, "player")
         payoff = methodcaller("payoff", seat)
         yield game_column(
             f"payoff_{seat}",
@@ -112,7 +111,7 @@ def _of_match(game_spec: GameSpec, seats: Sequence[str]) -> Iterator[Column]:
 
 
 def _actions(game_spec: GameSpec) -> list[Column]:
-    """Return a column for each field of the game's actions; shared fields appear once."""
+    """Return a column for each field of a game's actions; shared fields appear once."""
     columns: dict[str, Column] = {}
     roles = _roles(game_spec, list(game_spec.rules().seats))
     for action in game_spec.rules.actions:
@@ -125,7 +124,6 @@ def _actions(game_spec: GameSpec) -> list[Column]:
 
 
 def _both(first: Column, second: Column) -> Column:
-    """Merge a column that two actions have in common."""
     ranges = dict.fromkeys([*first.range.split(" | "), *second.range.split(" | ")])
     meanings = dict.fromkeys([*first.meaning.split(" / "), second.meaning])
     return replace(first, range=" | ".join(ranges), meaning=" / ".join(meanings))

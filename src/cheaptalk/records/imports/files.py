@@ -1,4 +1,4 @@
-"""Reading other systems' folders; problems with files become :class:`Unfit` or :class:`Skipped`."""
+"""Files of other systems; unreadable files raise :class:`Unfit` or become :class:`Skipped`."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def walk(root: Path, unreadable: list[Skipped]) -> Iterator[tuple[Path, list[str
 
 
 def path_name(root: Path, folder: Path) -> str:
-    """Return a folder's path relative to the root (for the root, its name) as printable text."""
+    """Return a folder's printable path relative to the root; for the root itself, its name."""
     location = folder.relative_to(root).as_posix()
     return os.fsencode(folder.resolve().name if location == "." else location).decode(
         errors="replace"
@@ -48,7 +48,7 @@ def read_text(path: Path) -> str:
     """Return a file's text, without a byte order mark.
 
     Raises:
-        Unfit: it is missing, unreadable, not UTF-8, or not a regular file.
+        Unfit: the file is missing, unreadable, not UTF-8, or not a regular file.
     """
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
@@ -63,11 +63,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Return the contents of a JSON file.
-
-    Raises:
-        Unfit: it can't be read, or is not valid JSON.
-    """
+    """Return the contents of a JSON file; raise :class:`Unfit` if it is invalid."""
     try:
         return json.loads(read_text(path))
     except (ValueError, RecursionError) as error:

@@ -11,13 +11,13 @@ from cheaptalk.rules.registry import Registry, instances
 
 
 class Importer(NamedTuple):
-    """Imports the games of another system.
+    """Reads the games of another system.
 
     Attributes:
-        help: what it imports, in one sentence, for ``cheaptalk store import --help``.
+        help: one sentence for ``cheaptalk store import --help``.
         read: reads the games in some files or folders.
-        notes: by game and parameter, what readers of a report must know because the other
-            system defines the parameter differently.
+        notes: notes for readers of a report, by game and parameter, if the other system defines the
+            parameter differently.
     """
 
     help: str
@@ -26,15 +26,11 @@ class Importer(NamedTuple):
 
 
 IMPORTERS: Registry[Importer] = Registry("importer", "cheaptalk.importers", instances(Importer))
-"""All importers; ``cheaptalk store import NAME PATH...`` runs one."""
+"""All importers; ``cheaptalk store import NAME PATH...`` runs one of them."""
 
 
 def of_folder(read: Callable[[Path], Collection]) -> Callable[[Sequence[Path]], Collection]:
-    """Convert a function that reads one folder to one for an importer.
-
-    Raises:
-        CheaptalkError: if called with several folders.
-    """
+    """Convert a function that reads one folder into an importer's ``read`` function."""
 
     def read_only(paths: Sequence[Path]) -> Collection:
         if len(paths) != 1:

@@ -1,4 +1,4 @@
-"""Importing games of another system: the importers' output, and how it is stored."""
+"""Import of another system's games: the importers' output, and how it is stored."""
 
 import re
 from collections import Counter
@@ -10,22 +10,18 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cheaptalk.players import ImportedSeat, Kind
-from cheaptalk.records.identity import (
-    configuration_digest,
-    imported_match_digest,
-    player_digest,
-)
+from cheaptalk.records.identity import configuration_digest, imported_match_digest, player_digest
 from cheaptalk.records.record import AnswerRecord, ended, scripted_answers
 from cheaptalk.records.store.reader import chunks, specs_of
 from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
 from cheaptalk.rules import CheaptalkError, RulesError, Table
 
 CHUNK = 500
-"""Games that are stored together."""
+"""Number of games that are stored together."""
 TAKEN_OUT = "taken out"
-"""The state of names that people wrote, if an import removed them."""
+"""Marks studies from whose messages names were removed."""
 NAMED = "messages may contain names that people wrote: read them before you publish them"
-"""The warning about studies for which :func:`holds_names` is true."""
+"""Warning about studies for which :func:`holds_names` is true."""
 
 
 class Unfit(Exception):
@@ -43,12 +39,12 @@ class ForeignGame(NamedTuple):
     """A game of another system, replayed to its end under cheaptalk's rules.
 
     Attributes:
-        id: its id in the other system, unique in a study.
-        location: where it was found, for messages.
+        id: the game's id in the other system, unique in a study.
+        location: the game's location, for messages.
         table: the replayed table.
         seats: the players by seat.
-        source: its origin, and data that a record has no field for.
-        redactions: the number of names removed from its messages.
+        source: the game's origin, and data that a record has no field for.
+        redactions: the number of names removed from the messages.
         failures: kinds of invalid answers by request.
         notes: corrections made while reading, such as of misspelled words, with counts.
     """
@@ -64,10 +60,10 @@ class ForeignGame(NamedTuple):
 
 
 class Collection(NamedTuple):
-    """Games of another system, read one at a time as they are stored.
+    """Games of another system, each of which is read only when it is stored.
 
     Attributes:
-        system: its name.
+        system: the system's name.
         folder: the name of the games' folder.
         games: the games, and skipped ones.
         names_kept: whether names that people wrote were kept; None if they were not searched.
@@ -80,10 +76,10 @@ class Collection(NamedTuple):
 
 
 def with_a_game(collection: Collection) -> Collection:
-    """Return the collection after reading up to its first game, before anything is written.
+    """Return a collection after checking, before anything is written, that it has a game.
 
     Raises:
-        CheaptalkError: it contains no game.
+        CheaptalkError: the collection contains no game.
     """
     games = iter(collection.games)
     skipped: list[Skipped] = []
@@ -116,7 +112,7 @@ class Intake:
 
     @property
     def read(self) -> int:
-        """The number of games read so far."""
+        """Number of games read so far."""
         return self.imported + self.present + len(self.skipped)
 
 
@@ -141,13 +137,11 @@ def take_in(
             f'"{study}" is not a valid study name: use letters, digits, "_", "." and "-"'
         )
     with Store.opened(store, create=True) as opened:
-        earlier = next(
-            (summary.spec for summary in opened.studies() if summary.name == study), None
-        )
+        specs = {summary.name: summary.spec for summary in opened.studies()}
+        earlier = specs.get(study)
         if earlier is not None and earlier.get("imported") != collection.system:
-            raise CheaptalkError(
-                f'"{study}" is another study in {opened.name}; choose another name'
-            )
+            problem = f"is another study in {opened.name}; choose another name"
+            raise CheaptalkError(f'"{study}" {problem}')
         with opened.writing():
             clerk = _Clerk(collection, opened, study, _spec(collection, earlier))
             for chunk in chunks(collection.games, CHUNK):
@@ -157,34 +151,25 @@ def take_in(
 
 
 def _spec(collection: Collection, earlier: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the definition of an import as a study, considering names of earlier imports."""
+    """Return an import's definition as a study; ``names`` also covers earlier imports."""
     spec: dict[str, Any] = {"imported": collection.system, "folder": collection.folder}
     if collection.names_kept is None:
         return spec
-    names_kept = collection.names_kept or (
-        earlier is not None and earlier.get("names") != TAKEN_OUT
-    )
+    kept_before = earlier is not None and earlier.get("names") != TAKEN_OUT
+    names_kept = collection.names_kept or kept_before
     return spec | {"names": "kept" if names_kept else TAKEN_OUT}
 
 
 def holds_names(store: Store, study: str) -> bool:
-    """Return whether messages of an imported study may contain names that people wrote.
-
-    Raises:
-        StoreError: the study does not exist.
-    """
+    """Return whether messages of an imported study may contain names that people wrote."""
     spec = store.study(study, counted=False).spec
-    searched = "imported" not in spec or spec.get("names") == TAKEN_OUT
-    return not searched and any(
-        player_spec.get("person")
-        for specs in specs_of(store, study).values()
-        for player_spec in specs
-    )
+    if "imported" not in spec or spec.get("names") == TAKEN_OUT:
+        return False
+    return any(player.get("person") for players in specs_of(store, study).values()
+               for player in players)  # fmt: skip
 
 
 class _Entry(NamedTuple):
-    """A foreign game with its match id."""
-
     id: str
     game: ForeignGame
     answers: list[AnswerRecord]
@@ -218,7 +203,7 @@ class _Clerk:
         self.importing.present += len(stored)
 
     def _fresh(self, game: ForeignGame | Skipped) -> _Entry | None:
-        """Return the entry of a game that is not yet in the study; skip other games."""
+        """Return the entry of a game that is new to the study; None for any other game."""
         if isinstance(game, Skipped):
             self.importing.skipped.append(game)
             return None
@@ -236,8 +221,7 @@ class _Clerk:
                 f'the study has another game with the id "{game.id}" (match {match_id}), but '
                 "with other moves or settings"
             )
-            if game.redactions:
-                reason += ", names among them"
+            reason += ", names among them" if game.redactions else ""
             reason += ": import into another study (--study), or rename its file or folder"
             self.importing.skipped.append(Skipped(game.location, reason))
         return None
@@ -255,7 +239,7 @@ class _Clerk:
         return _Entry(id_, game, answers)
 
     def _row(self, entry: _Entry) -> NewMatch | None:
-        """Return the game as a match; None if the rules reject it, which is noted."""
+        """Convert a game to a match; if the rules reject it, skip it and return None."""
         game, table = entry.game, entry.game.table
         configuration = self.rows.configurations[configuration_digest(table.game)]
         seats = {role: self.rows.players[player_digest(spec)] for role, spec in game.seats.items()}

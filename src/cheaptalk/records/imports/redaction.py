@@ -1,21 +1,21 @@
-"""Finding and removing first names in messages between two people.
+"""Detection and removal of first names in messages between two people.
 
 Players often address each other by name. Names are therefore searched where English places a form
 of address, in messages sent to a person, and where a person signs:
 
 * after a greeting or thanks: "Hello Ada, ...", "Thank you, Ada!";
 * at the start of a sentence before a comma: "Ada, I can offer ...";
-* between commas, or after the last one: "I see, Ada, that ...", "Take it, Ada!";
+* between commas, or after the last comma: "I see, Ada, that ...", "Take it, Ada!";
 * in a person's own message after "my name is", or at the end: "Best regards, Ada".
 
 Common words are never treated as names. A name must be capitalized, except between a greeting and a
-comma or similar; without a greeting, a word that the other side also writes in lower case is not a
-name. Names that are found are removed from every message of the game.
+comma or similar. Without a greeting, a word that the other player also writes in lower case is not
+a name. Names that are detected are removed from every message of the game.
 
-This has limits. It is made for English and names in Latin letters. It misses a name that occurs
-only in the middle of a sentence, and one that is also a word (Will, Grace) unless it follows a
-greeting; it also removes capitalized words in such places that are not names. Alice, Bob and John
-are the games' own names and are kept. Check the result before publishing it, and pass missed names.
+Detection is limited to English and names in Latin letters. It misses names that occur only in the
+middle of a sentence, and names that are also words (Will, Grace) unless they follow a greeting. It
+also removes capitalized words in such places that are not names. Alice, Bob and John are the games'
+own names and are kept. Check the result before publishing it, and pass missed names.
 """
 
 import re
@@ -24,7 +24,7 @@ from collections.abc import Collection, Iterable
 from cheaptalk.rules import CheaptalkError
 
 MARK = "[name]"
-"""The replacement of a name."""
+"""Replacement of a name."""
 
 GAME_NAMES = frozenset({"alice", "bob", "john", "jhon"})
 """Names that the games themselves use."""
@@ -78,14 +78,14 @@ COMMON = frozenset(
         """,
     )
 )
-"""Words that occur where names do."""
+"""Words that occur in the same positions as names."""
 
 
 def names_to_hide(keep_names: bool, names: Iterable[str]) -> frozenset[str] | None:
-    """Return the names to remove besides those that are found; None if all names are kept.
+    """Return the names to remove in addition to detected ones; None if all names are kept.
 
     Raises:
-        CheaptalkError: names are both to be kept and to be removed.
+        CheaptalkError: both ``--keep-names`` and ``--redact`` are used.
     """
     redacted = frozenset(names)
     if keep_names and redacted:
@@ -111,7 +111,7 @@ def names_said(messages: Iterable[tuple[str, str]], people: Collection[str]) -> 
 
 
 def _calls(patterns: Iterable[re.Pattern[str]], texts: Iterable[str]) -> list[list[str]]:
-    """Return the words at typical positions of names, without groups with a common word."""
+    """Return matches of the name patterns, split into words; omit those with a common word."""
     calls = [
         call.split() for text in texts for pattern in patterns for call in pattern.findall(text)
     ]
@@ -119,7 +119,6 @@ def _calls(patterns: Iterable[re.Pattern[str]], texts: Iterable[str]) -> list[li
 
 
 def _common(word: str) -> bool:
-    """Return whether a word, or the stem of a contraction, is never a name to remove."""
     stem = re.split(r"['\u2019]", word.lower())[0]
     return stem in COMMON or stem in GAME_NAMES
 
@@ -127,8 +126,8 @@ def _common(word: str) -> bool:
 def redact(text: str, names: Collection[str]) -> tuple[str, int]:
     """Return the text without these names, and the number of replacements.
 
-    Each name is removed as given, capitalized and in upper case, but in lower case only if given
-    so.
+    Each name is removed as written, capitalized and in upper case; the lower case only if it is
+    given.
     """
     forms = {form for name in names for form in (name, name.capitalize(), name.upper())}
     if not forms:

@@ -1,1 +1,1 @@
-"""The ledger: model calls, recorded before they are sent, and their costs."""
+"""Ledger of model calls, which are recorded before they are sent, and their costs."""

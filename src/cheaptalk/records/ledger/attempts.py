@@ -1,4 +1,4 @@
-"""Attempts that failed: timeouts and errors after which a call was retried."""
+"""Failed attempts: timeouts and errors after which a call was retried."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,10 +13,10 @@ calls, matches = schema.calls, schema.matches
 
 
 class FailedAttempt(NamedTuple):
-    """An attempt whose response no player used.
+    """An attempt whose response was not used in the match.
 
     Attributes:
-        key: the call of the attempt.
+        key: the call.
         reply: the recorded failure; see :class:`.Reply`.
     """
 
@@ -28,7 +28,7 @@ class FailedAttempt(NamedTuple):
 def failed_attempts(store: StoreReader, study: str) -> dict[str, list[FailedAttempt]]:
     """Return the failed attempts of model and agent calls by match, oldest first.
 
-    A final timeout is not included, because play acts on it: it is in the match's record.
+    A final timeout is not included, because play uses it: it is in the match's record.
     """
     query = (
         sa.select(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt, calls.c.reply)

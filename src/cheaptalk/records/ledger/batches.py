@@ -1,7 +1,7 @@
-"""Batches in the store: calls that are sent to a provider together, and their results.
+"""Provider batches in the store: calls that are sent together, and their results.
 
-A batch and its calls' intents are committed together before it is submitted, and its responses
-together when it has ended. If the run is killed in between, a later run collects the batch.
+A batch and its calls' intents are committed together before it is submitted, and all responses
+together when the batch has ended. If the run is killed in between, a later run collects the batch.
 """
 
 import time
@@ -42,11 +42,10 @@ class Batch(NamedTuple):
     """A batch that has not been collected.
 
     Attributes:
-        model: the model string of all its calls.
-        tag: a unique name that the provider stores with it.
-        planned: when it was committed, in seconds since 1970.
-        calls: its calls.
-        name: the provider's name for it; None if it may not have been submitted.
+        model: the model string of all calls in the batch.
+        tag: a unique name that the provider stores with the batch.
+        planned: the time of the commit, in seconds since 1970.
+        name: the provider's id of the batch; None if it may not have been submitted.
     """
 
     id: int
@@ -62,7 +61,7 @@ class BatchSummary(NamedTuple):
 
     Attributes:
         state: ``planned``, ``submitted`` or ``collected``.
-        calls: the number of its calls.
+        calls: the number of calls in the batch.
         planned, submitted, collected: times in seconds since 1970; None if not reached.
     """
 
@@ -78,11 +77,7 @@ class BatchSummary(NamedTuple):
 def plan_batch(
     connection: sa.Connection, model: str, tag: str, intents: Sequence[Intent], study_id: int | None
 ) -> Batch:
-    """Record a batch that will be submitted, with the intents of its calls.
-
-    Args:
-        study_id: the study that is charged.
-    """
+    """Record a batch that will be submitted, with the intents of its calls."""
     now = time.time()
     values = {
         "model": model, "tag": tag, "state": "planned", "calls": len(intents), "planned": now,
@@ -99,7 +94,7 @@ def plan_batch(
 
 
 def note_submitted(connection: sa.Connection, batch: Batch, name: str) -> Batch:
-    """Record the provider's name for a submitted batch."""
+    """Record the provider's id of a submitted batch."""
     connection.execute(
         sa.update(batches)
         .where(batches.c.id == batch.id)
@@ -109,7 +104,7 @@ def note_submitted(connection: sa.Connection, batch: Batch, name: str) -> Batch:
 
 
 def note_full(connection: sa.Connection, batch: Batch, tag: str) -> Batch:
-    """Record that the provider had no capacity for a batch, which is resubmitted with a new tag."""
+    """Record that the provider lacks capacity for a batch, which will be resubmitted."""
     values = {"name": None, "state": "planned", "submitted": None, "tag": tag}
     connection.execute(sa.update(batches).where(batches.c.id == batch.id).values(values))
     return batch._replace(name=None, tag=tag)
@@ -118,7 +113,7 @@ def note_full(connection: sa.Connection, batch: Batch, tag: str) -> Batch:
 def collect(
     connection: sa.Connection, batch: Batch, replies: Iterable[tuple[int, str, Reply | None]]
 ) -> None:
-    """Record the state and response of all calls of a batch, by call number, in one transaction."""
+    """Record the states and responses of all calls of a batch in one transaction."""
     now = time.time()
     for number, state, reply in replies:
         written = None if reply is None else reply.model_dump(mode="json", exclude_none=True)
@@ -133,7 +128,7 @@ def collect(
 
 
 def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
-    """Return the uncollected batches with calls of the given matches."""
+    """Return the uncollected batches that contain calls of the given matches."""
     query = (
         sa.select(batches, calls.c.id.label("number"), calls.c.match_id, calls.c.call)
         .join(calls, calls.c.batch == batches.c.id)
@@ -157,12 +152,12 @@ def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
 
 
 def calls_in_batches(store: Store, matches: Iterable[str]) -> int:
-    """Count the calls in uncollected batches that contain calls of the given matches."""
+    """Count all calls in those uncollected batches that contain calls of the given matches."""
     return sum(len(batch.calls) for batch in open_batches(store, matches))
 
 
 def refusals(store: Store) -> list[tuple[str, Reply]]:
-    """Return the responses that may be refusals of a structured output, with their models."""
+    """Return the responses that may reject structured output, each with its model string."""
     model, reply = calls.c.call["model"].as_string(), calls.c.reply
     refused = reply["status"].as_integer().in_(REFUSALS)
     query = sa.select(model, reply).where(refused)

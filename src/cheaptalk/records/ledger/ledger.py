@@ -1,8 +1,8 @@
-"""The ledger of calls: an intent is recorded before each call, its response before it is used.
+"""Ledger of calls: an intent is recorded before each call, the response before its use.
 
-Many matches write concurrently. One thread writes everything that is pending in one transaction,
-so that many answers share one disk flush. Calls whose response was never used remain in the ledger
-when a match ends.
+Many matches write concurrently. One thread writes everything that is pending in one transaction, so
+that many answers share one disk flush. When a match ends, calls whose response was never used
+remain in the ledger.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ NOTED = (
 
 
 class CallKey(NamedTuple):
-    """Identifies a call: the match, the request, the actor, and the call's index in the answer."""
+    """Identifies a call by match, request, actor, and the call's index within the answer."""
 
     match_id: str
     request: int
@@ -84,8 +84,7 @@ class Ledger:
         self._thread.join()
 
     async def begin(self, study_id: int, row: dict[str, Any]) -> None:
-        """Record a match that has started, with its seed, so that it can be shown before it
-        ends."""
+        """Record the start of a match with its seed, so that viewers can show the match."""
 
         def work(connection: sa.Connection) -> None:
             matches, members = schema.matches, schema.members
@@ -111,7 +110,7 @@ class Ledger:
         return await self.write(work)
 
     async def settle(self, number: int, state: str, reply: Reply) -> None:
-        """Record the result of a call: ``answered`` (play uses it) or ``failed``."""
+        """Record a call's result: ``answered`` if the match uses the reply, else ``failed``."""
         written = reply.model_dump(mode="json", exclude_none=True)
 
         def work(connection: sa.Connection) -> None:
@@ -121,11 +120,11 @@ class Ledger:
         await self.write(work)
 
     async def finish(self, study_id: int, match: NewMatch) -> None:
-        """Store a match that ended and delete its answered calls, which are now in its record."""
+        """Store a match that ended and delete its answered calls, which its record contains."""
         await self.write(lambda connection: write_matches(connection, study_id, [match]))
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
-        """Commit a write, in order with the calls."""
+        """Commit a write after all earlier writes and calls."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put((work, future))
         return await future
@@ -142,7 +141,7 @@ class Ledger:
                 self._commit(batch)
 
     def _commit(self, batch: list[LedgerWrite]) -> None:
-        """Write all jobs in one transaction or, if that fails, each in its own."""
+        """Commit all jobs in one transaction or, if it fails, each job in its own."""
         try:
             results = self.store.backend.commit(
                 lambda connection: [work(connection) for work, _ in batch]
@@ -160,13 +159,13 @@ class Ledger:
 
 
 def number_of(result: sa.CursorResult[Any]) -> int:
-    """Return the number of an inserted row."""
+    """Return the primary key of an inserted row."""
     assert result.inserted_primary_key is not None
     return int(result.inserted_primary_key[0])
 
 
 def _deliver(batch: list[LedgerWrite], results: Sequence[Any]) -> None:
-    """Deliver results or errors to the awaiting callers, all in one turn of their event loop."""
+    """Deliver results or errors to all waiting callers in one iteration of their event loop."""
 
     def hand_over() -> None:
         for (_, future), result in zip(batch, results, strict=True):
@@ -181,12 +180,10 @@ def _deliver(batch: list[LedgerWrite], results: Sequence[Any]) -> None:
 
 
 def mark_unresolved(store: Store) -> int:
-    """Mark calls without a response as unresolved; call this only while no run is active.
+    """Mark calls without a response as unresolved, and return their number.
 
-    Calls in uncollected batches are unchanged, because their responses can still be collected.
-
-    Returns:
-        The number of calls marked.
+    Call this only while no run is active. Calls in uncollected batches are unchanged, because their
+    responses can still be collected.
     """
     marked = sa.update(calls).where(in_flight()).values(state="unresolved")
     with store.transaction() as connection:
@@ -208,7 +205,7 @@ def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
 
 @patient
 def how_it_ended(store: Store, match_id: str) -> Ended | None:
-    """Return the result of a match; None if it has not ended in play."""
+    """Return the result of a finished or forfeited match; None for any other match."""
     table = schema.matches
     columns = [table.c[field.name] for field in fields(Ended)]
     settled = table.c.status.in_([status.value for status in SETTLED])
@@ -220,11 +217,11 @@ def how_it_ended(store: Store, match_id: str) -> Ended | None:
 
 
 class Noted(NamedTuple):
-    """The ledger's data on an answered call besides its response.
+    """The ledger's data on an answered call, except for its response.
 
     Attributes:
         sent, received: times in seconds since 1970.
-        bought_by: the study that sent it.
+        bought_by: the study that sent the call.
     """
 
     sent: float
@@ -235,7 +232,7 @@ class Noted(NamedTuple):
 def annotated(
     entries: Sequence[dict[str, Any]], keys: Iterable[CallKey], noted: Mapping[CallKey, Noted]
 ) -> list[dict[str, Any]]:
-    """Return a record's call entries, supplemented with the ledger's data."""
+    """Return a record's calls with the times and buyers that the ledger stores."""
     return [
         entry | {name: value for name, value in noted[key]._asdict().items() if value is not None}
         if key in noted
@@ -273,7 +270,7 @@ def lost_calls(store: StoreReader, study: str) -> Counter[str]:
 
     ``timed_out`` and ``provider_error`` calls were retried or failed their match. ``unreached``
     calls reached no server. The outcome of ``unresolved`` calls is unknown, because the run was
-    killed while they were in flight, whether or not a later run has marked them.
+    killed while they were in flight.
     """
     reply = calls.c.reply
     failure = sa.case(

@@ -23,26 +23,25 @@ def spent(store: StoreReader, study_id: int) -> Cost:
     Calls of shared matches that other studies bought are excluded.
     """
     zero = sa.literal(0)  # unresolved and unreached calls are only in the ledger
-    ended = sa.select(
-        *(_total(column) for column in (
-            purchases.c.calls, purchases.c.input_tokens, purchases.c.output_tokens,
-            purchases.c.cached_tokens, purchases.c.reasoning_tokens, purchases.c.dollars,
-            purchases.c.unpriced, zero, zero, purchases.c.uncounted,
-            purchases.c.implausible,
-        ))
-    ).where(purchases.c.study_id == study_id)  # fmt: skip
+    bought = purchases.c
+    columns = (
+        bought.calls, bought.input_tokens, bought.output_tokens, bought.cached_tokens,
+        bought.reasoning_tokens, bought.dollars, bought.unpriced, zero, zero, bought.uncounted,
+        bought.implausible,
+    )  # fmt: skip
+    ended = sa.select(*map(_total, columns)).where(bought.study_id == study_id)
     with store.reading() as connection:
         recorded = _cost(connection.execute(ended).one())
         return recorded + _in_ledger(connection, _sent_by(study_id))
 
 
 def _sent_by(study_id: int) -> Any:
-    """Return the condition for a study's calls that are in no record."""
+    """Return the condition for a study's calls in the ledger, which no match record contains."""
     return sa.and_(calls.c.study_id == study_id, calls.c.match_id.in_(sa.select(matches.c.id)))
 
 
 SAMPLE = 50
-"""Number of matches, and of open calls, that a sample of recent calls contains."""
+"""Number of matches, and of open calls, in a sample of recent calls."""
 
 
 def study_cost(store: StoreReader, study: str) -> Cost:
@@ -51,13 +50,13 @@ def study_cost(store: StoreReader, study: str) -> Cost:
 
 
 def unassigned_cost(store: StoreReader) -> Cost:
-    """Return the cost of calls that belong to no study: those of judges that code answers."""
+    """Return the cost of judges' calls that belong to no study."""
     with store.reading() as connection:
         return _in_ledger(connection, calls.c.study_id.is_(None))
 
 
 def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
-    """Count the matches of a study that contain calls bought by other studies, by study name."""
+    """Count a study's matches that use calls bought by each other study."""
     query = (
         sa.select(studies.c.name, sa.func.count())
         .join(purchases, purchases.c.study_id == studies.c.id)
@@ -71,7 +70,7 @@ def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
 
 @patient
 def spent_on(store: StoreReader, match_id: str) -> Cost:
-    """Return the cost of a match so far that is not in its record."""
+    """Return the cost of a match's calls that are in the ledger but not in its record."""
     with store.reading() as connection:
         return _in_ledger(connection, calls.c.match_id == match_id)
 
@@ -98,7 +97,7 @@ class Buyers:
 
     @classmethod
     def of_study(cls, store: StoreReader, study: str) -> "Buyers":
-        """Create one for all matches of a study, including superseded ones."""
+        """Return the buyers of all matches of a study, including superseded matches."""
         return cls(store, matches.c.number.in_(members_of(study, past=True)))
 
     def of_match(self, match_id: str) -> list[str]:
@@ -108,7 +107,7 @@ class Buyers:
     def of(self, record: MatchRecord) -> Iterator[tuple[str, Mapping[str, Any], str | None]]:
         """Yield the calls of an ended match: the actor, the recorded entry, and the buyer.
 
-        Older records do not contain the buyer of each call; all their calls have the same one.
+        Older records do not contain the buyer of each call; one study bought all their calls.
         """
         only_buyer = next(iter(self.of_match(record.id)), None)
         for answer in record.answers:
@@ -117,7 +116,7 @@ class Buyers:
 
 
 def uncounted(store: StoreReader, study_id: int) -> Iterator[Mapping[str, Any]]:
-    """Yield the calls that a study bought without a token count, which may have used tokens."""
+    """Yield a study's calls that have no token count but may have used tokens."""
     yield from _uncounted_in_ledger(store, _sent_by(study_id))
     numbers = sa.select(purchases.c.match_number).where(
         purchases.c.study_id == study_id, purchases.c.uncounted > 0
@@ -134,9 +133,7 @@ def uncounted(store: StoreReader, study_id: int) -> Iterator[Mapping[str, Any]]:
 def latest_replies(
     store: StoreReader, study_id: int
 ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield a sample of a study's calls with their responses: recent calls in the ledger, then
-    those of the matches bought last.
-    """
+    """Yield a sample of a study's recent calls, each with its response."""
     query = sa.select(calls.c.call, calls.c.reply).where(
         _sent_by(study_id), calls.c.state != "sent", _to_model()
     )
@@ -158,7 +155,7 @@ def latest_replies(
 
 @patient
 def uncounted_on(store: StoreReader, match_id: str) -> list[Mapping[str, Any]]:
-    """Return the calls of a match without a token count that are not in its record."""
+    """Return a match's calls that have no token count and are not in its record."""
     return _uncounted_in_ledger(store, calls.c.match_id == match_id)
 
 
@@ -171,7 +168,7 @@ def _uncounted_in_ledger(store: StoreReader, where: Any) -> list[Mapping[str, An
 
 
 def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
-    """Return the cost of responses that wait in the ledger for a resumed match, by match and actor.
+    """Return the cost of responses that resumed matches will reuse, by match and actor.
 
     Cached responses are included, because a resumed match repeats none of these calls.
     """
@@ -193,9 +190,9 @@ class Sending(NamedTuple):
     Attributes:
         player: the label of the player that made the call.
         model: the requested model string.
-        reply: the recorded response; None if there is none.
-        ended: when its match ended, in seconds since 1970; None if it has not.
-        bought_by: the study that bought it.
+        reply: the recorded response; None without a response.
+        ended: the end of the match in seconds since 1970; None if it has not ended.
+        bought_by: the study that bought the call.
         planned: whether the match is in the study's current plan.
     """
 
@@ -239,7 +236,7 @@ def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
 
 
 def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
-    """Return the cost that a study has paid so far, by the label of the player.
+    """Return the cost that a study has paid so far, by player label.
 
     The costs sum to :func:`study_cost`.
     """
@@ -284,11 +281,9 @@ def _total(column: Any) -> Any:
 
 
 def _cost(totals: Sequence[Any]) -> Cost:
-    """Convert totals, in the order of :class:`.Cost` with separate token counts, to a cost."""
+    """Convert totals to a cost; their order is that of :class:`.Cost`, with tokens by kind."""
     number, *values = totals
-    tokens, (dollars, *counts) = (
-        values[: len(Usage.model_fields)],
-        values[len(Usage.model_fields) :],
-    )
+    kinds = len(Usage.model_fields)
+    tokens, (dollars, *counts) = values[:kinds], values[kinds:]
     usage = Usage(**dict(zip(Usage.model_fields, tokens, strict=True)))
     return Cost(number, usage, float(dollars), *counts)

@@ -1,7 +1,7 @@
-"""Erasure: deletes a participant's data, including all traces in the store's files.
+"""Erasure of a participant's data, including all traces in the store's files.
 
-Matches that they played are deleted completely, because the other answers respond to theirs. Other
-participants keep their earnings. Payments already made remain as anonymous amounts.
+Matches that the participant played are deleted completely, because the other answers respond to
+theirs. Other participants keep their earnings. Payments already made remain as anonymous amounts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +17,10 @@ participants, plays, matches = schema.participants, schema.plays, schema.matches
 
 
 def erase(code: str) -> Callable[[sa.Connection], None]:
-    """Return a write for :meth:`.Ledger.write` that deletes a participant without active matches.
+    """Return a write that deletes a participant, who must not have an active match.
 
-    Call :meth:`.Backend.wipe` afterwards to remove traces in the files.
-
-    Args:
-        code: the participant's code.
+    Pass the write to :meth:`.Ledger.write`, then call :meth:`.Backend.wipe` to remove traces in the
+    files.
     """
 
     def work(connection: sa.Connection) -> None:
@@ -45,15 +43,13 @@ def erase(code: str) -> Callable[[sa.Connection], None]:
 def erase_visit(
     code: str, number: int, visit: int, games: Sequence[int], ended: Mapping[str, Any]
 ) -> Callable[[sa.Connection], None]:
-    """Return a write that deletes a participant's data of their last visit; see :func:`erase`.
+    """Return a write that deletes the data of a participant's last visit; see :func:`erase`.
 
-    It keeps the steps that they reached, whether their answers were correct, their earlier visits,
-    and their earnings.
+    The steps reached, whether answers were correct, earlier visits, and earnings are kept.
 
     Args:
         code, number: the participant's code and number.
-        visit: the visit's number.
-        games: the numbers of its games.
+        visit, games: the visit's number, and the numbers of its games.
         ended: the response that records the end of the visit.
     """
 
@@ -82,7 +78,6 @@ def erase_visit(
 
 
 def _erase_plays(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
-    """Delete the matches and rooms of participants' games."""
     rows = connection.execute(sa.select(plays.c.match_id, plays.c.room).where(which)).all()
     _erase_matches(connection, [row.match_id for row in rows if row.match_id is not None])
     codes = [row.room for row in rows if row.room is not None]
@@ -90,7 +85,6 @@ def _erase_plays(connection: sa.Connection, which: sa.ColumnElement[bool]) -> No
 
 
 def _erase_matches(connection: sa.Connection, ids: Sequence[str]) -> None:
-    """Delete matches with their calls, judgements and purchases."""
     numbers = sa.select(matches.c.number).where(matches.c.id.in_(ids))
     for table in (schema.members, schema.purchases):
         connection.execute(sa.delete(table).where(table.c.match_number.in_(numbers)))

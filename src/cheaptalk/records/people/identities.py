@@ -1,7 +1,7 @@
-"""Identities: participants' external ids, in a separate file.
+"""Participants' external ids, in a separate file.
 
 The store identifies participants only by codes. A store therefore contains no external ids, and
-deleting this file makes all records anonymous.
+deleting the file of identities makes all records anonymous.
 """
 
 import sqlite3
@@ -21,6 +21,7 @@ create table if not exists identities (
     more text not null, noted real not null, primary key (study, source, known_by)
 ) without rowid
 """
+CODE = "select code from identities where study = ? and source = ? and known_by = ?"
 
 
 class Identity(NamedTuple):
@@ -28,9 +29,9 @@ class Identity(NamedTuple):
 
     Attributes:
         source: the platform, such as prolific.
-        known_by: the id there.
+        known_by: the participant's id on the platform.
         code: the participant's code in the store.
-        more: further parameters of their link, as a URL query.
+        more: further parameters of the participant's link, as a URL query.
     """
 
     source: str
@@ -58,13 +59,12 @@ def identities_file(identities: Iterable[Identity], shown: Mapping[str, str]) ->
 
 
 class Identities:
-    """Reads and writes the file; deleted data is overwritten.
+    """Reads and writes a file of external ids, and overwrites deleted data.
 
-    Args:
-        path: the file, readable only by its owner; created if missing.
+    The file is readable only by its owner, and created if missing.
 
     Raises:
-        StoreError: it can't be opened, or is not a file of identities.
+        StoreError: the file can't be opened, or contains no identities.
     """
 
     def __init__(self, path: Path) -> None:
@@ -90,19 +90,11 @@ class Identities:
                 "insert into identities values (?, ?, ?, ?, ?, ?) on conflict do nothing",
                 (study, source, known_by, code, more, time.time()),
             )
-            result = connection.execute(
-                "select code from identities where study = ? and source = ? and known_by = ?",
-                (study, source, known_by),
-            )
-            return str(result.fetchone()[0])
+            return str(connection.execute(CODE, (study, source, known_by)).fetchone()[0])
 
     def code_of(self, study: str, source: str, known_by: str) -> str | None:
-        """Return the code of the participant with an external id; None if there is none."""
         with self._open() as connection:
-            row = connection.execute(
-                "select code from identities where study = ? and source = ? and known_by = ?",
-                (study, source, known_by),
-            ).fetchone()
+            row = connection.execute(CODE, (study, source, known_by)).fetchone()
             return None if row is None else str(row[0])
 
     def of_study(self, study: str) -> dict[str, Identity]:
@@ -114,7 +106,6 @@ class Identities:
             return {identity.code: identity for identity in map(Identity._make, rows)}
 
     def find(self, code: str) -> Identity | None:
-        """Return a participant's identity; None if unknown."""
         with self._open() as connection:
             row = connection.execute(
                 "select source, known_by, code, more from identities where code = ?", (code,)
@@ -122,6 +113,5 @@ class Identities:
             return None if row is None else Identity(*row)
 
     def forget(self, code: str) -> None:
-        """Delete a participant's identity."""
         with self._open() as connection:
             connection.execute("delete from identities where code = ?", (code,))

@@ -23,12 +23,7 @@ Write: TypeAlias = Callable[[sa.Connection], Any]
 
 
 class KeptParticipant(NamedTuple):
-    """A participant's rows in the store.
-
-    Attributes:
-        row: the row in the table of participants.
-        responses, plays, notices: the rows in these tables, in order.
-    """
+    """A participant's rows in the tables of participants, responses, plays and notices."""
 
     row: Row
     responses: Sequence[Row]
@@ -37,14 +32,14 @@ class KeptParticipant(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Changes of a participant's data.
+    """Changes to a participant's data.
 
     Attributes:
         id: the participant's number.
         changed: new values of columns of the participant's row.
         responses: rows of new responses.
         play: columns of the row of a game, with its number.
-        owed: rows of new payments; existing ones are kept.
+        owed: rows of new payments; existing payments are kept.
     """
 
     id: int
@@ -55,7 +50,7 @@ class Progress(NamedTuple):
 
 
 def admit(row: Row) -> Write:
-    """Return a write that stores a new participant and returns their number."""
+    """Return a write that stores a new participant and returns the participant's number."""
 
     def work(connection: sa.Connection) -> int:
         now = {"begun": time.time(), "changed": time.time()}
@@ -65,7 +60,7 @@ def admit(row: Row) -> Write:
 
 
 def go_on(progress: Progress) -> Write:
-    """Return a write that stores a participant's progress."""
+    """Return a write that stores changes to a participant's data."""
 
     def work(connection: sa.Connection) -> None:
         if progress.responses:
@@ -144,7 +139,8 @@ def recruit(study_id: int, state: str, keep_until: float | None = None) -> Write
     """Return a write that sets a study's recruitment to ``open``, ``paused`` or ``closed``.
 
     Args:
-        keep_until: when participants' data is to be deleted, in seconds since 1970; None for never.
+        keep_until: the time at which participants' data is deleted, in seconds since 1970; None for
+            never.
     """
 
     def work(connection: sa.Connection) -> None:
@@ -167,7 +163,7 @@ def recruitment(store: StoreReader, study_id: int) -> Row | None:
 
 
 def owed_rows(study_id: int, owed: Iterable[tuple[str, str, int]]) -> list[Row]:
-    """Return rows of payments from keys, kinds and cents."""
+    """Return the database rows of payments, given their keys, kinds and cents."""
     return [
         {"study_id": study_id, "key": key, "kind": kind, "cents": amount}
         for key, kind, amount in owed

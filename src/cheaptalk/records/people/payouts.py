@@ -23,7 +23,7 @@ class PayoutLine(NamedTuple):
     """One participant's amounts in a payout.
 
     Attributes:
-        code: the participant's code; empty if they were deleted.
+        code: the participant's code; empty if the participant was deleted.
         base: cents for the first completed visit, which platforms pay themselves.
         bonus: all other cents.
     """
@@ -37,12 +37,11 @@ class Payout(NamedTuple):
     """A completed payout.
 
     Attributes:
-        number: the payout's number.
-        form: the platform of its file.
-        by: the account that requested it.
+        form: the format of the payout file.
+        by: the account that requested the payout.
         people: the number of participants paid.
         cents: the total amount.
-        made: when, in seconds since 1970.
+        made: the time of the payout, in seconds since 1970.
     """
 
     number: int
@@ -54,7 +53,7 @@ class Payout(NamedTuple):
 
 
 FORMS = ("prolific", "mturk", "csv")
-"""File formats of a payout."""
+"""Formats of payout files."""
 
 
 class Balance(NamedTuple):
@@ -65,7 +64,7 @@ class Balance(NamedTuple):
 
 
 def pay_out(study_id: int, form: str, by: str) -> Callable[[sa.Connection], int | None]:
-    """Return a write that pays all open amounts and returns the payout's number, or None."""
+    """Return a write that pays all open amounts and returns the payout's number, if any."""
 
     def work(connection: sa.Connection) -> int | None:
         open_ = (payments.c.study_id == study_id, payments.c.payout_id.is_(None))
@@ -99,7 +98,7 @@ def payouts_of(store: StoreReader, study_id: int) -> list[Payout]:
 
 
 def lines_of(store: StoreReader, study_id: int, payout: int | None) -> list[PayoutLine]:
-    """Return the amounts of a payout, or for None the open amounts, in the order of codes."""
+    """Return each participant's amounts in a payout; if ``payout`` is None, the open amounts."""
     condition = payments.c.payout_id.is_(None) if payout is None else payments.c.payout_id == payout
     amounts = (
         sa.func.coalesce(sa.func.sum(payments.c.cents).filter(payments.c.kind == kind), 0)
@@ -139,7 +138,7 @@ def dollars_text(amount: int) -> str:
 def payout_file(
     form: str, study: str, payout: int, lines: Iterable[PayoutLine], ids: Mapping[str, Identity]
 ) -> str:
-    """Return the file of a payout.
+    """Return the text of a payout file in the format of a platform.
 
     ``prolific`` is the text for bulk bonus payments: an id and an amount per line. ``mturk`` has a
     row per bonus for ``send-bonus``, with a token that prevents MTurk from paying it twice. Both
@@ -147,7 +146,7 @@ def payout_file(
     participants with base and bonus.
 
     Args:
-        ids: identities by code; participants without one are identified by the code.
+        ids: identities by code; participants without an identity are listed by their code.
     """
     return bare_csv(_rows(form, study, payout, lines, ids))
 
@@ -155,8 +154,9 @@ def payout_file(
 def one_line(text: str) -> str:
     """Return an id with all non-printable characters escaped.
 
-    Platforms read a payout line by line and may treat a quoted line break as the end of a row.
-    Ids are checked when participants arrive, but older stores may contain others.
+    Platforms may treat a quoted line break as the end of a row. Ids are checked when participants
+    arrive, but older stores may contain others.
+
     >>> print(one_line("x\\n5f0c0000,1000.00"))
     x\\n5f0c0000,1000.00
     """
@@ -174,10 +174,8 @@ def _rows(
         yield "participant", "id", "base", "bonus", "total"
     for line in lines:
         identity = ids.get(line.code)
-        known_by, bonus = (
-            one_line(identity.known_by if identity else line.code),
-            dollars_text(line.bonus),
-        )
+        known_by = one_line(identity.known_by if identity else line.code)
+        bonus = dollars_text(line.bonus)
         if form == "csv":
             total = dollars_text(line.base + line.bonus)
             yield line.code, known_by if identity else "", dollars_text(line.base), bonus, total
@@ -187,11 +185,6 @@ def _rows(
             yield known_by, bonus
         else:
             link = dict(parse_qsl(identity.more)) if identity else {}
+            assignment = one_line(link.get("assignmentId", ""))
             token = f"{study}-{payout}-{line.code}"[-64:]
-            yield (
-                known_by,
-                one_line(link.get("assignmentId", "")),
-                bonus,
-                f"Bonus of {study}",
-                token,
-            )
+            yield known_by, assignment, bonus, f"Bonus of {study}", token

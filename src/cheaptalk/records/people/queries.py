@@ -1,6 +1,6 @@
-"""Queries of a study's participants: arrivals, answers, games and dropout.
+"""Queries about a study's participants: arrivals, answers, games and dropout.
 
-None of them returns the names that participants chose, because these may be real names.
+No query returns the names that participants chose, because these may be real names.
 """
 
 import re
@@ -17,13 +17,13 @@ STEP_KINDS = (
     "consent", "first_name", "screening", "instructions", "comprehension", "quiz", "survey",
     "debrief", "games", "assignment", "go_on", "end", "ended",
 )  # fmt: skip
-"""The kinds of steps that participants, or the server for them, answer."""
+"""Kinds of steps on a participant's path, including those that the server completes."""
 CONSENT, NAME, CODE_WORD, COMPREHENSION, QUIZ, SURVEY = (
     "consent", "first_name", "instructions", "comprehension", "quiz", "survey",
 )  # fmt: skip
 ATTENTION = "attention"
 CHECKS = (CODE_WORD, COMPREHENSION, QUIZ)
-"""Steps with expected answers: the code word in the instructions, and two kinds of quizzes."""
+"""Kinds of steps with expected answers: the code word in the instructions, and quizzes."""
 people, answers, games = schema.participants, schema.responses, schema.plays
 notices, paid = schema.notices, schema.payments
 
@@ -73,7 +73,7 @@ class Play(NamedTuple):
 
 
 class PlayedSettings(NamedTuple):
-    """The settings of a participant's game: its match, treatment and configuration."""
+    """The match, treatment and configuration of a participant's game."""
 
     match_id: str
     treatment: str
@@ -106,13 +106,13 @@ class Notice(NamedTuple):
 
 
 class PassedCheck(NamedTuple):
-    """The number of participants who passed a kind of check.
+    """Number of participants who passed a kind of check.
 
     Attributes:
         kind: one of :data:`CHECKS`, or ``attention``.
-        answered: participants who answered one.
-        first: those who answered all its questions correctly at the first try.
-        passed: those who answered all of them correctly at any try.
+        answered: participants who answered a check of this kind.
+        first: participants who answered all questions correctly at the first attempt.
+        passed: participants who answered all questions correctly at any attempt.
     """
 
     kind: str
@@ -122,13 +122,13 @@ class PassedCheck(NamedTuple):
 
 
 class ReachedStep(NamedTuple):
-    """The number of participants who reached a step.
+    """Number of participants who reached a step.
 
     Attributes:
-        step: its name.
-        reached: participants who answered it or are at it.
-        answered: participants who answered it.
-        checked: whether it has expected answers.
+        step: the step's name.
+        reached: participants who answered the step or are at it.
+        answered: participants who answered the step.
+        checked: whether the step has expected answers.
     """
 
     step: str
@@ -138,13 +138,7 @@ class ReachedStep(NamedTuple):
 
 
 class AnsweredItem(NamedTuple):
-    """One item of a response; ``item`` is None for a response without items.
-
-    Attributes:
-        item: its name.
-        text: the answer as text.
-        number: the answer if it is a number.
-    """
+    """One item of a response, with the answer as text and, if possible, as a number."""
 
     item: str | None
     text: str | None
@@ -152,7 +146,7 @@ class AnsweredItem(NamedTuple):
 
 
 def items_of_response(response: Response) -> Iterator[AnsweredItem]:
-    """Yield the items of a response in order, or one unnamed item if there are none."""
+    """Yield a response's items in order; a response without items yields one unnamed item."""
     for item, answer in response.answer.items():
         is_text = answer is None or isinstance(answer, str)
         yield AnsweredItem(item, answer if is_text else standard_json(answer), number_of(answer))
@@ -161,14 +155,14 @@ def items_of_response(response: Response) -> Iterator[AnsweredItem]:
 
 
 def number_of(answer: object) -> float | None:
-    """Return an answer as a number; None if it is not one."""
+    """Return a numeric answer as a float; None for any other answer."""
     if isinstance(answer, bool) or not isinstance(answer, int | float):
         return None
     return float(answer)
 
 
 def step_kind(step: str) -> str | None:
-    """Return the kind of a step from its name, which begins with the kind; None for others.
+    """Return the kind of a step, which is the first word of its name; None for custom steps.
 
     >>> step_kind("comprehension"), step_kind("survey-2"), step_kind("surveyor")
     ('comprehension', 'survey', None)
@@ -186,25 +180,23 @@ def has_people(store: StoreReader, study: str) -> bool:
 def participants_of(store: StoreReader, study: str) -> Iterator[Participant]:
     """Yield the participants of a study in the order of arrival."""
     columns = (people.c.code, *(people.c[name] for name in Participant._fields[1:]))
-    for row in _rows(store, sa.select(*columns).where(_in(study)).order_by(people.c.id)):
-        yield Participant(*row)
+    query = sa.select(*columns).where(_in(study)).order_by(people.c.id)
+    yield from map(Participant._make, _rows(store, query))
 
 
 def responses_of(store: StoreReader, study: str) -> Iterator[Response]:
-    """Yield the responses of a study's participants in order, without their chosen names."""
+    """Yield the responses of a study's participants in order, omitting the names they chose."""
     columns = (people.c.code, *(answers.c[name] for name in Response._fields[1:]))
     query = _of(answers, study, *columns).order_by(people.c.id, answers.c.number)
-    for row in _rows(store, query):
-        response = Response(*row)
+    for response in map(Response._make, _rows(store, query)):
         yield response._replace(answer={}) if step_kind(response.step) == NAME else response
 
 
 def plays_of(store: StoreReader, study: str) -> Iterator[Play]:
-    """Yield the games of a study's participants, in order for each."""
+    """Yield the games of a study's participants, ordered by participant."""
     columns = (games.c[name] for name in Play._fields[1:])
     query = _of(games, study, people.c.code, *columns).order_by(people.c.id, games.c.number)
-    for row in _rows(store, query):
-        yield Play(*row)
+    yield from map(Play._make, _rows(store, query))
 
 
 def settings_played(store: StoreReader, study: str) -> Iterator[PlayedSettings]:
@@ -218,8 +210,7 @@ def settings_played(store: StoreReader, study: str) -> Iterator[PlayedSettings]:
         .join(matches, matches.c.id == games.c.match_id)
         .join(configurations, configurations.c.id == matches.c.configuration_id)
     )  # fmt: skip
-    for row in _rows(store, query):
-        yield PlayedSettings(*row)
+    yield from map(PlayedSettings._make, _rows(store, query))
 
 
 def payments_of(store: StoreReader, study: str) -> Iterator[Payment]:
@@ -234,16 +225,14 @@ def payments_of(store: StoreReader, study: str) -> Iterator[Payment]:
         .where(schema.studies.c.name == study)
         .order_by(paid.c.id)
     )  # fmt: skip
-    for row in _rows(store, query):
-        yield Payment(*row)
+    yield from map(Payment._make, _rows(store, query))
 
 
 def notices_of(store: StoreReader, study: str) -> Iterator[Notice]:
-    """Yield the messages and prompts to a study's participants, in order for each."""
+    """Yield the messages and prompts to a study's participants, ordered by participant."""
     columns = (people.c.code, *(notices.c[name] for name in Notice._fields[1:]))
     query = _of(notices, study, *columns).order_by(people.c.id, notices.c.id)
-    for row in _rows(store, query):
-        yield Notice(*row)
+    yield from map(Notice._make, _rows(store, query))
 
 
 def currency_of(store: StoreReader, study: str) -> str:
@@ -253,7 +242,7 @@ def currency_of(store: StoreReader, study: str) -> str:
 
 
 def ended_at(store: StoreReader, study: str) -> dict[tuple[str, str | None], int]:
-    """Count the participants at each step with each ending; None if they have not ended."""
+    """Count the participants by step and ending; the ending of active participants is None."""
     query = sa.select(people.c.step, people.c.ending, sa.func.count()).where(_in(study))
     rows = _rows(store, query.group_by(people.c.step, people.c.ending))
     return {(step, ending): count for step, ending, count in rows}
@@ -262,8 +251,8 @@ def ended_at(store: StoreReader, study: str) -> dict[tuple[str, str | None], int
 def steps_reached(store: StoreReader, study: str) -> list[ReachedStep]:
     """Return the steps that participants reached, in the order of the path.
 
-    A step's position is the earliest at which a participant reached it. Of two steps at one
-    position, the one without answers, such as a game, comes first.
+    A step's position is the earliest at which a participant reached it. Of two steps at the same
+    position, the step without answers, such as a game, comes first.
     """
     steps = sa.func.count(answers.c.step.distinct())
     answered_steps = sa.select(steps).where(answers.c.participant_id == people.c.id)
@@ -275,22 +264,14 @@ def steps_reached(store: StoreReader, study: str) -> list[ReachedStep]:
         answers, study, answers.c.participant_id, answers.c.step, answers.c.number,
         answers.c.participant_id, sa.case((answers.c.correct.is_(None), 0), else_=1),
     )  # fmt: skip
-    steps_found = sa.union_all(current, past).subquery()
-    count = sa.func.count
-    answered = count(steps_found.c.answerer.distinct())
+    reached = sa.union_all(current, past).subquery().c
+    answered = sa.func.count(reached.answerer.distinct())
+    checked = sa.type_coerce(sa.func.max(reached.checked) > 0, sa.Boolean)
+    has_answers = sa.case((answered > 0, 1), else_=0)
     query = (
-        sa.select(
-            steps_found.c.step,
-            count(steps_found.c.who.distinct()),
-            answered,
-            sa.type_coerce(sa.func.max(steps_found.c.checked) > 0, sa.Boolean),
-        )
-        .group_by(steps_found.c.step)
-        .order_by(
-            sa.func.min(steps_found.c.number),
-            sa.case((answered > 0, 1), else_=0),
-            steps_found.c.step,
-        )
+        sa.select(reached.step, sa.func.count(reached.who.distinct()), answered, checked)
+        .group_by(reached.step)
+        .order_by(sa.func.min(reached.number), has_answers, reached.step)
     )
     return [ReachedStep(*row) for row in _rows(store, query)]
 
@@ -300,7 +281,7 @@ def checks_passed(
 ) -> list[PassedCheck]:
     """Count the participants who passed each kind of check, in the order of :data:`CHECKS`.
 
-    All code word and comprehension steps must be passed, but only those quizzes that a participant
+    Participants must pass all code word and comprehension steps, but only those quizzes that they
     reached, because quizzes follow games.
 
     Args:
@@ -342,7 +323,7 @@ def attention_passed(store: StoreReader, study: str) -> PassedCheck:
 
 
 def _passed(store: StoreReader, kind: str, person: sa.Subquery) -> PassedCheck:
-    """Count passes from a query with one row per participant."""
+    """Count answered and passed checks from a query with one row per participant."""
     first = person.c.passed * (1 - person.c.failed)
     coalesce = sa.func.coalesce
     query = sa.select(
@@ -353,14 +334,14 @@ def _passed(store: StoreReader, kind: str, person: sa.Subquery) -> PassedCheck:
 
 
 class Progress(NamedTuple):
-    """The number of participants who reached each stage.
+    """Number of participants who reached each stage.
 
     Attributes:
-        came: all of them.
-        consented: those who consented and did not decline later.
-        began: those who started a game.
-        finished: those who finished a game, which answers to a quiz also show.
-        completed: those who completed the study.
+        came: all participants.
+        consented: participants who consented and did not decline later.
+        began: participants who started a game.
+        finished: participants who finished a game, which answers to a quiz also show.
+        completed: participants who completed the study.
     """
 
     came: int
@@ -371,11 +352,7 @@ class Progress(NamedTuple):
 
 
 def progress_of(store: StoreReader, study: str, steps: Mapping[str, list[str]]) -> Progress:
-    """Count the participants of a study by stage; see :class:`Progress`.
-
-    Args:
-        steps: the steps by kind.
-    """
+    """Count the participants of a study by stage, given the study's steps by kind."""
     valid = answers.c.correct.is_(None) | answers.c.correct
     stayed = people.c.ending.is_(None) | (people.c.ending != "declined")
     agreed = _answered(steps.get(CONSENT, []), valid) & stayed
@@ -390,12 +367,10 @@ def progress_of(store: StoreReader, study: str, steps: Mapping[str, list[str]]) 
         finished_game | _answered(steps.get(QUIZ, [])),
         people.c.ending == "complete",
     )
-    counts = [
-        sa.func.coalesce(sa.func.sum(sa.case((condition, 1), else_=0)), 0)
-        for condition in conditions
-    ]
-    ((came, *rest),) = _rows(store, sa.select(*counts).select_from(people).where(_in(study)))
-    return Progress(came, *rest)
+    flags = (sa.case((condition, 1), else_=0) for condition in conditions)
+    counts = (sa.func.coalesce(sa.func.sum(flag), 0) for flag in flags)
+    (row,) = _rows(store, sa.select(*counts).select_from(people).where(_in(study)))
+    return Progress(*row)
 
 
 def _answered(steps: list[str], *where: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
@@ -411,7 +386,7 @@ def _in(study: str) -> sa.ColumnElement[bool]:
 
 
 def _of(table: sa.Table, study: str, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Select columns of rows that belong to a study's participants."""
+    """Select columns from the rows of a table that belong to a study's participants."""
     return (
         sa.select(*columns)
         .select_from(table)

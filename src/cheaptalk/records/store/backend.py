@@ -25,11 +25,11 @@ T = TypeVar("T")
 
 
 class StoreError(CheaptalkError):
-    """The store cannot be used; the message gives the cause and a remedy."""
+    """The store cannot be used; the message states the cause and the remedy."""
 
 
 class NoStore(StoreError):
-    """No store exists at the location, and none is to be created."""
+    """No store exists at the location, and none may be created."""
 
 
 class StoreLocked(StoreError):
@@ -37,11 +37,7 @@ class StoreLocked(StoreError):
 
 
 def held_by(holder: str = "") -> str:
-    """Return the message that refuses a second writer.
-
-    Args:
-        holder: the process that is writing, if known.
-    """
+    """Return the error message for a store in use; ``holder`` is the writing process, if known."""
     suffix = f" ({holder})" if holder else ""
     return (
         f"another cheaptalk process{suffix} is writing to the store; wait until it ends, or stop "
@@ -54,28 +50,24 @@ class StoreAway(StoreError):
 
 
 class DamagedStore(StoreError):
-    """Something in a store is damaged.
+    """A part of a store is damaged.
 
-    Attributes:
+    Args:
+        location: the damaged part.
         what: the problem.
+        command: the command that lists all damage.
     """
 
     def __init__(
         self, location: str, what: str, command: str = "cheaptalk store doctor --deep"
     ) -> None:
-        """Compose the message.
-
-        Args:
-            location: the damaged part.
-            command: the command that lists all damage.
-        """
         remedy = f"list all damage with: {command}; then restore a copy of the store"
         super().__init__(f"{location} is damaged ({what}); {remedy}")
         self.what = what
 
 
 class Mailbox(Protocol):
-    """Exchanges status and orders between a run and the processes that control it."""
+    """Exchanges a run's status and orders between the run and processes that control it."""
 
     location: str
     """The location of the status, for messages."""
@@ -84,10 +76,9 @@ class Mailbox(Protocol):
         """Replace the status atomically."""
 
     def read_account(self) -> str | None:
-        """Return the latest status, or None before the first run."""
+        """Return the latest status; None before the first run."""
 
-    def post(self, order: str, text: str) -> None:
-        """Send an order."""
+    def post(self, order: str, text: str) -> None: ...
 
     def take(self) -> Iterator[tuple[str, str]]:
         """Yield the pending orders, oldest first, and remove each after reading it."""
@@ -96,17 +87,16 @@ class Mailbox(Protocol):
         """Cancel an order that has not been read."""
 
     def clear(self) -> None:
-        """Remove everything that belongs to no current run."""
+        """Remove the status and all orders."""
 
 
 class Backend(ABC):
-    """One database that contains a store.
+    """A database that contains a store.
 
     Attributes:
         name: the displayed name: a path, or a URL without its password.
         address: the address for other processes: a path, or the complete URL.
         own_tables: the names of tables that this kind of database adds to those of the store.
-        engine: the SQLAlchemy engine.
         mailbox: exchanges status and orders with the processes that control a run.
     """
 
@@ -118,7 +108,7 @@ class Backend(ABC):
 
     @abstractmethod
     def holding(self, wait: float) -> AbstractContextManager[None]:
-        """Lock the store exclusively for writing, waiting up to `wait` seconds.
+        """Lock the store exclusively for writing, waiting up to ``wait`` seconds.
 
         Raises:
             StoreLocked: another process is writing to the store.
@@ -133,19 +123,13 @@ class Backend(ABC):
             work: identifies the work; runs of other work are refused.
 
         Raises:
-            StoreLocked: another process is writing to the store.
-            StoreError: the store is not writable.
+            StoreLocked, StoreError: see :meth:`holding`.
         """
         with self.holding(0):
             yield Undivided()
 
     def check_free(self) -> None:
-        """Check that no other process holds an exclusive lock.
-
-        Raises:
-            StoreLocked: another process holds one.
-            StoreError: the store is not writable.
-        """
+        """Check that no other process holds an exclusive lock; see :meth:`holding`."""
         with self.holding(0):
             pass
 
@@ -158,13 +142,13 @@ class Backend(ABC):
             return True
 
     def patiently(self, work: Callable[[], T]) -> T:
-        """Call a function that reads; retry while the server is away and this process holds it."""
+        """Call a read function; while the server is unavailable, the lock's holder retries."""
         return work()
 
     def commit(self, work: Callable[[sa.Connection], T]) -> T:
         """Call a function in a transaction that is committed exactly once.
 
-        `work` may be called again if the server went away before the commit while this process
+        ``work`` may be called again if the server went away before the commit while this process
         holds the store.
         """
         with undisturbed(), self.transaction() as connection:
@@ -185,7 +169,7 @@ class Backend(ABC):
 
     @abstractmethod
     def cure(self, error: Exception) -> str | None:
-        """Return a database error's meaning and remedy, or None for any other error."""
+        """Return what a database error means and how to fix it; None for any other error."""
 
     def away(self, error: Exception) -> bool:
         """Return whether a database error means that the server is unavailable."""
@@ -193,14 +177,13 @@ class Backend(ABC):
 
     @abstractmethod
     def prepared(self, connection: sa.Connection) -> bool:
-        """Return whether the database is set up, apart from the store's tables."""
+        """Return whether everything except the store's tables is set up in the database."""
 
     @abstractmethod
-    def prepare(self) -> None:
-        """Set up the database, apart from the store's tables."""
+    def prepare(self) -> None: ...
 
     def renumber(self, connection: sa.Connection) -> None:  # noqa: B027 - most need no action
-        """Continue row numbers after rows that were inserted with explicit numbers."""
+        """Make automatic row numbers continue after rows inserted with explicit numbers."""
 
     made = False
     """Whether this process created the database."""
@@ -209,28 +192,23 @@ class Backend(ABC):
         """Remove a database that was created and never used."""
 
     def close(self) -> None:
-        """Close all connections."""
         self.engine.dispose()
 
     def copied(self) -> bool:
-        """Switch to a temporary copy if the database is read-only; return whether it is used."""
+        """Switch to a temporary copy if the database is read-only; return whether it did."""
         return False
 
     @abstractmethod
     def damage(self, *, full: bool = False) -> str | None:
-        """Return the damage of the database file, or None if it is intact.
+        """Return how the database file is damaged; None if it is intact.
 
         Args:
-            full: check everything, which takes longer.
+            full: check all data, which takes longer.
         """
 
     @abstractmethod
     def wipe(self) -> None:
-        """Overwrite deleted data in the database's files.
-
-        Raises:
-            StoreError: a reader prevents it.
-        """
+        """Overwrite deleted data in the database's files; StoreError if a reader blocks this."""
 
     def merge_log(self) -> bool:
         """Move all committed data into the store's main file; return whether it succeeded.
@@ -256,15 +234,14 @@ class Backend(ABC):
             explanation = self.cure(error)
             if explanation is None:
                 raise
-            raise (StoreAway if self.away(error) else StoreError)(
-                f"{self.name}: {explanation}"
-            ) from error
+            kind = StoreAway if self.away(error) else StoreError
+            raise kind(f"{self.name}: {explanation}") from error
 
 
 Opener: TypeAlias = Callable[[str, bool], Backend]
-"""Opens the database at a URL; if the flag is set, creates a missing one, else raises NoStore."""
+"""Opens the database at a URL; the flag allows creating a missing database."""
 BACKENDS: Registry[Opener] = Registry("kind of store", "cheaptalk.stores", is_function)
-"""Kinds of databases by URL scheme."""
+"""Openers by URL scheme."""
 
 
 def store_name(location: Path | str) -> str:
@@ -287,7 +264,7 @@ def open_backend(location: Path | str, create: bool) -> Backend:
     """Open the database at a path or URL.
 
     Raises:
-        StoreError: it is missing (NoStore), unusable, or of an unregistered kind.
+        StoreError: the database is missing (NoStore), unusable, or of an unregistered kind.
     """
     scheme, colon, _ = str(location).partition("://")
     if not colon:
@@ -308,9 +285,6 @@ def write_rows(
 
     Rows are passed to the driver together, because SQLAlchemy's processing of each row would take
     far longer than storing it.
-
-    Args:
-        statement: an insert statement without values.
     """
     if rows:
         text, convert = _driven(statement, connection.dialect, tuple(rows[0]))
@@ -324,9 +298,7 @@ def _driven(statement: sa.Insert, dialect: sa.Dialect, columns: tuple[str, ...])
     assert compiled.binds.keys() == set(columns), "a value of the statement's own"
     order = compiled.positiontup or columns
     types = [compiled.binds[name].type.dialect_impl(dialect) for name in order]
-    processors = [
-        (index, column_type.bind_processor(dialect)) for index, column_type in enumerate(types)
-    ]
+    processors = enumerate(column_type.bind_processor(dialect) for column_type in types)
     conversions = [(index, processor) for index, processor in processors if processor is not None]
     select_values = itemgetter(*order)
 
@@ -334,8 +306,8 @@ def _driven(statement: sa.Insert, dialect: sa.Dialect, columns: tuple[str, ...])
         parameters = [*select_values(values)]
         for index, processor in conversions:
             parameters[index] = processor(parameters[index])
-        return (
-            tuple(parameters) if compiled.positional else dict(zip(order, parameters, strict=True))
-        )
+        if compiled.positional:
+            return tuple(parameters)
+        return dict(zip(order, parameters, strict=True))
 
     return str(compiled), convert

@@ -13,7 +13,7 @@ LATEST = 1e11
 
 
 class Shaped(sa.types.TypeDecorator[Any]):
-    """JSON of a given shape; see :mod:`cheaptalk.records.validation`."""
+    """A JSON column whose data must have a given shape; see :mod:`cheaptalk.records.validation`."""
 
     impl = sa.JSON
     cache_ok = True
@@ -29,11 +29,7 @@ class Shaped(sa.types.TypeDecorator[Any]):
         return check_shape(value, self.shape)
 
     def read(self, text: str | None) -> Any:
-        """Parse a JSON text; return None for None.
-
-        Raises:
-            DamagedValue: it is not valid JSON, or has another shape.
-        """
+        """Parse a JSON text and check its shape; raise DamagedValue if either fails."""
         try:
             value = None if text is None else data_of(text)
         except ValueError as error:
@@ -42,11 +38,11 @@ class Shaped(sa.types.TypeDecorator[Any]):
 
 
 class Plain(sa.types.TypeDecorator[Any]):
-    """Values of given Python types.
+    """A column whose values have given Python types.
 
     Attributes:
         kinds: the types.
-        what: their name in messages.
+        what: the name of the types in messages.
     """
 
     kinds: tuple[type, ...]
@@ -56,18 +52,14 @@ class Plain(sa.types.TypeDecorator[Any]):
         return None if value is None else self.read(value)
 
     def read(self, value: Any) -> Any:
-        """Return the value.
-
-        Raises:
-            DamagedValue: it has another type.
-        """
+        """Return the value; raise DamagedValue if it has another type."""
         if isinstance(value, self.kinds):
             return value
         raise DamagedValue(f"found {value!r:.40}, expected a {self.what}")
 
 
 class HeldText(sa.types.TypeDecorator[str]):
-    """Text in PostgreSQL, in characters that it can store, sorted by code point."""
+    """A text column that escapes characters PostgreSQL can't store; sorted by code point."""
 
     cache_ok = True
     impl = sa.Text
@@ -83,7 +75,7 @@ HELD = HeldText(collation="C")
 
 
 class Words(Plain):
-    """Text, sorted by code point."""
+    """A column of text, sorted by code point."""
 
     cache_ok = True
     impl, kinds, what = sa.String, (str,), "text"
@@ -93,28 +85,28 @@ class Words(Plain):
 
 
 class LongWords(Words):
-    """Text of any length."""
+    """A column of text of any length."""
 
     cache_ok = True
     impl = sa.Text
 
 
 class Whole(Plain):
-    """Whole numbers."""
+    """A column of whole numbers."""
 
     cache_ok = True
     impl, kinds, what = sa.Integer, (int,), "whole number"
 
 
 class Number(Plain):
-    """Numbers."""
+    """A column of numbers."""
 
     cache_ok = True
     impl, kinds, what = sa.Float, (int, float), "number"
 
 
 class Moment(Number):
-    """Seconds since 1970, within the range of calendar dates."""
+    """A column of times in seconds since 1970, within the range of calendar dates."""
 
     cache_ok = True
     what = "moment"
@@ -126,7 +118,7 @@ class Moment(Number):
 
 
 class Choice(sa.types.TypeDecorator[str]):
-    """One of several fixed texts."""
+    """A column whose values are one of several fixed texts."""
 
     impl = sa.String
     cache_ok = True
@@ -139,11 +131,7 @@ class Choice(sa.types.TypeDecorator[str]):
         return None if value is None else self.read(value)
 
     def read(self, text: str) -> str:
-        """Return the text.
-
-        Raises:
-            DamagedValue: it is not one of the choices.
-        """
+        """Return the text; raise DamagedValue if it is not one of the choices."""
         if text not in self.words:
             raise DamagedValue(f'"{text}" is not one of {", ".join(self.words)}')
         return text

@@ -1,4 +1,4 @@
-"""Copying a store to a new store of any kind."""
+"""Copying of a store into a new store, possibly in another kind of database."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -13,7 +13,7 @@ from cheaptalk.records.store.reader import StoreReader
 from cheaptalk.records.store.store import Store, expect_what_is_stored
 
 AT_ONCE = 1_000
-"""Rows per read and write."""
+"""Number of rows per read and write."""
 EVERY = sa.true()
 TABLES = schema.metadata.sorted_tables
 """Tables, each after the tables that it references."""
@@ -58,11 +58,7 @@ def copy_store(
 
 @contextmanager
 def at_rest(store: StoreReader) -> Iterator[None]:
-    """Prevent writes to a store; a read-only store needs no lock.
-
-    Raises:
-        StoreLocked: another process is writing to it.
-    """
+    """Prevent writes to a store; raise StoreLocked if another process is writing to it."""
     with ExitStack() as stack:
         try:
             stack.enter_context(store.backend.holding(0))
@@ -74,11 +70,7 @@ def at_rest(store: StoreReader) -> Iterator[None]:
 
 
 def expect_empty(store: StoreReader) -> None:
-    """Raise an error if a store is not empty.
-
-    Raises:
-        StoreError: it contains rows.
-    """
+    """Raise StoreError if a store contains rows."""
     with store.reading() as connection:
         if any(count(connection, table) for table in TABLES):
             raise StoreError(f"{store.name} is not empty; name a new store for the copy")
@@ -92,7 +84,7 @@ def count(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bo
 def pages(
     connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool] = EVERY
 ) -> Iterator[list[dict[str, Any]]]:
-    """Yield the matching rows of a table by primary key; absent JSON is SQL null, not JSON null."""
+    """Yield lists of matching rows, ordered by primary key, with missing JSON as SQL null."""
     json_columns = [
         column for column in table.c if isinstance(column.type, Shaped) and column.nullable
     ]

@@ -39,7 +39,7 @@ def storable(value: Any) -> Any:
 
 
 def restored(value: Any) -> Any:
-    """Reverse :func:`storable`."""
+    """Reverse the escapes of :func:`storable`."""
     if not isinstance(value, str):
         return value
     if value.startswith(f"{MARK}="):

@@ -1,9 +1,9 @@
 """Leases: permissions to write to a store in PostgreSQL, and the claimed shares of work.
 
 Each writing process has a row, which it renews with every write and every few seconds in between.
-Leases are not released by others: an expired row is deleted by the next process that connects, and
-its shares become available. A process that lost its row can't write. Times are the server's, so
-clocks of machines don't matter; no lease expires while the server is unavailable.
+The next process that connects deletes expired rows, and their shares become available. A process
+that lost its row can't write. Times are the server's, so clocks of machines don't matter; no lease
+expires while the server is unavailable.
 """
 
 import os
@@ -77,7 +77,6 @@ UNTIL = _later(NOW, sa.bindparam("seconds"))
 
 
 def _key(number: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
-    """Return the second key of a lease's lock."""
     return sa.func.hashtext(sa.func.concat(sa.func.current_schema(), "/", number))
 
 
@@ -91,7 +90,7 @@ GONE = sa.or_(
         sa.func.pg_try_advisory_xact_lock_shared(HOLDING, _key(leases.c.number)),
     ),
 )
-"""Expired leases; several processes may check at once."""
+"""Expired leases; several processes may check this condition at the same time."""
 LOST = sa.delete(leases).where(GONE)
 LOCKED = sa.func.pg_try_advisory_lock(HOLDING, _key(leases.c.number))
 HOLD = (
@@ -99,7 +98,7 @@ HOLD = (
     .where(leases.c.number == sa.bindparam("lease"))
     .values(server=sa.case((LOCKED, SERVER), else_=NOW))
 )
-"""Lock a lease; rely on its time only if the server still has a broken connection."""
+"""Lock a lease; its time is used only if the server still has a broken connection."""
 RENEW = (
     sa.update(leases)
     .where(leases.c.number == sa.bindparam("lease"))
@@ -109,14 +108,14 @@ RENEW = (
 
 
 class Holder(NamedTuple):
-    """The process that holds a lease, and the shared work; None for an exclusive lease."""
+    """The process that holds a lease, and the work it shares (None for an exclusive lease)."""
 
     holder: str
     work: str | None
 
 
 def holders(connection: sa.Connection) -> list[Holder]:
-    """Return the current holders, oldest first."""
+    """Return the current holders of leases, oldest first."""
     query = sa.select(leases.c.holder, leases.c.work).where(~GONE).order_by(leases.c.number)
     return [Holder(*row) for row in connection.execute(query, {"seconds": LEASE})]
 
@@ -125,13 +124,12 @@ class Lease:
     """One process's permission to write, valid while it is renewed.
 
     Args:
-        backend: the store's backend.
         work: the work to share; None for an exclusive lease.
         wait: maximum seconds to wait for a lock.
 
     Attributes:
-        first: whether no other process held a lease when this one began.
-        halted: why all runs that share the work are to stop; None if they are not.
+        first: whether no other process held a lease when this lease began.
+        halted: why all runs that share the work must stop, if they must.
 
     Raises:
         StoreLocked: another process is writing to the store.
@@ -185,12 +183,7 @@ class Lease:
             time.sleep(PAUSE)
 
     def _refusal(self, connection: sa.Connection) -> StoreLocked | None:
-        """Return why the store can't be locked now, or None if it can.
-
-        Raises:
-            StoreLocked: others share other work, which will take long.
-            StoreError: others share the work with another version.
-        """
+        """Return why the store can't be locked now; raise the error if waiting does not help."""
         for lease in connection.execute(sa.select(leases).order_by(leases.c.number)):
             self.first = False
             refusal = StoreLocked(f"{self.name}: {held_by(lease.holder)}")
@@ -234,7 +227,7 @@ class Lease:
                 connection.execute(HOLD, {"lease": self.number})
 
     def _drop(self) -> None:
-        """Close the connection itself, so that its locks are released."""
+        """Close the connection instead of returning it to the pool, to release its locks."""
         if self._connection is not None:
             with suppress(sa.exc.SQLAlchemyError):
                 self._connection.invalidate()
@@ -242,7 +235,7 @@ class Lease:
             self._connection = None
 
     def mark(self, connection: sa.Connection) -> int:
-        """Mark a transaction, to check later whether it was committed; return the mark's number.
+        """Store a mark in a transaction, to check later if it was committed; return its number.
 
         PostgreSQL may reuse a transaction id after a crash, so it can't serve as a mark.
         """
@@ -264,7 +257,7 @@ class Lease:
         return connection.execute(sa.select(marks).where(*condition)).first() is not None
 
     def forget(self, number: int) -> None:
-        """Delete a mark that is no longer needed, with the next write."""
+        """Schedule a mark that is no longer needed for deletion with the next write."""
         self._confirmed.append(number)
 
     def renew(self, connection: sa.Connection) -> None:
@@ -345,11 +338,8 @@ class Lease:
         return share
 
     def done(self, share: Share, connection: sa.Connection) -> None:
-        condition = (
-            self._of(share.kind),
-            shares.c.start == share.start,
-            shares.c.lease == self.number,
-        )
+        own_share = shares.c.start == share.start, shares.c.lease == self.number
+        condition = (self._of(share.kind), *own_share)
         if not connection.execute(sa.update(shares).where(*condition).values(done=True)).rowcount:
             raise StoreError(f"{self.name}: another run has taken over this run's matches; resume")
         self._in_hand.discard((share.kind, share.start))
@@ -359,11 +349,9 @@ class Lease:
         return self._do(lambda connection: connection.execute(unfinished).first()) is not None
 
     def elsewhere(self) -> int:
-        is_own = shares.c.lease == self.number
-        done_by_others = sa.and_(
-            shares.c.work == self.work, shares.c.done, is_own.is_not(sa.true())
-        )
-        played = sa.select(sa.func.sum(shares.c.matches)).where(done_by_others)
+        by_others = (shares.c.lease == self.number).is_not(sa.true())
+        done = shares.c.work == self.work, shares.c.done, by_others
+        played = sa.select(sa.func.sum(shares.c.matches)).where(*done)
         return int(self._do(lambda connection: connection.scalar(played)) or 0)
 
     def _of(self, kind: str) -> sa.ColumnElement[bool]:

@@ -1,4 +1,4 @@
-"""Creating a store's tables, and migrating older stores with alembic."""
+"""Creation of a store's tables, and migration of older stores with alembic."""
 
 from pathlib import Path
 

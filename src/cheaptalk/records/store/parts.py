@@ -1,4 +1,4 @@
-"""Parts of a study's matches, read by several processes in parallel."""
+"""Parts of a study's matches, which several processes read in parallel."""
 
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -15,11 +15,11 @@ from cheaptalk.rules.registry import Registry
 P = ParamSpec("P")
 T = TypeVar("T")
 Part = range | None
-"""The match numbers of a part; None for all."""
+"""The match numbers of a part; None for all matches."""
 LARGEST = 20_000
-"""Maximum matches per part: the results of a part are kept in memory until it is done."""
+"""Maximum matches per part; the results of a part are kept in memory until it is done."""
 WORTH_WORKERS = 5_000
-"""Matches below which starting worker processes costs more than it saves."""
+"""Minimum number of matches for which worker processes save time."""
 PARTS = 8
 """Parts per worker, so that all workers end at about the same time."""
 
@@ -32,10 +32,10 @@ def over_parts(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> list[T]:
-    """Apply a function to each part of a study; return the results in the order of storing.
+    """Apply a function to each part of a study; return the results in storage order.
 
-    This process works too, starting with the last part. It is the only one if there are few matches
-    or if it registered components that other processes don't know.
+    This process works too, starting with the last part. It works without others if there are few
+    matches, or if it registered components that other processes don't know.
 
     Args:
         workers: number of processes, including this one. With more than one, the caller's script
@@ -66,12 +66,12 @@ def over_parts(
 
 
 def of_part(part: Part) -> sa.ColumnElement[bool] | None:
-    """Return the condition on matches for a part; None for all."""
+    """Return the condition that selects a part's matches; None for all matches."""
     return None if part is None else schema.matches.c.number.between(part.start, part.stop - 1)
 
 
 def _parts(store: Store, study: str, workers: int) -> list[range]:
-    """Return equal parts, several per worker; none if there are too few matches."""
+    """Return equal parts, several per worker; an empty list if there are too few matches."""
     number = schema.matches.c.number
     query = sa.select(sa.func.count(), sa.func.min(number), sa.func.max(number)).where(
         number.in_(members_of(study, past=True))

@@ -37,14 +37,14 @@ EXTRA = "pip install 'cheaptalk[postgres]'"
 OLDEST = 13
 """Minimum version of the server."""
 LOCK_TIMEOUT = "10s"
-"""How long a writer waits for another transaction."""
+"""Maximum time for which a writer waits for another transaction."""
 SHARED_LOCK_TIMEOUT = "600s"
-"""The same for runs that share the work: each starts with a transaction over all its matches."""
+"""Lock timeout of runs that share the work; each starts with a transaction over all its matches."""
 WRITING = (
     "set transaction isolation level read committed; set local synchronous_commit = on; "
     "set local lock_timeout = '{}'"
 )
-"""A write transaction sees what others committed while it waited, and is durable."""
+"""Start of a write transaction, which sees data that others committed while it waited."""
 MOMENT = 5.0
 """Seconds to wait for an exclusive lock; most are brief, for example to create the store."""
 OUTAGE = 600.0
@@ -70,7 +70,6 @@ CURES = {
     "57": "the server was stopped; committed data is kept: start it and resume",
 }
 """Remedies by prefix of the SQLSTATE code."""
-"""Cures by the beginnings of SQLSTATE codes."""
 REFUSALS = {
     "accepting connections": "57P03",
     "starting up": "57P03",
@@ -85,8 +84,10 @@ REFUSALS = {
     'database "': "3D000",
     'role "': "28",
 }
-"""Codes by words of connection errors, which have no code. The first match counts, because other
-messages may also name a database and a role."""
+"""SQLSTATE codes by words in messages of connection errors, which contain no code.
+
+The first match applies, because other messages may also name a database and a role.
+"""
 
 mail = sa.Table(
     "mail",
@@ -119,11 +120,7 @@ class PostgresBackend(Backend):
 
     @classmethod
     def open(cls, url: str, create: bool) -> "PostgresBackend":
-        """Open the store at a URL such as ``postgresql+psycopg://user:password@host/database``.
-
-        Raises:
-            StoreError: it is missing or can't be reached.
-        """
+        """Open the store at a URL such as ``postgresql+psycopg://user:password@host/database``."""
         try:
             parsed = sa.make_url(url).set(drivername="postgresql+psycopg")
         except (ValueError, sa.exc.ArgumentError):
@@ -184,23 +181,21 @@ class PostgresBackend(Backend):
 
     def check_free(self) -> None:
         until = time.monotonic() + MOMENT
-        while exclusive := next(
-            (holder for holder in self._holders() if holder.work is None), None
-        ):
+        while exclusive := [holder for holder in self._holders() if holder.work is None]:
             if time.monotonic() > until:
-                raise StoreLocked(f"{self.name}: {held_by(exclusive.holder)}")
+                raise StoreLocked(f"{self.name}: {held_by(exclusive[0].holder)}")
             time.sleep(PAUSE)
 
     def held(self) -> bool:
         return bool(self._holders())
 
     def _holders(self) -> list[Holder]:
-        """Return the current holders, without blocking them."""
+        """Return the current holders of leases, without waiting for locks."""
         with self.explaining(), self.engine.connect() as connection:
             return holders(connection) if self.prepared(connection) else []
 
     def _begin(self, connection: sa.Connection) -> None:
-        """Begin a transaction; a write transaction waits for the others."""
+        """Begin a transaction; a write transaction waits for other writers."""
         if connection.get_execution_options().get("writes", False):
             shares = self.lease is not None and self.lease.work is not None
             timeout = SHARED_LOCK_TIMEOUT if shares else LOCK_TIMEOUT
@@ -282,7 +277,7 @@ class PostgresBackend(Backend):
                 connection.execute(sa.select(reset))
 
     def damage(self, *, full: bool = False) -> str | None:
-        """Return None: the server is responsible for its files."""
+        """Return None: the server checks its own files."""
         return None
 
     def wipe(self) -> None:
@@ -301,7 +296,6 @@ class PostgresBackend(Backend):
 
 
 def _said(error: sa.exc.SQLAlchemyError) -> str:
-    """Return an error's message in one line."""
     cause = getattr(error, "orig", None) or error
     return first_line(cause).rpartition("FATAL:  ")[2]
 
@@ -310,7 +304,7 @@ ACCOUNT, ORDER = "account", "order/"
 
 
 class TableMailbox:
-    """A table: the status is row ``account``, orders are rows ``order/ID``."""
+    """A mailbox in a table: the status is row ``account``, orders are rows ``order/ID``."""
 
     def __init__(self, backend: PostgresBackend) -> None:
         self._backend = backend
@@ -330,7 +324,7 @@ class TableMailbox:
             ))  # fmt: skip
 
     def _silent(self) -> bool:
-        """Return whether another process reports for all that share the work."""
+        """Return whether another process reports progress for all processes of the run."""
         lease = self._backend.lease
         return lease is not None and lease.work is not None and not lease.leads()
 

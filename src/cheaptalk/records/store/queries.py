@@ -1,4 +1,4 @@
-"""Queries of the viewer and reports: pairings, pages of matches, and filtered matches."""
+"""Queries of the viewer and of reports: pairings, pages of matches, and filtered matches."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,12 +39,11 @@ class MatchFilter:
         players: labels by seat, or by role: a player in any seat of the role.
         kind: an answer of this kind by any player.
         kinds: kinds of answers by seat or role.
-        forfeits: labels by seat or role: players that forfeited the match there.
+        forfeits: labels by seat or role: players that forfeited the match in this seat.
         without: a seat that the matches don't have.
         parameters: words that the parameters, written ``name=value``, must all contain.
         says: a text in any message, case-insensitive.
-        configurations: digests of alternative configurations; see
-            :func:`.configuration_digest`.
+        configurations: digests of alternative configurations; see :func:`.configuration_digest`.
     """
 
     game: str
@@ -71,22 +70,19 @@ def condition(connection: sa.Connection, study: str, match_filter: MatchFilter) 
     people = people_of(connection, study)
 
     def seats_named(name: str) -> list[str]:
-        """Return the seats with a name, or with this role."""
+        """Return the seats that have this name or role."""
         return [seat for seat, role in match_filter.seats.items() if name in (seat, role)]
 
     terms: list[Condition] = [
         matches.c.number.in_(members_of(study)),
         matches.c.configuration_id.in_(_configurations(connection, match_filter)),
-        *(
-            _seated(people, seats_named(name), label)
-            for name, label in match_filter.players.items()
-        ),
-        *(_gave(seats_named(name), kind) for name, kind in match_filter.kinds.items()),
-        *(
-            _forfeited(people, seats_named(name), label)
-            for name, label in match_filter.forfeits.items()
-        ),
     ]
+    for name, label in match_filter.players.items():
+        terms.append(_seated(people, seats_named(name), label))
+    for name, kind in match_filter.kinds.items():
+        terms.append(_gave(seats_named(name), kind))
+    for name, label in match_filter.forfeits.items():
+        terms.append(_forfeited(people, seats_named(name), label))
     if match_filter.status:
         terms.append(matches.c.status == match_filter.status)
     if match_filter.player:
@@ -121,7 +117,6 @@ def _forfeited(
 
 
 def _configurations(connection: sa.Connection, match_filter: MatchFilter) -> list[int]:
-    """Return the configurations of a game that satisfy a filter."""
     query = sa.select(configurations.c.id, configurations.c.parameters).where(
         configurations.c.game == match_filter.game
     )
@@ -146,7 +141,7 @@ class PlayedPairing(NamedTuple):
         game: the game's name.
         players: labels by seat.
         counts: the number of matches by status.
-        without: a seat of other matches of the game that these don't have.
+        without: a seat of other matches of the game that these matches don't have.
     """
 
     game: str
@@ -156,17 +151,16 @@ class PlayedPairing(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The players in one line."""
         return line_up(list(self.players.values()))
 
     @property
     def query(self) -> dict[str, str]:
-        """The viewer's query for these matches: labels by ``player_SEAT``, and ``without``."""
+        """The viewer's URL query for these matches: ``player_SEAT=LABEL`` and ``without``."""
         return query_of(self.players, self.without)
 
 
 SEARCHED = 2_000
-"""Maximum matches whose messages are searched for one page."""
+"""Maximum number of matches whose messages are searched for one page."""
 
 
 class MatchPage(NamedTuple):
@@ -174,7 +168,7 @@ class MatchPage(NamedTuple):
 
     Attributes:
         records: the matches.
-        after: where the next page begins; None at the end.
+        after: the id after which the next page begins; None on the last page.
         searched: the number of matches whose messages were searched.
     """
 
@@ -197,11 +191,7 @@ class Overview(NamedTuple):
 
 
 def overview(store: Store, study: str, *, past: bool = False) -> Overview:
-    """Return the pairings and seats of a study in one pass over its matches.
-
-    Args:
-        past: include superseded matches.
-    """
+    """Return the pairings and seats of a study in one pass over its matches."""
     query = (
         sa.select(
             configurations.c.game, schema.SEATS_TEXT, matches.c.status, sa.func.count(),
@@ -217,12 +207,10 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
         labels = people_of(connection, study)
         for game, text, status, count, first in connection.execute(query):
             seats = schema.SEATS.read(text)
-            players = {
-                seat: seated_player(labels, number)["label"] for seat, number in seats.items()
-            }
-            pairing = pairings.setdefault(
-                (game, *players.items()), PlayedPairing(game, players, {})
-            )
+            people = {seat: seated_player(labels, number) for seat, number in seats.items()}
+            players = {seat: player["label"] for seat, player in people.items()}
+            new = PlayedPairing(game, players, {})
+            pairing = pairings.setdefault((game, *players.items()), new)
             pairing.counts[status] = pairing.counts.get(status, 0) + count
             firsts[game, *players] = min(first, firsts.get((game, *players), first))
     game_seats = _places(store, study, firsts.values())
@@ -230,13 +218,12 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
         key: next((seat for seat in game_seats[pairing.game] if seat not in pairing.players), None)
         for key, pairing in pairings.items()
     }
-    return Overview(
-        [pairings[key]._replace(without=missing[key]) for key in sorted(pairings)], game_seats
-    )
+    complete = [pairings[key]._replace(without=missing[key]) for key in sorted(pairings)]
+    return Overview(complete, game_seats)
 
 
 def places_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:
-    """Return the seats of each game of a study with their roles; see :class:`Overview`."""
+    """Return the seats and roles of each of a study's games; see :class:`Overview`."""
     is_member = sa.exists().where(
         members.c.study_id == study_number(study), members.c.match_number == matches.c.number,
         sa.true() if past else members.c.current,
@@ -253,7 +240,7 @@ def places_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict
 
 
 def _places(store: Store, study: str, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
-    """Return the seats of games, read from one match of each set of seats."""
+    """Return the seats of each game, read from one match per set of seats."""
     by_game: dict[str, list[dict[str, str]]] = {}
     for record in store.records(study, where=matches.c.number.in_(list(numbers)), past=True):
         by_game.setdefault(record.game, []).append(record.roles)
@@ -261,7 +248,7 @@ def _places(store: Store, study: str, numbers: Iterable[int]) -> dict[str, dict[
 
 
 def united(variants: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Merge the seats of several configurations: those of the largest first, then the others."""
+    """Merge the seats of several configurations, starting with the one with the most seats."""
     united_seats: dict[str, str] = {}
     for seats in sorted(variants, key=len, reverse=True):
         united_seats |= {seat: role for seat, role in seats.items() if seat not in united_seats}
@@ -269,7 +256,7 @@ def united(variants: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def count(store: Store, study: str, match_filter: MatchFilter) -> int:
-    """Count the matches that satisfy a filter, ignoring `says`."""
+    """Count the matches that satisfy a filter, except for its message search (``says``)."""
     with store.reading() as connection:
         query = sa.select(sa.func.count()).where(condition(connection, study, match_filter))
         return connection.scalar(query) or 0
@@ -278,10 +265,10 @@ def count(store: Store, study: str, match_filter: MatchFilter) -> int:
 def page(
     store: Store, study: str, match_filter: MatchFilter, *, after: str | None = None, size: int = 50
 ) -> MatchPage:
-    """Return a page of matches that satisfy a filter, in the order of storing, after a given match.
+    """Return a page of matches that satisfy a filter, after a given match.
 
-    Only a limited number of matches per page is searched for messages, so a page may contain few
-    matches or none and still not be the last.
+    The messages of only a limited number of matches per page are searched. Therefore a page may
+    contain few matches or none and still not be the last page.
     """
     with store.reading() as connection:
         where = condition(connection, study, match_filter)
@@ -295,7 +282,7 @@ def page(
 
 
 def _saying(says: str, records: Iterator[MatchRecord], size: int) -> MatchPage:
-    """Return the first of these matches with a message that contains a text."""
+    """Return a page of the first of these matches with a message that contains a text."""
     matching: list[MatchRecord] = []
     last, searched = None, 0
     for record in records:
@@ -309,11 +296,7 @@ def _saying(says: str, records: Iterator[MatchRecord], size: int) -> MatchPage:
 
 
 def match(store: Store, id_: str, study: str | None = None) -> MatchRecord:
-    """Return one match with its body and the labels of a study.
-
-    Raises:
-        StoreError: there is no such match in the store or the study.
-    """
+    """Return one match with its body and a study's labels; raise StoreError if it is missing."""
     for record in store.records(study, bodies=True, where=matches.c.id == id_):
         return record
     raise StoreError(f'no match "{id_}" in {study or store.title}')
@@ -332,7 +315,7 @@ def read_matches(
 def ended_matches(
     store: Store, study: str, status: Status, player: str | None = None
 ) -> list[tuple[str, str]]:
-    """Return the ids and games of a study's matches with a status, in the order of storing.
+    """Return the ids and games of a study's matches with a given status, in storage order.
 
     Args:
         player: restrict to matches in which a player with this label has a seat.
@@ -343,11 +326,8 @@ def ended_matches(
         .where(matches.c.number.in_(members_of(study)), matches.c.status == status.value)
         .order_by(matches.c.number)
     )
-    seats = (
-        {seat for game_seats in places_of(store, study).values() for seat in game_seats}
-        if player
-        else ()
-    )
+    places = places_of(store, study).values() if player else ()
+    seats = {seat for game_seats in places for seat in game_seats}
     with store.reading() as connection:
         if player:
             query = query.where(_seated(people_of(connection, study), seats, player))

@@ -1,4 +1,4 @@
-"""Reading a store: studies, statuses, matches, calls."""
+"""Read operations of a store: studies, statuses, matches, calls."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ from cheaptalk.rules import suggest
 from cheaptalk.rules.display import brief
 
 AT_ONCE = 10_000
-"""Matches per lookup by id."""
+"""Number of matches per lookup by id."""
 T = TypeVar("T")
 S = TypeVar("S", bound="StoreReader")
 P = ParamSpec("P")
@@ -44,7 +44,7 @@ NEEDED: dict[Status, tuple[str, ...]] = {
 
 
 def patient(read: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Retry a function that reads a store if its server was unavailable."""
+    """Decorate a function that reads a store to retry it while the server is unavailable."""
 
     @wraps(read)
     def patiently(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -54,7 +54,7 @@ def patient(read: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P],
 
 
 def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
-    """Split items into lists of a given size; the last one may be shorter.
+    """Split items into lists of a given size; the last list may be shorter.
 
     >>> list(chunks("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]
@@ -67,11 +67,11 @@ class StudySummary(NamedTuple):
     """A study in the store, with its matches counted by status.
 
     Attributes:
-        package: the version of cheaptalk that last registered it.
-        counts: matches by status, without superseded ones.
-        halted: why its last run stopped early; None if it did not.
+        package: the version of cheaptalk that last registered the study.
+        counts: matches by status, without superseded matches.
+        halted: why the last run stopped early; None if it did not.
         set_aside: the number of superseded matches.
-        planned: the number of matches of its plan; None if imported or never run.
+        planned: the number of planned matches; None if imported or never run.
     """
 
     name: str
@@ -84,21 +84,18 @@ class StudySummary(NamedTuple):
     planned: int | None = None
 
     def __repr__(self) -> str:
-        return brief(
-            self,
-            f"{self.name}, {', '.join(f'{n:,} {status}' for status, n in self.counts.items())}",
-        )
+        counts = (f"{count:,} {status}" for status, count in self.counts.items())
+        return brief(self, f"{self.name}, {', '.join(counts)}")
 
     @property
     def done(self) -> int:
-        """The number of matches that have ended and are not played again."""
+        """Number of matches that have ended and are not played again."""
         return sum(self.counts.get(status, 0) for status in SETTLED)
 
     def how_far(self, planned: int | None) -> str:
-        """Return how many matches have ended, and how."""
-        forfeited, failed = (
-            self.counts.get(status, 0) for status in (Status.FORFEITED, Status.FAILED)
-        )
+        """Return the number of ended matches and their outcomes, as text."""
+        counts = Counter(self.counts)
+        forfeited, failed = counts[Status.FORFEITED], counts[Status.FAILED]
         return ended_text(self.done, planned, forfeited=forfeited, failed=failed)
 
 
@@ -126,11 +123,7 @@ class StoreReader:
 
     @property
     def path(self) -> Path:
-        """The store's file.
-
-        Raises:
-            StoreError: the store is not a file.
-        """
+        """The store's file; raises StoreError if the store is not a file."""
         path = getattr(self.backend, "path", None)
         if not isinstance(path, Path):
             raise StoreError(f"{self.name} is not a file")
@@ -138,7 +131,6 @@ class StoreReader:
 
     @property
     def engine(self) -> sa.Engine:
-        """The SQLAlchemy engine."""
         return self.backend.engine
 
     def held(self) -> bool:
@@ -152,30 +144,28 @@ class StoreReader:
             yield connection
 
     def empty(self) -> bool:
-        """Return whether the store contains no match."""
         with self.reading() as connection:
             return connection.execute(sa.select(schema.matches.c.number).limit(1)).first() is None
 
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
-        """Return the status of those of the given matches that are in the store."""
+        """Return the statuses of the given matches, omitting matches that are not in the store."""
         query = sa.select(schema.matches.c.id, schema.matches.c.status)
         return {id_: Status(status) for id_, status in self._among(ids, query)}
 
     def kinds(self, ids: Iterable[str]) -> dict[str, dict[str, dict[str, int]]]:
-        """Return answers by seat and kind, for those of the given matches that ended in play."""
+        """Count answers by seat and kind in those matches that finished or were forfeited."""
         matches = schema.matches
         query = sa.select(matches.c.id, matches.c.kinds).where(matches.c.status.in_(SETTLED))
         return {id_: kinds or {} for id_, kinds in self._among(ids, query)}
 
     def configurations(self, study: str) -> set[str]:
-        """Return the digests of the configurations of a study's matches."""
         matches, table = schema.matches, schema.configurations
         ids = sa.select(matches.c.configuration_id).where(matches.c.number.in_(members_of(study)))
         with self.reading() as connection:
             return set(connection.scalars(sa.select(table.c.digest).where(table.c.id.in_(ids))))
 
     def count_members(self, study: str, ids: Iterable[str] | None = None) -> int:
-        """Count a study's matches, or those with the given ids."""
+        """Count a study's matches, optionally only those with the given ids."""
         is_member = schema.matches.c.number.in_(members_of(study))
         if ids is not None:
             query = sa.select(schema.matches.c.id).where(is_member)
@@ -184,7 +174,6 @@ class StoreReader:
             return connection.scalar(sa.select(sa.func.count()).where(is_member)) or 0
 
     def _among(self, ids: Iterable[str], query: sa.Select[Any]) -> Iterator[Any]:
-        """Yield the rows of a query that belong to the given matches."""
         with self.reading() as connection:
             for chunk in chunks(ids):
                 yield from connection.execute(query.where(schema.matches.c.id.in_(chunk)))
@@ -200,17 +189,11 @@ class StoreReader:
             counts, superseded = _counts(connection) if counted else ({}, Counter[int]())
         return [
             StudySummary(
-                row.name,
-                row.spec,
-                row.package,
-                row.created,
-                +counts.get(row.id, Counter[str]()),
-                row.halted,
-                superseded[row.id],
-                row.planned,
+                row.name, row.spec, row.package, row.created, +counts.get(row.id, Counter[str]()),
+                row.halted, superseded[row.id], row.planned,
             )
             for row in rows
-        ]
+        ]  # fmt: skip
 
     def study(self, name: str, *, counted: bool = True) -> StudySummary:
         """Return a study by name; see :meth:`studies`.
@@ -240,7 +223,7 @@ class StoreReader:
             where: a further condition on the matches table.
             past: include superseded matches.
             games: restrict to games with these names.
-            order: sort by this first, then by the order of storing.
+            order: a column to sort by, before the order of storing.
         """
         matches, configurations = schema.matches, schema.configurations
         query = sa.select(*(COLUMNS if bodies else COLUMNS[:-1])).outerjoin(
@@ -265,7 +248,7 @@ class StoreReader:
         """Return the match whose id begins with a prefix.
 
         Raises:
-            StoreError: no match does, or several do.
+            StoreError: no match or several matches have this prefix.
         """
         where = schema.matches.c.id.startswith(prefix, autoescape=True)
         records = list(islice(self.records(bodies=True, where=where), 2))
@@ -283,8 +266,8 @@ class StoreReader:
     def problems(self, study: str) -> dict[str, int]:
         """Return why matches of a study failed or were forfeited, with counts.
 
-        Reasons of failed calls are grouped across requests. A forfeit names only the player that
-        caused it, its seat and the kind of answer.
+        Reasons of failed calls are grouped across requests. A forfeit names only the responsible
+        player, its seat and the kind of answer.
         """
         table = schema.matches
         query = (
@@ -321,35 +304,30 @@ class StoreReader:
         return self.records(study, where=sa.and_(schema.UNFINISHED, forfeited))
 
     def check(self) -> str | None:
-        """Return the damage of the database, or None if it is intact."""
+        """Return how the database is damaged; None if it is intact."""
         damage = self.backend.damage()
         return damage and f"{self.name} is damaged ({damage}); restore a copy of it"
 
     def shortfalls(self) -> list[tuple[str, str]]:
-        """Return studies with fewer matches than expected, and the reason.
+        """Return studies with fewer matches than expected, each with the reason.
 
-        While a run is writing to the store, there are none.
+        The result is empty while a run is writing to the store.
         """
-        studies, members = schema.studies, schema.members
-        stored = sa.select(sa.func.count()).where(members.c.study_id == studies.c.id)
+        studies, members = schema.studies.c, schema.members.c
+        stored = sa.select(sa.func.count()).where(members.study_id == studies.id)
         count = stored.scalar_subquery()
-        query = sa.select(studies.c.name, count, studies.c.expected).where(
-            studies.c.expected > count
-        )
+        query = sa.select(studies.name, count, studies.expected).where(studies.expected > count)
         with self.reading() as connection:
             rows = connection.execute(query).all()
         if not rows or self.backend.held():
             return []
         return [
-            (
-                name,
-                SHORTFALL.format(stored=stored, expected=expected),
-            )
+            (name, SHORTFALL.format(stored=stored, expected=expected))
             for name, stored, expected in rows
         ]
 
     def open_calls(self, match_id: str) -> list[dict[str, Any]]:
-        """Return the calls of a match outside its record: live, failed or unresolved ones."""
+        """Return a match's calls that are not in its record: live, failed or unresolved."""
         return self._calls(schema.calls.c.match_id == match_id)
 
     def unresolved(self) -> list[dict[str, Any]]:
@@ -360,8 +338,8 @@ class StoreReader:
         """Return the condition for calls with an unknown outcome.
 
         Calls in flight when a run was killed remain ``sent`` until a later run marks them as
-        ``unresolved``. Calls of a live run are also ``sent``, so these count only while no process
-        is writing.
+        ``unresolved``. Calls of a live run are also ``sent``, so ``sent`` calls are lost only while
+        no process is writing.
         """
         marked = schema.calls.c.state == "unresolved"
         with self.reading() as connection:
@@ -403,14 +381,14 @@ def study_number(study: str) -> sa.ScalarSelect[Any]:
 
 
 def members_of(study: str, *, past: bool = False) -> Any:
-    """Return a query for the numbers of a study's matches, with superseded ones if `past`."""
+    """Return a query for the numbers of a study's matches; ``past`` includes superseded ones."""
     members = schema.members
     query = sa.select(members.c.match_number).where(members.c.study_id == study_number(study))
     return query if past else query.where(members.c.current)
 
 
 def nowhere_in(column: sa.ColumnElement[Any], query: sa.Select[Any]) -> sa.ColumnElement[bool]:
-    """Return the condition that a value is not null and not in a query.
+    """Return the condition that a value is not null and not in a query's results.
 
     PostgreSQL would execute a ``NOT IN`` query for each row.
     """
@@ -418,7 +396,7 @@ def nowhere_in(column: sa.ColumnElement[Any], query: sa.Select[Any]) -> sa.Colum
 
 
 def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:
-    """Return players by id, with the labels of a study (or of the last study that names them)."""
+    """Return players by id, labeled as in a study or, if None, as in the latest study."""
     players, rosters, studies = schema.players, schema.rosters, schema.studies
     query = (
         sa.select(players.c.id, players.c.spec, rosters.c.label)
@@ -432,11 +410,7 @@ def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[st
 
 
 def seated_player(people: Mapping[int, dict[str, Any]], number: int) -> dict[str, Any]:
-    """Return the player with a number from the result of :func:`people_of`.
-
-    Raises:
-        DamagedValue: there is none.
-    """
+    """Return the player with an id; raise DamagedValue if there is none."""
     if number not in people:
         raise DamagedValue(f"a match refers to player {number}, who is not in the store")
     return people[number]
@@ -454,16 +428,11 @@ def specs_of(store: StoreReader, study: str) -> dict[str, list[dict[str, Any]]]:
 def _make_known(
     by_id: dict[int, Configuration], ids: Collection[int], connection: sa.Connection
 ) -> None:
-    """Read the configurations with these numbers that have not been read."""
-    configurations = schema.configurations
-    query = sa.select(
-        configurations.c.id,
-        configurations.c.game,
-        configurations.c.version,
-        configurations.c.parameters,
-    )
+    """Read the configurations with these ids that ``by_id`` does not contain yet."""
+    table = schema.configurations.c
+    query = sa.select(table.id, table.game, table.version, table.parameters)
     for chunk in chunks(set(ids).difference(by_id)):
-        for id_, *fields in connection.execute(query.where(configurations.c.id.in_(chunk))):
+        for id_, *fields in connection.execute(query.where(table.id.in_(chunk))):
             by_id[id_] = Configuration(*fields)
 
 
@@ -474,11 +443,7 @@ def _record(
     *,
     bodies: bool,
 ) -> MatchRecord:
-    """Convert a row to a record.
-
-    Raises:
-        DamagedValue: a required value or a referenced row is missing.
-    """
+    """Convert a row to a record; raise DamagedValue if required data is missing."""
     values: dict[str, Any] = dict(zip(NAMES, row, strict=False))
     status = STATUS[values["status"]]
     required = [*NEEDED.get(status, ()), *(["body"] if bodies and status in SETTLED else [])]
@@ -488,9 +453,7 @@ def _record(
         if values[name] is None:
             raise DamagedValue(f"match {values['id']} has no {name}")
     if not NUMERIC.issuperset(map(type, row[: len(NUMBERS)])):
-        invalid = next(
-            column.name for column in NUMBERS if type(values[column.name]) not in NUMERIC
-        )
+        invalid = next(c.name for c in NUMBERS if type(values[c.name]) not in NUMERIC)
         raise DamagedValue(f"{invalid} of match {values['id']} is not a number")
     return MatchRecord(
         values["id"], configurations[values["configuration_id"]], values["instance"],
@@ -505,7 +468,7 @@ def _record(
 
 
 def _counts(connection: sa.Connection) -> tuple[dict[int, Counter[str]], Counter[int]]:
-    """Return the matches of studies by status, and the number of superseded ones."""
+    """Return the matches of studies by status, and the number of superseded matches."""
     members, matches = schema.members, schema.matches
     key = members.c.study_id, members.c.current
     query = sa.select(*key, sa.func.count()).group_by(*key)

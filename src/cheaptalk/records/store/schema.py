@@ -1,4 +1,4 @@
-"""The tables of the store. A test checks that the migrations in ``migrations/`` produce them."""
+"""The tables of the store. A test checks that ``migrations/`` produces the same tables."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ from cheaptalk.records.validation import (
 )
 
 REVISION = "0012"
-"""The newest schema version; stores with a later one are refused."""
+"""Newest schema version; stores with a later version are refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
 BATCH_STATES = ("planned", "submitted", "collected")
@@ -136,20 +136,14 @@ matches: Table = Table(
 SEATS_TEXT = cast(matches.c.seats, String)
 """The seats as text, which every database can group by; parse it with ``SEATS``."""
 LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0)).scalar_subquery()
-"""The number of the last stored match."""
+"""Number of the last stored match."""
 
 members: Table = Table(
     "members",
     metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
-    Column(
-        "current",
-        Boolean,
-        nullable=False,
-        server_default="1",
-        comment="false if superseded",
-    ),
+    Column("current", Boolean, nullable=False, server_default="1", comment="false if superseded"),
     sqlite_with_rowid=False,
 )
 
@@ -357,7 +351,7 @@ judgements: Table = Table(
 )
 
 UNFINISHED = matches.c.status != literal_column(f"'{Status.FINISHED.value}'")
-"""Unfinished matches, which are few; written so that databases use the index."""
+"""Condition for unfinished matches, written so that databases use the index."""
 
 Index("matches_by_configuration", matches.c.configuration_id)
 Index("matches_unfinished", matches.c.status, sqlite_where=UNFINISHED, postgresql_where=UNFINISHED)

@@ -1,6 +1,6 @@
 """Shares of a study's work, which runs on several machines claim without overlap.
 
-With databases that allow only one writer, that process has all the work.
+Databases that allow only one writer give all the work to a single process.
 """
 
 import sys
@@ -11,12 +11,12 @@ import sqlalchemy as sa
 
 
 class Share(NamedTuple):
-    """A part of a plan's matches.
+    """A range of a plan's matches, which a single run claims.
 
     Attributes:
         kind: the kind of work.
-        start, stop: the range of match numbers in the plan, without `stop`.
-        matches: the number of these that are to be played.
+        start, stop: the range of match numbers in the plan, without ``stop``.
+        matches: the number of matches in the range that remain to be played.
     """
 
     kind: str
@@ -26,21 +26,21 @@ class Share(NamedTuple):
 
 
 class Shares(Protocol):
-    """The shares of a run and of others that do the same work."""
+    """The shares of work that a run and other runs of the same work claim."""
 
     @property
     def first(self) -> bool:
-        """Whether no other run was active when this one began."""
+        """Whether no other run was active when this run began."""
 
     @property
     def halted(self) -> str | None:
-        """Why all runs that share the work are to stop; None if they are not."""
+        """Why all runs that share the work must stop; None if they continue."""
 
     def halt(self, reason: str) -> None:
         """Stop all runs that share the work."""
 
     def offer(self, kind: str, shares: Callable[[], Iterable[Share]]) -> None:
-        """Register the shares of a kind, unless another run has."""
+        """Register the shares of a kind, unless another run has registered them."""
 
     def take(self, kind: str, *, alone: bool = False) -> Share | None:
         """Claim an available share; return None if there is none.
@@ -53,14 +53,14 @@ class Shares(Protocol):
         """Mark a share as done, in the transaction that stores its results."""
 
     def waits(self, kind: str) -> bool:
-        """Return whether other runs hold shares, which become available if these runs end."""
+        """Return whether other runs hold shares, which this run could claim if they ended."""
 
     def elsewhere(self) -> int:
-        """Return the number of matches in shares that other runs have done."""
+        """Return the number of matches in shares that other runs have completed."""
 
 
 class Undivided:
-    """All the work, for one run without others."""
+    """All the work of a study, for a single run."""
 
     first = True
     halted: str | None = None
@@ -69,7 +69,6 @@ class Undivided:
         self._left: list[Share] = []
 
     def halt(self, reason: str) -> None:
-        """Stop this run."""
         self.halted = reason
 
     def offer(self, kind: str, shares: Callable[[], Iterable[Share]]) -> None:

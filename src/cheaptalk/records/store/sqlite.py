@@ -51,7 +51,7 @@ FileId: TypeAlias = tuple[int, int]
 
 
 class SqliteBackend(Backend):
-    """A store in a file."""
+    """A store in a SQLite file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()  # so that all paths to the file share one lock
@@ -78,11 +78,7 @@ class SqliteBackend(Backend):
 
     @classmethod
     def open(cls, url: str, create: bool) -> "SqliteBackend":
-        """Open the store in the file of a URL such as ``sqlite:///study.sqlite``.
-
-        Raises:
-            StoreError: it is missing, or can't be created there.
-        """
+        """Open the store in the file of a URL such as ``sqlite:///study.sqlite``."""
         path = Path(url.partition(":///")[2])
         if not create and _is_empty(path):
             raise NoStore(
@@ -122,7 +118,7 @@ class SqliteBackend(Backend):
                 self._watched.clear()
 
     def _lock_files(self) -> Iterator[Path]:
-        """Yield the lock file beside the store, then one that remains if that file is removed.
+        """Yield two lock files: one beside the store, one in a folder of this user.
 
         The second is named by the store's inode, in a folder of this user. The store's own file
         can't be locked: closing a descriptor of it would release SQLite's locks.
@@ -133,16 +129,12 @@ class SqliteBackend(Backend):
             yield _lock_folder() / f"{store[0]}-{store[1]}.lock"
 
     def _watch(self, file: Path) -> None:
-        """Remember which file is at a path, if not yet known."""
+        """Store a file's identity, if not yet known, to detect its replacement."""
         if file not in self._watched and (identity := _identity(file)):
             self._watched[file] = identity
 
     def _check_files(self) -> None:
-        """Check, while the store is held, that the files at its paths are those in use.
-
-        Raises:
-            StoreError: one of them was removed or replaced.
-        """
+        """Check that no file of the locked store was removed or replaced."""
         for file, identity in self._watched.items():
             if _identity(file) != identity:
                 raise StoreError(
@@ -175,9 +167,7 @@ class SqliteBackend(Backend):
                     Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def _begin(self, connection: sa.Connection) -> None:
-        """Begin a transaction; while the store is held, write only to the file that was opened,
-        because another process may have discarded it.
-        """
+        """Begin a transaction; a locked store is written only to the file that was opened."""
         writes = connection.get_execution_options().get("writes", False)
         # The first transaction creates a new store's file.
         self._opened = self._opened or _identity(self.path)
@@ -225,7 +215,7 @@ class SqliteBackend(Backend):
         return None if report == "ok" else " ".join(report.split())
 
     def merge_log(self) -> bool:
-        """Checkpoint the write-ahead log and truncate it; False if a reader prevents that."""
+        """Checkpoint the write-ahead log and truncate it; False if a reader prevents it."""
         if self._held:
             self._check_store()
             self._check_files()
@@ -247,18 +237,14 @@ class SqliteBackend(Backend):
             )
 
     def stamp(self) -> tuple[tuple[int, int], ...]:
-        """Return when the file and its log were last written, and their sizes.
-
-        Empty logs are ignored, because readers create them.
-        """
+        """Return the times and sizes of the file and its log, ignoring an empty log."""
         files = (self.path, Path(f"{self.path}-wal"))
         details = [file.stat() for file in files if file.exists()]
         return tuple((status.st_mtime_ns, status.st_size) for status in details if status.st_size)
 
 
 class FileMailbox:
-    """Files beside a store: the status is ``STORE.run.json``, orders are files in
-    ``STORE.orders``."""
+    """Files beside a store: status in ``STORE.run.json``, orders in folder ``STORE.orders``."""
 
     def __init__(self, store: Path) -> None:
         self.account = Path(f"{store}.run.json")
@@ -302,7 +288,7 @@ def _write_whole(path: Path, text: str) -> None:
 
 
 def is_writable(path: Path) -> bool:
-    """Return whether a store is writable at a path; SQLite also writes files beside it."""
+    """Return whether the store at a path, and its folder (which SQLite uses), are writable."""
     folder = os.access(path.absolute().parent, os.W_OK)
     return folder and (not path.exists() or os.access(path, os.W_OK))
 
@@ -314,7 +300,7 @@ def _is_empty(path: Path) -> bool:
 
 
 def address(path: Path) -> sa.URL:
-    """Return the SQLAlchemy URL of a store's file, read-only if it is not writable."""
+    """Return the SQLAlchemy URL of a store's file, read-only if the file is not writable."""
     if is_writable(path):
         return sa.URL.create("sqlite", database=str(path))
     log = Path(f"{path}-wal")
@@ -327,9 +313,6 @@ def _lock_folder() -> Path:
     """Return a temporary folder of this user for locks that outlive a removed lock file.
 
     If another user owns the folder with the first name, the next name is tried.
-
-    Raises:
-        StoreError: no such folder can be created.
     """
     user = os.getuid() if hasattr(os, "getuid") else None  # Windows has temporary folders by user
     base = Path(gettempdir()) / f"cheaptalk-locks-{getuser() if user is None else user}"
@@ -356,12 +339,11 @@ def _set_up(connection: sqlite3.Connection, _: object) -> None:
 
 
 def has_second_name(path: Path) -> bool:
-    """Return whether a database's file has a hard link: SQLite writes a log beside each name."""
+    """Return whether a database file has several hard links: SQLite writes a log beside each."""
     return path.exists() and path.stat().st_nlink > 1
 
 
 def _identity(path: Path) -> FileId | None:
-    """Return the identity of the file at a path; None if it is missing."""
     try:
         status = path.stat()
     except FileNotFoundError:

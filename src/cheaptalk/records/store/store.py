@@ -76,7 +76,7 @@ class Store(StoreReader):
                 :data:`~cheaptalk.records.store.backend.BACKENDS`.
 
         Raises:
-            StoreError: it is missing, damaged, locked or of a newer version.
+            StoreError: the store is missing, damaged, locked or of a newer version.
         """
         store = cls(open_backend(location, create))
         try:
@@ -90,10 +90,10 @@ class Store(StoreReader):
     @classmethod
     @contextmanager
     def opened(cls, location: "Store | Path | str", *, create: bool = False) -> Iterator["Store"]:
-        """Yield a given store, or open the one at a path or URL and close it at the end.
+        """Yield a given store, or open the store at a path or URL and close it at the end.
 
         Raises:
-            StoreError: it cannot be opened, or ``location`` has another type.
+            StoreError: the store cannot be opened, or ``location`` has another type.
         """
         if isinstance(location, Store):
             yield location
@@ -183,15 +183,7 @@ class Store(StoreReader):
 
     @contextmanager
     def sharing(self, work: str | None) -> Iterator[Shares]:
-        """Lock the store for writing, shared with runs of the same work if the database allows it.
-
-        Args:
-            work: identifies the work; None for an exclusive lock.
-
-        Raises:
-            StoreLocked: another process holds the lock.
-            StoreError: the store is not writable.
-        """
+        """Lock the store for writing, shared with runs of the same work if ``work`` is set."""
         if work is not None:
             with self.backend.sharing(work) as shares:
                 yield shares
@@ -214,15 +206,10 @@ class Store(StoreReader):
             "name": name, "spec": dict(spec), "package": __version__, "created": time.time(),
             "digest": study_digest(name, spec),
         }  # fmt: skip
+        set_ = {key: values[key] for key in ("spec", "package", "digest")}
+        new = insert(schema.studies).values(values)
         with self.transaction() as connection:
-            connection.execute(
-                insert(schema.studies)
-                .values(values)
-                .on_conflict_do_update(
-                    index_elements=["name"],
-                    set_={key: values[key] for key in ("spec", "package", "digest")},
-                )
-            )
+            connection.execute(new.on_conflict_do_update(index_elements=["name"], set_=set_))
             query = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
             return int(connection.execute(query).scalar_one())
 
@@ -248,27 +235,17 @@ class Store(StoreReader):
             return dict(connection.execute(sa.select(table.c.digest, table.c.id)).all())
 
     def register_roster(self, study_id: int, labels: Mapping[int, str]) -> None:
-        """Store the labels of a study's players."""
         rows = [
-            {
-                "study_id": study_id,
-                "player_id": player,
-                "label": label,
-                "digest": roster_digest(study_id, player, label),
-            }
+            {"study_id": study_id, "player_id": player, "label": label,
+             "digest": roster_digest(study_id, player, label)}
             for player, label in labels.items()
-        ]
+        ]  # fmt: skip
         if not rows:
             return
+        new, keys = insert(schema.rosters), ["study_id", "player_id"]
+        set_ = {name: new.excluded[name] for name in ("label", "digest")}
         with self.transaction() as connection:
-            statement = insert(schema.rosters)
-            connection.execute(
-                statement.on_conflict_do_update(
-                    index_elements=["study_id", "player_id"],
-                    set_={key: statement.excluded[key] for key in ("label", "digest")},
-                ),
-                rows,
-            )
+            connection.execute(new.on_conflict_do_update(index_elements=keys, set_=set_), rows)
 
     # Matches
 
@@ -297,7 +274,6 @@ class StudyRows:
     """A study's definition, configurations and players in the store.
 
     Attributes:
-        id, name: the study's number and name.
         configurations, players: ids by digest.
     """
 
@@ -309,16 +285,14 @@ class StudyRows:
         self.players: dict[str, int] = {}
 
     def add(self, games: Mapping[str, Game], players: Mapping[str, tuple[str, BaseModel]]) -> None:
-        """Store games and labeled players, keyed by digest; existing ones are kept."""
-        self.configurations |= self.store.register_configurations(
-            {
-                key: (game.name, game.version, game.model_dump(mode="json"))
-                for key, game in games.items()
-            }
-        )
-        self.players |= self.store.register_players(
-            {key: spec.model_dump(mode="json") for key, (_, spec) in players.items()}
-        )
+        """Store games and labeled players, keyed by digest; existing rows are kept."""
+        configurations = {
+            key: (game.name, game.version, game.model_dump(mode="json"))
+            for key, game in games.items()
+        }
+        self.configurations |= self.store.register_configurations(configurations)
+        specs = {key: spec.model_dump(mode="json") for key, (_, spec) in players.items()}
+        self.players |= self.store.register_players(specs)
         labels = {self.players[key]: label for key, (label, _) in players.items()}
         self.store.register_roster(self.id, labels)
 
@@ -361,11 +335,7 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
 def purchases_of(
     connection: sa.Connection, study_id: int, row: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of purchases of a match: one for each study that bought calls of it.
-
-    Args:
-        row: the match's row, with the totals of all its calls.
-    """
+    """Yield the cost of a match's calls by buyer, one row for each study that bought calls."""
     calls = schema.calls
     query = sa.select(calls.c.study_id, calls.c.reply).where(
         calls.c.match_id == row["id"], calls.c.state == "answered",
@@ -423,10 +393,10 @@ NEW_PLANNED = sa.insert(PLANNED)
 
 
 class Adopted(NamedTuple):
-    """How many matches of a plan the store already contained.
+    """The result of adopting the planned matches that the store already contained.
 
     Attributes:
-        left: positions of those that are missing or have not ended, in order.
+        left: positions of matches that are missing or have not ended, in order.
         set_aside: the number of the study's other matches that were superseded.
         forfeited: the number of ended matches that were forfeited.
     """
@@ -447,12 +417,9 @@ def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False
         PLANNED.create(connection)
         count = 0
         for chunk in chunks(enumerate(ids)):
-            write_rows(
-                connection,
-                NEW_PLANNED,
-                [{"position": position, "id": id_} for position, id_ in chunk],
-            )
-            count += len(chunk)
+            rows = [{"position": position, "id": id_} for position, id_ in chunk]
+            write_rows(connection, NEW_PLANNED, rows)
+            count += len(rows)
         pending, unknown, new = _unsettled(connection, study_id)
         if new:
             _count_in(connection, study_id)
@@ -463,7 +430,7 @@ def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False
 
 
 STORED = sa.select(matches.c.number).join(PLANNED, PLANNED.c.id == matches.c.id)
-"""The numbers of planned matches that are in the store."""
+"""Numbers of planned matches that are in the store."""
 
 
 def _counted(study_id: int) -> sa.ColumnElement[bool]:
@@ -472,8 +439,7 @@ def _counted(study_id: int) -> sa.ColumnElement[bool]:
 
 
 def _unsettled(connection: sa.Connection, study_id: int) -> tuple[list[int], int, int]:
-    """Return the positions of planned matches that are missing or have not ended, the number of
-    missing ones, and the number of stored ones that are not members of the study."""
+    """Return the positions of pending matches, and the numbers of missing and of new matches."""
     ended = matches.c.status.in_([status.value for status in SETTLED])
     member = sa.and_(_counted(study_id), members.c.match_number == matches.c.number)
     absent, uncounted = matches.c.number.is_(None), members.c.match_number.is_(None)
@@ -495,7 +461,6 @@ def _unsettled(connection: sa.Connection, study_id: int) -> tuple[list[int], int
 
 
 def _forfeited(connection: sa.Connection) -> int:
-    """Count the planned matches that are stored as forfeited."""
     query = (
         sa.select(sa.func.count()).select_from(PLANNED)
         .join(matches, matches.c.id == PLANNED.c.id)
@@ -506,22 +471,16 @@ def _forfeited(connection: sa.Connection) -> int:
 
 def _count_in(connection: sa.Connection, study_id: int) -> None:
     """Make planned matches that are in the store current members of the study."""
-    uncounted = STORED.except_(
-        sa.select(members.c.match_number).where(_counted(study_id))
-    ).subquery()
+    current = sa.select(members.c.match_number).where(_counted(study_id))
+    uncounted = STORED.except_(current).subquery()
     row = sa.select(sa.literal(study_id), uncounted.c.number, sa.true()).where(sa.true())
     new = NEW_MEMBER.from_select(["study_id", "match_number", "current"], row)
-    connection.execute(new.on_conflict_do_update(
-        index_elements=["study_id", "match_number"], set_={"current": sa.true()}
-    ))  # fmt: skip
+    keys = ["study_id", "match_number"]
+    connection.execute(new.on_conflict_do_update(index_elements=keys, set_={"current": sa.true()}))
 
 
 def _set_others_aside(connection: sa.Connection, study_id: int, stored: int) -> int:
-    """Mark the study's matches that are not planned as superseded; return their number.
-
-    Args:
-        stored: the number of planned matches that are in the store.
-    """
+    """Mark the study's matches that are not planned as superseded; return their number."""
     is_counted = _counted(study_id)
     counted = connection.scalar(sa.select(sa.func.count()).select_from(members).where(is_counted))
     if counted == stored:
@@ -545,11 +504,11 @@ studies = schema.studies
 def note_run(
     store: Store, study_id: int, planned: int, halted: str | None, *, to_come: int = 0
 ) -> None:
-    """Record a study's number of planned and expected matches, and why its run stopped.
+    """Record a study's numbers of planned and expected matches, and why its run stopped.
 
     Args:
         halted: None if the run did not stop early, or has just started.
-        to_come: number of matches that the run will add. Until it ends,
+        to_come: number of matches that the run will add. Until the run ends,
             :meth:`.StoreReader.shortfalls` detects copies that lack them.
     """
     stored = sa.select(sa.func.count()).where(members.c.study_id == study_id).scalar_subquery()
@@ -560,7 +519,7 @@ def note_run(
 
 
 def expect_what_is_stored(connection: sa.Connection) -> None:
-    """Lower the expected number of matches to those stored, in the caller's transaction."""
+    """Lower studies' expected numbers of matches to those stored, in the given transaction."""
     stored = sa.select(sa.func.count()).where(members.c.study_id == studies.c.id).scalar_subquery()
     update = sa.update(studies).where(studies.c.expected > stored)
     connection.execute(update.values(expected=stored))

@@ -1,7 +1,7 @@
 """The SQL views of a store, which ``views.sql.jinja`` defines for every kind of database.
 
-Views are created with a store and recreated by every migration: changing a view requires a
-migration, even if it does nothing else.
+Views are created with a store and recreated by every migration. To change a view, add a migration,
+even an empty one.
 """
 
 import re
@@ -49,9 +49,12 @@ SQLITE: Mapping[str, Word] = {
     "end": "",
     "bought": "",
 }
-"""The template's terms: ISO 8601 times; nested JSON, with JSON null as SQL null; entries of an
-object and a single entry; the value at a path as text, part, count, amount or flag; a boolean as a
-number, from ``number`` to ``end``; and the suffixes of joins and subqueries."""
+"""SQL of the template's terms.
+
+The terms are: ISO 8601 times; nested JSON, with JSON null as SQL null; entries of an object and a
+single entry; the value at a path as text, part, count, amount or flag; a boolean as a number, from
+``number`` to ``end``; and the suffixes of joins and subqueries.
+"""
 POSTGRESQL: Mapping[str, Word] = {
     "moment": lambda column: (
         f"to_char(to_timestamp({column}) at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
@@ -84,13 +87,13 @@ def _written(words: Mapping[str, Word]) -> dict[str, str]:
 
 
 VIEWS = {"sqlite": _written(SQLITE), "postgresql": _written(POSTGRESQL)}
-"""The SQL statement and name of each view, by SQLAlchemy dialect."""
+"""Name of each view by its SQL statement, by SQLAlchemy dialect."""
 
 
 def changed_views(connection: sa.Connection) -> list[str]:
     """Return the names of views that are missing or were changed.
 
-    PostgreSQL rewrites view definitions, so only missing ones are detected there.
+    PostgreSQL rewrites view definitions, so only missing views are detected there.
     """
     views = VIEWS[connection.dialect.name]
     if connection.dialect.name != "sqlite":
@@ -102,12 +105,12 @@ def changed_views(connection: sa.Connection) -> list[str]:
 
 
 def drop_views(connection: sa.Connection) -> None:
-    """Drop the views, which would block changes to the tables."""
+    """Drop all views, which would block changes to the tables."""
     for name in VIEWS[connection.dialect.name].values():
         connection.exec_driver_sql(f"drop view if exists {name}")
 
 
 def make_views(connection: sa.Connection) -> None:
-    """Create the views."""
+    """Create all views of the store."""
     for statement in VIEWS[connection.dialect.name]:
         connection.exec_driver_sql(statement)

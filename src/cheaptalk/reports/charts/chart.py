@@ -21,12 +21,7 @@ SERIES = 6
 
 
 class Lead(NamedTuple):
-    """A link from a number to its matches.
-
-    Attributes:
-        game: the game.
-        query: the viewer's query for the matches, such as ``{"player_alice": "gpt"}``.
-    """
+    """A link from a number to its matches: a game, and the viewer's query."""
 
     game: str
     query: dict[str, str]
@@ -36,12 +31,12 @@ class Mark(NamedTuple):
     """A point of a chart.
 
     Attributes:
-        x, y: its position.
-        text: its tooltip, one fact per line.
-        lead: the matches behind it.
-        x_ends, y_ends: its intervals along either axis.
-        size: its radius, in pixels.
-        tone: its color, if it differs from the layer's.
+        x, y: the position.
+        text: the tooltip, one fact per line.
+        lead: a link to the matches.
+        x_ends, y_ends: the intervals along the axes.
+        size: the radius, in pixels.
+        tone: the color, if it differs from the layer's color.
     """
 
     x: Value
@@ -58,10 +53,7 @@ class Box(NamedTuple):
     """A rectangle of a chart, such as a bar or a cell; names along an axis are at 0, 1 and so on.
 
     Attributes:
-        x, y: its ends along either axis.
-        text: its tooltip, one fact per line.
-        lead: the matches behind it.
-        label: the text inside it.
+        x, y: its ends along the axes.
         heat: the position of its color on the scale, in [0, 1], or [-1, 1] for a diverging scale;
             None for the color of its layer.
     """
@@ -103,11 +95,7 @@ class Line(NamedTuple):
 
 
 class Boxes(NamedTuple):
-    """Rectangles of one color.
-
-    Attributes:
-        frame: the width of their outline, in pixels, which is then all that is seen of them.
-    """
+    """Rectangles of one color; with a ``frame``, only outlines of this width in pixels."""
 
     boxes: Sequence[Box]
     name: str = ""
@@ -131,16 +119,15 @@ class Axis(NamedTuple):
     """An axis of numbers or names.
 
     Attributes:
-        title: the title of the axis.
         names: the names, from the left or from the top; empty for an axis of numbers.
         labels: labels of the names; by default, the names themselves.
-        ends: its minimum and maximum; None to fit the marks.
-        zero: whether it begins at 0.
+        ends: the minimum and the maximum; None to fit the marks.
+        zero: whether the axis begins at 0.
         percent: whether 1 is shown as 100 %.
-        ticks: its ticks and their labels; chosen automatically by default.
+        ticks: the ticks and their labels; chosen automatically by default.
         integer: whether ticks are only at integers.
-        turned: whether it is reversed, as for ranks.
-        far: whether it is above the chart.
+        turned: whether the axis is reversed, as for ranks.
+        far: whether the axis is above the chart.
     """
 
     title: str = ""
@@ -161,15 +148,12 @@ PLAIN = Axis()
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart.
+    """A chart of layers between two axes.
 
     Attributes:
-        title: the title of the chart.
-        unit: the unit of its numbers.
+        unit: the unit of the numbers.
         layers: the layers, the last one on top.
-        x, y: its axes.
-        height: the height of the area between its axes, in pixels; None for a default that suits
-            them.
+        height: the height of the area between the axes, in pixels; chosen automatically if None.
         scale: the labels of the ends of the color scale, if boxes show no numbers.
         round: whether this is a radar chart: the names of ``x`` form a circle, and numbers of ``y``
             increase from its center.
@@ -190,8 +174,7 @@ class Chart:
                 raise ValueError(f"the chart {self.title!r} has a number that is not finite")
 
     def numbers(self, along: Literal["x", "y"]) -> list[float]:
-        """Return all numbers along an axis: positions of marks, bounds of intervals, boxes and
-        rules."""
+        """Return all values that marks, intervals, boxes and rules have along an axis."""
         numbers: list[float] = []
         for layer in self.layers:
             if isinstance(layer, Rule):
@@ -201,14 +184,13 @@ class Chart:
             else:
                 for mark in layer.marks:
                     value, ends = getattr(mark, along), getattr(mark, f"{along}_ends")
-                    numbers += (
-                        [] if value is None or isinstance(value, str) else [value, *(ends or ())]
-                    )
+                    if value is not None and not isinstance(value, str):
+                        numbers += [value, *(ends or ())]
         return numbers
 
     @property
     def flat(self) -> float | None:
-        """Return the value that all dots share, if they have no intervals; None if they differ."""
+        """Return the value that all dots share if they have no intervals; None if values differ."""
         values = set()
         for layer in self.layers:
             if not isinstance(layer, Points):
@@ -222,7 +204,6 @@ class Chart:
 
     @property
     def empty(self) -> bool:
-        """Return whether the chart has no marks."""
         return not any(
             layer.boxes if isinstance(layer, Boxes) else layer.marks
             for layer in self.layers

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import cycle
 
 from cheaptalk.reports.charts.chart import DASHES, SERIES, SHAPES, Chart, Layer, Line, Mark, Points
 
 
 def tones_of(players: Iterable[str]) -> dict[str, int]:
-    """Return the color of each player, in alphabetical order.
+    """Return the color number of each player, in alphabetical order.
 
     >>> tones_of(["fair", "chance", "fair"])
     {'chance': 0, 'fair': 1}
@@ -18,27 +19,21 @@ def tones_of(players: Iterable[str]) -> dict[str, int]:
 def coloured(chart: Chart, tones: Mapping[str, int]) -> Chart:
     """Return a chart in which each player's marks have the player's color.
 
-    Lines and dots of a single player are recognized by their name. Dots of several players, one
-    line of names each, get the color of the player on their line; different series, such as roles,
-    then have different shapes.
+    Lines and dots of a single player are recognized by their name. If dots of several players share
+    a series, each dot has the color of the player on its row; different series, such as roles, then
+    have different shapes.
     """
-    several = [
-        layer.name for layer in chart.layers
-        if isinstance(layer, Points) and layer.name and _rows(layer,
-        tones) and layer.name not in tones
-    ]  # fmt: skip
-    shapes = {
-        name: SHAPES[index % len(SHAPES)] for index, name in enumerate(dict.fromkeys(several))
-    }
+    series = [layer for layer in chart.layers if isinstance(layer, Points) and _rows(layer, tones)]
+    several = [layer.name for layer in series if layer.name and layer.name not in tones]
+    shapes = dict(zip(dict.fromkeys(several), cycle(SHAPES), strict=False))
     layers: list[Layer] = []
     for layer in chart.layers:
-        if isinstance(layer, Line | Points) and layer.name in tones:
+        if isinstance(layer, Points) and layer.name in tones:
+            layers.append(layer._replace(tone=tones[layer.name]))
+        elif isinstance(layer, Line) and layer.name in tones:
             tone = tones[layer.name]
-            layers.append(
-                layer._replace(tone=tone) if isinstance(layer, Points)
-                else layer._replace(tone=tone,
-                dash=layer.dash or DASHES[tone // SERIES % len(DASHES)])
-            )  # fmt: skip
+            dash = layer.dash or DASHES[tone // SERIES % len(DASHES)]
+            layers.append(layer._replace(tone=tone, dash=dash))
         elif isinstance(layer, Points) and _rows(layer, tones):
             marks = [mark._replace(tone=tones[_row(mark, tones)]) for mark in layer.marks]
             shape = shapes.get(layer.name, layer.shape)

@@ -33,7 +33,7 @@ BARS = 20
 
 
 class Cell(NamedTuple):
-    """A cell of a heat map: its number, its tooltip, and the matches behind it."""
+    """A cell of a heat map: a number, a tooltip, and a link to the matches."""
 
     value: float | None
     text: str = ""
@@ -61,12 +61,10 @@ def dots(
     """Return a chart with one dot and interval per row, from the top.
 
     Args:
-        title, unit: title and unit of the chart.
         names: unique names of the rows.
-        rows: each with the number under ``key``.
-        key: the column that is drawn.
+        key: the column of the numbers.
         texts: the tooltip of each row.
-        leads: the matches behind each.
+        leads: a link to the matches of each row.
         axis: the axis of the numbers.
     """
     layer = points(names, rows, key, texts, leads)
@@ -83,7 +81,7 @@ def points(
     name: str = "",
     tone: Tone = 0,
 ) -> Points:
-    """Return the dots of one series, one line each; rows without a number are omitted."""
+    """Return a series of dots, one per line of the chart; rows without a number are omitted."""
     marks = [
         Mark(row[key], name, f"{name}\n{text}", lead, x_ends=ends(row, key))
         for name, row, text, lead in zip(
@@ -111,8 +109,7 @@ def cells(
     Args:
         down, across: the titles of rows and columns, and their names.
         cell: returns the content for a row and a column; None for an empty cell.
-        decimals: decimals of the numbers.
-        middle: whether colours go to both sides of 0.
+        middle: whether the color scale diverges from 0.
         printed: maximum number of rows and columns for which cells show their numbers.
         frames: frames around cells.
     """
@@ -145,7 +142,7 @@ def cells(
 
 
 def warmth(value: float | None, low: float, high: float, *, middle: bool) -> float:
-    """Return the heat of a cell, in [0, 1], or in [-1, 1] if colors diverge from a middle."""
+    """Return a number's position on the color scale, in [0, 1], or [-1, 1] if it diverges."""
     if value is None or high == low:
         return 0.0 if middle else 0.5
     return value / high if middle else (value / 2 - low / 2) / (high / 2 - low / 2)
@@ -162,7 +159,7 @@ def columns(
     heights: Sequence[tuple[float, float, str]], *, name: str = "", tone: Tone = 0,
     width: float = 2 * BAR,
 ) -> Boxes:  # fmt: skip
-    """Return vertical bars: their positions, heights and tooltips."""
+    """Return vertical bars from their positions, heights and tooltips."""
     boxes = [
         Box(
             (position - width / 2, position + width / 2), (min(0.0, height), max(0.0, height)), text
@@ -175,7 +172,7 @@ def columns(
 def bars(
     lengths: Sequence[tuple[int, float, float, str]], *, name: str = "", tone: Tone = 0
 ) -> Boxes:
-    """Return horizontal bars: their rows, starts, ends and tooltips."""
+    """Return horizontal bars from their rows, starts, ends and tooltips."""
     boxes = [Box((start, end), (row - BAR, row + BAR), text) for row, start, end, text in lengths]
     return Boxes(boxes, name, tone)
 
@@ -183,11 +180,9 @@ def bars(
 def histogram(
     title: str, values: Sequence[float], across: str, up: str, *, width: float | None = None
 ) -> Chart:
-    """Return a histogram with bins of one width, which start at multiples of it.
+    """Return a histogram with bins of equal width, with edges at multiples of the width.
 
     Args:
-        title: the title of the chart.
-        values: numbers, one at least.
         across: the title of the values, with their unit.
         up: the title of the counts.
         width: the bin width; chosen automatically by default. With a width of 1, integers are
@@ -216,7 +211,6 @@ def _bar_text(index: int, step: float, *, integer: bool) -> str:
 
 
 def _width(low: float, high: float) -> float:
-    """Return the smallest bin width for which few enough bins cover these values."""
     scale = 1.0
     while True:
         for width in WIDTHS:

@@ -21,9 +21,8 @@ class Scale:
     """An axis with its position in pixels.
 
     Attributes:
-        axis: the axis.
-        low, high: the numbers at its ends; names are 1 apart, from 0.
-        start, end: the pixels at these.
+        low, high: the numbers at the ends of the axis; names are 1 apart, from 0.
+        start, end: the pixels at ``low`` and ``high``.
     """
 
     axis: Axis
@@ -40,11 +39,10 @@ class Scale:
 
     @property
     def crosses_zero(self) -> bool:
-        """Return whether the axis includes numbers on both sides of 0."""
         return not self.axis.names and self.low < 0 < self.high
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return the positions and texts of the ticks."""
+        """Return the positions and labels of the ticks."""
         if self.axis.names:
             return list(enumerate(self.axis.labels or self.axis.names))
         if self.axis.ticks:
@@ -63,7 +61,7 @@ class Scale:
 
 
 def _step(minimum: float, *, integer: bool) -> float:
-    """Return the next of 1, 2 and 5 times a power of ten."""
+    """Round a tick distance up to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** floor(log10(minimum)) if minimum > 0 else 1.0
     step = next(
         power * factor for factor in (1, 2, 5, 10) if power * factor >= minimum * (1 - 1e-9)
@@ -72,7 +70,7 @@ def _step(minimum: float, *, integer: bool) -> float:
 
 
 def scale(axis: Axis, numbers: Sequence[float], start: float, end: float) -> Scale:
-    """Return the scale of an axis for these numbers between two pixels."""
+    """Return the scale of an axis that covers these numbers between two pixels."""
     if axis.names:
         return Scale(axis, -0.5, len(axis.names) - 0.5, start, end)
     finite = [min(max(number, -HUGE), HUGE) for number in (*numbers, *([0.0] if axis.zero else []))]
@@ -122,11 +120,7 @@ def short(label: str, max_length: int = 18) -> str:
 
 
 def lines_of(texts: Sequence[str], room: float, margin: float) -> Iterator[list[int]]:
-    """Return the positions of texts in lines of at most this width in pixels.
-
-    Args:
-        margin: additional width of each text.
-    """
+    """Break texts into lines of at most ``room`` pixels; yield the indices of each line's texts."""
     line: list[int] = []
     used = 0.0
     for index, text in enumerate(texts):

@@ -51,19 +51,14 @@ Href = Callable[[Lead], str]
 
 
 def drawing(
-    chart: Chart,
-    width: int = WIDTH,
-    *,
-    paint: Mapping[str, str] = PAPER,
-    href: Href | None = None,
+    chart: Chart, width: int = WIDTH, *, paint: Mapping[str, str] = PAPER, href: Href | None = None
 ) -> str:
     """Return a chart as an SVG element; all text in it is escaped.
 
     Args:
-        chart: the chart.
-        width: in pixels; its height follows.
-        paint: its colours, :data:`PAGE` or :data:`PAPER`.
-        href: where matches are shown, if marks lead to them.
+        width: in pixels; the height follows.
+        paint: the colors, :data:`PAGE` or :data:`PAPER`.
+        href: returns the address of a mark's matches; None for no links.
     """
     return _Drawing(chart, width, paint, href).whole()
 
@@ -103,7 +98,6 @@ class _Drawing:
 
     @cached_property
     def _left(self) -> float:
-        """Return the width of the labels to the left of the area."""
         y = self.chart.y
         rough = scale(y, self.chart.numbers("y"), self._height, 0)
         longest = max((width_of(text) for _, text in rough.ticks()), default=0.0)
@@ -112,7 +106,6 @@ class _Drawing:
 
     @cached_property
     def _height(self) -> float:
-        """Return the height of the area between the axes."""
         chart = self.chart
         if chart.height is not None:
             return chart.height
@@ -134,7 +127,6 @@ class _Drawing:
 
     @cached_property
     def _below(self) -> float:
-        """Return the height of the labels of the horizontal axis."""
         x = self.chart.x
         titled = FONT + GAP if x.title else 0
         if not self._tilted:
@@ -143,12 +135,10 @@ class _Drawing:
 
     @property
     def _aslant(self) -> float:
-        """Return the length of the longest slanted name."""
         return min(max(map(width_of, self.chart.x.labels or self.chart.x.names)), ASLANT)
 
     @cached_property
     def _right(self) -> float:
-        """Return the right end of the area."""
         if not (self._tilted and self.chart.x.far):
             return self.width - 10
         beyond = self._aslant * cos(radians(SLANT))
@@ -251,7 +241,6 @@ class _Drawing:
                              at_end, "middle", tone="soft", full=axis.title)  # fmt: skip
 
     def _inside(self, x: float, text: str) -> float:
-        """Return the center of a text so that it stays inside the drawing."""
         half = width_of(text) / 2
         return max(half, min(x, self.width - half))
 
@@ -284,7 +273,6 @@ class _Drawing:
                         yield self._point(mark, layer, shift.get(layer.name, 0.0))
 
     def _rule(self, rule: Rule, *, solid: bool = False) -> str:
-        """Return a straight line across the area."""
         if rule.x is not None:
             start, line = (self._x.at(rule.x), self._top), f"v{self._n(self._height)}"
         else:
@@ -303,9 +291,8 @@ class _Drawing:
         lines = [layer for layer in layers if isinstance(layer, Line) and not layer.band
                  and any(mark.y_ends for mark in layer.marks)]  # fmt: skip
         room = (self._right - self._left) / max((len(line.marks) for line in lines), default=1)
-        return _side_by_side(
-            [line.name for line in lines], min(5.0, 0.5 * room / (len(lines) or 1))
-        )
+        names = [line.name for line in lines]
+        return _side_by_side(names, min(5.0, 0.5 * room / (len(names) or 1)))
 
     def _point(self, mark: Mark, layer: Points, shift: float) -> str:
         if mark.x is None or mark.y is None:
@@ -345,13 +332,11 @@ class _Drawing:
             yield self._stroke(path, line.tone, line.width, dash)
             for mark, (x, y) in zip(run, points, strict=True):
                 if line.dots:
-                    whiskers = (
-                        ""
-                        if line.band
-                        else self._whiskers(mark, x, y, line.tone, ' stroke-opacity="0.5"')
-                    )
-                    size = min(mark.size, 3.0) if mark.size == 4 else mark.size
-                    yield self._linked(whiskers + self._shape("dot", x, y, size, line.tone), mark)
+                    dot = self._shape("dot", x, y, 3 if mark.size == 4 else mark.size, line.tone)
+                    if not line.band:
+                        faint = ' stroke-opacity="0.5"'
+                        dot = self._whiskers(mark, x, y, line.tone, faint) + dot
+                    yield self._linked(dot, mark)
 
     def _band(self, run: Sequence[Mark], tone: Tone) -> str:
         intervals = [(self._x.at(mark.x), mark.y_ends) for mark in run if mark.y_ends]
@@ -379,8 +364,7 @@ class _Drawing:
         return self._linked(f'{shape} fill="{fill}"{faint}/>{label}', box)
 
     def _around(self) -> Iterator[str]:
-        """Yield a radar chart: lines through names in a circle, whose values increase from the
-        center."""
+        """Yield a radar chart: names in a circle, with values that increase from the center."""
         names, middle = self.chart.x.names, (self.width / 2, self._top + self._height / 2)
         ring = self._height / 2 - 2 * FONT
         reach = scale(self.chart.y, self.chart.numbers("y"), 0, ring)
@@ -412,7 +396,6 @@ class _Drawing:
     # SVG elements
 
     def _linked(self, content: str, mark: Mark | Box) -> str:
-        """Return a drawing with its tooltip and its link to matches."""
         if not mark.text and not mark.lead:
             return content
         title = f"<title>{escape(mark.text)}</title>" if mark.text else ""
@@ -461,18 +444,15 @@ class _Drawing:
         return self.paint[f"{tone % SERIES}" if isinstance(tone, int) else tone]
 
     def _heat(self, share: float) -> str:
-        """Return the color of a cell, on a sequential or a diverging scale."""
         end = self.paint["heat-high" if share >= 0 else "heat-less"]
         return mixed(self.paint["heat-low"], end, abs(share))
 
     @staticmethod
     def _n(number: float) -> str:
-        """Return a number of pixels, rounded to a tenth."""
         return f"{number:.1f}".removesuffix(".0")
 
 
 def _side_by_side(names: Sequence[str], step: float) -> dict[str, float]:
-    """Return the offset of each name, this many pixels apart and centered at 0."""
     return {name: (index - (len(names) - 1) / 2) * step for index, name in enumerate(names)}
 
 

@@ -23,14 +23,11 @@ BINS = 24
 
 
 def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) -> Chart | None:
-    """Chart each player's means of a radar's metrics in self-play.
-
-    Return None if there is no self-play.
+    """Chart the means of a radar's metrics in self-play; None if there is no self-play.
 
     Args:
         frame: matches of one game with two seats, as :func:`.match_frames` returns them.
         labels: the players to show.
-        radar: the metrics.
     """
     row_player, column_player = (f"player_{seat}" for seat in places_in(frame))
     metrics = list(radar.axes.values())
@@ -54,7 +51,6 @@ def radar_panel(
     """Chart means of a radar's metrics around a circle, one line per row.
 
     Args:
-        title: the title of the panel.
         rows: the label of each line, its number of matches and its means.
     """
     layers = [
@@ -73,12 +69,7 @@ def radar_panel(
 
 
 def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | None:
-    """Chart a metric of instances as a histogram; None if it is undefined in all matches.
-
-    Args:
-        frame: matches of one game, as :func:`.match_frames` returns them.
-        histogram: the metric.
-    """
+    """Chart a metric of instances as a histogram; None if it is undefined in all matches."""
     instances = (
         frame.filter(SCORED)
         .unique(["configuration", "instance"], maintain_order=True)[histogram.metric]
@@ -88,13 +79,9 @@ def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | Non
         return None
     size = histogram.top / BINS
     tally = (instances / size).floor().cast(pl.Int64).value_counts().sort(histogram.metric)
+    middles = ((size * (index + 0.5), count) for index, count in tally.iter_rows())
     heights = [
-        (
-            (bin_index + 0.5) * size,
-            count,
-            f"around {(bin_index + 0.5) * size:.2f}: {count} instances",
-        )
-        for bin_index, count in tally.iter_rows()
+        (middle, count, f"around {middle:.2f}: {count} instances") for middle, count in middles
     ]
     return Chart(
         histogram.title, "", [columns(heights, width=size * 0.92)],
@@ -103,7 +90,7 @@ def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | Non
 
 
 def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
-    """Return the per-round demands of players, for games with this metric."""
+    """Return the demand of each player in each round, for games with this metric."""
     having = any(DEMAND in get_game(game).series for game in places_of(store, study))
     return round_frames(store, study, only=[DEMAND]) if having else {}
 
@@ -118,7 +105,6 @@ def concession_curves(
     offers.
 
     Args:
-        game: the name of the game spec.
         frame: matches of the game, as :func:`.match_frames` returns them.
         rounds: demands in these and possibly other matches, as :func:`demands` returns them.
         labels: the players to show.
@@ -140,7 +126,6 @@ def concession_curves(
 
 
 def _curve(means: pl.DataFrame, label: str, index: int) -> Line:
-    """Return a line through a player's means, with the intervals as a band."""
     marks = [
         Mark(row["round"], row["mean"], _mean_text(row),
              y_ends=None if row["low"] is None else (row["low"], row["high"]))

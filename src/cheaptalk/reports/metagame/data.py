@@ -12,16 +12,13 @@ from cheaptalk.equilibrium.empirical.next_cells import QUANTITY, NextCells
 
 
 def analysis_json(analysis: Analysis, seed: int) -> dict[str, Any]:
-    """Return a game's equilibria, metrics and ratings as JSON data.
+    """Return the equilibria, metrics and ratings of a game as JSON data.
 
     Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
     standard deviation), ``low`` and ``high``; undefined values are null. For an equilibrium of the
     mean payoffs, ``exists_in_draws`` and ``chosen_in_draws`` are the shares of draws in which an
     equilibrium with the same support exists and is selected. ``most_entropy`` is the number of
     equilibria with maximum entropy, of which the one with the highest payoff is selected.
-
-    Args:
-        seed: with which the draws were made.
     """
     metrics = [column.title for reading in analysis.readings for column in reading.columns]
     return {
@@ -79,7 +76,6 @@ def analysis_json(analysis: Analysis, seed: int) -> dict[str, Any]:
 
 
 def _cautions(analysis: Analysis | SeatsAnalysis) -> dict[str, Any]:
-    """Return the limitations of the result, and the matches excluded from payoffs."""
     counts, total = analysis.unscored
     return {
         "cautions": analysis.cautions,
@@ -129,14 +125,11 @@ def _under(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
 
 
 def seats_json(analysis: SeatsAnalysis, seed: int) -> dict[str, Any]:
-    """Return a game of two seats with its equilibria as JSON data.
+    """Return the equilibria and pairs of a game of two seats as JSON data.
 
     Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
     standard deviation), ``low`` and ``high``. For each pair, ``pure_equilibrium`` is for the mean
-    payoffs, and ``support`` is the share of draws in which it is a pure equilibrium.
-
-    Args:
-        seed: with which the draws were made.
+    payoffs, and ``support`` is the share of draws in which the pair is a pure equilibrium.
     """
     return {
         "game": analysis.name,

@@ -13,26 +13,21 @@ from cheaptalk.text import capital, fixed
 
 
 def mixture_bars(analysis: Analysis) -> Chart:
-    """Chart each strategy's mean share at equilibrium as bars with intervals."""
+    """Chart each strategy's mean share at equilibrium as a bar with an interval."""
     shares = analysis.against("mixture")
     order = sorted(analysis.ranking, key=lambda index: -number(shares[index]))
     lengths = [(row, 0.0, number(shares[index]), "") for row, index in enumerate(order)]
-    layers: list[Points | Boxes] = [
-        bars(lengths, tone="rule"),
-        _along(analysis, shares, order, 3, "ink"),
-    ]
+    layers = (bars(lengths, tone="rule"), _along(analysis, shares, order, 3, "ink"))
     title = f"Equilibrium of {analysis.name}"
     return _rows(title, "probability", analysis, order, layers, Axis(ends=(0, 1)))
 
 
 def regret_ranking(analysis: Analysis) -> Chart:
     """Chart each strategy's regret at equilibrium as dots with intervals, the lowest on top."""
-    points = _along(
-        analysis, analysis.against("regret"), analysis.ranking, analysis.payoff_decimals, 1
-    )
-    unit = unit_of(analysis)
-    return _rows("Regret at equilibrium", unit, analysis, analysis.ranking, [points],
-                 Axis(zero=True))  # fmt: skip
+    order, regrets = analysis.ranking, analysis.against("regret")
+    points = [_along(analysis, regrets, order, analysis.payoff_decimals, 1)]
+    title, across = "Regret at equilibrium", Axis(zero=True)
+    return _rows(title, unit_of(analysis), analysis, order, points, across)
 
 
 def payoff_map(analysis: Analysis) -> Chart:
@@ -46,7 +41,7 @@ def payoff_map(analysis: Analysis) -> Chart:
         spread = analysis.payoffs[i][j]._replace(mean=analysis.payoffs[i][j].estimate)
         tooltip = f"{row} against {column}\n{_spread_text(spread, decimals)}"
         tooltip += _counts_text(counts[i, j], instances[i, j])
-        return Cell(number(spread), tooltip, lead(analysis, row, column))
+        return Cell(number(spread), tooltip, lead(analysis, row, column, status="finished"))
 
     return cells(
         "Payoffs", unit_of(analysis), ("Payoff of", labels), ("Against", labels), cell,
@@ -55,7 +50,7 @@ def payoff_map(analysis: Analysis) -> Chart:
 
 
 def unit_of(analysis: Analysis) -> str:
-    """Return the unit of payoffs, or a placeholder for games from files."""
+    """Return the unit of payoffs, or a placeholder for games from payoff files."""
     return analysis.selected.unit if analysis.selected else "in the game's unit"
 
 
@@ -75,7 +70,6 @@ def _rows(
 def _along(
     analysis: Analysis, spreads: Sequence[Spread], order: Sequence[int], decimals: int, tone: Tone
 ) -> Points:
-    """Return values with intervals, one line per strategy."""
     return Points(
         [
             Mark(
@@ -109,13 +103,13 @@ def _counts_text(matches: int, instances: int) -> str:
     return f"\n{counted(int(matches), 'match')} on {counted(int(instances), 'instance')}"
 
 
-def lead(analysis: Analysis, row: str, column: str) -> Lead | None:
+def lead(analysis: Analysis | SeatsAnalysis, row: str, column: str, **filters: str) -> Lead | None:
     """Return a link to the matches of a cell with the row player in the first seat."""
     if analysis.selected is None:
         return None
-    row_player, column_player = (f"player_{seat}" for seat in places_in(analysis.selected.frame))
-    filters = {row_player: row, column_player: column} | analysis.selected.query
-    return Lead(analysis.selected.game_spec, filters | {"status": "finished"})
+    first, second = (f"player_{seat}" for seat in places_in(analysis.selected.frame))
+    query = {first: row, second: column} | analysis.selected.query | filters
+    return Lead(analysis.selected.game_spec, query)
 
 
 def payoff_maps(analysis: SeatsAnalysis) -> list[Chart]:
@@ -130,13 +124,9 @@ def _map(analysis: SeatsAnalysis, side: int) -> Chart:
 
     def cell(row: str, column: str) -> Cell:
         pair = pairs[row, column]
-        filters = query(analysis, pair)
-        link = None
-        if filters is not None and analysis.selected is not None:
-            link = Lead(analysis.selected.game_spec, filters | {"status": "finished"})
-        tooltip = (
-            f"{down} {row}, {across} {column}\n{_pair_text(pair, side, analysis.payoff_decimals)}"
-        )
+        text = _pair_text(pair, side, analysis.payoff_decimals)
+        tooltip = f"{down} {row}, {across} {column}\n{text}"
+        link = lead(analysis, row, column, status="finished")
         return Cell(number(pair.payoffs[side]), tooltip, link)
 
     frames_by_width = {
@@ -154,14 +144,6 @@ def _map(analysis: SeatsAnalysis, side: int) -> Chart:
         f"Payoff of {capital(analysis.seats[side])}", analysis.units[side], (down, rows),
         (across, columns), cell, decimals=analysis.payoff_decimals, frames=frames,
     )  # fmt: skip
-
-
-def query(analysis: SeatsAnalysis, pair: Pair) -> dict[str, str] | None:
-    """Return the viewer's filter for a pair's matches; None if there are none."""
-    if analysis.selected is None:
-        return None
-    first, second = (f"player_{seat}" for seat in analysis.seats)
-    return {first: pair.row, second: pair.column} | analysis.selected.query
 
 
 def _pair_text(pair: Pair, side: int, decimals: int) -> str:

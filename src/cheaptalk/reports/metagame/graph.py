@@ -1,4 +1,4 @@
-"""Draw the best-response graph of a game over its bootstrap draws.
+"""Plot the best-response graph of a game, aggregated over its bootstrap samples.
 
 The style follows the item bargaining paper (section 5, after Li and Wellman 2024). An edge points
 from a strategy to its best response in at least 1 % of draws. It is dotted up to a third of draws,
@@ -37,11 +37,11 @@ class Node(NamedTuple):
     """A strategy in the graph.
 
     Attributes:
-        label: its label; ``short_label`` is the displayed, possibly shortened label.
-        share: its probability at equilibrium.
+        short_label: the label as displayed, possibly shortened.
+        share: the probability at equilibrium.
         centre: the position of the node.
         text: the position of the label's ``anchor``: start, middle or end.
-        tone: the number of its colour.
+        tone: the number of the color.
     """
 
     label: str
@@ -54,7 +54,7 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A best response in the graph.
+    """An arrow from a strategy to its best response.
 
     Attributes:
         source, target: the strategy and its best response.
@@ -84,11 +84,11 @@ class Graph(NamedTuple):
 
     @property
     def dashes(self) -> dict[str, str]:
-        """Return the dash pattern of each style."""
+        """Return the dash pattern of each edge style."""
         return DASHES
 
     def svg(self) -> str:
-        """Return the graph as SVG, which inherits its colours from the page."""
+        """Return the graph as SVG, which inherits its colors from the page."""
         template = environment().get_template("metagame/graph.svg.jinja")
         return template.render(graph=self, radius=NODE)
 
@@ -97,7 +97,7 @@ class Graph(NamedTuple):
         """Describe the edges as text for screen readers."""
         edges = sorted(self.edges, key=lambda edge: -edge.frequency)
         phrases = [f"{edge.source} to {edge.target} in {edge.frequency:.0%}" for edge in edges]
-        return f"Best responses, with the share of games: {'; '.join(phrases)}"
+        return f"Best responses, with the share of draws: {'; '.join(phrases)}"
 
 
 def best_response_graph(
@@ -107,15 +107,13 @@ def best_response_graph(
     mixture: Sequence[float] | npt.NDArray[np.float64],
     tones: Sequence[int] = (),
 ) -> Graph:
-    """Build the best-response graph of some strategies.
+    """Build the best-response graph of n strategies.
 
     Args:
-        labels: the labels of the n strategies.
         payoffs: the payoff of strategy i against strategy j, shape (n, n).
-        frequencies: the share of draws in which i is the best response to j, shape (n, n), in [0,
-            1].
+        frequencies: the share of draws in which i is the best response to j, shape (n, n).
         mixture: the equilibrium, whose strategies are filled, shape (n,).
-        tones: the colour number of each strategy; by default, all are equal.
+        tones: the color number of each strategy; by default, all are equal.
     """
     edge_indices = [(j, i) for j, i in np.ndindex(payoffs.shape) if frequencies[i, j] >= LEAST]
     edge_payoffs = [float(payoffs[i, j]) for j, i in edge_indices]
@@ -130,21 +128,16 @@ def best_response_graph(
             Edge(labels[j], labels[i], share, payoff, style_of(share), strength, line, head)
         )
     looped = {j for j, i in edge_indices if i == j}
+    numbers = [tone % SERIES for tone in tones] or [0] * len(labels)
     nodes = [
-        _node(
-            label,
-            float(mixture[index]),
-            centres[index],
-            index in looped,
-            tones[index] % SERIES if tones else 0,
-        )
+        _node(label, float(mixture[index]), centres[index], index in looped, numbers[index])
         for index, label in enumerate(labels)
     ]
     return Graph(nodes, edges, _box(nodes))
 
 
 def style_of(frequency: float) -> str:
-    """Return the style of an edge.
+    """Return the line style of an edge.
 
     >>> style_of(0.33), style_of(0.66), style_of(0.67)
     ('dotted', 'dashed', 'solid')
@@ -162,7 +155,6 @@ def _circle(count: int) -> Iterator[complex]:
 
 
 def _node(label: str, share: float, centre: complex, looped: bool, tone: int) -> Node:
-    """Return a node with its label outside the circle."""
     outward = _unit(centre) if centre else -1j
     text = centre + outward * (NODE + (30 if looped else 9))
     across = outward.real
@@ -172,7 +164,6 @@ def _node(label: str, share: float, centre: complex, looped: bool, tone: int) ->
 
 
 def _arc(start: complex, end: complex) -> tuple[str, str]:
-    """Return the paths of a curved edge between two nodes and of its head."""
     control = (start + end) / 2 + (end - start) * 1j * BEND
     begin = start + _unit(control - start) * NODE
     tip = end + _unit(control - end) * (NODE + 1)
@@ -181,7 +172,6 @@ def _arc(start: complex, end: complex) -> tuple[str, str]:
 
 
 def _loop(centre: complex) -> tuple[str, str]:
-    """Return the paths of an edge from a node to itself and of its head."""
     outward = _unit(centre) if centre else -1j
     begin_side, end_side = (outward * complex(cos(turn), sin(turn)) for turn in (-0.55, 0.55))
     begin, tip = centre + begin_side * NODE, centre + end_side * (NODE + 1)
@@ -191,7 +181,6 @@ def _loop(centre: complex) -> tuple[str, str]:
 
 
 def _head(tip: complex, along: complex) -> tuple[complex, str]:
-    """Return the end of the line at an arrowhead, and the head's path."""
     base = tip - along * HEAD
     side = along * 1j * HEAD * 0.45
     return base + along * 2, f"M{_xy(tip)}L{_xy(base + side)}L{_xy(base - side)}Z"
@@ -206,16 +195,11 @@ def _xy(point: complex) -> str:
 
 
 def _box(nodes: Sequence[Node]) -> tuple[float, float, float, float]:
-    """Return the bounding box of nodes, labels and loops."""
     xs, ys = [], []
     for node in nodes:
         width = LETTER * len(node.short_label)
         x_start = node.text.real - {"start": 0.0, "middle": width / 2, "end": width}[node.anchor]
         xs += [x_start, x_start + width, node.centre.real - LOOP, node.centre.real + LOOP]
-        ys += [
-            node.text.imag - 16,
-            node.text.imag + 8,
-            node.centre.imag - LOOP,
-            node.centre.imag + LOOP,
-        ]
+        ys += [node.text.imag - 16, node.text.imag + 8]
+        ys += [node.centre.imag - LOOP, node.centre.imag + LOOP]
     return min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)

@@ -43,7 +43,7 @@ from cheaptalk.text import capital
 
 
 class Played(NamedTuple):
-    """The matches of analysed games.
+    """The matches of the games on a page about empirical games.
 
     Attributes:
         store, study: the store and the study.
@@ -87,7 +87,6 @@ class Played(NamedTuple):
 
     @property
     def studies(self) -> tuple[str, ...]:
-        """Return the study and the further studies."""
         return (self.study, *self.others)
 
     def analyses(
@@ -110,7 +109,7 @@ class Played(NamedTuple):
 
     @property
     def unscored(self) -> dict[str, int]:
-        """Return the number of matches excluded from payoffs, by status."""
+        """Return the number of matches without a score, by status."""
         counts: Counter[str] = Counter()
         for frame in self.frames.values():
             counts.update(unscored(frame))
@@ -118,13 +117,9 @@ class Played(NamedTuple):
 
 
 def metagame_report(
-    name: str,
-    analyses: Sequence[Analysis],
-    out: Path | str,
-    *,
-    seed: int = 0,
+    name: str, analyses: Sequence[Analysis], out: Path | str, *, seed: int = 0,
     played: Played | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Write a page on empirical games: equilibria, graphs and metrics with intervals.
 
     The page works offline, and equal matches and seeds give equal pages. An existing file is
@@ -142,14 +137,10 @@ def metagame_report(
     """
     conduct = _conduct(analyses, played)
     tones = tones_of(label for analysis in analyses for label in analysis.labels)
-    parts = [
-        _part(
-            analysis.name,
-            _by_choice,
-            painted(analysis_parts(analysis, tones, conduct[analysis.name]), tones),
-        )
-        for analysis in analyses
-    ]
+    parts = []
+    for analysis in analyses:
+        contents = analysis_parts(analysis, tones, conduct[analysis.name])
+        parts.append(_part(analysis.name, _by_choice, painted(contents, tones)))
     views = [analysis.selected.view for analysis in analyses if analysis.selected]
     methods = {title: text for view in views if view for title, text in view.methods.items()}
     _write("methods", parts, out, name, seed, played, analyses=analyses, by_game=methods)
@@ -180,29 +171,21 @@ def _write(
     methods: str, parts: Sequence[MadePart], out: Path | str, name: str, seed: int,
     played: Played | None, **context: Any,
 ) -> None:  # fmt: skip
-    """Write a page on empirical games with a template for its methods."""
     recipe_parts = tuple(part.part for part in parts)
     recipe = Recipe(
         "metagame", "empirical games and their equilibria", "", recipe_parts,
         methods=f"metagame/{methods}.html.jinja", heading=f"The meta-game of “{name}”",
     )  # fmt: skip
-    write_page(
-        recipe,
-        parts,
-        out,
-        name=name,
-        leads_to=played.study if played else "",
-        viewer=played.viewer if played else "",
-        played=played,
-        transcripts=_transcripts(played) if played else "",
-        store=played.store.title if played else "",
-        seed=seed,
-        **context,
-    )
+    of_matches: dict[str, Any] = {"leads_to": "", "viewer": "", "transcripts": "", "store": ""}
+    if played:
+        of_matches = {
+            "leads_to": played.study, "viewer": played.viewer, "store": played.store.title,
+            "transcripts": _transcripts(played),
+        }  # fmt: skip
+    write_page(recipe, parts, out, name=name, played=played, seed=seed, **of_matches, **context)
 
 
 def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, list[Chart]]:
-    """Return the charts of play of each game."""
     rounds = _together([demands(played.store, study) for study in played.studies]) if played else {}
     charts: dict[str, list[Chart]] = {}
     for analysis in analyses:
@@ -219,7 +202,7 @@ def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, l
 
 
 def _transcripts(played: Played) -> str:
-    """Return sampled transcripts, stratified by configuration if there are few."""
+    """Return sampled transcripts, stratified by configuration if there are few configurations."""
     store, study = played.store, played.study
     frames = match_frames(store, study, only=()) if played.others else played.frames
     is_small = all(frame["configuration"].n_unique() <= MANY for frame in frames.values())
@@ -248,13 +231,9 @@ def analyses_by_seat(
 
 
 def seats_report(
-    name: str,
-    analyses: Sequence[SeatsAnalysis],
-    out: Path | str,
-    *,
-    seed: int = 0,
+    name: str, analyses: Sequence[SeatsAnalysis], out: Path | str, *, seed: int = 0,
     played: Played | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Write a page on games of two seats: equilibria, payoff maps and pairs with intervals.
 
     See :func:`.metagame_report` for arguments and errors.

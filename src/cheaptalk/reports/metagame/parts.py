@@ -1,13 +1,14 @@
-"""The part of a meta-game's page on one game: its equilibrium and the uncertainty."""
+"""The part of a page on empirical games about one game: its equilibrium and uncertainty."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from cheaptalk.equilibrium.analysis.analysis import Analysis, called, regret_text
+from cheaptalk.equilibrium.analysis.analysis import Analysis, called, mixed, regret_text
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.empirical.bootstrap import Spread
+from cheaptalk.equilibrium.empirical.empirical_games import Empirical
 from cheaptalk.equilibrium.empirical.next_cells import NextCells
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
@@ -78,11 +79,10 @@ VARIANCE = (
 
 
 def spread_out(key: str, spread: Spread, *, mean: bool = True) -> dict[str, float | None]:
-    """Return a number over draws as columns of a table, with its 95 % interval.
+    """Return an estimate over draws as columns of a table, with its 95 % interval.
 
     Args:
-        key: the column.
-        spread: the number.
+        key: the name of the column.
         mean: whether to show the mean over draws rather than the estimate.
     """
     value = number(spread) if mean or spread.estimate is None else spread.estimate
@@ -96,13 +96,7 @@ def spread_out(key: str, spread: Spread, *, mean: bool = True) -> dict[str, floa
 def analysis_parts(
     analysis: Analysis, tones: Mapping[str, int], conduct: Sequence[Chart] = ()
 ) -> Iterator[Shown]:
-    """Yield all parts of a game's page.
-
-    Args:
-        analysis: the analysed game.
-        tones: the colour of each strategy.
-        conduct: charts of play.
-    """
+    """Yield the contents of the page on a game; ``conduct`` are charts of play."""
     prefix = anchor(analysis.name)
     yield answer(analysis)
     yield Charts(
@@ -125,11 +119,8 @@ def analysis_parts(
     if analysis.providers:
         yield from providers(analysis, analysis.providers, prefix)
     if conduct:
-        about = (
-            analysis.selected.view.about_figures
-            if analysis.selected and analysis.selected.view
-            else ""
-        )
+        view = analysis.selected.view if analysis.selected else None
+        about = view.about_figures if view else ""
         yield Charts(f"{prefix}-conduct", "Play", [*conduct], f"{CONDUCT} {about}".strip())
     if analysis.next_cells is not None:
         yield _next(analysis, analysis.next_cells, prefix)
@@ -143,7 +134,7 @@ CONDUCT = (
 
 
 def answer(analysis: Analysis) -> Answer:
-    """Return the equilibrium of the mean payoffs and its uncertainty."""
+    """Return a sentence with the equilibrium of the mean payoffs and its uncertainty."""
     shares = analysis.against("mixture")
     order = sorted(range(len(analysis.labels)), key=lambda index: -(shares[index].estimate or 0.0))
     top_strategy = order[0]
@@ -152,7 +143,7 @@ def answer(analysis: Analysis) -> Answer:
         f"{called(analysis.labels[index])} {_percent(shares[index], with_interval=low is not None)}"
         for index in order if (shares[index].estimate or 0.0) >= 0.005
     ][:4]  # fmt: skip
-    choice = f"people choose {', '.join(shares_text)}"
+    choice = f"users choose {', '.join(shares_text)}"
     if len(shares_text) == 1 and (shares[top_strategy].estimate or 0.0) >= 0.995:
         choice = f"everyone chooses {called(analysis.labels[top_strategy])}"
     caution = "".join(f" {sentence}." for sentence in analysis.cautions)
@@ -171,7 +162,6 @@ def answer(analysis: Analysis) -> Answer:
 
 
 def _other_equilibria(analysis: Analysis) -> str:
-    """Describe further equilibria and the selection rule; empty if there are none."""
     components = analysis.solution.components
     if len(components) == 1 and components[0].isolated and analysis.solution.complete:
         return ""
@@ -182,41 +172,34 @@ def _other_equilibria(analysis: Analysis) -> str:
 
 
 def _percent(spread: Spread, *, with_interval: bool) -> str:
-    """Format a probability at the equilibrium of the mean payoffs, with its interval."""
     value = spread.estimate or 0.0
     text = f"{100 * value:.0f} %"
-    if (
-        not with_interval
-        or spread.low is None
-        or spread.high is None
-        or spread.low == spread.high == value
-    ):
+    if not with_interval or spread.low is None or spread.high is None:
         return text
-    return f"{text} ({100 * min(spread.low, value):.0f} to {100 * max(spread.high, value):.0f})"
+    low, high = min(spread.low, value), max(spread.high, value)
+    return text if low == high else f"{text} ({100 * low:.0f} to {100 * high:.0f})"
 
 
 def _played_text(analysis: Analysis) -> str:
-    """Describe the numbers of strategies, matches and instances."""
     if analysis.selected is None:
         return ""
-    mixed = analysis.selected.configurations
-    alike = f", the configurations {', '.join(mixed)} with equal weights" if len(mixed) > 1 else ""
-    upto = (
-        f" to {analysis.game.max_instances:,}"
-        if analysis.game.max_instances > analysis.game.min_instances
-        else ""
-    )
+    names = analysis.selected.configurations
+    alike = f", the configurations {', '.join(names)} with equal weights" if len(names) > 1 else ""
     text = (
         f"{game_title(analysis.selected.game_spec)}{alike}: "
-        f"{counted(len(analysis.labels), 'strategy')}, "
-        f"{counted(analysis.matches, 'match')}, from "
-        f"{counted(analysis.game.min_instances, 'instance')} a "
-        f"cell{upto}."
+        f"{counted(len(analysis.labels), 'strategy')}, {counted(analysis.matches, 'match')}, "
+        f"{instances_text(analysis.game)} per cell."
     )
     if analysis.game.one_sided:
         cells = counted(len(analysis.game.one_sided), "cell")
-        text += f" In {cells} the players always sat in one order, which counts for both."
+        text += f" In {cells}, the players always sat in one order, which counts for both orders."
     return f"{text} Settings: {analysis.selected.settings}. {analysis.selected.seats_note}".strip()
+
+
+def instances_text(game: Empirical) -> str:
+    """Return the range of the number of instances per cell, such as "10 to 20 instances"."""
+    few, many = game.min_instances, game.max_instances
+    return f"{few:,} to {counted(many, 'instance')}" if many > few else counted(few, "instance")
 
 
 def strategies(analysis: Analysis, prefix: str) -> ReportTable:
@@ -229,14 +212,11 @@ def strategies(analysis: Analysis, prefix: str) -> ReportTable:
         | spread_out("regret", regrets[index])
         for index in analysis.ranking
     ]
-    unsure = (
-        (f"There are no intervals: {analysis.no_draws_reason}.",)
-        if analysis.no_draws_reason
-        else ()
-    )
-    means = (
-        "Means over draws, with 95 % of the draws." if analysis.draws else "Of the mean payoffs."
-    )
+    notes = [f"{warning}." for warning in analysis.warnings]
+    means = "Means over draws, with 95 % of the draws."
+    if analysis.no_draws_reason:
+        notes.insert(0, f"There are no intervals: {analysis.no_draws_reason}.")
+        means = "At the equilibrium of the mean payoffs."
     return ReportTable(
         f"{prefix}-strategies", "Strategies", pl.DataFrame(rows, infer_schema_length=None),
         (
@@ -246,7 +226,7 @@ def strategies(analysis: Analysis, prefix: str) -> ReportTable:
             Header("payoff", "Payoff", "against the equilibrium", analysis.payoff_decimals, PAYOFF),
             Header("reply", "Best response", "% of draws, over rivals", 1, REPLY),
         ),
-        means, (*unsure, *(f"{warning}." for warning in analysis.warnings)),
+        means, tuple(notes),
     )  # fmt: skip
 
 
@@ -269,19 +249,11 @@ def _order(analysis: Analysis, prefix: str) -> ReportTable:
 
 
 def best_responses(analysis: Analysis, tones: Mapping[str, int], prefix: str) -> Drawing:
-    """Return the best-response graph."""
+    """Return the best-response graph with its caption."""
     shares, replies = [*map(number, analysis.against("mixture"))], analysis.responses
-    graph = best_response_graph(
-        analysis.labels,
-        replies.payoffs,
-        replies.unique,
-        shares,
-        [tones[label] for label in analysis.labels],
-    )
-    often = (
-        ": dotted up to 33 % of draws, dashed up to 66 %, solid above"
-        if analysis.draws else ""
-    )  # fmt: skip
+    colors = [tones[label] for label in analysis.labels]
+    graph = best_response_graph(analysis.labels, replies.payoffs, replies.unique, shares, colors)
+    often = ": dotted up to 33 % of draws, dashed up to 66 %, solid above" * bool(analysis.draws)
     tied = "; ".join(
         f"{label} in {100 * share:.1f} % of draws" for label, share in analysis.tied.items()
     )
@@ -329,13 +301,10 @@ def _equilibria(analysis: Analysis, prefix: str) -> ReportTable:
         analysis.solution.components[:SHOWN], analysis.recurring, strict=False
     ):
         point = component.point
-        mixture = (
-            f"{called(analysis.labels[index])} {point.mixture[index]:.3f}"
-            for index in point.support
-        )
         rows.append(
             {
-                "mixture": ", ".join(mixture), "payoff": point.payoff,
+                "mixture": mixed(analysis.labels, point.support, point.mixture),
+                "payoff": point.payoff,
                 "regret": regret_text(point.regret, payoffs), "entropy": point.entropy,
                 "exists": 100 * recurrence.exists if recurrence else None,
                 "taken": 100 * recurrence.chosen if recurrence else None,
@@ -362,7 +331,6 @@ def _equilibria(analysis: Analysis, prefix: str) -> ReportTable:
 
 
 def _ratings(analysis: Analysis, prefix: str) -> Iterator[ReportTable | Text]:
-    """Yield the tables of common ratings."""
     ranked = analysis.rankings
     regrets = analysis.against("regret")
     rows: list[dict[str, Any]] = [
@@ -431,17 +399,14 @@ def readings(analysis: Analysis, prefix: str) -> Iterator[ReportTable]:
 def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[ReportTable | Text]:
     """Yield the tables of the game among providers, in both constructions."""
     members = "; ".join(f"{name} has {', '.join(labels)}" for name, labels in among.members.items())
-    left_out = (
-        f" Strategies without a provider are omitted: {', '.join(among.left_out)}."
-        if among.left_out
-        else ""
-    )
+    left_out = ""
+    if among.left_out:
+        left_out = f" Strategies without a provider are omitted: {', '.join(among.left_out)}."
     for reading in among.readings:
         rows = []
         for index, provider in enumerate(among.members):
-            row: dict[str, Any] = {"provider": provider} | spread_out(
-                "share", reading.shares[index]
-            )
+            row: dict[str, Any] = {"provider": provider}
+            row |= spread_out("share", reading.shares[index])
             if reading.value_given is not None:
                 row |= spread_out("given", reading.value_given[index])
             for rival, spread, share in zip(
@@ -475,14 +440,14 @@ def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[Rep
 
 
 def _next(analysis: Analysis, plan: NextCells | str, prefix: str) -> ReportTable | Text:
-    """Return the proposed cells and their numbers of matches."""
     if isinstance(plan, str):
         return Text("Where to play next", f"No cells can be proposed: {plan}.")
     total = int(plan.cells["add_matches"].sum())
-    shared = (
-        " Because cells share instances, play the same new instances in all proposed cells."
-        if plan.paired else ""
-    )  # fmt: skip
+    shared = ""
+    if plan.paired:
+        shared = (
+            " Because cells share instances, play the same new instances in all of these cells."
+        )
     sample = [Header("sample", "Configuration")] if len(analysis.game.samples) > 1 else []
     return ReportTable(
         f"{prefix}-next", "Where to play next",

@@ -1,4 +1,4 @@
-"""The part of a meta-game's page on a game of two seats."""
+"""The part of a page on empirical games about a game of two seats."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -9,8 +9,8 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.analysis import called, regret_text
 from cheaptalk.equilibrium.analysis.two_seats import PAYOFF, Pair, SeatsAnalysis
 from cheaptalk.reports.charts.chart import Lead
-from cheaptalk.reports.metagame.figures import payoff_maps
-from cheaptalk.reports.metagame.parts import OF_DRAWS, spread_out
+from cheaptalk.reports.metagame.figures import lead, payoff_maps
+from cheaptalk.reports.metagame.parts import OF_DRAWS, instances_text, spread_out
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.parts import Answer, Charts, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable
@@ -38,7 +38,7 @@ WIDE = 10
 
 
 def seats_parts(analysis: SeatsAnalysis) -> Iterator[Shown]:
-    """Yield all parts of the page of a game of two seats."""
+    """Yield the contents of the page on a game of two seats."""
     prefix, (first, second) = anchor(analysis.name), map(capital, analysis.seats)
     yield answer(analysis)
     yield Charts(
@@ -56,50 +56,36 @@ def seats_parts(analysis: SeatsAnalysis) -> Iterator[Shown]:
 
 
 def answer(analysis: SeatsAnalysis) -> Answer:
-    """Return the pure equilibria of the mean payoffs and their uncertainty."""
-    stable = sorted(
-        (pair for pair in analysis.likely_pairs if pair.stable),
-        key=lambda pair: -(pair.support or 0.0),
-    )
+    """Return a sentence with the pure equilibria of the mean payoffs and their uncertainty."""
+    stable = [pair for pair in analysis.likely_pairs if pair.stable]
     caution = "".join(f" {sentence}." for sentence in analysis.cautions)
     if not stable:
         text = "The mean payoffs have no pure equilibrium."
         return Answer(f"{text}{caution}", "no pure equilibrium")
-    pair_texts = [
-        f"{called(pair.row)} as {capital(analysis.seats[0])} with {called(pair.column)} as "
-        f"{capital(analysis.seats[1])}"
-        + (
-            f" (in {100 * pair.support:.0f} % of draws)"
-            if pair.support is not None and not analysis.uncertain
-            else ""
-        )
-        for pair in stable[:3]
-    ]
+    pair_texts = []
+    for pair in stable[:3]:
+        players = zip((pair.row, pair.column), analysis.seats, strict=True)
+        text = " with ".join(f"{called(label)} as {capital(seat)}" for label, seat in players)
+        if pair.support is not None and not analysis.uncertain:
+            text += f" (in {100 * pair.support:.0f} % of draws)"
+        pair_texts.append(text)
     other_pairs = f", and from {len(stable) - 3} other pairs" if len(stable) > 3 else ""
-    first_pair = f"{stable[0].row} with {stable[0].column}"
     return Answer(
-        f"By the mean payoffs, neither side would switch from "
-        f"{', nor from '.join(pair_texts)}{other_pairs}."
-        f"{caution}", first_pair,
-    )  # fmt: skip
+        f"By the mean payoffs, neither side gains by deviating from "
+        f"{', nor from '.join(pair_texts)}{other_pairs}.{caution}",
+        f"{stable[0].row} with {stable[0].column}",
+    )
 
 
 def _played_text(analysis: SeatsAnalysis) -> str:
-    """Describe the numbers of matches and strategies, and the units."""
     text = ""
     if analysis.selected:
         count = len(analysis.selected.configurations)
         alike = "treated as one game" if analysis.pooled else "with equal weights"
         several = f", {count} configurations {alike}" if count > 1 else ""
-        upto = (
-            f" to {analysis.game.max_instances:,}"
-            if analysis.game.max_instances > analysis.game.min_instances
-            else ""
-        )
         text = (
             f"{game_title(analysis.selected.game_spec)}{several}: "
-            f"{counted(analysis.matches, 'match')}, from "
-            f"{counted(analysis.game.min_instances, 'instance')} a pair{upto}. "
+            f"{counted(analysis.matches, 'match')}, {instances_text(analysis.game)} per pair. "
         )
     (rows, columns), (first, second) = analysis.labels, map(capital, analysis.seats)
     units = " and ".join(dict.fromkeys(analysis.units))
@@ -123,7 +109,6 @@ def _payoff_headers(analysis: SeatsAnalysis) -> Iterator[Header]:
 
 
 def _row(analysis: SeatsAnalysis, pair: Pair) -> dict[str, Any]:
-    """Return a pair as a row of a table."""
     return {
         "row": pair.row, "column": pair.column,
         "support": None if pair.support is None else 100 * pair.support,
@@ -148,12 +133,7 @@ def _regret(analysis: SeatsAnalysis, value: float) -> str:
 
 
 def _lead(analysis: SeatsAnalysis, row: Mapping[str, Any]) -> Lead | None:
-    """Return a link to the matches of a pair."""
-    if analysis.selected is None:
-        return None
-    first, second = (f"player_{seat}" for seat in analysis.seats)
-    filters = {first: row["row"], second: row["column"]} | analysis.selected.query
-    return Lead(analysis.selected.game_spec, filters)
+    return lead(analysis, row["row"], row["column"])
 
 
 def _likely_pairs(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
@@ -184,27 +164,22 @@ def _likely_pairs(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
 
 def _pairs(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
     behind = (Header("matches", "Matches", "", 0), Header("instances", "Instances", "", 0))
-    unit = OF_DRAWS if analysis.draws else "100 if so"
-    caution = (
-        analysis.game.few_instances if analysis.selected and not analysis.no_draws_reason else ""
-    )
-    notes = (
-        (f"There are no intervals: {analysis.no_draws_reason}.",)
-        if analysis.no_draws_reason
-        else (f"{caution}.",) * bool(caution)
-    )
+    unit = OF_DRAWS if analysis.draws else "100 for yes"
+    caution = analysis.game.few_instances if analysis.selected else ""
+    if analysis.no_draws_reason:
+        caution = f"There are no intervals: {analysis.no_draws_reason}"
     return ReportTable(
         f"{prefix}-pairs", "Pairs",
         pl.DataFrame([_row(analysis, pair) for pair in analysis.pairs], infer_schema_length=None),
         (
             *_names(analysis),
             *_payoff_headers(analysis),
-            *(Header(f"replies.{seat}", f"{capital(seat)} replies best", unit, 1,
-            REPLY * (not index))
+            *(Header(f"replies.{seat}", f"Best response of {capital(seat)}", unit, 1,
+                     REPLY * (not index))
               for index, seat in enumerate(analysis.seats)),
             *(behind if analysis.selected else ()),
         ),
-        notes=notes, leads=partial(_lead, analysis),
+        notes=(f"{caution}.",) * bool(caution), leads=partial(_lead, analysis),
     )  # fmt: skip
 
 
@@ -216,20 +191,9 @@ def _equilibria(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
             extent = "not known"
         elif equilibrium.continuum:
             extent = f"an extreme point of continuum {equilibrium.continuum}"
-        row = {"extent": extent}
-        for key, labels, shares, support in zip(
-            ("row", "column"),
-            analysis.labels,
-            equilibrium.mixtures,
-            equilibrium.supports,
-            strict=True,
-        ):
-            row[key] = ", ".join(
-                called(labels[index]) + (f" {shares[index]:.3f}" if len(support) > 1 else "")
-                for index in support
-            )
+        row, column = equilibrium.in_words(analysis.labels)
         rows.append(
-            row
+            {"row": row, "column": column, "extent": extent}
             | {f"gets.{seat}": value
                for seat, value in zip(analysis.seats, equilibrium.profile.payoffs, strict=True)}
             | {f"regrets.{seat}": _regret(analysis, value)

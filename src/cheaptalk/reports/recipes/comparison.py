@@ -46,7 +46,6 @@ def compare(
     """Compare the results of two studies; see :func:`comparison`.
 
     Args:
-        store: the store of the studies.
         study: name of the first study.
         other: name of the second study; differences are second minus first.
         other_store: store of the second study, if different.
@@ -82,18 +81,17 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 def comparison(
     other: Evidence, renamed: Mapping[str, str] | None = None, games: Sequence[str] = ()
 ) -> Recipe:
-    """Return a recipe that compares its study with another one.
+    """Return a recipe that compares the study of a page with another study.
 
     Args:
-        other: the study that is compared with it.
+        other: the other study.
         renamed: labels of the first study, by the labels of ``other`` that replace them, such as a
             model by its next version.
-        games: the games of the first study, so that those missing from the other study are
-            reported.
+        games: the games of the first study, so that those missing from ``other`` are reported.
 
     Raises:
-        CheaptalkError: two labels of ``other`` replace the same one, so that a match has no unique
-            counterpart.
+        CheaptalkError: two labels of ``other`` replace the same label, so that matches have no
+            unique counterpart.
     """
     for old, labels in _by_counterpart(renamed or {}).items():
         if len(labels) > 1:
@@ -101,27 +99,17 @@ def comparison(
                 f"{' and '.join(labels)} can't both replace {old}: name one of them, and "
                 "compare the other one separately"
             )
-    games_compared = _Comparison(
-        other, dict(renamed or {}), tuple(dict.fromkeys([*other.frames, *games]))
-    )
-    parts = (
-        RecipePart(game_title(game), "", partial(games_compared.changes, game))
-        for game in games_compared.games
-    )
+    all_games = tuple(dict.fromkeys([*other.frames, *games]))
+    changes = _Comparison(other, dict(renamed or {}), all_games).changes
+    parts = (RecipePart(game_title(game), "", partial(changes, game)) for game in all_games)
     about = f"The study “{other.study}” compared with the study of this page."
-    title = f"a comparison with {other.study}"
     return Recipe(
-        "compare",
-        title,
-        about,
-        (PLAYED, *parts),
-        heading=f"{other.study} compared",
-        players=tuple(other.labels),
-    )
+        "compare", f"a comparison with {other.study}", about, (PLAYED, *parts),
+        heading=f"{other.study} compared", players=tuple(other.labels),
+    )  # fmt: skip
 
 
 def _by_counterpart(renamed: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the new labels that replace each old label."""
     return {
         old: sorted(new for new, counterpart in renamed.items() if counterpart == old)
         for old in renamed.values()
@@ -137,8 +125,7 @@ class _Comparison:
     games: tuple[str, ...]
 
     def changes(self, game: str, evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
-        """Differences between each player's scores in the two studies (the other study minus this
-        one), with 95 % intervals.
+        """The other study's scores minus this study's scores, by player, with 95 % intervals.
 
         The comparison covers players in the same seats of the same configurations in both studies.
         It excludes and counts stored matches that belong to both studies. If both studies drew
@@ -178,18 +165,14 @@ class _Comparison:
         paired = bool(frame["paired"].all())
         gaps = self._gaps(game, evidence, paired)
         unchanged = _unchanged(game, before, after) if paired else None
-        answer = _changed(
-            frame, len(tested), evidence.study, self.other.study, unchanged, gaps.differ
-        )
+        studies = evidence.study, self.other.study
+        answer = _changed(frame, len(tested), *studies, unchanged, gaps.differ)
         yield answer._replace(text=answer.text + gaps.text + _shared_text(shared))
         yield _charts(game, frame, self.other)
         yield _table(game, frame, evidence, self.other, _same_instances(evidence, self.other))
 
     def tested(self, evidence: Evidence) -> pl.DataFrame:
-        """Return the rows of all games, with p-values that are corrected for all of them.
-
-        A difference that cannot be tested counts as a test that is not significant.
-        """
+        """Return the rows of all games; untestable ones have p = 1 in the p-value correction."""
         rows = [row for game in self.games for row in self._rows(game, evidence)]
         if not rows:
             return pl.DataFrame(schema={"game": pl.String})
@@ -213,25 +196,21 @@ class _Comparison:
         yield from _merged(rows)
 
     def _matches(self, game: str, evidence: Evidence) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-        """Return a game's scored matches of only one of the studies, and the number of shared
-        matches.
+        """Return each study's scored matches, and the number of matches in both studies."""
+        return without_shared(evidence.scored(game), self._relabelled(self.other.scored(game)))
 
-        Players have the labels of the first study.
-        """
+    def _relabelled(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return matches of the second study with the labels of the first."""
         replaced = {old: f"{old} of {self.other.study}" for old in self.renamed.values()}
-        after = _renamed(self.other.scored(game), replaced | dict(self.renamed))
-        return without_shared(evidence.scored(game), after)
+        return _renamed(frame, replaced | dict(self.renamed))
 
     def _gaps(self, game: str, evidence: Evidence, paired: bool) -> Gaps:
-        """Return the matches of either study that can't be compared; see :func:`.gaps`."""
-        replaced = {old: f"{old} of {self.other.study}" for old in self.renamed.values()}
-        after = _renamed(self.other.frames[game], replaced | dict(self.renamed))
+        after = self._relabelled(self.other.frames[game])
         before, after, _ = without_shared(evidence.frames[game], after)
         return gaps((evidence, self.other), (before, after), paired)
 
 
 def _unfinished(game: str, study: Evidence) -> str:
-    """Return a sentence that a study has no finished match, with the statuses of its matches."""
     sentence = f"no match of {plain(game)} in {study.study} has finished"
     frame = study.frames.get(game)
     ends = "" if frame is None else unscored_text(unscored(frame), frame.height)
@@ -239,16 +218,11 @@ def _unfinished(game: str, study: Evidence) -> str:
 
 
 def _unchanged(game: str, before: pl.DataFrame, after: pl.DataFrame) -> int | None:
-    """Return the number of pairs of matches if all have the same outcome, or None."""
-    scores = [
-        *get_game(game).metrics,
-        *(name for name in before.columns if name.startswith("payoff_")),
-    ]
-    return unchanged_pairs(before, after, scores)
+    payoffs = (name for name in before.columns if name.startswith("payoff_"))
+    return unchanged_pairs(before, after, [*get_game(game).metrics, *payoffs])
 
 
 def _shared_text(shared: int) -> str:
-    """Return a sentence with the number of matches that both studies contain; empty if none."""
     if not shared:
         return ""
     verb, auxiliary = ("belongs", "is") if shared == 1 else ("belong", "are")
@@ -279,10 +253,7 @@ def _same_instances(first: Evidence, other: Evidence) -> bool:
 def _rows(
     before: GameScores, after: GameScores, role: str, paired: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one role: players in the order of labels, then scores in the game's order.
-
-    A payoff is compared only if it is the role's gain; otherwise, another metric measures the gain.
-    """
+    """Yield a role's rows by player and score; the only payoff compared is the role's gain."""
     if role not in after.roles:
         return
     gain = before.gain(role).key
@@ -315,10 +286,7 @@ def _rows(
 
 
 def _merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merge rows with the same difference.
-
-    All seats of a match share scores that don't belong to a role, such as its number of rounds.
-    """
+    """Merge the rows of all seats of a match for scores that belong to no role."""
     groups: dict[object, list[dict[str, Any]]] = {}
     for row in rows:
         matches = row.pop("matches")
@@ -339,14 +307,13 @@ def _changed(
     unchanged: int | None,
     gaps_differ: bool,
 ) -> Answer:
-    """Return the gains that changed significantly, and the number of other changed scores.
+    """Return a sentence with the significant changes of gains.
 
     Args:
         frame: the differences of one game.
         tests: the number of differences, over all games, for which p-values are corrected.
-        before, after: the studies.
         unchanged: the number of pairs of matches if all have the same outcome.
-        gaps_differ: whether matches without a result in one study have one in the other.
+        gaps_differ: whether matches without a result in one study have a result in the other.
     """
     since, tested = f"From “{before}” to “{after}”", counted(tests, "difference")
     if unchanged:
@@ -367,7 +334,7 @@ def _changed(
     elif not changed.filter("gain", pl.col("difference") > 0).height:
         moved.append("no gain rose significantly")
     if others := changed.filter(~pl.col("gain"))["score"].n_unique():
-        moved.append(f"{counted(others, 'other score')} changed, too")
+        moved.append(f"{counted(others, 'other score')} also changed")
     intervals = "95 % intervals; " * bool(changed.filter("gain")["difference.low"].count())
     rule = f" ({intervals}Holm's rule for {tested})"
     few = rare_outcomes(int(changed["difference.clusters"].to_numpy().min()))
@@ -377,7 +344,6 @@ def _changed(
 
 
 def _untested(frame: pl.DataFrame) -> str:
-    """Return the number of differences with too few instances for a test, as text."""
     untested = frame.filter(pl.col("p").is_null()).height
     if not untested:
         return ""
@@ -387,7 +353,6 @@ def _untested(frame: pl.DataFrame) -> str:
 
 
 def _moved(row: Mapping[str, Any]) -> str:
-    """Return the change of a score as text."""
     change, low, high = row["difference"], row["difference.low"], row["difference.high"]
     size = Estimate(change, low, high)
     if change < 0:
@@ -421,24 +386,19 @@ def _table(
         Header("p", "p", "two-sided", 3),
         Header("p.corrected", "p corrected", "Holm's rule", 3),
     )
-    title = f"{game_title(game)}: {other.study} less {evidence.study}"
-    return ReportTable(
-        f"compare-{game}", title, frame, columns, leads=partial(_lead, game),
-    )  # fmt: skip
+    title = f"{game_title(game)}: change from {evidence.study} to {other.study}"
+    return ReportTable(f"compare-{game}", title, frame, columns, leads=partial(_lead, game))
 
 
 def _charts(game: str, frame: pl.DataFrame, other: Evidence) -> Charts:
-    """Return a panel per score, gains first, with the differences of all players and their
-    intervals."""
     panels = []
     ordered = frame.sort("gain", descending=True, maintain_order=True)
     for (score,), part in ordered.group_by("score", maintain_order=True):
         rows = part.to_dicts()
         names = [f"{row[WHO]} as {row['role']}" for row in rows]
-        texts, leads = map(_hover_text, rows), [_lead(game, row) for row in rows]
+        texts, leads = list(map(_hover_text, rows)), [_lead(game, row) for row in rows]
         unit = ", ".join(filter(None, ("difference", rows[0]["unit"])))
-        panel = dots(str(score), unit, names, rows, "difference", [*texts], leads)
-        panels.append(panel)
+        panels.append(dots(str(score), unit, names, rows, "difference", texts, leads))
     caption = f"Positive differences: {other.study} is higher. Whiskers are 95 % intervals."
     return Charts(f"compare-{game}-figures", "Differences", panels, caption)
 
@@ -448,7 +408,6 @@ def _lead(game: str, row: Mapping[str, Any]) -> Lead:
 
 
 def _hover_text(row: Mapping[str, Any]) -> str:
-    """Return a difference with its interval, as the text of a tooltip."""
     decimals, low, high = row["decimals"], row["difference.low"], row["difference.high"]
     within = "" if low is None else f", {fixed(low, decimals)} to {fixed(high, decimals)}"
     count = counted(row["difference.n"], "comparison")

@@ -15,12 +15,11 @@ CELL = ("configuration", "pairing")
 
 
 class Gaps(NamedTuple):
-    """Matches of two studies that can't be compared.
+    """Matches of two studies that can't be compared because they have no result.
 
     Attributes:
-        text: the number of such matches in each study, as sentences after a space; empty if there
-            are none.
-        differ: whether matches that lack a result in one study have one in the other.
+        text: the number of such matches in each study, as sentences after a space; may be empty.
+        differ: whether matches that lack a result in one study have a result in the other.
     """
 
     text: str
@@ -30,12 +29,10 @@ class Gaps(NamedTuple):
 def gaps(
     studies: tuple[Evidence, Evidence], frames: tuple[pl.DataFrame, pl.DataFrame], paired: bool
 ) -> Gaps:
-    """Count the matches of two studies that no score includes.
+    """Count the matches of two studies without a score.
 
     Args:
-        studies: the studies.
-        frames: their matches of one game, of any status; only shared configurations and pairings
-            count.
+        frames: matches of one game, of any status; only shared configurations and pairings count.
         paired: whether all matches are compared in pairs, instance by instance.
     """
     first, second = (
@@ -65,7 +62,7 @@ def gaps(
 
 
 def _not_begun(study: Evidence) -> int:
-    """Return the number of a study's planned matches, of all its games, that have not started."""
+    """Return the number of planned matches of a study, over all games, that have not started."""
     summary = study.store.study(study.study)
     begun = sum(summary.counts.values())
     return max(0, (planned_count(summary, study.store) or begun) - begun)

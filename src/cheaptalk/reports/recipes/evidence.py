@@ -23,12 +23,7 @@ DRAWS = 1_000
 
 
 def check_players(store: Store, studies: Sequence[str]) -> None:
-    """Check that each label names the same player in all studies.
-
-    Raises:
-        StoreError: there is no such study.
-        CheaptalkError: a label's settings, or its script for a game, differ between two studies.
-    """
+    """Raise CheaptalkError if a label names different players in different studies."""
     written = {
         study: store.study(study, counted=False).spec.get("players") or {} for study in studies
     }
@@ -37,7 +32,7 @@ def check_players(store: Store, studies: Sequence[str]) -> None:
 
 
 def check_models(studies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
-    """Check that models have the same settings in all studies."""
+    """Check that each model has the same settings in all studies."""
     models: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for study, players in studies.items():
         for label, spec in players.items():
@@ -51,7 +46,7 @@ def check_models(studies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None
 
 
 def check_scripts(studies: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> None:
-    """Check that scripts have the same settings in all studies.
+    """Check that each script has the same settings in all studies.
 
     A script may have different strategies for different games or roles, and a study need not assign
     it to all of them.
@@ -79,15 +74,15 @@ def _not_the_same(label: str, first: str, study: str, why: str) -> CheaptalkErro
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A study's data for recipes.
+    """The data of a study from which recipes compute results.
 
     Attributes:
-        store, study: where its matches are recorded.
-        as_published: compute measures as the published systems' code does, where that differs.
+        store, study: where the matches are recorded.
+        as_published: compute metrics as the published systems' code does, where that differs.
         metrics: the metrics to compute; None for all.
         draws, seed: number of draws, and seed, of every bootstrap and permutation test.
         workers: processes that read matches; see :func:`.match_frames`.
-        observers: observers of all scored matches while frames are made.
+        observers: observers that see all scored matches while frames are made.
         options: options of the recipe, by name; see :class:`.Recipe`.
     """
 
@@ -103,7 +98,7 @@ class Evidence:
     kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[["Evidence"], Kept]) -> Kept:
-        """Return the cached result of a function of this evidence; several parts can share it."""
+        """Return the result of a function of this evidence, cached so that parts can share it."""
         if make not in self.kept:
             self.kept[make] = make(self)
         value: Kept = self.kept[make]
@@ -111,7 +106,7 @@ class Evidence:
 
     @property
     def frames(self) -> Mapping[str, pl.DataFrame]:
-        """Return all matches of any status by game; see :func:`.match_frames`."""
+        """Return all matches, of any status, by game; see :func:`.match_frames`."""
         return self._read[0]
 
     def observed(self, kind: type[Observed]) -> Observed:
@@ -142,30 +137,29 @@ class Evidence:
 
     @cached_property
     def seats(self) -> Mapping[str, Mapping[str, str]]:
-        """Return the roles of the seats of each game."""
+        """Return the role of each seat, by game."""
         return places_of(self.store, self.study)
 
     @cached_property
     def imported(self) -> str | None:
-        """Return the name of the other system that played the matches; None if there is none."""
+        """Return the name of the other system that played the matches, or None."""
         system: str | None = self.store.study(self.study, counted=False).spec.get("imported")
         return system
 
     @cached_property
     def players(self) -> dict[str, dict[str, Any]]:
-        """Return the players by label as the study defines them; empty for imported games."""
+        """Return the players as the study defines them, by label; empty for imported games."""
         spec = self.store.study(self.study, counted=False).spec
         return dict(spec.get("players") or {})
 
     @cached_property
     def factors(self) -> dict[str, dict[str, str]]:
-        """Return the level of each factor, by player and factor; empty without factors."""
+        """Return the level of each factor, by player and factor."""
         spec = self.store.study(self.study, counted=False).spec
         return dict(spec.get("factors") or {})
 
     @cached_property
     def labels(self) -> list[str]:
-        """Return the labels of the players that have started a match."""
         pairings = overview(self.store, self.study).pairings
         return sorted({label for pairing in pairings for label in pairing.players.values()})
 
@@ -175,12 +169,11 @@ class Evidence:
         return pl.DataFrame() if frame is None else frame.filter(SCORED)
 
     def played(self, games: Sequence[str]) -> list[str]:
-        """Return the games that have a scored match, in the order given."""
+        """Return the given games that have a scored match."""
         return [name for name in games if not self.scored(name).is_empty()]
 
     def records(self, games: Sequence[str]) -> Iterator[MatchRecord]:
-        """Return the records of the scored matches of these games, with all requests and
-        answers."""
+        """Yield the scored matches of these games, with all requests and answers."""
         ids = {id_ for game in self.played(games) for id_ in self.scored(game)["match_id"]}
         if ids:
             records = self.store.records(self.study, bodies=True, games=games)

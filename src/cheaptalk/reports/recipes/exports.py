@@ -1,4 +1,4 @@
-"""Export tables: CSV with all numbers and a codebook, and LaTeX as printed."""
+"""Export tables: CSV with all digits and a codebook, and LaTeX with the numbers as displayed."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,7 +48,7 @@ class CodebookRow(NamedTuple):
     Attributes:
         table: the file's name without its ending.
         column: the column's name in the file.
-        title: the title of the column, or of its main column.
+        title: the title of the column, or of the column to which it belongs.
         unit: the unit of its numbers.
         meaning: the description of its content.
     """
@@ -81,7 +81,7 @@ def plain_names(columns: Iterable[str]) -> dict[str, str]:
 
 
 def codebook(tables: Mapping[str, ReportTable]) -> Iterator[CodebookRow]:
-    """Yield the description of every table and every column of its file."""
+    """Yield the descriptions of all tables and of all columns of their files."""
     for name, table in tables.items():
         texts = (f"{table.printed}." if table.printed else "", table.caption, *table.notes)
         yield CodebookRow(name, "", table.title, "", " ".join(filter(None, texts)))
@@ -90,7 +90,7 @@ def codebook(tables: Mapping[str, ReportTable]) -> Iterator[CodebookRow]:
 
 
 def _shown_first(table: ReportTable) -> pl.DataFrame:
-    """Return a table's frame with the shown columns first, each followed by its related columns."""
+    """Return a table's frame with shown columns first, each followed by its related columns."""
     keys = [column.key for column in table.columns]
     columns = [
         name for key in dict.fromkeys(keys) for name in table.frame.columns
@@ -100,16 +100,10 @@ def _shown_first(table: ReportTable) -> pl.DataFrame:
 
 
 def _described(table: ReportTable, column: str) -> tuple[str, str, str]:
-    """Return the title, unit and meaning of a column."""
     columns = {column.key: column for column in table.columns}
     if shown_column := columns.get(column):
-        return (
-            f"{shown_column.group}: {shown_column.title}"
-            if shown_column.group
-            else shown_column.title,
-            shown_column.unit,
-            shown_column.about,
-        )
+        group = f"{shown_column.group}: " if shown_column.group else ""
+        return f"{group}{shown_column.title}", shown_column.unit, shown_column.about
     stem, point, ending = column.rpartition(".")
     meaning = ENDINGS.get(point + ending)
     if meaning is None:
@@ -120,29 +114,22 @@ def _described(table: ReportTable, column: str) -> tuple[str, str, str]:
 
 
 def _csv(frame: pl.DataFrame, raw: bool) -> str:
-    """Return a frame as CSV; unless raw, texts are escaped so that no spreadsheet runs formulas.
-
-    Numbers have :data:`DIGITS` digits, so that rounding by the order of summation doesn't show.
-    """
+    """Format a frame as CSV with :data:`DIGITS` digits; unless raw, escape spreadsheet formulas."""
     frame = frame.with_columns(pl.selectors.float().round_sig_figs(DIGITS))
     texts = pl.selectors.string().map_elements(spreadsheet_text, return_dtype=pl.String)
     return (frame if raw else frame.with_columns(texts)).write_csv()
 
 
 def write_tables(
-    tables: Mapping[str, ReportTable],
-    folder: Path | str,
-    prefix: str = "",
-    *,
+    tables: Mapping[str, ReportTable], folder: Path | str, prefix: str = "", *,
     raw_cells: bool = False,
-) -> list[Path]:
-    """Write every table as ``NAME.csv``, with twelve digits, and ``NAME.tex``, as printed.
+) -> list[Path]:  # fmt: skip
+    """Write every table as ``NAME.csv`` (twelve digits) and as ``NAME.tex`` (as displayed).
 
     ``codebook.csv`` describes each column (see :class:`CodebookRow`). Column names are converted by
     :func:`plain_names`.
 
     Args:
-        tables: the tables by name.
         folder: the output folder, created if missing.
         prefix: the prefix of LaTeX labels, such as a recipe's name, which makes them unique.
         raw_cells: whether not to escape texts that spreadsheets take for formulas.

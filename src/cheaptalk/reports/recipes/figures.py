@@ -49,7 +49,6 @@ def write_figures(charts: Mapping[str, Charts], folder: Path | str) -> list[Path
 
 
 def _drawings(charts: Mapping[str, Charts]) -> Iterator[tuple[str, str]]:
-    """Yield a unique name for each chart, and the chart as SVG."""
     taken: dict[str, int] = {}
     for name, group in charts.items():
         for chart in group.panels:
@@ -62,8 +61,7 @@ def _drawings(charts: Mapping[str, Charts]) -> Iterator[tuple[str, str]]:
 
 
 def _titled(chart: Chart) -> Chart:
-    """Return a chart with its title and unit on the axis of numbers, because the file has no
-    caption."""
+    """Move a chart's title and unit to the axis of numbers, because the file has no caption."""
     title = f"{chart.title} ({chart.unit})" if chart.unit else chart.title
     if chart.round or chart.x.title or chart.y.title or (chart.x.names and chart.y.names):
         return chart
@@ -73,7 +71,6 @@ def _titled(chart: Chart) -> Chart:
 
 
 def _pdf(svg: str) -> bytes:
-    """Return a drawing as a PDF."""
     from reportlab.graphics.renderPDF import drawToFile  # noqa: PLC0415 - an optional extra
     from svglib.svglib import svg2rlg  # noqa: PLC0415 - an optional extra
 

@@ -31,7 +31,7 @@ def recipe_of(name: str) -> Recipe:
     """Return a recipe by its name.
 
     Raises:
-        CheaptalkError: there is none of this name; the sentence lists those that there are.
+        CheaptalkError: there is no such recipe; the message lists the available recipes.
     """
     if name not in RECIPES:
         raise CheaptalkError(f"no recipe {suggest(name, list(RECIPES))}")
@@ -44,7 +44,7 @@ class Findings(Printed):
 
     Attributes:
         recipe: the recipe.
-        evidence: the study, and how its numbers were made.
+        evidence: the data of the study, with the settings of the computation.
         parts: the results of each part of the recipe.
     """
 
@@ -54,31 +54,28 @@ class Findings(Printed):
 
     @cached_property
     def tables(self) -> dict[str, ReportTable]:
-        """Return all tables by name."""
         items = (item for part in self.parts for item in part.shown)
         return {item.name: item for item in items if isinstance(item, ReportTable)}
 
     @cached_property
     def charts(self) -> dict[str, Charts]:
-        """Return all groups of charts by name."""
         items = (item for part in self.parts for item in part.shown)
         return {item.name: item for item in items if isinstance(item, Charts)}
 
     @property
     def answers(self) -> dict[str, str]:
-        """Return the answers of the parts that have one, by title."""
+        """Return the answers to the questions of the parts, by the title of the part."""
         answers: dict[str, str] = {}
         for part in self.parts:
-            for item in part.shown:
-                if isinstance(item, Answer):
-                    answers[part.part.title] = " ".join(
-                        filter(None, (answers.get(part.part.title), item.text))
-                    )
+            texts = [item.text for item in part.shown if isinstance(item, Answer)]
+            if texts:
+                title = part.part.title
+                answers[title] = " ".join(filter(None, (answers.get(title), *texts)))
         return answers
 
     @property
     def empty(self) -> bool:
-        """Return whether the study has no data for any part of the recipe."""
+        """Return whether every part of the recipe lacks data."""
         return all(part.lacking for part in self.parts if not part.part.design)
 
     @property
@@ -96,7 +93,6 @@ class Findings(Printed):
         return tables + (html_table("Lacking", ["part", "why"], lacking) if lacking else "")
 
     def __str__(self) -> str:
-        """Return all tables, followed by the missing parts."""
         missing = [f"{title}: {why}" for title, why in self.lacking.items()]
         return "\n\n".join([*self.answers.values(), *map(str, self.tables.values()), *missing])
 
@@ -114,18 +110,16 @@ def findings(
     workers: int = 1,
     progress: Callable[[RecipePart], None] | None = None,
 ) -> Findings:
-    """Return a recipe's tables and figures from a study.
+    """Apply a recipe to a study and return its tables, charts and answers.
 
     Args:
-        store: where the study is recorded.
-        study: its name.
         recipe: the name of one of :data:`RECIPES`, or a recipe of your own.
-        as_published: compute what the published systems' code does, where that differs.
+        as_published: compute metrics as the published systems' code does, where that differs.
         draws: the number of draws of bootstraps and permutation tests, at least 100.
         seed: the seed of the draws.
         options: options of the recipe, by name; see :class:`.Recipe`.
         workers: processes that read matches; see :func:`.match_frames`.
-        progress: called with each part before it is made.
+        progress: called with each part before it is computed.
 
     Raises:
         StoreError: there is no such study.
@@ -164,14 +158,14 @@ def findings(
 def write_findings(
     results: Findings, out: Path | str, *, sample: int = 1, viewer: str = VIEWER
 ) -> None:
-    """Write a recipe's tables and figures as a page that works offline.
+    """Write the results of a recipe as a page that works offline.
 
     The same store gives the same page. An existing file is replaced atomically.
 
     Args:
         results: see :func:`.findings`.
         out: the file to write.
-        sample: transcripts in the page, for each pairing and way of ending.
+        sample: transcripts in the page, for each pairing and status.
         viewer: the address of a viewer, for links to all other transcripts.
 
     Raises:
@@ -180,15 +174,7 @@ def write_findings(
     evidence = results.evidence
     chosen = sampled(evidence.frames, sample, Chance(evidence.study))
     write_page(
-        results.recipe,
-        results.parts,
-        out,
-        name=evidence.study,
-        evidence=evidence,
-        leads_to=evidence.study,
-        viewer=viewer,
-        sample=sample,
-        sampled=len(chosen),
-        store=evidence.store.title,
-        transcripts=packed(evidence.store, evidence.study, chosen),
-    )
+        results.recipe, results.parts, out, name=evidence.study, evidence=evidence,
+        leads_to=evidence.study, viewer=viewer, sample=sample, sampled=len(chosen),
+        store=evidence.store.title, transcripts=packed(evidence.store, evidence.study, chosen),
+    )  # fmt: skip

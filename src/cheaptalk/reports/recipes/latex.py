@@ -59,14 +59,12 @@ WIDTHS = {"il.,:;'!|j()[]ft \\/-I": 0.34, "mwMWOQ@%": 0.86}
 
 
 def latex(table: ReportTable, label: str = "") -> str:
-    r"""Return a table in LaTeX for the packages ``booktabs``, ``array`` and, for several pages,
-    ``longtable``.
+    r"""Return a table in LaTeX for the packages ``booktabs``, ``array`` and ``longtable``.
 
     Intervals are in brackets, standard errors in parentheses. The font is the largest that fits the
     page; tables that are too wide are split into panels of columns, long ones continue over pages.
 
     Args:
-        table: the table.
         label: the LaTeX label; by default, the table's name.
 
     >>> import polars as pl
@@ -116,7 +114,7 @@ def escaped(text: str) -> str:
 def _fitted(
     table: ReportTable, cells: Mapping[str, Sequence[Cell]]
 ) -> tuple[str, list[list[Header]], dict[str, float]]:
-    """Return the font size, the panels of columns (one if some size fits them) and their widths."""
+    """Return the font size, the panels of columns (one if they fit), and the column widths."""
     for longest in (LONG_TEXT, NARROW_TEXT):
         widths = _column_widths(table, cells, longest)
         for size, em in SIZES:
@@ -129,7 +127,6 @@ def _fitted(
 def _panels(
     columns: Sequence[Header], widths: Mapping[str, float], room: float
 ) -> list[list[Header]]:
-    """Return panels of columns that fit, each with the columns that identify a row."""
     stub = _stub(columns)
     panels = [list(stub)]
     for _, run in groupby(columns[len(stub) :], key=_belongs_to):
@@ -143,13 +140,11 @@ def _panels(
 
 
 def _belongs_to(column: Header) -> str:
-    """Return the key that keeps columns together: the group, or the number that a column
-    accompanies."""
+    """Return a key that keeps columns together: the group, or the main column."""
     return column.group or column.key.removesuffix(".printed")
 
 
 def _across(columns: Sequence[Header], widths: Mapping[str, float]) -> float:
-    """Return the width of columns side by side, in em."""
     return sum(widths[column.key] + GAP for column in columns)
 
 
@@ -162,7 +157,7 @@ def _stub(columns: Sequence[Header]) -> list[Header]:
 def _column_widths(
     table: ReportTable, cells: Mapping[str, Sequence[Cell]], longest: float
 ) -> dict[str, float]:
-    """Return the widths of columns, in em: of the widest cell or the longest word of the title."""
+    """Return each column's width in em, from the widest cell or the longest word of the title."""
     widths = {}
     for column, title in zip(table.columns, table.titles, strict=True):
         widest = max((width for _, width in cells[column.key]), default=0.0)
@@ -177,7 +172,6 @@ def _column_widths(
 
 
 def _width(text: str) -> float:
-    """Return the maximum width of a text, in em."""
     wide = 0.0
     for letter in text:
         kind = next((width for letters, width in WIDTHS.items() if letter in letters), None)
@@ -186,7 +180,6 @@ def _width(text: str) -> float:
 
 
 def _sides(panel: Sequence[Header], widths: Mapping[str, float]) -> str:
-    """Return the column specification of a panel: text left, long text wrapped, numbers right."""
     return "".join(
         "r" if column.decimals is not None
         else "l" if widths[column.key] < NARROW_TEXT else LINES % widths[column.key]
@@ -197,13 +190,10 @@ def _sides(panel: Sequence[Header], widths: Mapping[str, float]) -> str:
 def _heading(
     table: ReportTable, panel: Sequence[Header], widths: Mapping[str, float]
 ) -> Iterator[str]:
-    """Return the heading lines: titles of groups, and titles of columns."""
     if table.groups:
         runs = [(name, len([*run])) for name, run in groupby(column.group for column in panel)]
         yield _row(
-            rf"\multicolumn{{{count}}}{{c}}{{{escaped(name)}}}"
-            if name
-            else " & ".join([""] * count)
+            rf"\multicolumn{{{count}}}{{c}}{{{escaped(name)}}}" if name else " & " * (count - 1)
             for name, count in runs
         )
         position = 1
@@ -219,7 +209,6 @@ def _heading(
 
 
 def _broken(title: str, width: float) -> list[str]:
-    """Return a title in lines no wider than its column."""
     lines = [""]
     for word in title.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -231,21 +220,15 @@ def _tabular(
     table: ReportTable, panel: Sequence[Header], widths: Mapping[str, float],
     cells: Mapping[str, Sequence[Cell]],
 ) -> list[str]:  # fmt: skip
-    return [
-        rf"\begin{{tabular}}{{{_sides(panel, widths)}}}",
-        r"\toprule",
-        *_heading(table, panel, widths),
-        *_body(panel, cells),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
+    head = rf"\begin{{tabular}}{{{_sides(panel, widths)}}}"
+    lines = [r"\toprule", *_heading(table, panel, widths), *_body(panel, cells), r"\bottomrule"]
+    return [head, *lines, r"\end{tabular}"]
 
 
 def _over_pages(
     table: ReportTable, size: str, panels: Sequence[Sequence[Header]], widths: Mapping[str, float],
     cells: Mapping[str, Sequence[Cell]], head: Sequence[str],
 ) -> Iterator[str]:  # fmt: skip
-    """Return a table that spans several pages, each with its headings."""
     yield rf"\begingroup\setlength{{\tabcolsep}}{{4pt}}{size}"
     for index, panel in enumerate(panels):
         yield rf"\begin{{longtable}}{{{_sides(panel, widths)}}}"
@@ -272,8 +255,6 @@ def _row(texts: Iterable[str]) -> str:
 
 
 def _cell(table: ReportTable, row: Mapping[str, Any], column: Header) -> Cell:
-    """Return a cell and its width: numbers as formulas, intervals in brackets, errors in
-    parentheses."""
     value, decimals = row[column.key], table.decimals(row, column)
     if value is None:
         return "", 0.0
@@ -287,9 +268,8 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: Header) -> Cell:
     text = rf"\mathbf{{{text}}}" if bold else text
     text = f"${text}$" + (rf"$^{{{'*' * stars}}}$" if stars else "")
     spread = _spread(table, row, column, decimals)
-    return text + spread, _formula_width(number) + _formula_width(
-        re.sub(r"[$\\{}]|dagger", "", spread)
-    )
+    plain_spread = re.sub(r"[$\\{}]|dagger", "", spread)
+    return text + spread, _formula_width(number) + _formula_width(plain_spread)
 
 
 def _spread(table: ReportTable, row: Mapping[str, Any], column: Header, decimals: int) -> str:
@@ -304,7 +284,7 @@ def _spread(table: ReportTable, row: Mapping[str, Any], column: Header, decimals
 
 
 def _formula_width(text: str) -> float:
-    """Return the width of numbers, in em: a minus in a formula is wider than a hyphen."""
+    """Return the width of a number, in em: a minus in a formula is wider than a hyphen."""
     return _width(text) + 0.45 * text.count("-")
 
 

@@ -62,7 +62,6 @@ def leaderboard(
     """Rank the players of one or more studies, with ranges of ranks.
 
     Args:
-        store: the store of the studies.
         studies: at least one study's name; shared matches count once.
         games: the games to include; all by default.
         new: new players; ranks are also computed without them.
@@ -72,7 +71,7 @@ def leaderboard(
     Raises:
         StoreError: there is no such study.
         CheaptalkError: a game or player is in none of the studies, or a player's settings differ
-            between them.
+            between studies.
         ValueError: there is no study, or there are too few draws.
     """
     if not studies:
@@ -204,11 +203,7 @@ class _Board:
             yield self.studies[upto - 1].study, _compared(self.rows(self.studies[:upto])).rows
 
     def rows(self, studies: Sequence[Evidence]) -> pl.DataFrame:
-        """Return one row per match, role and player; ``got`` is null if the match is not scored.
-
-        Raises:
-            Lacking: no match counts, or there is one player only.
-        """
+        """Return one row per match, role and player; ``got`` is null if the match is not scored."""
         games = dict.fromkeys(game for study in studies for game in study.frames)
         parts = [part for game in games if not self.games or game in self.games
                  for part in _of_game(game, studies)]  # fmt: skip
@@ -219,7 +214,6 @@ class _Board:
 
 
 def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
-    """Yield the results of players in a game, role by role."""
     frames = [study.frames[game] for study in studies if game in study.frames]
     role_of = {seat: role for study in studies for seat, role in study.seats.get(game, {}).items()}
     matches = pl.concat(frames, how="diagonal_relaxed").unique("match_id", maintain_order=True)
@@ -248,8 +242,7 @@ def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
 
 
 def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return payoffs in standard deviations from the mean of comparable payoffs; 0 if all are
-    equal."""
+    """Return payoffs in standard deviations from the mean of comparable payoffs."""
     got = pl.col("got")
     spread = without_rounding(got.std(), got.abs().max()).over(LIKE)
     z = pl.when(spread > 0).then((got - got.mean().over(LIKE)) / spread).otherwise(0.0)
@@ -257,7 +250,7 @@ def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_game(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the standings of players in each game; 0 if the mean is only a rounding error."""
+    """Return each player's standing in each game; a mean within rounding error is 0."""
     by_game = means(rows, ["z"], ["player", "game"], strata=STRATA)
     largest = rows.select(pl.col("z").abs().max())
     return by_game.with_columns(z=without_rounding(pl.col("z"), pl.lit(largest.item())))
@@ -266,7 +259,6 @@ def _by_game(rows: pl.DataFrame) -> pl.DataFrame:
 def _ranked(
     rows: pl.DataFrame, by_game: pl.DataFrame, evidence: Evidence
 ) -> tuple[pl.DataFrame, tuple[str, ...], list[Margin]]:
-    """Return players by their overall standing; see :func:`.ranked_over_games`."""
     try:
         ranks, notes, leads = ranked_over_games(rows, "z", STRATA, evidence.draws, evidence.seed)
     except StatisticsError as error:
@@ -283,7 +275,7 @@ def _ranked(
 
 
 def _hides_noise(rows: pl.DataFrame) -> bool:
-    """Return whether a player never varied within any configuration of a game.
+    """Return whether a player's payoff never varied within any configuration of a game.
 
     The variation of such a player is unknown, so its ranks would seem too certain. Configurations
     with one instance show no variation.
@@ -299,7 +291,6 @@ def _hides_noise(rows: pl.DataFrame) -> bool:
 
 
 def _rank_headers(board: pl.DataFrame) -> Iterator[Header]:
-    """Yield the columns of ranks, and of their ranges if these can be estimated."""
     yield Header("rank", "Rank", "95 % of draws" if board["sure"].count() else "", 0)
     if board["sure"].count():
         yield Header("sure", "Simultaneous ranks", "95 %")
@@ -307,7 +298,7 @@ def _rank_headers(board: pl.DataFrame) -> Iterator[Header]:
 
 
 class _Comparison(NamedTuple):
-    """The rows of a leaderboard.
+    """The matches of players who can be compared, and those of all other players.
 
     Attributes:
         rows: rows of ranked players, with their standing ``z``.
@@ -326,11 +317,7 @@ class _Comparison(NamedTuple):
 
 
 def _compared(rows: pl.DataFrame) -> _Comparison:
-    """Select the players who can be ranked; see :mod:`.comparability`.
-
-    Raises:
-        Lacking: no two are comparable.
-    """
+    """Select the players who can be ranked; see :mod:`.comparability`."""
     counted = rows.drop_nulls("got")
     cells = counted.select("player", *LIKE).unique()
     played = rows.join(cells, on=["player", *LIKE], how="semi")
@@ -359,7 +346,6 @@ def _compared(rows: pl.DataFrame) -> _Comparison:
 
 
 def _failed_text(failed: int, rows: pl.DataFrame) -> str:
-    """Return a sentence with the number of results excluded because of failures, after a space."""
     if not failed:
         return ""
     return (
@@ -369,7 +355,6 @@ def _failed_text(failed: int, rows: pl.DataFrame) -> str:
 
 
 def _left_out(without: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence about players whose matches are excluded."""
     if without:
         yield (
             f"Matches with {', '.join(without)} are excluded because only some of the ranked "
@@ -380,7 +365,6 @@ def _left_out(without: Sequence[str]) -> Iterator[str]:
 def _not_ranked(
     ranked: pl.DataFrame, unranked: pl.DataFrame, unscored: Mapping[str, str]
 ) -> ReportTable:
-    """Return the table of players who are not ranked, with their standings and missing matches."""
     ranked_cells = set(ranked.select(LIKE).unique().iter_rows())
     rivals = set(ranked[OPPONENTS].explode().drop_nulls())
     standings = over_games(_by_game(unranked), "z")
@@ -415,7 +399,6 @@ def _not_ranked(
 def _lacking_text(
     cells: Sequence[tuple[str, str, str]], total: int, opponents: Sequence[str]
 ) -> str:
-    """Return the games, configurations and roles that a player lacks, or the opponents, as text."""
     if cells:
         games = dict.fromkeys(game for game, _, _ in cells)
         named = ", ".join(map(game_title, games))
@@ -426,7 +409,7 @@ def _lacking_text(
 
 
 def _unvaried(by_game: pl.DataFrame, board: pl.DataFrame) -> Iterator[str]:
-    """Yield the players without an overall interval because they never varied in a game."""
+    """Yield a sentence on players who lack an overall interval because payoffs never varied."""
     still = by_game.filter(pl.col("z.error").is_null(), pl.col("z.clusters") > 1)
     players: dict[str, list[str]] = {}
     for (player,), part in still.group_by("player", maintain_order=True):
@@ -451,7 +434,6 @@ def _dots(board: pl.DataFrame) -> Chart:
 
 
 def _slopes(frame: pl.DataFrame, stages: Sequence[str]) -> Chart:
-    """Return a chart with a line per player from stage to stage, with rank 1 at the top."""
     layers = [
         Line(
             [Mark(row["stage"], row["rank"], f"{player}\n{row['stage']}: rank {row['rank']}",

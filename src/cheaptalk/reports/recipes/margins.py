@@ -40,23 +40,21 @@ LEAST_GROWTH, MOST_GROWTH = 1.2, 100
 
 
 class Margin(NamedTuple):
-    """The lead of one player over another.
+    """The lead of the best player over another player.
 
     Attributes:
         behind: the other player.
         size: the difference of their means, 0 if within rounding; negative only if ``matched``.
-        low, high: its interval, simultaneous for all rivals and within its bounds, or None.
-        instances: its number of instances, for the player with fewer.
+        low, high: the interval of the difference, simultaneous for all rivals, or None.
+        instances: the number of instances, of the player with fewer.
         comparisons: the number of comparisons for which the interval holds simultaneously.
         more: the multiple of instances that would show the first ahead of all rivals in four of
             five studies, if the observed differences are the true ones; infinite if no reasonable
             number would, None if it is unknown. See :func:`planned_growth`.
-        significant: whether the lead is significant.
         constant: whether the difference never varied within a configuration.
-        configurations: the number of configurations.
-        freedom: degrees of freedom of its error.
+        freedom: degrees of freedom of the standard error.
         skewed: whether rare outcomes against the leader make the interval too narrow.
-        matched: whether it differs from the difference of overall means, because one of the two
+        matched: whether it differs from the difference of overall means, because one of the players
             played some instances or configurations more often.
         quiet: the minimum number of instances of a configuration without variation, if others have
             variation; 0 if there is none with several instances.
@@ -79,16 +77,12 @@ class Margin(NamedTuple):
 
     @property
     def certainty(self) -> tuple[bool, bool, float, float]:
-        """Return a sort key: the least certain lead first, by the lower bound of its interval.
-
-        Among leads that are not significant, constant leads come last.
-        """
+        """Return a sort key: the least certain lead first, by the lower bound of its interval."""
         low = self.size if self.low is None else self.low
         return (self.significant, self.constant, low, self.size)
 
     def decimals(self, usual: int) -> int:
-        """Return the decimals at which a significant lead and its interval don't round to 0, at
-        most four more than usual."""
+        """Return enough decimals, up to four extra, that a significant lead doesn't round to 0."""
         ends = [end for end in (self.size, self.low) if self.significant and end]
         fit = (
             digits for digits in range(usual, usual + 4) if all(round(end, digits) for end in ends)
@@ -96,12 +90,10 @@ class Margin(NamedTuple):
         return next(fit, usual + 4)
 
     def within(self, decimals: int, *, instances: bool = True) -> str:
-        """Return its interval as text in parentheses, with the number of instances if there are
-        few.
+        """Return the interval as text in parentheses, with the number of instances if it is low.
 
         Args:
-            decimals: decimals.
-            instances: whether the sentence does not say the number of instances otherwise.
+            instances: whether the sentence does not otherwise mention the number of instances.
         """
         if self.matched:
             scope = f" on the instances that both played, {counted(self.instances, 'instance')}" * (
@@ -121,8 +113,7 @@ class Margin(NamedTuple):
 
 
 def caution(lead: Margin) -> str:
-    """Return a sentence about the limits of a significant lead, after a space; empty if there are
-    none."""
+    """Return a sentence, after a leading space, on limits of a significant lead; may be empty."""
     if few := rare_outcomes(lead.instances, "instance"):
         return few
     if few := rare_outcomes(lead.quiet, "instance"):
@@ -133,9 +124,9 @@ def caution(lead: Margin) -> str:
 
 
 def rare_outcomes(instances: int, noun: str = "instance") -> str:
-    """Return a sentence about the rarest outcome that few instances may lack, after a space.
+    """Return a sentence, after a leading space, on how rare outcomes may be missing.
 
-    Such an outcome is absent from all of them in more than one of twenty studies. The sentence is
+    Such an outcome is absent from all instances in more than one of twenty studies. The sentence is
     empty if there are enough instances.
     """
     if not 1 < instances < ENOUGH:
@@ -145,12 +136,9 @@ def rare_outcomes(instances: int, noun: str = "instance") -> str:
 
 
 def planned_growth(lead: Margin) -> float | str:
-    """Return the multiple of instances that would show the lead, or the reason that it is unknown.
-
-    Reports and leaderboards plan by this rule.
-    """
+    """Return how many times as many instances would show a lead, or why that is unknown."""
     if lead.more is None:
-        return "more instances may decide"
+        return "more instances may show a clear result"
     if round(lead.freedom, 6) < PLANNING_FREEDOM:
         return "these are too few instances to estimate how many are needed"
     if lead.more > MOST_GROWTH:
@@ -161,14 +149,12 @@ def planned_growth(lead: Margin) -> float | str:
 def tie_text(
     best: str, margins: Sequence[Margin], decimals: int, *, reliable: bool = True
 ) -> tuple[str, str] | None:
-    """Return the players with the same mean as the best player, and a caution; None without a tie.
+    """Return a sentence on players who tie with the best player, and a caution; None without ties.
 
     Equal means are a tie in the sample and don't show that the players are equal.
 
     Args:
-        best: the player whose leads these are.
-        margins: its leads over all others.
-        decimals: decimals of a difference.
+        margins: the leads of ``best`` over all other players.
         reliable: whether the intervals can be trusted.
     """
     ties = [margin for margin in margins if margin.size == 0]
@@ -189,7 +175,7 @@ def tie_text(
 
 
 class _Pair(NamedTuple):
-    """The difference between the first player and one other, with its standard error."""
+    """The difference between the best player and another player, with its standard error."""
 
     behind: str
     size: float
@@ -219,7 +205,7 @@ def margins_over(
     bounds: Bounds | BoundsColumns = UNBOUNDED,
     statements: int = 1,
 ) -> Iterator[Margin]:
-    """Return the lead of the first player over each other player.
+    """Yield the lead of the best player over each other player.
 
     The difference of two means is clustered by instance within configurations. Its interval (see
     :func:`.difference_limits`) has a simultaneous level of 95 % for all rivals and statements
@@ -229,7 +215,7 @@ def margins_over(
     because the instances may lack an outcome that would change it.
 
     Args:
-        rows: one row an observation, with the columns of :data:`.INSTANCES`.
+        rows: one row per observation, with the columns of :data:`.INSTANCES`.
         who: the column of the player.
         key: the column to average.
         ranked: the players with their means, the best first.
@@ -293,8 +279,7 @@ def _pair(
 
 
 def _quiet(parts: pl.DataFrame) -> int:
-    """Return the smallest number of instances of a configuration without variation, among those
-    with several instances."""
+    """Return the size of the smallest configuration with several instances but no variation."""
     off = pl.col("off")
     spread = without_rounding(off.max() - off.min(), off.abs().max(), pl.len())
     sizes = parts.group_by(STRATA, maintain_order=True).agg(pl.len().alias("size"), spread=spread)
@@ -303,13 +288,11 @@ def _quiet(parts: pl.DataFrame) -> int:
 
 
 def _balanced(rows: pl.DataFrame, is_first: pl.Expr, is_second: pl.Expr) -> pl.DataFrame:
-    """Return the matches of two players on shared instances, weighted equally for both players.
+    """Return two players' matches on shared instances, weighted equally for both players.
 
     The unit of weighting is the instance, or the configuration if each player mostly played other
-    instances of it. Otherwise, a player whose matches fail on poor instances would seem better.
-
-    Returns:
-        The matches with their ``weight``; all of them, if the players share no configuration.
+    instances of it. Otherwise, a player whose matches fail on poor instances would seem better. If
+    the players share no configuration, all matches are returned.
     """
     met = rows.with_columns(
         shared=(is_first.any() & is_second.any()).over(INSTANCES),
@@ -332,8 +315,7 @@ def _balanced(rows: pl.DataFrame, is_first: pl.Expr, is_second: pl.Expr) -> pl.D
 
 
 def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
-    """Return the multiple of instances that would show the first player ahead of all others; None
-    if it is unknown."""
+    """Return how many times as many instances would show the lead; None if unknown."""
     varied = [pair for pair in pairs if not pair.constant]
     if any(pair.size <= 0 for pair in pairs) or not varied:
         return None

@@ -27,12 +27,10 @@ def means(
     cluster: Sequence[str] = INSTANCES,
     strata: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return one row per cell, with the mean ``x`` of each value and ``x.low``, ``x.high`` and so
-    on.
+    """Return the mean ``x`` of each value and its interval ``x.low``, ``x.high`` in each cell.
 
     Args:
-        frame: one row an observation.
-        values: columns to take means of; a cell where one has no value has nulls there.
+        frame: one row per observation.
         by: the columns whose combinations are the cells, in the order in which they first appear.
         bounds, cluster, strata: see :func:`.mean_intervals`.
     """
@@ -42,12 +40,7 @@ def means(
         names = {part: value + ending for part, ending in PARTS.items()}
         columns = intervals.filter(metric=value).select(*by, *names).rename(names)
         wide = wide.join(
-            columns,
-            on=list(by),
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-            validate="1:1",
+            columns, on=[*by], how="left", nulls_equal=True, maintain_order="left", validate="1:1"
         )
     return wide
 
@@ -63,13 +56,11 @@ def over_games(by_game: pl.DataFrame, value: str) -> pl.DataFrame:
     keeps its interval.
 
     Args:
-        by_game: one row a player and game, as :func:`means` makes them with configurations as
+        by_game: one row per player and game, as :func:`means` returns them with configurations as
             strata.
-        value: the column to average.
 
     Returns:
-        ``player`` in the order in which players first appear, ``value`` with its interval, error,
-        count and the instances it wants, and ``games``, how many there are.
+        ``player``, ``value`` with its interval and related columns, and the number of ``games``.
     """
     error = error_or_unseen(value)
     squares = error.pow(2).sum()
@@ -97,14 +88,7 @@ def over_games(by_game: pl.DataFrame, value: str) -> pl.DataFrame:
 
 
 def error_or_unseen(value: str) -> pl.Expr:
-    """Return the standard error and, for constant values, the possible unseen variance.
-
-    That is half of the interval's width, as two standard errors. It is null if there is no
-    interval.
-
-    Args:
-        value: the value's column in a frame of :func:`means`.
-    """
+    """Return the standard error, or for constant values a quarter of the interval's width."""
     unseen = (pl.col(value + HIGH) - pl.col(value + LOW)) / 4
     return pl.coalesce(value + ERROR, unseen)
 
@@ -112,24 +96,21 @@ def error_or_unseen(value: str) -> pl.Expr:
 def ranked_over_games(
     rows: pl.DataFrame, value: str, together: Sequence[str], draws: int, seed: int
 ) -> tuple[pl.DataFrame, tuple[str, ...], list[Margin]]:
-    """Return ranks by the mean over each player's games, the best first; see :func:`.rank_ranges`.
+    """Rank players by the mean over each player's games, the best first.
 
-    Each row is weighted so that the mean over rows is the mean over games. Exclude players who lack
-    a game that others have, because they would be ranked by a different set of games.
+    Each row is weighted so that the mean over rows is the mean over games; see
+    :func:`.rank_ranges`. Exclude players who lack a game that others have, because they would be
+    ranked by a different set of games.
 
     Args:
-        rows: one row an observation, with ``player``, ``game`` and the columns of
+        rows: one row per observation, with ``player``, ``game`` and the columns of
             :data:`INSTANCES`.
-        value: the column by which players are ranked.
         together: the columns that identify, within a game, the instances that are drawn together.
-        draws: the number of draws.
-        seed: the seed of the draws.
 
     Returns:
         ``player``, ``rank``, ``rank.low`` and ``rank.high`` (its ranks in 95 % of draws),
-        ``sure`` (ranks that hold for all players at once, as text) and ``first`` (the share of
-        draws in which it is best); what a reader should know; and the leads of the first player,
-        with the intervals that decide its rank.
+        ``sure`` (ranks that hold for all players simultaneously, as text) and ``first`` (the share
+        of draws in which the player is best); notes; and the leads of the first player.
     """
     share = pl.len().over("player") / pl.len().over("player", "game")
     weighted = rows.with_columns(
@@ -164,10 +145,6 @@ def with_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:
     """Return ranks with their ranges if all players have an interval, and without ranges otherwise.
 
     Constant values don't change in any draw, so the ranges would be too narrow.
-
-    Args:
-        board: one row per player, with the columns of :func:`ranked_over_games` and ``value``.
-        value: the column by which players are ranked.
     """
     if not board.filter(pl.col(value).is_not_null())[value + LOW].null_count():
         return board
@@ -175,14 +152,13 @@ def with_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:
 
 
 def without_ranges(board: pl.DataFrame) -> pl.DataFrame:
-    """Return ranks without ranges; see :func:`with_ranges`."""
+    """Remove the ranges of ranks; see :func:`with_ranges`."""
     columns = ("rank.low", "rank.high", "sure", "first")
     return board.with_columns(pl.lit(None, board[name].dtype).alias(name) for name in columns)
 
 
 def with_holm(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the frame with its column ``p`` corrected, as ``name``, over all rows that have
-    one."""
+    """Add the Holm-corrected p-values of the column ``p`` as a column ``name``."""
     tested = frame.with_row_index("at").drop_nulls("p")
     corrected = pl.DataFrame({"at": tested["at"], name: holm(tested["p"].to_numpy())})
     numbered = frame.with_columns(pl.col("p").cast(pl.Float64)).with_row_index("at")
@@ -192,8 +168,7 @@ def with_holm(frame: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def side_by_side(frame: pl.DataFrame, value: str, across: str) -> pl.DataFrame:
-    """Return the cells of one value, in columns named by the values of ``across``, with their
-    related columns.
+    """Return the cells of a value in one column per value of ``across``, with related columns.
 
     >>> rows = {"who": ["a", "a", "b"], "game": ["x", "y", "x"], "gain": [1, 2, 3],
     ...         "gain.n": [7, 8, 9]}

@@ -18,7 +18,7 @@ from cheaptalk.rules.registry import Registry, instances
 
 
 class Lacking(CheaptalkError):
-    """Raised if a study lacks the data for a part; the message says what is missing."""
+    """Raised if a study lacks the data for a part; the message says which data."""
 
 
 class Answer(NamedTuple):
@@ -49,11 +49,11 @@ class Charts(NamedTuple):
     """A group of charts.
 
     Attributes:
-        name: its name in URLs and file names.
+        name: the name of the group in URLs and file names.
         title: the title of the charts.
         panels: the charts.
         caption: the caption, which explains how to read them.
-        wide: whether each has its own row.
+        wide: whether each chart has its own row.
     """
 
     name: str
@@ -67,10 +67,8 @@ class Drawing(NamedTuple):
     """A drawing that is not a chart, such as a graph.
 
     Attributes:
-        name: in addresses and file names.
-        title: the title of the drawing.
-        svg: the drawing, all text in it escaped; in the page it takes the colours around it.
-        caption: the caption, which explains how to read it.
+        name: the name of the drawing in URLs and file names.
+        svg: the drawing, all text in it escaped; in the page, it inherits the surrounding colors.
     """
 
     name: str
@@ -85,8 +83,7 @@ class Match(NamedTuple):
     Attributes:
         title: what the match exemplifies.
         about: the players, and the result.
-        record: the match.
-        decisive: the request whose answer is marked as the one that decided; none without.
+        decisive: the request whose answer is marked as the one that decided; None without.
     """
 
     title: str
@@ -96,7 +93,6 @@ class Match(NamedTuple):
 
     @property
     def talk(self) -> Talk:
-        """Return the transcript of the match."""
         return talk(self.record)
 
 
@@ -104,8 +100,7 @@ Shown: TypeAlias = Answer | Text | ReportTable | Charts | Drawing | Match
 
 
 def painted(items: Iterable[Shown], tones: Mapping[str, int]) -> Iterator[Shown]:
-    """Yield the contents of a part, with the same color for a player in all charts; see
-    :func:`.coloured`."""
+    """Yield the contents of a part, with one color per player in all of its charts."""
     for item in items:
         if isinstance(item, Charts):
             yield item._replace(panels=[coloured(panel, tones) for panel in item.panels])
@@ -139,19 +134,19 @@ class RecipePart:
 
     @property
     def about(self) -> str:
-        """Return the description of the method that the page shows."""
+        """Return the docstring of ``make``, which the page shows as the method."""
         return getdoc(getattr(self.make, "func", self.make)) or ""  # the function of a partial
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The tables and figures of a paper, from any study with the required data.
+    """The tables and figures of a paper, for any study with the required data.
 
     Attributes:
-        name: its name on the command line, such as ``glee``.
+        name: the name on the command line, such as ``glee``.
         title: the title of the recipe.
         paper: title, authors' short name and year.
-        parts: in the order of the page.
+        parts: the parts, in the order of the page.
         metrics: the metrics that frames must have; None for all metrics of each game.
         options: options by name, with their descriptions.
         heading: the title of the page; the study's name by default.
@@ -183,13 +178,7 @@ RECIPES: Registry[Recipe] = Registry("recipe", "cheaptalk.recipes", instances(Re
 
 @dataclass(frozen=True)
 class MadePart:
-    """A part of a recipe, computed from a study.
-
-    Attributes:
-        part: the part of the recipe.
-        shown: its tables and charts; empty where ``lacking`` says why.
-        lacking: the missing data; empty if nothing is missing.
-    """
+    """The results of a part of a recipe; ``lacking`` names missing data, if there is any."""
 
     part: RecipePart
     shown: tuple[Shown, ...]

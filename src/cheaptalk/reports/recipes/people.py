@@ -40,18 +40,14 @@ def with_people(evidence: Evidence) -> bool:
 
 
 def funnel(evidence: Evidence) -> dropout.Funnel:
-    """Return the progress of a study's participants; see :func:`.frames.dropout.funnel`.
-
-    Raises:
-        Lacking: the study has no participants.
-    """
+    """Return the progress of a study's participants; see :func:`.frames.dropout.funnel`."""
     if not with_people(evidence):
         raise Lacking("this study has no participants yet")
     return dropout.funnel(evidence.store, evidence.study)
 
 
 def participants(evidence: Evidence) -> Iterator[Shown]:
-    """The participants' progress, by stage and step, the endings of their visits, and the checks.
+    """The participants' progress by stage and step, how their visits ended, and the checks.
     Shares are of all arrivals; shares of a check are of the participants who answered it.
 
     A participant passes a check by answering all of its questions correctly: comprehension at any
@@ -165,30 +161,20 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
 
 
 class Currency(NamedTuple):
-    """The currency in which participants are paid.
-
-    Attributes:
-        unit: as tables have it, such as ``dollars`` or ``EUR``.
-        sign: before an amount.
-    """
+    """The currency of participants' pay: its unit in tables, such as ``EUR``, and its sign."""
 
     unit: str
     sign: str
 
 
 def currency(evidence: Evidence) -> Currency:
-    """Return the currency in which a study's participants are paid."""
+    """Return the currency of the pay of a study's participants."""
     code = currency_of(evidence.store, evidence.study)
     return Currency("dollars", "$") if code == "USD" else Currency(code, f"{code} ")
 
 
 def pay(evidence: Evidence) -> pl.DataFrame:
-    """Return the pay of each participant: ``participant``, ``base``, ``bonus`` and ``all`` (both),
-    in the study's currency. Participants without pay have no row.
-
-    Raises:
-        Lacking: no participant has been paid.
-    """
+    """Return each paid participant's ``base`` pay, ``bonus`` and ``all``, the sum of both."""
     payments = frames.payments(evidence.store, evidence.study).drop_nulls("participant")
     if payments.is_empty():
         raise Lacking("no participant has been paid yet")
@@ -199,7 +185,7 @@ def pay(evidence: Evidence) -> pl.DataFrame:
 
 
 def paid(evidence: Evidence) -> Iterator[Shown]:
-    """The participants' pay, base and bonus, over all with any pay."""
+    """The base and bonus pay of all participants with any pay."""
     people = evidence.once(pay)
     payments = frames.payments(evidence.store, evidence.study)
     titles = {"all": "Total"} | KINDS

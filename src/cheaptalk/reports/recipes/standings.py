@@ -13,15 +13,13 @@ from cheaptalk.text import fixed
 def first_answer(
     board: pl.DataFrame, value: str, leads: Sequence[Margin], standing: str, decimals: int
 ) -> Answer:
-    """Return the sentence about the first player, with the interval of the decisive lead.
+    """Return a sentence about the first player, with the interval of the decisive lead.
 
     Args:
         board: at least two players by rank, with ``player``, ``rank``, ``sure`` and ``value``; see
             :func:`.with_ranges`.
-        value: the column by which they are ranked.
         leads: the leads of the first player over each other player.
         standing: the mean of the first player, as text.
-        decimals: decimals of a lead.
     """
     first, second, *_ = board.rows(named=True)
     who = first["player"]
@@ -53,12 +51,11 @@ def first_answer(
 
 
 def _advice(lead: Margin) -> str:
-    """Return the number of instances that would be enough, or the reason that it is unknown."""
     growth = planned_growth(lead)
     if isinstance(growth, str):
         return growth
     return (
         f"about {growth:.1f} times as many instances would show it in 4 of 5 studies if the "
-        "observed differences are the true ones. Look again only then, because each look adds "
-        "false winners"
+        "observed differences are the true ones. Test again only then, because each test adds a "
+        "chance of a false winner"
     )

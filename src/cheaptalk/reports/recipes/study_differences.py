@@ -34,13 +34,11 @@ PAIR = (WHO, *MATCH)
 
 
 class Difference(NamedTuple):
-    """The difference of a player's score in the second study from the first; see
-    :func:`.comparison`.
+    """The change of a player's score from the first to the second study; see :func:`.comparison`.
 
     Attributes:
         before, after: means over the compared matches.
-        difference: after minus before.
-        error: its standard error; None if unknown.
+        error: the standard error of the difference; None if unknown.
         freedom: degrees of freedom of the error.
         n: pairs of matches, or of configurations and pairings if there are no pairs.
         clusters: the number of instances in all configurations, in the study with fewer.
@@ -65,13 +63,12 @@ class Difference(NamedTuple):
 
     @property
     def p(self) -> float | None:
-        """Return the two-sided p-value of no difference; None if the data cannot test it."""
+        """Return the two-sided p-value for a difference of 0; None if the data cannot test it."""
         return two_sided_p(self.difference, self.error, self.freedom, self.constant_p, self.skew)
 
     @property
     def limits(self) -> tuple[float, float] | tuple[None, None]:
-        """Return the 95 % interval of the difference, within its bounds; None if it never
-        varied."""
+        """Return the 95 % interval of the difference; None if the difference never varied."""
         if self.constant_p is not None:
             return None, None
         return difference_limits(
@@ -80,8 +77,7 @@ class Difference(NamedTuple):
 
     @property
     def wanted(self) -> int | None:
-        """Return the number of instances needed if these are too few; see
-        :func:`.mean_intervals`."""
+        """Return the number of instances that the interval needs; None if there are enough."""
         if self.limits[0] is None:
             return None
         steep = steepness(self.freedom, LEVEL, self.skew)
@@ -102,7 +98,6 @@ def difference(
         before, after: the player's matches in each study, with the columns of :data:`PAIR`.
         key: the score's column.
         paired: whether instances of one number are the same in both studies.
-        bounds: the bounds of the score; see :func:`.mean_intervals`.
     """
     first, second = (
         side.drop_nulls(key).with_columns(pl.col(key).cast(pl.Float64)).sort(PAIR)
@@ -127,10 +122,10 @@ def difference(
 def without_shared(
     before: pl.DataFrame, after: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-    """Leave out the matches that belong to both studies, which cannot differ, and count them.
+    """Remove the matches that belong to both studies, which cannot differ, and count them.
 
-    A match belongs to both if it is one record, with the same id and the same end, and has the same
-    players in both. Copies of a store share records.
+    A match belongs to both studies if it has the same id, end and players in both. Copies of a
+    store share records.
     """
     columns = ["match_id", "finished", "pairing"]
     first, second = (
@@ -228,7 +223,6 @@ def _of_cells(
 
 
 def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Return each cell's mean, its largest absolute value and its number of matches."""
     value = pl.col(key)
     mean = pl.when(value.min() == value.max()).then(value.min()).otherwise(value.mean())
     return frame.group_by(CELL, maintain_order=True).agg(
@@ -237,8 +231,7 @@ def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def _spread(frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Return the contribution of each configuration to the standard error of a sum over its cells'
-    means.
+    """Return each configuration's contribution to the standard error of a sum of cell means.
 
     ``fewest`` is the smallest number of instances of a cell.
     """
@@ -250,8 +243,7 @@ def _spread(frame: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def _weighed(frame: pl.DataFrame, key: str, over: tuple[str, ...] = STRATA) -> pl.DataFrame:
-    """Return rows with their deviation from the mean of their cell, weighted as in a sum of
-    cells."""
+    """Return rows with their deviation from the cell mean, weighted as in a sum of cells."""
     value = pl.col(key)
     off = without_rounding(value - value.mean().over(CELL), value.abs().max().over(CELL))
     rows = pl.len().over(over) if over else pl.len()
@@ -261,8 +253,7 @@ def _weighed(frame: pl.DataFrame, key: str, over: tuple[str, ...] = STRATA) -> p
 def _with_people(
     sides: tuple[pl.DataFrame, pl.DataFrame], key: str, cells: int, error: float, freedom: float
 ) -> tuple[float, float]:
-    """Return the standard error and its degrees of freedom if participants played in several
-    configurations."""
+    """Return the standard error, clustered by participant, and its degrees of freedom."""
     rows = [
         mean_intervals(_weighed(side, key, ()), ["off"], strata=STRATA).row(0, named=True)
         for side in sides if PEOPLE in side.columns
@@ -275,11 +266,7 @@ def _with_people(
 def _combined(
     apart: pl.DataFrame, cells: pl.DataFrame, thin: pl.DataFrame
 ) -> tuple[float | None, float, float]:
-    """Return the standard error over all cells, its degrees of freedom, and the skew of the
-    difference.
-
-    The error is None if it is unknown.
-    """
+    """Return the standard error over all cells or None, its degrees of freedom and its skewness."""
     if len(thin) == 1:
         return None, 1.0, 0.0
     errors = [*apart["error"], *apart["error.after"]]
@@ -298,8 +285,7 @@ def _combined(
 
 
 def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
-    """Return the number of ways in which equal players could have the differing instances of each
-    stratum."""
+    """Yield the number of ways to divide differing instances between equal players."""
     moved = strata.with_columns(thin=thin).filter(pl.col("change") != 0)
     collapsed = 1
     for first, second, is_thin in moved.select("fewest", "fewest.after", "thin").iter_rows():

@@ -24,7 +24,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Activity:
-    """The activity in the scored matches of a study.
+    """The numbers of matches, moves and messages in a study.
 
     Attributes:
         tallies: number of matches, actions and messages (see ``COLUMNS``) by game and player; the
@@ -36,7 +36,6 @@ class Activity:
     firsts: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
 
     def add(self, record: MatchRecord) -> None:
-        """Count a match."""
         answers = record.body.get("answers") or ()
         labels = {seat: record.label(seat) for seat in record.seats}
         if any(answer["actor"] not in labels for answer in answers):
@@ -56,7 +55,6 @@ class Activity:
         self.firsts[record.id] = answers[0]["action"] if answers else None
 
     def join(self, later: "Activity") -> None:
-        """Add the counts of another observer."""
         for key, counts in later.tallies.items():
             self._count(key, counts)
         self.firsts.update(later.firsts)
@@ -97,18 +95,17 @@ def played(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _natural(label: str) -> list[tuple[int, str]]:
-    """Return a sort key that places ``gpt-10`` after ``gpt-9``."""
     parts = re.split(r"(\d+)", label)
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def activity(evidence: Evidence) -> Activity:
-    """Return the activity in all scored matches, which are read once."""
+    """Return the activity in all scored matches of a study."""
     return evidence.observed(Activity)
 
 
 def _seat_of(record: MatchRecord) -> dict[str, str]:
-    """Return the seat of each actor; an actor is its own seat if the installed rules don't fit."""
+    """Return the seat of each actor; empty if the installed rules don't fit."""
     try:
         return {actor.name: actor.seat for actor in record.rules.actors}
     except OtherVersion:

@@ -34,10 +34,10 @@ class Header(NamedTuple):
         title: the title of the column.
         unit: the unit of its numbers.
         decimals: decimals of numbers, or the column of the frame that has them for each row; None
-            where the column holds text.
+            for text.
         about: the definition of the number, with formula and source, unless the title says it.
         group: the heading above neighboring columns of the same group.
-        spread: whether its uncertainty is shown after it.
+        spread: whether the uncertainty of a number is shown after it.
     """
 
     key: str
@@ -61,7 +61,7 @@ class Header(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A number with its uncertainty; None if undefined or unknown."""
+    """A number with its interval, standard error and sample size; None if undefined or unknown."""
 
     value: float | None
     low: float | None = None
@@ -98,7 +98,6 @@ class Estimate(NamedTuple):
         """Return the interval in parentheses, for use in a sentence; empty if there is none.
 
         Args:
-            decimals: decimals.
             prefix: the name of the interval; empty if the sentence has already mentioned it.
 
         >>> Estimate(0.5, 0.25, 0.75).within(2), Estimate(0.5).within(2)
@@ -109,12 +108,7 @@ class Estimate(NamedTuple):
         return f" ({prefix}{fixed(self.low, decimals)} to {fixed(self.high, decimals)})"
 
     def told(self, decimals: int, counts: tuple[str, str]) -> str:
-        """Return the interval and the sample size, as the text of a tooltip.
-
-        Args:
-            decimals: decimals.
-            counts: the units of ``n`` and ``clusters``.
-        """
+        """Return the interval and the sample size, in units of ``counts``, as a tooltip."""
         parts = []
         if self.low is not None and self.high is not None:
             parts.append(
@@ -145,7 +139,7 @@ def estimate(row: Mapping[str, Any], key: str) -> Estimate:
 
 
 def estimated(key: str, estimate: Estimate) -> dict[str, Any]:
-    """Return a number as the columns of a frame's row; the inverse of :func:`estimate`."""
+    """Return an estimate as the columns of a frame's row; the inverse of :func:`estimate`."""
     return {key: estimate.value, f"{key}{LOW}": estimate.low, f"{key}{HIGH}": estimate.high,
             f"{key}{ERROR}": estimate.error, f"{key}{COUNT}": estimate.n,
             f"{key}{CLUSTERS}": estimate.clusters,
@@ -157,17 +151,17 @@ class ReportTable(Printed):
     """A table: a frame with all numbers, and the columns that are shown.
 
     Attributes:
-        name: its name in URLs and file names, such as ``market-effects``.
+        name: the name of the table in URLs and file names, such as ``market-effects``.
         title: the title of the table.
         frame: the rows, with unrounded numbers. A column ``x`` can have ``x.low``, ``x.high``,
             ``x.error``, ``x.n`` and ``x.clusters``; missing numbers are null.
         columns: the columns that are shown, in order.
         caption: explains how to read the table, such as the interval's method and exclusions.
         notes: further remarks, such as combinations that were never played.
-        leads: returns the matches behind a row, if they are known.
+        leads: returns a link to the matches of a row, if they are known.
         printed: the element of the paper with the same format, such as ``Table 2``, if there is
             one.
-        cells: the matches behind a number, by column, if they differ from those of the row.
+        cells: returns a link to the matches of a number, by column, if they differ from the row's.
         counts: the units of observations and clusters.
         cure: how to get more clusters if there are too few.
         stacked: whether intervals are below their numbers, so that a wide table fits on a page.
@@ -200,7 +194,6 @@ class ReportTable(Printed):
                 )
 
     def cell(self, row: Mapping[str, Any], column: Header) -> Estimate:
-        """Return a number of a row."""
         return estimate(row, column.key)
 
     def texts(self, row: Mapping[str, Any]) -> list[str]:
@@ -208,7 +201,7 @@ class ReportTable(Printed):
         return [self._text(row, column) for column in self.columns]
 
     def decimals(self, row: Mapping[str, Any], column: Header) -> int | None:
-        """Return the decimals of a row's number; None for text."""
+        """Return the decimals of a number in this row; None for text."""
         decimals = column.decimals
         return int(row[decimals]) if isinstance(decimals, str) else decimals
 
@@ -219,12 +212,12 @@ class ReportTable(Printed):
         return f"{self.number(row, column)} {self.spread(row, column)}".rstrip()
 
     def number(self, row: Mapping[str, Any], column: Header) -> str:
-        """Return a row's number as printed, with its stars."""
+        """Return a number of this row as printed, with stars of significance."""
         text = column.number(row[column.key], self.decimals(row, column) or 0)
         return text + (row.get(column.key + STARS) or "")
 
     def spread(self, row: Mapping[str, Any], column: Header) -> str:
-        """Return the text after a row's number; empty if the column shows no uncertainty."""
+        """Return the text after a number; empty if the column shows no uncertainty."""
         estimate, decimals = self.cell(row, column), self.decimals(row, column) or 0
         if not column.spread or estimate.value is None:
             return ""
@@ -233,13 +226,11 @@ class ReportTable(Printed):
         )
 
     def bold(self, row: Mapping[str, Any], column: Header) -> bool:
-        """Return whether a row's cell is printed in bold."""
         return bool(row.get(column.key + BOLD))
 
     @property
     def caution(self) -> str:
-        """Return the explanation of the mark for too few clusters; empty if the mark doesn't
-        occur."""
+        """Return the explanation of the mark for too few clusters, if the mark occurs."""
         keys = [column.key for column in self.columns
                  if column.spread and column.key + LOW in self.frame.columns]  # fmt: skip
         needed = (estimate(row, key).wanted for row in self.rows for key in keys)
@@ -269,14 +260,12 @@ class ReportTable(Printed):
 
     @property
     def groups(self) -> list[tuple[str, int]]:
-        """Return the titles of groups, each with its number of columns; empty if there are no
-        groups."""
+        """Return the titles of column groups, each with its number of columns."""
         names = [column.group for column in self.columns]
         return [(name, len([*run])) for name, run in groupby(names)] if any(names) else []
 
     @property
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Return the rows of the frame."""
         return self.frame.iter_rows(named=True)
 
     @property
@@ -292,7 +281,6 @@ class ReportTable(Printed):
         return html_table(self.title, self.headings, map(self.texts, self.rows), notes)
 
     def __str__(self) -> str:
-        """Return the table as text in fixed width."""
         text_columns = {
             index for index, column in enumerate(self.columns) if column.decimals is None
         }

@@ -32,6 +32,7 @@ class _Sentence(NamedTuple):
         head: a short form without the role.
         doubtful: whether no player is clearly best.
         tell: the number of matches needed, if no player is clearly best and it can be estimated.
+        caution: the limits of a significant lead.
     """
 
     text: str
@@ -39,17 +40,22 @@ class _Sentence(NamedTuple):
     role: str
     doubtful: bool = False
     tell: float | None = None
+    caution: str = ""
 
 
 def answer(game: GameScores) -> Answer:
-    """Return the best player in each role with its margin, or the number of matches needed."""
+    """Return a sentence with the best player in each role, or the number of matches needed."""
     sentences = [_of_role(game, role) for role in game.roles]
     groups: dict[tuple[str, float | None], list[_Sentence]] = {}
     for item in sentences:
         groups.setdefault((item.head, item.tell), []).append(item)
     parts = (_in_half_a_line(group, game.scored.height) for group in groups.values())
-    short = "; ".join(parts)
-    return Answer(" ".join(item.text for item in sentences), short)
+    following = [*(item.caution for item in sentences[1:]), ""]
+    text = " ".join(
+        item.text + item.caution * (item.caution != next_caution)
+        for item, next_caution in zip(sentences, following, strict=True)
+    )
+    return Answer(text, "; ".join(parts))
 
 
 def _in_half_a_line(sentences: Sequence[_Sentence], played: int) -> str:
@@ -76,7 +82,6 @@ def margins(game: GameScores, role: str) -> Iterator[Margin]:
 
 
 def _of_role(game: GameScores, role: str) -> _Sentence:
-    """Return the sentence about one role."""
     score, role_text = game.gain(role), f" as {capital(role)}" if len(game.roles) > 1 else ""
     ranked = game.players[role].drop_nulls(score.key)
     if ranked.is_empty():
@@ -105,10 +110,8 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
         f"{gain_text}, {ahead} more than{' the next,' if is_next else ''} {closest.behind}{within}"
     )
     if closest.significant:
-        more = f"{caution(closest)}{head_to_head(met)}"
-        return _Sentence(
-            f"{best} did best{role_text}: {lead}.{more}", f"{best} did best", role_text
-        )
+        text = f"{best} did best{role_text}: {lead}.{head_to_head(met)}"
+        return _Sentence(text, f"{best} did best", role_text, caution=caution(closest))
     if closest.size <= 0 and closest.matched:
         others = f"{fixed(-closest.size, decimals)} behind" if closest.size else "level with"
         return _Sentence(
@@ -134,7 +137,6 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
 
 
 def _encounters(game: GameScores, role: str) -> Encounters:
-    """Return the encounters of each scored player of a role, the best player first."""
     column = f"player_{role}"
     rows = with_opponents(game.seated(role), role, game.roles)
     gain = game.gain(role).key
@@ -144,7 +146,6 @@ def _encounters(game: GameScores, role: str) -> Encounters:
 
 
 def _not_comparable(sets: Sequence[Sequence[str]], role_text: str) -> _Sentence:
-    """Return the sentence that names the sets of players who can be compared."""
     several = [f"{{{', '.join(sorted(members))}}}" for members in sets if len(members) > 1]
     which = (
         f"Players are comparable only within a set: {' and '.join(several)}." if several
@@ -158,19 +159,17 @@ def _not_comparable(sets: Sequence[Sequence[str]], role_text: str) -> _Sentence:
 
 
 def _would_tell(margin: Margin, matches: int) -> str:
-    """Return the number of matches needed, as text."""
     growth = planned_growth(margin)
     if isinstance(growth, str):
         return growth
     return (
         f"about {_two_digits(growth * matches):,.0f} matches instead of {matches:,} would show it "
-        "in 4 of 5 studies if the observed differences are the true ones. Look again only then, "
-        "because each look adds false winners"
+        "in 4 of 5 studies if the observed differences are the true ones. Test again only then, "
+        "because each test adds a chance of a false winner"
     )
 
 
 def _matches_to_tell(margin: Margin, matches: int) -> float | None:
-    """Return the number of matches needed, to two digits; None if it is unknown."""
     growth = planned_growth(margin)
     return None if isinstance(growth, str) else _two_digits(growth * matches)
 

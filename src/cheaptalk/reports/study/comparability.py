@@ -15,11 +15,9 @@ OPPONENTS = "opponents"
 
 
 class Encounter(NamedTuple):
-    """The opponents that a player met in a cell.
+    """The opponents that a player met in a cell: a game, configuration and role.
 
-    Attributes:
-        cell: where, such as the game, configuration and role.
-        opponents: their labels by seat, empty for an empty seat.
+    ``opponents`` are labels by seat, empty for an empty seat.
     """
 
     cell: tuple[str, ...]
@@ -31,12 +29,7 @@ Encounters: TypeAlias = Mapping[str, set[Encounter]]
 
 
 class Comparable(NamedTuple):
-    """Players who can be ranked.
-
-    Attributes:
-        players: their labels.
-        without: players whose matches must be excluded.
-    """
+    """Players who can be ranked, and players whose matches must be excluded."""
 
     players: list[str]
     without: list[str]
@@ -48,8 +41,7 @@ def with_opponents(
     """Add :data:`OPPONENTS` to a frame with one row for each match and player of a role.
 
     Args:
-        frame: rows as :func:`.by_player` makes them.
-        role: the role of the players.
+        frame: rows as :func:`.by_player` returns them.
         roles: the seats of each role.
     """
     seats = [f"player_{seat}" for other in roles if other != role for seat in roles[other]]
@@ -68,10 +60,10 @@ def encounters(
     ignored.
 
     Args:
-        rows: with :data:`OPPONENTS`, of matches of any status.
+        rows: matches of any status, with :data:`OPPONENTS`.
         player: the column of the player.
         cell: the columns that identify a configuration and role.
-        score: a column that is null in matches that count in no score.
+        score: a column that is null in matches without a score.
     """
     met: dict[str, set[Encounter]] = {}
     counts = pl.col(score).is_not_null().any().over(*cell, pl.col(OPPONENTS).list.join("\0"))
@@ -95,9 +87,9 @@ def comparable_sets(met: Encounters) -> list[list[str]]:
 
 
 def head_to_head(met: Encounters) -> str:
-    """Return a sentence that comparable players met each other but not themselves, after a space.
+    """Return a sentence, after a space, if comparable players met each other but not themselves.
 
-    A generous player then raises its rivals' payoffs but not its own.
+    In such matches, a generous player raises its rivals' payoffs but not its own.
     """
     alone = any(label in row.opponents for label, encounter in met.items() for row in encounter)
     if alone or len({frozenset(encounter) for encounter in met.values()}) == 1:
@@ -106,8 +98,7 @@ def head_to_head(met: Encounters) -> str:
 
 
 def largest_comparable_set(met: Encounters) -> Comparable:
-    """Return the players to rank: those with matches in all cells, or else the largest comparable
-    set.
+    """Return the players to rank: those with matches in all cells, or the largest comparable set.
 
     A newcomer who met only some of the others would make them incomparable. So players with fewer
     encounters are excluded, with the matches against them, if that makes more of the others
@@ -128,7 +119,6 @@ def largest_comparable_set(met: Encounters) -> Comparable:
 
 
 def _without(met: Encounters, labels: Sequence[str]) -> Encounters:
-    """Return the encounters of the other players without these."""
     return {
         label: {label for label in cells if not set(labels) & set(label.opponents)}
         for label, cells in sorted(met.items()) if label not in labels

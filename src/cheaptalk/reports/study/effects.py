@@ -35,12 +35,12 @@ EFFECT = "effect"
 
 
 class Varied(NamedTuple):
-    """A varying parameter, as a factor.
+    """A parameter that varies, as a factor of a regression.
 
     Attributes:
         name: the name of the parameter; ``game.NAME`` is its column.
-        levels: its values as people read them, in order.
-        reference: the one that most matches have.
+        levels: the values as readable text, in order.
+        reference: the most frequent value.
     """
 
     name: str
@@ -57,11 +57,7 @@ def effects(game: GameScores) -> Iterator[Charts | ReportTable]:
     rows = [row for score, fit in fits.items() for row in _rows(score, fit, varied)]
     if not rows:
         return
-    many = [
-        plain(parameter.name)
-        for parameter in game.parameters
-        if parameter.varies and len(parameter.values) > MOST
-    ]
+    many = [plain(item.name) for item in game.parameters if len(item.values) > MOST]
     if many:
         notes.append(f"Not compared because they have more than {MOST} values: {', '.join(many)}.")
     panels = [_panel(game, score, rows) for score in fits]
@@ -93,11 +89,7 @@ def _with_levels(game: GameScores) -> tuple[list[Varied], pl.DataFrame]:
             continue
         named = pl.col(column).replace_strict(texts, return_dtype=pl.Enum(levels))
         frame = frame.with_columns(named.alias(parameter.name))
-        counts = dict(
-            frame.group_by(pl.col(parameter.name).cast(pl.String), maintain_order=True)
-            .len()
-            .iter_rows()
-        )
+        counts = dict(frame[parameter.name].cast(pl.String).value_counts().iter_rows())
         factors.append(Varied(parameter.name, levels, max(levels, key=counts.__getitem__)))
     return factors, frame
 
@@ -105,7 +97,6 @@ def _with_levels(game: GameScores) -> tuple[list[Varied], pl.DataFrame]:
 def _fitted(
     game: GameScores, varied: Sequence[Varied], frame: pl.DataFrame
 ) -> tuple[dict[Score, Regression], list[str]]:
-    """Return a regression for each score with enough matches, and notes for the reader."""
     gains = {game.gain(role).key for role in game.roles}
     players = {
         f"player_{seat}": frame[f"player_{seat}"].mode().sort()[0]
@@ -121,11 +112,8 @@ def _fitted(
             continue
         defined = frame.filter(pl.col(score.key).is_not_null())
         if defined.height <= width:
-            few = (
-                f"{counted(defined.height, 'match')} are too few to separate "
-                f"{counted(width, 'effect')}"
-            )
-            remarks.append((few, score.title))
+            matches, coefficients = counted(defined.height, "match"), counted(width, "effect")
+            remarks.append((f"{matches} are too few to estimate {coefficients}", score.title))
             continue
         here = {name: _present(defined, name, level) for name, level in reference.items()}
         try:
@@ -151,7 +139,6 @@ def _present(frame: pl.DataFrame, name: str, level: str) -> str:
 
 
 def _rows(score: Score, fit: Regression, varied: Sequence[Varied]) -> Iterator[dict[str, Any]]:
-    """Yield the effects of all values on a score, including the reference values."""
     ends = {"estimate": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT}
     for factor in varied:
         frame = fit.frame.filter(factor=factor.name)
@@ -170,7 +157,6 @@ def _rows(score: Score, fit: Regression, varied: Sequence[Varied]) -> Iterator[d
 
 
 def _panel(game: GameScores, score: Score, rows: Sequence[dict[str, Any]]) -> Chart:
-    """Return the chart of effects on a score, with reference values at 0."""
     selected = [row for row in rows if row["score"] == score.title]
     texts = [
         "reference value" if row["reference"]
@@ -184,7 +170,6 @@ def _panel(game: GameScores, score: Score, rows: Sequence[dict[str, Any]]) -> Ch
 
 
 def _lead(game: GameScores, parameter: str, level: str) -> Lead | None:
-    """Return the matches with a value of a parameter."""
     column = f"game.{parameter}"
     values = [value for value in game.frame[column].unique() if readable(decoded(value)) == level]
     digests = game.frame.filter(pl.col(column).is_in(values))["configuration"].unique().sort()

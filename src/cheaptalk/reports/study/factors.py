@@ -43,8 +43,6 @@ def factor_results(
 ) -> Iterator[Answer | Charts | ReportTable]:
     """Yield the effects of players' factors in sentences, charts and a table.
 
-    Nothing without factors.
-
     Args:
         game: the game whose gains are compared, role by role.
         factors: the level of each factor, by player and factor.
@@ -70,7 +68,6 @@ def factor_results(
 
 
 def _panel(game: GameScores, role: str, rows: Sequence[Mapping[str, Any]]) -> Chart:
-    """Return the chart of effects on a role's gain, main effects at the top."""
     selected = [row for row in rows if row["role"] == role and row[EFFECT] is not None]
     names = [f"{row['name']} over {row['over']}" for row in selected]
     texts = [f"{fixed(row[EFFECT], row['decimals'])}{_evidence(row)}" for row in selected]
@@ -81,7 +78,6 @@ def _panel(game: GameScores, role: str, rows: Sequence[Mapping[str, Any]]) -> Ch
 def _role_rows(
     game: GameScores, role: str, factors: Mapping[str, Mapping[str, str]], order: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the contrasts of a role's gain: main effects first, then interactions."""
     cells = _cell_means(game, role, factors)
     names = [name for name in cells.columns if name.startswith("factor.")]
     levels = {name: _levels(cells, name, factors) for name in names}
@@ -103,10 +99,8 @@ def _cell_means(
 ) -> pl.DataFrame:
     """Return the mean gain by instance, opponents and combination of levels.
 
-    Returns:
-        The columns of :data:`.INSTANCES`, ``opponents``, ``base`` (the entry that was crossed), a
-        column for each factor and ``value``. Matches of a player with copies of itself have
-        opponents of their own, and so are compared with no other player's.
+    Matches of a player with copies of itself have opponents of their own, and so are compared with
+    no other player's. ``base`` is the entry that was crossed.
     """
     frame = with_factors(game.seated(role, scored=True), [role], factors)
     column, key = f"player_{role}", game.gain(role).key
@@ -137,14 +131,12 @@ def _cell_means(
 
 
 def _opponents(row: Mapping[str, Any]) -> str:
-    """Return the players of a match in order, without one seat of the player itself."""
     seated = [label for label in row["seated"] if label]
     seated.remove(row["own"])
     return "\n".join(sorted(seated))
 
 
 def _levels(cells: pl.DataFrame, name: str, factors: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return the levels of a factor that were played, in the order of the study."""
     played = set(cells[name].drop_nulls())
     factor = name.split(".", 2)[2]
     listed = dict.fromkeys(levels[factor] for levels in factors.values() if factor in levels)
@@ -172,17 +164,11 @@ def _contrast(
         "over": " x ".join(reference for _, reference in levels.values()),
     }  # fmt: skip
     if pairs.is_empty():
-        numbers = dict.fromkeys(
+        unknown = dict.fromkeys(
             (EFFECT, EFFECT + LOW, EFFECT + HIGH, EFFECT + ERROR, "p", "p_holm")
         )
-        return {
-            **labels,
-            **numbers,
-            "constant": False,
-            "decimals": 0,
-            EFFECT + COUNT: 0,
-            EFFECT + CLUSTERS: 0,
-        }
+        zeros = dict.fromkeys(("decimals", EFFECT + COUNT, EFFECT + CLUSTERS), 0)
+        return {**labels, **unknown, "constant": False, **zeros}
     interval = mean_intervals(pairs, [VALUE], strata=STRATA).row(0, named=True)
     effect, error = float(interval["mean"]), interval["error"]
     instances = pairs.group_by(INSTANCES, maintain_order=True).agg(
@@ -203,7 +189,6 @@ def _contrast(
 
 
 def _answer(rows: Sequence[Mapping[str, Any]]) -> Answer:
-    """Return the effects that are certain after correction, main effects first."""
     certain = sorted(
         (row for row in rows if row["p_holm"] is not None and row["p_holm"] < ALPHA),
         key=lambda row: (row["order"], row["p"]),
@@ -219,9 +204,8 @@ def _answer(rows: Sequence[Mapping[str, Any]]) -> Answer:
         "two such players met the same opponents on the same instance with equal other levels."
         for row in rows if row[EFFECT] is None and row["order"] == 1
     ]  # fmt: skip
-    short = f"{counted(len(certain), 'significant effect')} of factors" if certain else (
-        "no significant effect of factors"
-    )  # fmt: skip
+    number = counted(len(certain), "significant effect") if certain else "no significant effect"
+    short = f"{number} of factors"
     return Answer(" ".join(sentences), short)
 
 
@@ -242,7 +226,6 @@ def _sentence(row: Mapping[str, Any]) -> str:
 
 
 def _evidence(row: Mapping[str, Any]) -> str:
-    """Return the evidence for an effect, in parentheses."""
     low, high, digits = row[EFFECT + LOW], row[EFFECT + HIGH], row["decimals"]
     pairs = counted(row[EFFECT + COUNT], "pair")
     if low is None or high is None:

@@ -41,7 +41,7 @@ TOOLS = ("polars", "numpy", "scipy")
 
 
 class UnansweredKind(NamedTuple):
-    """A kind of invalid answer: the study's policy for it, and the number of matches with it."""
+    """A kind of invalid answer, with the study's policy and the number of matches with it."""
 
     kind: str
     policy: Policy
@@ -68,9 +68,8 @@ class ImportedFacts(NamedTuple):
     """Facts about games that another system played.
 
     Attributes:
-        system: its name.
-        first, last: the days of the first and the last of them by the recordings; None where these
-            have no dates.
+        system: the name of the system.
+        first, last: the days of the first and the last game; None for recordings without dates.
         dated: the number of games with a date.
         games: the number of games.
         names: a note on the names in messages; empty if they were removed.
@@ -90,14 +89,12 @@ class Served(NamedTuple):
     """Attempts of one player's calls with the same settings and the same outcome.
 
     Attributes:
-        player: its label.
-        asked: the model string.
-        answered: the model id that came back, or one of the above.
+        asked: the requested model string.
+        answered: the returned model id, or a placeholder.
         route: the route of the answer, if it is known.
         settings: the settings sent with the messages.
-        sendings: the number of attempts, including those from a cache.
-        cached: the number of attempts from a cache.
-        first, last: Unix times at which their first and last match ended, or None.
+        sendings, cached: the number of attempts, and of those from a cache.
+        first, last: Unix times at which the first and the last match ended, or None.
     """
 
     player: str
@@ -114,7 +111,7 @@ class Served(NamedTuple):
 def study_facts(
     store: Store, summary: StudySummary, frames: Mapping[str, pl.DataFrame]
 ) -> dict[str, Any]:
-    """Return the variables of the templates for facts and methods."""
+    """Return the template variables for the facts and methods of a study."""
     ends = [frame["finished"] for frame in frames.values()]
     ended = pl.concat(ends) if ends else pl.Series([], dtype=pl.Float64)
     taken = study_cost(store, summary.name)
@@ -154,7 +151,7 @@ def study_facts(
 def imported_facts(
     store: Store, summary: StudySummary, frames: Mapping[str, pl.DataFrame]
 ) -> ImportedFacts | None:
-    """Return the facts about a study's games if another system played them."""
+    """Return the facts about a study's games if another system played them, or None."""
     system = summary.spec.get("imported")
     if system is None:
         return None
@@ -190,7 +187,7 @@ def unidentified_people(store: Store, study: str, frames: Mapping[str, pl.DataFr
 
 
 def costs_table(costs: Mapping[str, Cost]) -> ReportTable:
-    """Return the usage of each player's models."""
+    """Return the table of each player's calls, tokens and cost."""
     rows = [
         {
             "player": label, "calls": cost.calls, "cost": dollars_text(cost),
@@ -250,7 +247,7 @@ def versions() -> dict[str, str]:
 
 
 def dollars_text(cost: Cost) -> str:
-    """Return the known cost of calls.
+    """Format the known cost of calls.
 
     >>> dollars_text(Cost(2, dollars=0.5)), dollars_text(Cost(2, unpriced=2))
     ('$0.50', 'unknown')
@@ -259,7 +256,7 @@ def dollars_text(cost: Cost) -> str:
 
 
 def _stated(value: Any) -> Any:
-    """Return a study's text without unset options."""
+    """Return a study's definition without unset options."""
     if isinstance(value, dict):
         stated = {key: _stated(inner) for key, inner in value.items()}
         return {key: inner for key, inner in stated.items() if inner not in (None, {}, [], [{}])}
@@ -270,6 +267,7 @@ def exclusions(spec: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> E
     """Return the treatment of matches with invalid answers, over all games of a study."""
     policies = policies_of(spec)
     finished = pl.col("status") == Status.FINISHED.value
+    replacement = pl.col("instance").str.contains(REPLACEMENT_SUFFIX)
     kinds = [
         UnansweredKind(kind, policy, sum(_with(frame, kind) for frame in frames.values()))
         for kind, policy in policies.by_kind.items()
@@ -277,23 +275,18 @@ def exclusions(spec: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> E
     return Exclusions(
         [kind for kind in kinds if kind.matches or kind.kind in policies.model_fields_set],
         sum(frame.filter(finished & pl.col("dropped")).height for frame in frames.values()),
-        sum(
-            frame.filter(pl.col("instance").str.contains(REPLACEMENT_SUFFIX)).height
-            for frame in frames.values()
-        ),
+        sum(frame.filter(replacement).height for frame in frames.values()),
         policies.max_replacements,
-    )  # fmt: skip
+    )
 
 
 def _with(frame: pl.DataFrame, kind: str) -> int:
-    """Return the matches with an answer of this kind."""
     answers = pl.col(rf"^answers_.*_{kind}$")
     return frame.filter(pl.any_horizontal(answers > 0)).height
 
 
 def served(sendings: Iterable[Sending], study: str) -> tuple[list[Served], dict[str, Cost]]:
-    """Return the outcomes of the calls of a study's planned matches, and the usage by player, in
-    one pass."""
+    """Group the attempts of a study's planned calls by outcome, and add up the usage by player."""
     counts: Counter[Way] = Counter()
     cached: Counter[Way] = Counter()
     ends: dict[Way, list[float]] = {}

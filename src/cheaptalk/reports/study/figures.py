@@ -20,23 +20,19 @@ Row = Mapping[str, Any]
 
 
 def gains(game: GameScores) -> list[Chart]:
-    """Return the charts of gains: each role's gain, then payoffs; numbers of one unit share a
-    chart."""
+    """Return the charts of gains: each role's gain, then payoffs, one chart per unit."""
     panels = [_by_player(game, game.gain(role), [role]) for role in game.roles]
     payoffs = [
         score for score in game.scores if score.is_payoff and score != game.gain(_role_of(score))
     ]
     for unit, scores in groupby(payoffs, key=lambda score: score.unit):
-        role_panels = list(scores)
-        title = role_panels[0].title if len(role_panels) == 1 else "Payoff"
-        panels.append(
-            _rows(game, title, unit, [_dots(game, _role_of(row), row) for row in role_panels])
-        )
+        layers = {score.title: _dots(game, _role_of(score), score) for score in scores}
+        title = next(iter(layers)) if len(layers) == 1 else "Payoff"
+        panels.append(_rows(game, title, unit, list(layers.values())))
     return panels
 
 
 def _role_of(score: Score) -> str:
-    """Return the role whose payoff this is."""
     return score.role or ""
 
 
@@ -54,11 +50,8 @@ def _by_player(game: GameScores, score: Score, roles: list[str]) -> Chart:
 
 
 def _rows(game: GameScores, title: str, unit: str, layers: list[Points]) -> Chart:
-    """Return a chart with a line per player, the best in the first role at the top."""
-    scored = (
-        (role, row) for role in game.roles for row in _scored(game.players[role])
-    )  # fmt: skip
-    order = list(dict.fromkeys(row[f"player_{role}"] for role, row in scored))
+    labels = (row[f"player_{role}"] for role in game.roles for row in _scored(game.players[role]))
+    order = list(dict.fromkeys(labels))
     zeros = not any(mark.x for layer in layers for mark in layer.marks)
     across = Axis(ends=(0, 1) if zeros else (None, None))
     return Chart(title, unit, layers, across, Axis(names=tuple(order)))
@@ -106,7 +99,7 @@ def matrices(game: GameScores) -> list[Chart]:
 
     There are none if the game does not have exactly two seats, or if the score is the same in all
     pairings. If both seats have the same role, no metric distinguishes them, and the payoff of the
-    first seat is shown, too.
+    first seat is also shown.
     """
     scored = list(_scored(game.pairings))
     if len(game.seats) != 2 or len(scored) < 2:
@@ -143,8 +136,7 @@ def _matrix(game: GameScores, score: Score, scored: list[Row]) -> Chart:
 
 
 def trade_off(game: GameScores) -> list[Chart]:
-    """Return the chart of efficiency against fairness, with a dot per pairing, colored by the
-    player in the first seat."""
+    """Return a chart of each pairing's efficiency and fairness, colored by the first player."""
     keys = ("efficiency", "fairness")
     units = {score.key: score.unit for score in game.scores}
     if not all(key in units for key in keys):

@@ -48,7 +48,7 @@ def scores_by_game(evidence: Evidence) -> Mapping[str, GameScores]:
 
 
 def game_part(name: str) -> RecipePart:
-    """Return the part on a game."""
+    """Return the part of a study's report on a game."""
     return RecipePart(game_title(name), "", partial(_game, name))
 
 
@@ -68,9 +68,7 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
         if game.unscored:
             yield Answer(_unscored_text(game.unscored))
         labels = ", ".join(game.unscored)
-        without = (
-            f"Not in the figures, because they have no scored match: {labels}." if labels else ""
-        )
+        without = f"Not in the charts, because they have no scored match: {labels}." * bool(labels)
         yield Charts(f"{name}-gains", "Gains", figures.gains(game), without)
     else:
         ends = unscored_text(unscored(game.frame), game.frame.height)
@@ -93,12 +91,11 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
     yield _varied(game, evidence)
     yield from effects(game)
     first, details = game.doc
-    forfeit = f"If a player finally gives no valid answer: {game.rules.forfeit}"
+    forfeit = f"If a player gives no valid answer after all retries: {game.rules.forfeit}"
     yield Text("The game", "\n\n".join(filter(None, (first, details, forfeit, *game.notes))))
 
 
 def _unscored_text(players: Mapping[str, str]) -> str:
-    """Return the players without a finished match, with the outcomes of their matches."""
     return " ".join(f"{label} has no finished match: {ends}." for label, ends in players.items())
 
 
@@ -110,7 +107,6 @@ def _charts(
 
 
 def _players(game: GameScores, evidence: Evidence) -> ReportTable:
-    """Return the table of players by role, over all rivals."""
     return ReportTable(
         f"{game.name}-players", "Players", _with_levels(_by_role(game), evidence.factors),
         (Header("player", "Player"), *_factor_headers(evidence.factors), *_role_header(game),
@@ -122,13 +118,11 @@ def _players(game: GameScores, evidence: Evidence) -> ReportTable:
 
 
 def _factor_headers(factors: Mapping[str, Mapping[str, str]]) -> Iterator[Header]:
-    """Yield a column for each factor of players."""
     for name in dict.fromkeys(name for levels in factors.values() for name in levels):
         yield Header(f"factor.{name}", capital(plain(name)), "level")
 
 
 def _with_levels(frame: pl.DataFrame, factors: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
-    """Return players with the levels of their factors."""
     levels = [{"player": label, **_prefixed(factor)} for label, factor in factors.items()]
     if not levels:
         return frame
@@ -141,7 +135,6 @@ def _prefixed(levels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _remarks(game: GameScores) -> Iterator[str]:
-    """Yield notes on scores beyond their bounds and on matches that only have payoffs."""
     yield from (f"{capital(sentence)}." for sentence in game.beyond)
     if game.other_rules:
         verb, pronoun = ("was", "it") if game.other_rules == 1 else ("were", "them")
@@ -157,7 +150,6 @@ def _role_header(game: GameScores) -> tuple[Header, ...]:
 
 
 def _pairings(game: GameScores, evidence: Evidence) -> ReportTable:
-    """Return the table of pairings."""
     names = {seat: capital(seat) for seat in game.seats}
     headers = [Header(f"player_{seat}", title) for seat, title in names.items()]
     seated = pl.struct(f"player_{seat}" for seat in game.seats)
@@ -176,7 +168,6 @@ def _pairings(game: GameScores, evidence: Evidence) -> ReportTable:
 def _scores(
     game: GameScores, scores: Sequence[Score], explained: Evidence | None
 ) -> Iterator[Header]:
-    """Yield the columns of scores, gains first, with explanations if requested."""
     gained = [game.gain(role).key for role in game.roles]
     for score in sorted(scores, key=lambda score: (score.key not in gained, score.is_payoff)):
         about = _meaning(score, as_published=explained.as_published) if explained else ""
@@ -186,14 +177,11 @@ def _scores(
 def _meaning(score: Score, *, as_published: bool) -> str:
     if not score.published:
         return score.meaning
-    used = "The published variant, used here" if as_published else (
-        "A published variant, not used here"
-    )  # fmt: skip
-    return f"{score.meaning}\n\n{used}: {score.published}"
+    variant = "The published variant, used" if as_published else "A published variant, not used"
+    return f"{score.meaning}\n\n{variant} here: {score.published}"
 
 
 def _bookkeeping(game: GameScores, evidence: Evidence) -> Iterator[Header]:
-    """Yield the columns of matches by status and of answers."""
     for status in game.statuses:
         yield Header(status.value, capital(status.value), "matches", 0)
     if not evidence.imported:
@@ -203,7 +191,6 @@ def _bookkeeping(game: GameScores, evidence: Evidence) -> Iterator[Header]:
 
 
 def _by_role(game: GameScores, *added: pl.Expr) -> pl.DataFrame:
-    """Return the players of all roles in one frame."""
     return pl.concat(
         [
             frame.with_columns(
@@ -217,7 +204,7 @@ def _by_role(game: GameScores, *added: pl.Expr) -> pl.DataFrame:
 
 
 def _lead(game: GameScores, row: Mapping[str, Any], key: str = "") -> Lead:
-    """Return the matches behind a player or a pairing, or behind one of their numbers."""
+    """Return a link to the matches of a player or a pairing, or of one of their numbers."""
     players = {f"player_{row[ROLE]}": row["player"]} if ROLE in row else query(row)
     kind = key.removeprefix(SHARE)
     if key in set(Status):
@@ -230,7 +217,6 @@ def _lead(game: GameScores, row: Mapping[str, Any], key: str = "") -> Lead:
 
 
 def _answers(game: GameScores, evidence: Evidence) -> ReportTable:
-    """Return the table of each player's answers in each role, by kind."""
     unknown = (Kind.OK.value, Kind.REPAIRED.value) if evidence.imported else ()
     share = [
         (
@@ -257,7 +243,6 @@ def _answers(game: GameScores, evidence: Evidence) -> ReportTable:
 
 
 def _varied(game: GameScores, evidence: Evidence) -> ReportTable | Text:
-    """Return the table of varying parameters, with a note on constant ones."""
     importer = IMPORTERS.get(evidence.imported or "")
     notes = importer.notes.get(game.name, {}) if importer else {}
     constant = [

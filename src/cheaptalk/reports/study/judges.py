@@ -41,11 +41,11 @@ class JudgedPlayer:
         player: the label, or ``all``.
         items: the number of judged items.
         verdicts: the number of times that each verdict was given.
-        kinds: the judge's answers by kind, those without a valid verdict included.
+        kinds: the judge's answers by kind, including those without a valid verdict.
         estimate: the share of finds, or the mean score; None without a valid verdict, and without
-            an interval for fewer than ten instances, as for agreement.
-        shares: the share of the items with a valid verdict that have each verdict of a rubric with
-            categories, with the same intervals.
+            an interval for fewer than ten instances.
+        shares: the share of each verdict of a rubric with categories among the items with a valid
+            verdict.
     """
 
     player: str
@@ -57,12 +57,10 @@ class JudgedPlayer:
 
     @property
     def invalid(self) -> int:
-        """Return the number of items without a valid verdict."""
         return self.items - sum(self.verdicts.values())
 
     @property
     def instances(self) -> int:
-        """Return the number of instances with a valid verdict."""
         return 0 if self.estimate is None else self.estimate.clusters or 0
 
     @property
@@ -82,12 +80,12 @@ class JudgeSection:
 
     Attributes:
         digest: the digest of the judge.
-        name: its rubric and model.
+        name: the rubric and the model of the judge.
         rubric: the judge's rubric.
         model: the model with its settings.
-        players: by player, then all together.
-        agreements: with the exact check and with other judges.
-        reliabilities: the reliabilities of all judges by the same rubric together.
+        players: the verdicts by player, then of all players together.
+        agreements: the agreement with the exact check and with other judges.
+        reliabilities: the reliability of all judges with the same rubric.
         names: the names of the references.
         followers: the names of later judges that are compared with this one.
     """
@@ -104,7 +102,7 @@ class JudgeSection:
 
     @property
     def alone(self) -> str:
-        """Return the reason that no agreements are listed; empty if there are some."""
+        """Return why no agreements are listed; empty if some are."""
         if self.agreements:
             return ""
         if self.followers:
@@ -118,13 +116,11 @@ class JudgeSection:
 
     @property
     def quantity(self) -> str:
-        """Return the name of the estimated quantity."""
         if self.rubric.scale is not None:
             return "mean score"
         return f"share of {', '.join(self.rubric.finds)}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the section as plain data."""
         return {
             "judge": self.digest,
             "name": self.name,
@@ -151,8 +147,7 @@ class JudgeSection:
 
 @reads_study
 def judge_sections(store: Store, study: str) -> list[JudgeSection]:
-    """Return all judges of a study with their verdicts; intervals are clustered by instance, like
-    those of scores.
+    """Return all judges of a study with their verdicts; intervals are clustered by instance.
 
     Raises:
         StoreError: there is no such study.
@@ -219,7 +214,7 @@ def _mean(frame: pl.DataFrame, value: str, bounds: tuple[float, float]) -> Estim
 
 
 def judges_part(evidence: Evidence) -> Iterator[Shown]:
-    """Models that judged recorded messages; players never see a verdict.
+    """Verdicts of models on recorded messages. Players never see the verdicts.
 
     Intervals are clustered by instance, like those of scores, and require at least ten instances.
     """
@@ -248,7 +243,6 @@ def judges_part(evidence: Evidence) -> Iterator[Shown]:
 
 
 def _verdict_shares(judge: JudgeSection) -> ReportTable:
-    """Return the share of each verdict by player, with intervals."""
     rows = [
         {"player": player.player, "verdict": capital(label)} | _spread_out(share)
         for player in judge.players
@@ -264,7 +258,6 @@ def _verdict_shares(judge: JudgeSection) -> ReportTable:
 
 
 def _overall(judge: JudgeSection) -> Answer:
-    """Return a judge's overall verdict, and its agreement with others."""
     overall = judge.players[-1].estimate or Estimate(None)
     verdict, within = "no verdict", ""
     if overall.value is not None and judge.rubric.scale is None:
@@ -284,7 +277,6 @@ def _overall(judge: JudgeSection) -> Answer:
 
 
 def _worth(kappa: Interval) -> str:
-    """Return whether a judge is better than chance, as text."""
     if kappa.low is None or kappa.high is None:
         return "undecided, with too few instances"
     if kappa.low > 0:
@@ -293,7 +285,6 @@ def _worth(kappa: Interval) -> str:
 
 
 def _spread_out(estimate: Estimate | None) -> dict[str, float | None]:
-    """Return an estimate as columns."""
     defined = estimate or Estimate(None)
     return {
         "score": defined.value, "score.low": defined.low, "score.high": defined.high,
@@ -302,7 +293,6 @@ def _spread_out(estimate: Estimate | None) -> dict[str, float | None]:
 
 
 def _remarks(judge: JudgeSection) -> Iterator[str]:
-    """Yield notes on what counts as found and on the judge's agreement with others."""
     if any(player.estimate and player.estimate.low is None for player in judge.players):
         yield f"Too few instances for an interval: at least {ENOUGH} are needed."
     if judge.rubric.scale is None:
@@ -318,7 +308,7 @@ def _remarks(judge: JudgeSection) -> Iterator[str]:
 
 
 def reliability_line(reliability: Reliability) -> str:
-    """Return how well all judges by a rubric agree, in words."""
+    """Return a sentence on the agreement of all judges with a rubric."""
     ratings, items = reliability.ratings, counted(reliability.items, "item")
     alpha = _number(reliability.alpha, f"{counted(ratings, 'verdict')} on {items}")
     raters = counted(len(reliability.raters), "judge")
@@ -326,9 +316,10 @@ def reliability_line(reliability: Reliability) -> str:
 
 
 def agreement_lines(agreement: Agreement) -> list[str]:
-    """Return a judge's agreement with a reference, as text."""
+    """Return the agreement of a judge with a reference, as phrases."""
     if not agreement.items:
-        return [f"it has no verdict on the {counted(agreement.silent, 'item')} of this judge"]
+        items = counted(agreement.silent, "item")
+        return [f"the reference has no verdict on the {items} of this judge"]
     items, matches = counted(agreement.items, "item"), counted(agreement.matches, "match")
     weighted = "quadratically weighted " if agreement.weighted else ""
     lines = [
@@ -337,7 +328,7 @@ def agreement_lines(agreement: Agreement) -> list[str]:
     ]
     if agreement.finds:
         lines += [
-            f"something found by both, or by neither: {_share(agreement.alike)}",
+            f"agreement on whether something was found: {_share(agreement.alike)}",
             f"precision: {_share(agreement.precision)}",
             f"recall: {_share(agreement.recall)}",
         ]

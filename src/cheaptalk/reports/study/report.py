@@ -25,8 +25,7 @@ NAME = "report"
 
 @reads_study
 def study_recipe(store: Store, study: str) -> Recipe:
-    """Return the recipe of a study's report: parts for its games, judges, participants and
-    overview.
+    """Return the recipe of a study's report: its games, judges, participants and an overview.
 
     Raises:
         StoreError: there is no such study.
@@ -35,8 +34,7 @@ def study_recipe(store: Store, study: str) -> Recipe:
     if judges_of(store, study):
         parts.append(RecipePart("Judges", "", judges_part))
     parts.append(RecipePart("People", "", people_part, fits=with_people))
-    title = "report of a study"
-    return Recipe(NAME, title, "", (*parts, GAMES))
+    return Recipe(NAME, "report of a study", "", (*parts, GAMES))
 
 
 @reads_study
@@ -56,10 +54,9 @@ def report(
     atomically.
 
     Args:
-        study: the name of a study in the store.
         out: the file to write.
-        as_published: compute measures as the published systems' code does, where that differs.
-        sample: transcripts in the page, for each pairing and way of ending.
+        as_published: compute metrics as the published systems' code does, where that differs.
+        sample: transcripts in the page, for each pairing and status.
         viewer: the address of a viewer, for links to all other transcripts.
 
     Raises:

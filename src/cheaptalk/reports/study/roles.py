@@ -20,20 +20,17 @@ def seats_by_role(seats: Mapping[str, str], order: tuple[str, ...]) -> dict[str,
 
 
 def columns(name: str) -> list[str]:
-    """Return the columns of a seat or role: player, payoff and kinds of answers."""
+    """Return the names of a seat's or role's columns: player, payoff and kinds of answers."""
     return [f"player_{name}", f"payoff_{name}", *(f"answers_{name}_{kind}" for kind in KINDS)]
 
 
 def seat_count(role: str) -> str:
-    """Return the column with the number of seats of a role in its mean payoff."""
+    """Return the name of the column with the number of seats in a role's mean payoff."""
     return f"seats.{role}"
 
 
 def with_roles(frame: pl.DataFrame, roles: Mapping[str, list[str]]) -> pl.DataFrame:
-    """Return a frame of matches with columns for roles that several seats share.
-
-    They contain the mean payoff, the number of paid seats, and the sums of answers.
-    """
+    """For roles with several seats, add mean payoffs, numbers of paid seats and sums of answers."""
     added = []
     for role, seats in roles.items():
         if seats != [role]:
@@ -51,8 +48,7 @@ OTHERS = "forfeited by others"
 
 
 def with_own_forfeits(frame: pl.DataFrame, role: str) -> pl.DataFrame:
-    """Return a frame of :func:`by_player` in which only the player's own forfeits count as
-    forfeited."""
+    """Return a frame of :func:`by_player` that counts only the player's own forfeits."""
     invalid = pl.sum_horizontal([f"answers_{role}_{kind}" for kind in KINDS if kind not in VALID])
     by_others = (pl.col("status") == Status.FORFEITED.value) & (invalid == 0)
     status = pl.when(by_others).then(pl.lit(OTHERS)).otherwise("status")
@@ -64,10 +60,6 @@ def by_player(frame: pl.DataFrame, role: str, seats: list[str]) -> pl.DataFrame:
 
     The payoff is the mean over the seats that the player fills in the match, and the answers are
     their sum. A role with one seat has one row per match.
-
-    Args:
-        frame: matches, with columns for roles.
-        seats: the seats of the role.
     """
     if seats == [role]:
         return frame.drop_nulls(f"player_{role}")

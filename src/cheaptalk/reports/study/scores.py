@@ -39,9 +39,7 @@ class Score:
 
     Attributes:
         key: the column of the game's frame.
-        title: the title of the score.
-        meaning: its definition, formula and source.
-        unit: its unit.
+        meaning: the definition, formula and source.
         role: the role whose payoff it is, or None.
         published: the definition of the published variant, if it differs.
         bounds: the minimum and the maximum of the score, or the columns with those of each match.
@@ -73,19 +71,18 @@ class Parameter(NamedTuple):
 
 
 class GameScores:
-    """One game of a study, computed from its frame.
+    """The scores, answers and parameters of one game of a study.
 
     Attributes:
-        seats: its seats over all configurations, in order.
+        seats: the seats over all configurations, in order.
         roles: the seats of each role.
         scores: the scores of players.
         pairing_scores: the scores of pairings, with payoffs by seat if there are few seats.
 
     Args:
-        name: the name of the game.
-        frame: its matches.
-        seats: the roles of its seats.
-        gains: whether players are scored only by the gain of each role, which is fast.
+        frame: the matches of the game.
+        seats: the roles of the seats.
+        gains: whether to score players only by the gain of each role, which is fast.
     """
 
     def __init__(
@@ -112,11 +109,7 @@ class GameScores:
             for metric in self.game_spec.metrics.values()
         ]  # fmt: skip
         pooled = [self._payoff(role, role, POOLED * self.shared(role)) for role in self.roles]
-        seated = [
-            self._payoff(seat, role)
-            for role, role_seats in self.roles.items()
-            for seat in role_seats
-        ]
+        seated = [self._payoff(seat, role) for role in self.roles for seat in self.roles[role]]
         by_pairing = seated if len(self.seats) <= FEW else pooled
         # payoffs go first if no metric distinguishes the players of a role
         self.scores, self.pairing_scores = (
@@ -138,7 +131,6 @@ class GameScores:
         return Score(f"payoff_{name}", title, f"{meaning}{more}", unit, role, bounds=bounds)
 
     def shared(self, role: str) -> bool:
-        """Return whether several seats share this role."""
         return len(self.roles[role]) > 1
 
     @property
@@ -147,21 +139,16 @@ class GameScores:
         return any(map(self.shared, self.roles))
 
     def gain(self, role: str) -> Score:
-        """Return the score by which players of a role are compared: its metric if it has one, or
-        its payoff.
+        """Return the score by which players of a role are compared: its metric, or its payoff.
 
         If several seats share the role, metrics describe the whole match, so payoffs are compared.
         """
         scores = [score for score in self.scores if score.role == role]
-        return (
-            next((row for row in scores if row.is_payoff), scores[0])
-            if self.shared(role)
-            else scores[0]
-        )
+        payoffs = [score for score in scores if score.is_payoff and self.shared(role)]
+        return (payoffs or scores)[0]
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Return the number of matches by status."""
         return dict(self.frame.group_by("status", maintain_order=True).len().iter_rows())
 
     @property
@@ -172,7 +159,7 @@ class GameScores:
 
     @cached_property
     def kinds(self) -> list[str]:
-        """Return the kinds of answers to show: valid and repaired, and all others that occurred."""
+        """Return the kinds of answers to show: valid, repaired, and all others that occurred."""
         kinds = [Kind.OK.value, Kind.REPAIRED.value]
         columns = [[f"answers_{role}_{kind}" for role in self.roles] for kind in KINDS]
         for kind, names in zip(KINDS, columns, strict=True):
@@ -182,12 +169,12 @@ class GameScores:
 
     @cached_property
     def pairings(self) -> pl.DataFrame:
-        """Return every pairing with its scores, in alphabetical order; see :meth:`lines`."""
+        """Return a row per pairing with its scores; see :meth:`lines`."""
         return self.lines(self.frame, self.seats, [*self.roles], self.pairing_scores)
 
     @cached_property
     def players(self) -> dict[str, pl.DataFrame]:
-        """Return the players of each role over all rivals, the largest gain first."""
+        """Return the players of each role with scores over all rivals, the largest gain first."""
         return {role: self._ranked(role) for role in self.roles}
 
     def seated(self, role: str, *, scored: bool = False) -> pl.DataFrame:
@@ -198,10 +185,9 @@ class GameScores:
         return frame
 
     def _ranked(self, role: str) -> pl.DataFrame:
-        ranked = self.lines(with_own_forfeits(self.seated(role), role), [role], [role], self.scores)
-        return ranked.sort(
-            self.gain(role).key, descending=True, nulls_last=True, maintain_order=True
-        )
+        frame = self.lines(with_own_forfeits(self.seated(role), role), [role], [role], self.scores)
+        gain = self.gain(role).key
+        return frame.sort(gain, descending=True, nulls_last=True, maintain_order=True)
 
     def lines(
         self, frame: pl.DataFrame, names: Sequence[str], roles: Sequence[str],
@@ -209,10 +195,9 @@ class GameScores:
     ) -> pl.DataFrame:  # fmt: skip
         """Return a row for each combination of players in these seats, or in a role.
 
-        Returns:
-            Columns ``player_SEAT``, a count for each status, answers by kind (``answers_KIND``) of
-            matches of any status and in all, the percentage valid at the first try, and the mean of
-            each score with its related columns; see :func:`.means`.
+        Columns are ``player_SEAT``, a count for each status, answers by kind (``answers_KIND``)
+        and in all, the percentage valid at the first try, and the mean of each score with its
+        related columns (see :func:`.means`). Answers are of matches of any status.
         """
         by = [f"player_{name}" for name in names]
         counts = [(pl.col("status") == status.value).sum().alias(status.value) for status in Status]
@@ -239,7 +224,7 @@ class GameScores:
 
     @cached_property
     def unscored(self) -> dict[str, str]:
-        """Return the players without a scored match, with the outcomes of their matches."""
+        """Return the players without a scored match, with the statuses of their matches."""
         rows = [
             self.seated(role).select("match_id", pl.col(f"player_{role}").alias("player"),
                                      own_end(role))
@@ -249,15 +234,12 @@ class GameScores:
 
     @cached_property
     def parameters(self) -> list[Parameter]:
-        """Return the parameters in the order of the rules."""
         parameters = []
         for column in (name for name in self.frame.columns if name.startswith("game.")):
             name = column.removeprefix("game.")
-            counted = (
-                self.frame.group_by(column, maintain_order=True).len().sort(column).iter_rows()
-            )
+            counts = self.frame.group_by(column, maintain_order=True).len().sort(column)
             meaning = field_meanings(self.rules).get(name, "")
-            values = [(decoded(value), count) for value, count in counted]
+            values = [(decoded(value), count) for value, count in counts.iter_rows()]
             if values != [({}, self.frame.height)]:
                 parameters.append(Parameter(name, meaning, values))
         return parameters
@@ -273,13 +255,12 @@ class GameScores:
 
     @cached_property
     def other_rules(self) -> int:
-        """Return the number of finished matches without metrics, played under another version of
-        the rules."""
+        """Return the number of finished matches that another version of the rules played."""
         return self.scored.filter(pl.col("rules_version") != self.rules.version).height
 
     @cached_property
     def decimals(self) -> dict[str, int]:
-        """Return the decimals of each score; seats have those of their role."""
+        """Return each score's number of decimals; payoffs of seats have those of their role."""
         by_score = {
             score.key: decimals(
                 [value for frame in self.players.values() if score.key in frame.columns
@@ -293,7 +274,7 @@ class GameScores:
 
     @cached_property
     def beyond(self) -> list[str]:
-        """Return the scores beyond the game's bounds, with their matches."""
+        """Return sentences on scores beyond the game's bounds, with their matches."""
         seated = {f"payoff_{seat}": self.bounds[f"payoff_{role}"]
                   for role, seats in self.roles.items() if f"payoff_{role}" in self.bounds
                   for seat in seats}  # fmt: skip
@@ -308,13 +289,13 @@ class GameScores:
 
     @property
     def notes(self) -> list[str]:
-        """Return the docstrings of the modules of metrics: symbols and sources."""
+        """Return the docstrings of the metrics' modules, which explain symbols and sources."""
         modules = [inspect.getmodule(metric.of) for metric in self.game_spec.metrics.values()]
         return list(dict.fromkeys(inspect.getdoc(module) or "" for module in modules if module))
 
     @cached_property
     def answers(self) -> dict[str, int]:
-        """Return the number of answers, and of answers that were valid at the first try."""
+        """Return the numbers of all answers and of answers that were valid on the first attempt."""
         sums = [frame.select(ANSWERS, f"answers_{Kind.OK.value}").sum().row(0)
                 for frame in self.players.values()]  # fmt: skip
         total, valid = map(sum, zip(*sums, strict=True))
@@ -329,7 +310,7 @@ def query(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def ended(players: Mapping[str, str], status: str) -> dict[str, str]:
-    """Return the query for matches with a status; for one player, its own forfeits."""
+    """Return the query for matches with a status; for one player, for its own forfeits."""
     forfeits = {}
     if status == Status.FORFEITED.value and len(players) == 1:
         forfeits = {key.replace("player_", "forfeit_"): label for key, label in players.items()}
@@ -342,7 +323,6 @@ def seated_text(row: Mapping[str, Any]) -> str:
 
 
 def _faults_text(row: Mapping[str, int]) -> str:
-    """Return the answers that were not valid at the first try, as percentages of all."""
     faults = {kind: row[f"answers_{kind}"] for kind in KINDS if kind != Kind.OK.value}
     return ", ".join(
         f"{plain(kind)} {100 * count / row[ANSWERS]:.1f}" for kind, count in faults.items() if count

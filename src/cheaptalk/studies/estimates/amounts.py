@@ -17,15 +17,13 @@ class Range(NamedTuple):
     high: float
 
     def plus(self, other: "Range") -> "Range":
-        """Return the range of the sum."""
         return Range(self.low + other.low, self.high + other.high)
 
     def times(self, count: float) -> "Range":
-        """Return the range multiplied by a count."""
         return Range(count * self.low, count * self.high)
 
     def without(self, amount: float) -> "Range":
-        """Subtract an amount that may already be available from the low end only."""
+        """Subtract an amount from the low end only, because it may or may not be included."""
         return Range(max(0.0, self.low - amount), self.high)
 
     def within(self, other: "Range") -> "Range":
@@ -52,7 +50,7 @@ class Amounts:
     dollars: Range | None = NOTHING
 
     def plus(self, other: "Amounts") -> "Amounts":
-        """Return the sum of two amounts; unknown dollars count as zero."""
+        """Return the sum of two amounts, with zero for unknown dollars."""
         return Amounts(*map(Range.plus, self._known(), other._known()))
 
     def or_more(self, other: "Amounts") -> "Amounts":
@@ -63,25 +61,18 @@ class Amounts:
         return [amount or NOTHING for amount in vars(self).values()]
 
     def without(self, cost: Cost, dollars: float) -> "Amounts":
-        """Subtract calls that may already have been made from the low ends only.
-
-        Args:
-            dollars: the cost of these calls.
-        """
+        """Subtract the usage and the dollars of recorded calls from the low ends only."""
         used = cost.usage
         counts = (cost.calls, used.input_tokens, used.output_tokens, used.reasoning_tokens, dollars)
         pairs = zip(vars(self).values(), counts, strict=True)
         return Amounts(*(value and value.without(amount) for value, amount in pairs))
 
     def scaled(self, low: float, high: float) -> "Amounts":
-        """Multiply the low and the high ends by these factors."""
-        pairs = (
-            value and Range(value.low * low, value.high * high) for value in vars(self).values()
-        )
-        return Amounts(*pairs)
+        """Multiply the low and the high ends by separate factors."""
+        ranges = vars(self).values()
+        return Amounts(*(value and Range(value.low * low, value.high * high) for value in ranges))
 
     def times(self, count: int) -> "Amounts":
-        """Multiply the amounts by a count."""
         return Amounts(*(value and value.times(count) for value in vars(self).values()))
 
     @property
@@ -91,7 +82,7 @@ class Amounts:
 
     @property
     def line(self) -> str:
-        """The amounts as one line of text."""
+        """The amounts as text in one line."""
         dollars = "unknown price" if self.dollars is None else dollars_shown(self.dollars)
         output = f"{shown(self.output_tokens)} out"
         if self.reasoning_tokens.high:

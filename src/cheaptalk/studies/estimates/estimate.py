@@ -56,22 +56,22 @@ from cheaptalk.studies.plans.plan import Plan
 from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES
 
 Trial: TypeAlias = tuple[str, int]
-"""A substitute strategy and the number of its random draw."""
+"""A substitute strategy, and the number of the random draw that it uses."""
 RANDOM_TRIALS = 4
-"""Number of rehearsals of a match with the random substitute, each with its own draw."""
+"""Number of rehearsals of a match with the random strategy, each with another draw."""
 Asking: TypeAlias = tuple[str, RehearsedRole]
 """A model in a match: its label and role."""
 Lineup: TypeAlias = tuple[Asking, ...]
 """The models in a match."""
 LONGER = 3
-"""Ratio of the longest match to the average match, for the last match of a run."""
+"""Assumed ratio of the longest match of a run to the average match."""
 NULL_OBSERVER: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
 BATCH = (3_600, 86_400)
-"""Seconds until a provider's batch ends: usually and at most."""
+"""Typical and maximum seconds until a provider's batch ends."""
 REHEARSALS = 40
 """Maximum number of rehearsed matches per role."""
 EFFORT = 5_000
-"""Rehearsed calls, divided among all roles; each role gets at least one match."""
+"""Number of rehearsed calls of all roles together; each role gets at least one match."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,14 +79,14 @@ class Estimate(Printed):
     """The estimated usage of a study's models.
 
     Attributes:
-        matches: matches with models that are still to be played.
+        matches: number of remaining matches with models.
         players: amounts by player label.
         per_match: mean amounts of a match in the most expensive lineup.
-        models: the model of each of these players.
-        rehearsed: matches that were rehearsed with substitutes.
-        at_once: matches played concurrently.
+        models: models by player label.
+        rehearsed: number of matches that were rehearsed with substitutes.
+        at_once: number of concurrent matches.
         seconds: duration of the run.
-        batch_rounds: consecutive rounds of providers' batches; None without batches.
+        batch_rounds: sequential rounds of providers' batches; None without batches.
         lengths: mean calls per match, by game.
         assumes: the assumptions of the estimate, one sentence each.
     """
@@ -105,25 +105,17 @@ class Estimate(Printed):
     @property
     def total(self) -> Amounts:
         """The total of all players; unknown dollars count as zero."""
-        amounts = Amounts()
-        for player_amounts in self.players.values():
-            amounts = amounts.plus(player_amounts)
-        return amounts
+        return reduce(Amounts.plus, self.players.values(), Amounts())
 
     @property
     def unpriced(self) -> list[str]:
         """Models without a known price."""
-        return sorted(
-            {
-                self.models[label]
-                for label, amounts in self.players.items()
-                if amounts.dollars is None
-            }
-        )
+        labels = [label for label, amounts in self.players.items() if amounts.dollars is None]
+        return sorted({self.models[label] for label in labels})
 
     @property
     def line(self) -> str:
-        """The estimate as one line of text."""
+        """The estimate as text in one line."""
         total = self.total
         parts = [shown(total.calls, "call"), shown(total.tokens, "token")]
         if len(self.unpriced) < len(set(self.models.values())):
@@ -145,27 +137,21 @@ class Estimate(Printed):
         at_once = counted(self.at_once, "match")
         rows += [f"  estimated time: {self.duration}, with up to {at_once} at once"]
         rows += [f"  {label}: {amounts.line}" for label, amounts in self.players.items()]
-        return "\n".join(
-            [*rows, "This assumes:", *(f"- {assumption}" for assumption in self.assumes)]
-        )
+        return "\n".join([*rows, "Assumptions:", *(f"- {text}" for text in self.assumes)])
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain data."""
         return {
-            "matches": self.matches,
-            "rehearsed": self.rehearsed,
-            **self.total.as_json(),
-            "per_match": self.per_match.as_json(),
-            "concurrency": self.at_once,
+            "matches": self.matches, "rehearsed": self.rehearsed, **self.total.as_json(),
+            "per_match": self.per_match.as_json(), "concurrency": self.at_once,
             "seconds": [round(end, 1) for end in self.seconds],
-            "batch_rounds": self.batch_rounds and [*self.batch_rounds],
-            "unpriced": self.unpriced,
+            "batch_rounds": self.batch_rounds and [*self.batch_rounds], "unpriced": self.unpriced,
             "players": {
                 label: {"model": self.models[label], **amounts.as_json()}
                 for label, amounts in self.players.items()
             },
             "assumes": list(self.assumes),
-        }
+        }  # fmt: skip
 
 
 def estimate(
@@ -180,19 +166,19 @@ def estimate(
 ) -> Estimate:
     """Estimate the usage of a plan's models.
 
-    A sample of matches is rehearsed with scripted substitutes on the planned instances, and the
-    text that models would read is counted. The low end uses the shortest rehearsal of each match,
-    the high end the midpoint between the mean of all substitutes and the slowest. If a model has
-    enough recorded replies, its usage is extrapolated from them.
+    Scripted substitutes rehearse a sample of matches on the planned instances, and the text that
+    models would read is counted. The low end uses the shortest rehearsal of each match. The high
+    end is the midpoint between the mean of all substitutes and the slowest substitute. If a model
+    has enough recorded replies, its usage is extrapolated from these replies.
 
     Args:
         prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         settled: ids of matches that are not played again.
         begun: recorded cost of matches in progress, by match id and actor; subtracted from the low
             ends.
-        history: usage of the replies so far.
+        history: recorded usage, for extrapolation.
         batch: whether calls are sent in providers' batches.
-        concurrency: matches with models played concurrently; None for the default of a run.
+        concurrency: number of concurrent matches; None for the default of a run.
     """
     price_list = prices or load_prices()
     live = plan.matches.remaining(Marks(), instant=False)
@@ -203,9 +189,8 @@ def estimate(
     loads = {part: rehearsals.of(part, matches, effort) for part, matches in playing.items()}
     call_types = {
         (label, part): CallType.of(specs[label], part.game)
-        for table in tables
-        for label, part in table
-    }
+        for table in tables for label, part in table
+    }  # fmt: skip
     amounts_per_match = {
         (label, part): amounts_of(
             loads[part], specs[label], price_list, batch=batch, history=history.calls.get(calls)
@@ -250,8 +235,7 @@ def estimate(
     models = {label: spec.model for label, spec in specs.items()}
     return Estimate(
         len(remaining), players, per_match, models, len(rehearsals.done), limit, seconds,
-        batch_rounds,
-        _calls_by_game(totals, remaining), assumes,
+        batch_rounds, _calls_by_game(totals, remaining), assumes,
     )  # fmt: skip
 
 
@@ -268,24 +252,23 @@ def _calls_by_game(
 def _history_notes(
     call_types: Mapping[Asking, CallType], calls: Mapping[CallType, UsageHistory]
 ) -> Iterator[str]:
-    """Yield a sentence for each player whose usage is extrapolated from its replies."""
+    """Yield a sentence for each player with usage that is extrapolated from recorded replies."""
     histories = {
         (label, part.game): calls[key] for (label, part), key in call_types.items() if key in calls
     }
     for (label, game), history in histories.items():
         yield (
-            f"but {label} plays {game} as in its {counted(history.replies, 'recorded reply')}, "
-            f"with {shown(history.output)} tokens out in {history.seconds.low:,.1f} to "
-            f"{history.seconds.high:,.1f} s"
+            f"{label} uses as much in {game} as in {counted(history.replies, 'recorded reply')}: "
+            f"{shown(history.output)} output tokens in {history.seconds.low:,.1f} to "
+            f"{history.seconds.high:,.1f} s per call"
         )
 
 
 def _at_length(
-    totals: Mapping[Asking, Amounts],
-    remaining: Sequence[PlannedMatch],
+    totals: Mapping[Asking, Amounts], remaining: Sequence[PlannedMatch],
     lengths: Mapping[Table, Lengths],
-) -> defaultdict[Asking, Amounts]:
-    """Scale the amounts to the observed length of ended matches, for games with enough of them."""
+) -> defaultdict[Asking, Amounts]:  # fmt: skip
+    """Scale amounts to the length of ended matches, for games with enough ended matches."""
     waiting: defaultdict[str, Counter[Table]] = defaultdict(Counter)
     for match in remaining:
         rules = match.configuration.game
@@ -309,7 +292,7 @@ def _at_length(
 def _parts(
     matches: Sequence[PlannedMatch],
 ) -> tuple[Counter[Lineup], dict[RehearsedRole, list[PlannedMatch]], dict[str, ModelSeat]]:
-    """Return the count of each lineup, the matches of each role, and the settings by label."""
+    """Return the match count of each lineup, the matches of each role, and models by label."""
     tables: Counter[Lineup] = Counter()
     playing: defaultdict[RehearsedRole, list[PlannedMatch]] = defaultdict(list)
     specs: dict[str, ModelSeat] = {}
@@ -342,7 +325,7 @@ def _recorded_costs(
 
 
 class _Rehearsals:
-    """Rehearse matches, each once per chosen substitute."""
+    """The rehearsals of matches, one per match and chosen substitute."""
 
     def __init__(self) -> None:
         self.done: dict[str, dict[Trial, Rehearsal]] = {}
@@ -352,13 +335,9 @@ class _Rehearsals:
     def of(
         self, part: RehearsedRole, matches: Sequence[PlannedMatch], effort: float
     ) -> tuple[Load, Load]:
-        """Return the mean loads of a role in a match, a low and a high one.
+        """Return a role's low and high mean load per match; both are empty without substitutes.
 
-        The low load uses the shortest rehearsal of each match, the high one the midpoint between
-        the mean of all substitutes and the slowest. Both are empty if no substitute can play.
-
-        Args:
-            effort: number of calls after which no further match is rehearsed.
+        No further match is rehearsed after ``effort`` calls. See :func:`estimate`.
         """
         shortest: list[Load] = []
         loads_by_trial: defaultdict[Trial, list[Load]] = defaultdict(list)
@@ -370,9 +349,9 @@ class _Rehearsals:
             calls += sum(
                 load.calls for played in rehearsed.values() for load in played.loads.values()
             )
-            for seat in [
-                seat for seat, _, spec in models_of(match) if role_of(match, seat, spec) == part
-            ]:
+            for seat, _, spec in models_of(match):
+                if role_of(match, seat, spec) != part:
+                    continue
                 loads = {trial: played.loads[seat] for trial, played in rehearsed.items()}
                 for trial, load in loads.items():
                     loads_by_trial[trial].append(load)
@@ -384,10 +363,7 @@ class _Rehearsals:
         return mean_load(shortest), mean_load([mean_load(means), max(means, key=_characters_sent)])
 
     def batch_rounds(self, turns: float, begun: Container[str]) -> Range:
-        """Return the number of batch rounds; in each, every live match advances by one call.
-
-        The low end is the longest of the shortest rehearsals, the high end the longest rehearsal
-        plus retries.
+        """Return the number of batch rounds; in a round, every live match makes one call.
 
         Args:
             turns: remaining matches divided by concurrent matches.
@@ -395,10 +371,9 @@ class _Rehearsals:
         """
         lengths = {
             id_: [rehearsal.batch_rounds for rehearsal in played.values()]
-            for id_, played in self.done.items()
-            if played
-        }
-        quick = [min(batch_rounds) for id_, batch_rounds in lengths.items() if id_ not in begun]
+            for id_, played in self.done.items() if played
+        }  # fmt: skip
+        quick = [min(rounds) for id_, rounds in lengths.items() if id_ not in begun]
         low = max(max(quick), math.ceil(min(quick) * turns)) if quick else min(1, len(lengths))
         longest = max(map(max, lengths.values()), default=0)
         return Range(low, math.ceil(longest * (1 + REASKED)) * math.ceil(turns))
@@ -408,22 +383,15 @@ class _Rehearsals:
             game = match.configuration.game.name
             trials = self._chosen.get(game) or [(name, 0) for name in substitutes(match)]
             played = {trial: rehearse(match, *trial) for trial in trials}
-            done = {
-                trial: rehearsal
-                for trial, rehearsal in played.items()
-                if rehearsal and rehearsal.loads
-            }
+            done = {trial: result for trial, result in played.items() if result and result.loads}
             self.done[match.id] = done
             if game not in self._chosen and done:
                 by_length = sorted(
                     done, key=lambda trial: sum(map(_characters_sent, done[trial].loads.values()))
                 )
-                random_trials = [
-                    ("random", draw) for draw in range(RANDOM_TRIALS) if ("random", 0) in done
-                ]
-                self._chosen[game] = list(
-                    dict.fromkeys([by_length[0], by_length[-1], *random_trials])
-                )
+                draws = range(RANDOM_TRIALS if ("random", 0) in done else 0)
+                chosen = [by_length[0], by_length[-1], *(("random", draw) for draw in draws)]
+                self._chosen[game] = list(dict.fromkeys(chosen))
         return self.done[match.id]
 
 
@@ -434,7 +402,6 @@ def _characters_sent(load: Load) -> float:
 def _assumptions(
     plan: Plan, specs: dict[str, ModelSeat], prices: Prices, unknown: set[str]
 ) -> tuple[str, ...]:
-    """Return the assumptions of an estimate, one sentence each."""
     lines = [
         "matches are as long as between the game's shortest and longest built-in strategies",
         f"a token has {CHARACTERS[1]:g} to {CHARACTERS[0]:g} characters",
@@ -456,13 +423,11 @@ def budget_text(budget: Budget) -> str:
     """Format the budget of a study.
 
     >>> budget_text(Budget(calls=2000, per_match=Cap(calls=1, dollars=0.1)))
-    '2,000 calls; 1 call, $0.10 a match'
+    '2,000 calls; per match: 1 call, $0.10'
     """
-    total, per_match = caps_text(budget), caps_text(budget.per_match)
-    return (
-        "; ".join([*([total] if total else []), *([f"{per_match} a match"] if per_match else [])])
-        or "none"
-    )
+    per_match = caps_text(budget.per_match)
+    parts = (caps_text(budget), f"per match: {per_match}" if per_match else "")
+    return "; ".join(filter(None, parts)) or "none"
 
 
 def caps_text(cap: Cap) -> str:
@@ -485,8 +450,8 @@ def doubts(remaining: Estimate, budget: Budget, spent: Cost) -> Iterator[str]:
         limit, needed = getattr(budget.per_match, unit), _of(remaining.per_match, unit)
         if limit is not None and needed.high > limit:
             yield (
-                f"budget.per_match.{unit} allows {amount_text(unit, limit)}, and a match may use "
-                f"up to {amount_text(unit, needed.high)}: if it does, it fails"
+                f"budget.per_match.{unit} allows {amount_text(unit, limit)}, but a match may use "
+                f"up to {amount_text(unit, needed.high)}; matches that exceed the limit fail"
             )
 
 
@@ -496,9 +461,7 @@ def shortfalls(
     """Yield a sentence for each limit of a cap that the remaining work may exceed.
 
     Args:
-        remaining: estimated remaining usage.
-        spent: usage so far.
-        key: the prefix of the unit in the setting's name.
+        key: the setting's name without the unit.
         subject: the subject of the sentence.
     """
     for unit in UNITS:
@@ -510,7 +473,7 @@ def shortfalls(
         so_far = f" ({amount_text(unit, used)} so far)" if used else ""
         needs, halts = ("needs at least", "halts") if sure else ("may need up to", "may halt")
         yield (
-            f"{key}{unit} allows {amount_text(unit, limit)}, and {subject} {needs} "
+            f"{key}{unit} allows {amount_text(unit, limit)}, but {subject} {needs} "
             f"{amount_text(unit, total)}{so_far}: the run {halts} before its end"
         )
 

@@ -1,4 +1,4 @@
-"""The cost so far and the estimated remaining cost of a plan."""
+"""Forecasts: the cost so far and the estimated remaining cost of a study."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Forecast(NamedTuple):
     """The cost so far and the estimated remaining cost of a study.
 
     Attributes:
-        settled: number of matches that are not played again.
+        settled: number of ended matches.
         spent: cost of the study so far.
         takes: the estimate of the remaining matches; None if not requested.
         doubts: conflicts with the budget, one sentence each.
@@ -43,10 +43,10 @@ def forecast(
     The estimate uses the recorded usage of the study's models in the store.
 
     Args:
-        store: the store of its matches; None if there is none yet.
+        store: the study's store; None if there is no store yet.
         prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         batch: whether calls are sent in providers' batches, at batch prices.
-        concurrency: matches with models played concurrently; None for the default.
+        concurrency: number of concurrent matches; None for the default.
         estimated: whether to estimate the remaining matches, which requires rehearsals.
     """
     name = planned.study.name

@@ -1,5 +1,4 @@
-"""Rehearse a few matches of a plan with scripted substitutes to count what models read and
-write."""
+"""Rehearsals with scripted substitutes, to measure the text that models read and write."""
 
 import re
 from collections import Counter
@@ -32,7 +31,7 @@ SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning", "
 
 
 class RehearsedRole(NamedTuple):
-    """A role in a game for all models that read the same text."""
+    """A role in a game, with the digest of the settings that affect what a model reads."""
 
     game: str
     role: str
@@ -44,14 +43,13 @@ class Load:
     """The characters that one seat reads and writes in one match.
 
     Attributes:
-        calls: number of calls.
         sent: characters of the messages sent.
-        repeated: characters that an earlier call had already sent as its prefix.
+        repeated: characters of prompt prefixes that an earlier call also sent.
         answered: characters of the answers themselves.
         schema: characters of the schemas, which not every server bills.
-        thinking: calls that ask for written reasoning.
-        written: messages that it may write; substitutes write short ones or none.
-        heard: messages that it reads, counted each time they are sent.
+        thinking: number of calls that ask for written reasoning.
+        written: number of messages that a model may write; substitutes write short ones or none.
+        heard: number of messages that are read, counted each time they are sent.
     """
 
     calls: float = 0
@@ -73,8 +71,7 @@ class Rehearsal(NamedTuple):
 
     Attributes:
         loads: the load of each model's seat.
-        batch_rounds: length of the longest chain of dependent calls; simultaneous requests count
-            once.
+        batch_rounds: number of sequential calls; simultaneous calls count once.
     """
 
     loads: Loads
@@ -82,7 +79,7 @@ class Rehearsal(NamedTuple):
 
 
 def mean_load(loads: Sequence[Load]) -> Load:
-    """Return the mean load."""
+    """Return the mean of several loads."""
     columns = zip(*map(astuple, loads), strict=True)
     return Load(*(sum(column) / len(loads) for column in columns))
 
@@ -109,20 +106,20 @@ def substitutes(match: PlannedMatch) -> list[str]:
     """Return the strategies that can replace all models of a match, except those that search."""
     game = match.configuration.game
     roles = {game.seats[seat] for seat, *_ in models_of(match)}
-    fitting = (
-        strategy for strategy in strategies(game.name).values() if roles <= set(strategy.roles)
-    )
-    return [strategy.name for strategy in fitting if not strategy.searches]
+    return [
+        strategy.name for strategy in strategies(game.name).values()
+        if roles <= set(strategy.roles) and not strategy.searches
+    ]  # fmt: skip
 
 
 def rehearse(match: PlannedMatch, strategy: str, draw: int = 0) -> Rehearsal | None:
-    """Rehearse a match: replace models, people and searching strategies with a substitute.
+    """Rehearse a match; replace models, people and searching strategies with a substitute.
 
     Args:
-        draw: number of the random draw; 0 for the match's own seed.
+        draw: number of the random draw; 0 for the seed of the match.
 
     Returns:
-        The rehearsal; None if the strategy cannot play it.
+        The rehearsal; None if the strategy cannot play the match.
     """
     game = match.configuration.game
     available = strategies(game.name)
@@ -150,19 +147,14 @@ def rehearse(match: PlannedMatch, strategy: str, draw: int = 0) -> Rehearsal | N
 
 @dataclass
 class Talk:
-    """Messages and calls in a match so far.
-
-    Attributes:
-        messages: number of messages to other players.
-        calls: by request number, the maximum over seats.
-    """
+    """The number of messages in a match so far, and the maximum calls of a seat per request."""
 
     messages: int = 0
     calls: Counter[int] = field(default_factory=Counter)
 
 
 def _watched(player: LanguageModel, decide: Decide, load: Load, talk: Talk) -> Decide:
-    """Wrap a strategy's decisions and measure the calls that a model would make instead."""
+    """Wrap a strategy to measure the calls that a model would make for the same decisions."""
     previous: dict[str, Sequence[ChatMessage]] = {}
 
     def decision(request: DecisionRequest) -> Action:
@@ -187,7 +179,7 @@ def _watched(player: LanguageModel, decide: Decide, load: Load, talk: Talk) -> D
 
 
 def _reply(call: ModelCall, action: Action, texts: Iterator[str]) -> str:
-    """Return a model's reply: the substitute's answer, or a legal one for additional requests."""
+    """Return a model's reply: the substitute's answer or, if the form differs, a legal example."""
     if call.form is None:
         return SUMMARY
     example = call.form.example or made_up(call.form, "rehearsal")
@@ -226,7 +218,7 @@ def _has_free_text(schema: Any) -> bool:
 
 
 def evenly(items: Sequence[T], maximum: int) -> list[T]:
-    """Return at most this many items, evenly spaced."""
+    """Return at most ``maximum`` items, evenly spaced."""
     if len(items) <= maximum:
         return list(items)
     return [items[index * len(items) // maximum] for index in range(maximum)]

@@ -1,4 +1,4 @@
-"""Convert the characters that models read and write in rehearsals to tokens and dollars."""
+"""Conversion of the characters that models read and write in rehearsals to tokens and dollars."""
 
 from collections.abc import Iterator, Mapping
 
@@ -32,20 +32,16 @@ CACHEABLE = 1_024
 
 
 def amounts_of(
-    loads: tuple[Load, Load],
-    spec: ModelSeat,
-    prices: Prices,
-    *,
-    batch: bool = False,
+    loads: tuple[Load, Load], spec: ModelSeat, prices: Prices, *, batch: bool = False,
     history: UsageHistory | None = None,
-) -> Amounts:
-    """Return a model's usage for its low and high loads.
+) -> Amounts:  # fmt: skip
+    """Return a model's usage for a low and a high load.
 
     Schemas count only in the high amounts, because some servers do not bill them.
 
     Args:
-        batch: whether its calls are sent in batches, which cost less.
-        history: usage of its replies to such calls; None if there are too few.
+        batch: whether calls are sent in batches, which cost less.
+        history: recorded usage of such calls; None if there are too few replies.
     """
     price = prices.of(spec.model)
     usual = "medium" if price is not None and price.reasons else "none"
@@ -53,10 +49,8 @@ def amounts_of(
     if history is None:
         low, high = _low_usage(loads[0], spec, minimum), _high_usage(loads[1], spec, maximum)
     else:
-        low, high = (
-            _low_from_history(loads[0], history),
-            _high_from_history(loads[1], spec, history),
-        )
+        low = _low_from_history(loads[0], history)
+        high = _high_from_history(loads[1], spec, history)
     return Amounts(
         Range(loads[0].calls, loads[1].calls * (1 + REASKED)),
         Range(low.input_tokens, high.input_tokens),
@@ -68,21 +62,14 @@ def amounts_of(
 
 def seconds_of(amounts: Amounts, history: UsageHistory | None = None) -> Range:
     """Return the duration of these calls in sequence."""
+    calls = amounts.calls
     if history is not None:
-        return Range(
-            amounts.calls.low * history.seconds.low, amounts.calls.high * history.seconds.high
-        )
-    low, high = (
-        calls * wait + tokens / speed
-        for calls, wait, tokens, speed in zip(
-            amounts.calls, WAIT, amounts.output_tokens, SPEED, strict=True
-        )
-    )
-    return Range(low, high)
+        return Range(calls.low * history.seconds.low, calls.high * history.seconds.high)
+    ends = zip(calls, WAIT, amounts.output_tokens, SPEED, strict=True)
+    return Range(*(count * wait + tokens / speed for count, wait, tokens, speed in ends))
 
 
 def _low_usage(load: Load, spec: ModelSeat, reasoning: int) -> Usage:
-    """Return the low estimate of tokens for one seat in one match."""
     limit = most_tokens(spec.settings(), spec.model)
     answer = load.answered / max(load.calls, 1) / CHARACTERS[0] + reasoning
     answer = min(answer, limit or answer)
@@ -96,7 +83,6 @@ def _low_usage(load: Load, spec: ModelSeat, reasoning: int) -> Usage:
 
 
 def _high_usage(load: Load, spec: ModelSeat, reasoning: int) -> Usage:
-    """Return the high estimate of tokens for one seat in one match."""
     limit = most_tokens(spec.settings(), spec.model)
     calls = max(load.calls, 1)
     thinking = 1 if spec.chain_of_thought or spec.answers == "text" else load.thinking / calls
@@ -115,7 +101,6 @@ def _high_usage(load: Load, spec: ModelSeat, reasoning: int) -> Usage:
 
 
 def _low_from_history(load: Load, history: UsageHistory) -> Usage:
-    """Return the low estimate of tokens for one seat, extrapolated from its replies."""
     sent = load.sent + load.schema
     cached = load.repeated * history.density.low
     return Usage(
@@ -127,7 +112,6 @@ def _low_from_history(load: Load, history: UsageHistory) -> Usage:
 
 
 def _high_from_history(load: Load, spec: ModelSeat, history: UsageHistory) -> Usage:
-    """Return the high estimate of tokens for one seat, extrapolated from its replies."""
     calls = max(load.calls, 1)
     limit = most_tokens(spec.settings(), spec.model)
     answer = min(history.output.high, limit or history.output.high)

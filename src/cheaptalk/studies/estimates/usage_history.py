@@ -45,7 +45,7 @@ class CallType(NamedTuple):
 
 
 class UsageSample(NamedTuple):
-    """Usage of one reply: characters sent, tokens, seconds and text length."""
+    """Usage of a reply: characters sent, tokens, seconds, and characters of the answer."""
 
     sent: int
     input_tokens: int
@@ -57,10 +57,10 @@ class UsageSample(NamedTuple):
 
 @dataclass(frozen=True)
 class UsageHistory:
-    """Usage of replies of one call type, as ranges for the mean of future replies.
+    """Usage per reply of one call type: ranges that predict the mean of future replies.
 
     Attributes:
-        replies: number of replies.
+        replies: number of recorded replies.
         density: input tokens per character.
         output: output tokens, including reasoning.
         reasoning: reasoning tokens.
@@ -77,17 +77,11 @@ class UsageHistory:
 
     @classmethod
     def of(cls, samples: Sequence[UsageSample]) -> "UsageHistory":
-        """Summarize replies."""
         sent = sum(sample.sent for sample in samples)
         density = sum(sample.input_tokens for sample in samples) / max(sent, 1)
-        return cls(
-            len(samples),
-            Range(density / (1 + DRIFT), density * (1 + DRIFT)),
-            mean_of([sample.output_tokens for sample in samples]),
-            mean_of([sample.reasoning_tokens for sample in samples]),
-            mean_of([sample.text_length for sample in samples]),
-            mean_of([sample.seconds for sample in samples]),
-        )
+        names = ("output_tokens", "reasoning_tokens", "text_length", "seconds")
+        means = [mean_of([getattr(sample, name) for sample in samples]) for name in names]
+        return cls(len(samples), Range(density / (1 + DRIFT), density * (1 + DRIFT)), *means)
 
 
 def mean_of(values: Sequence[float]) -> Range:
@@ -115,15 +109,14 @@ def mean_of(values: Sequence[float]) -> Range:
 
 
 class Table(NamedTuple):
-    """Matches of one configuration between the same players, by digest; players in order of seat
-    name."""
+    """A configuration's digest, and the digests of the players in the order of seat names."""
 
     configuration: str
     players: tuple[str, ...]
 
 
 class Lengths(NamedTuple):
-    """Calls of ended matches: number of matches, sum and sum of squares."""
+    """The number of ended matches, and the sum and the sum of squares of calls per match."""
 
     matches: int
     calls: float
@@ -135,8 +128,8 @@ class UsageHistories(NamedTuple):
 
     Attributes:
         calls: usage by call type, for types with enough replies.
-        lengths: calls of the study's ended matches, for tables with more ended matches than matches
-            in progress, because short matches end first.
+        lengths: calls of the study's ended matches. Tables with more matches in progress than ended
+            matches are omitted, because short matches end first.
     """
 
     calls: Mapping[CallType, UsageHistory] = MappingProxyType({})
@@ -209,7 +202,7 @@ def _lengths(store: Store, study: str) -> dict[Table, Lengths]:
         .group_by(digest, schema.SEATS_TEXT, ended)
     )  # fmt: skip
     lengths: dict[Table, Lengths] = {}
-    going: dict[Table, int] = {}
+    live: dict[Table, int] = {}
     with store.reading() as connection:
         digests = {row.id: row.digest for row in connection.execute(sa.select(players))}
         for name, text, has_ended, count, total, squares in connection.execute(query):
@@ -218,14 +211,14 @@ def _lengths(store: Store, study: str) -> dict[Table, Lengths]:
             if has_ended:
                 lengths[table] = Lengths(count, total, squares)
             else:
-                going[table] = count
-    return {key: length for key, length in lengths.items() if length.matches > going.get(key, 0)}
+                live[table] = count
+    return {key: length for key, length in lengths.items() if length.matches > live.get(key, 0)}
 
 
 def mean_length(remaining: Mapping[Table, int], lengths: Mapping[Table, Lengths]) -> Range | None:
     """Return the mean calls per match, weighted by the remaining matches of each table.
 
-    None if too few matches have ended or a table has none.
+    The mean is None if too few matches have ended, or if a table has fewer than two ended matches.
 
     >>> at = Table("a game", ("alice", "bob"))
     >>> mean_length({at: 100}, {at: Lengths(25, 100, 400)})
@@ -241,10 +234,7 @@ def mean_length(remaining: Mapping[Table, int], lengths: Mapping[Table, Lengths]
     shares = [count / sum(remaining.values()) for count in remaining.values()]
     within = sum(max(length.squares - length.calls**2 / length.matches, 0.0) for length in observed)
     variance = within / max(ended - len(observed), 1)
-    mean = sum(
-        share * length.calls / length.matches
-        for share, length in zip(shares, observed, strict=True)
-    )
-    weights = (share**2 / length.matches for share, length in zip(shares, observed, strict=True))
-    error = math.sqrt(variance * sum(weights))
+    pairs = list(zip(shares, observed, strict=True))
+    mean = sum(share * length.calls / length.matches for share, length in pairs)
+    error = math.sqrt(variance * sum(share**2 / length.matches for share, length in pairs))
     return Range(max(0.0, mean - SURE * error), mean + SURE * error)

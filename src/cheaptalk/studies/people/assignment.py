@@ -10,10 +10,10 @@ class Treatment(NamedTuple):
     """A configuration to which participants can be assigned.
 
     Attributes:
-        name: its name in the store.
-        game: the game's name.
+        name: name of the configuration in the store.
+        game: name of the game.
         people: participants per match.
-        wanted: number of matches required.
+        wanted: number of required matches.
     """
 
     name: str
@@ -23,23 +23,21 @@ class Treatment(NamedTuple):
 
     @property
     def places(self) -> int:
-        """Number of participants required."""
+        """Number of required participants."""
         return self.people * self.wanted
 
 
 def assign(
-    treatments: Sequence[Treatment],
-    filled: Mapping[str, int],
-    assigned: Mapping[str, int],
+    treatments: Sequence[Treatment], filled: Mapping[str, int], assigned: Mapping[str, int],
     rng: Stream,
-) -> Treatment | None:
-    """Assign a participant to a treatment; return None if all are full.
+) -> Treatment | None:  # fmt: skip
+    """Assign a participant to a treatment; return None if all treatments are full.
 
-    Incomplete matches are filled first, to keep waiting times short. Next comes the treatment that
-    the participant has had least often, then the one with the smallest share of its required
-    participants. Ties are broken at random, independently per participant and game, so that
-    treatments are uncorrelated with each other and with the order of arrival. Participants who drop
-    out are removed from ``filled`` and are therefore replaced.
+    The order of priority is: treatments with an incomplete match, to keep waiting times short;
+    treatments that the participant has had least often; treatments with the smallest share of
+    required participants. Ties are broken at random, independently per participant and game.
+    Treatments are therefore uncorrelated with each other and with the order of arrival. Because
+    participants who drop out are removed from ``filled``, they are replaced.
 
     Args:
         treatments: treatments available to the participant.
@@ -54,11 +52,8 @@ def assign(
 
     def order(treatment: Treatment) -> tuple[bool, int, float]:
         count = filled.get(treatment.name, 0)
-        return (
-            count % treatment.people == 0,
-            assigned.get(treatment.name, 0),
-            count / treatment.places,
-        )
+        starts_match = count % treatment.people == 0
+        return starts_match, assigned.get(treatment.name, 0), count / treatment.places
 
     first = min(map(order, open_))
     return rng.pick([treatment for treatment in open_ if order(treatment) == first])

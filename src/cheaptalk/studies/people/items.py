@@ -18,11 +18,11 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,59}(\.[a-z][a-z0-9_]{0,59})?")
 LONGEST = 5_000
 """Maximum characters of a free-text answer."""
 FIRST = "en"
-"""The fallback language of texts."""
+"""Code of the fallback language of texts."""
 
 
 def in_language(words: Words, code: str) -> str:
-    """Return a text in a language, or in its fallback language.
+    """Return a text in a language, or in the fallback language.
 
     >>> in_language({"en": "Age", "de": "Alter"}, "de"), in_language("Age", "de")
     ('Alter', 'Age')
@@ -53,12 +53,7 @@ def _normalized(text: str) -> str:
 
 
 class Scale(Value):
-    """An integer scale, such as a Likert scale.
-
-    Attributes:
-        low, high: its end points.
-        low_label, high_label: labels of the end points.
-    """
+    """An integer scale with labelled end points, such as a Likert scale."""
 
     low: int = 1
     high: int = 7
@@ -69,8 +64,8 @@ class Scale(Value):
     def _is_one(self) -> "Scale":
         if not 1 <= self.high - self.low <= 100:
             raise ValueError(
-                f"scale: from {self.low} to {self.high} is not a valid scale; write, for "
-                f"example, {{low: 1, high: 7}}"
+                f"scale: {self.low} to {self.high} is not a valid scale; write, for example, "
+                "{low: 1, high: 7}"
             )
         return self
 
@@ -79,15 +74,12 @@ class Item(Value):
     """A question with choices, a scale, a bounded number or free text.
 
     Attributes:
-        name: its column in exports and reports.
-        ask: the question's text.
-        choices: the options.
-        scale: the integer scale.
+        name: column of the answers in exports and reports.
+        ask: text of the question.
         number: the minimum and the maximum.
         lines: lines of a free-text field.
-        correct: the correct answers, of which one is required; empty if none is.
-        feedback: shown after a wrong answer.
-        optional: whether it may be left empty.
+        correct: the correct answers; empty if every answer is accepted.
+        feedback: text after a wrong answer.
     """
 
     name: str
@@ -105,7 +97,7 @@ class Item(Value):
     def _is_name(cls, name: str) -> str:
         if not NAME.fullmatch(name):
             raise ValueError(
-                f"{shown(name)} is not a valid item name: use lower-case letters, digits and "
+                f"{shown(name)} is not a valid item name; use lower-case letters, digits and "
                 "underscores"
             )
         return name
@@ -126,7 +118,9 @@ class Item(Value):
     def _check_kind(self) -> "Item":
         kinds = [self.choices, self.scale, self.number]
         if sum(kind is not None for kind in kinds) > 1:
-            raise ValueError(f"{self.name}: an item can have only one of choices, scale and number")
+            raise ValueError(
+                f"{self.name}: choices, scale and number can't be combined; choose one"
+            )
         for answer in self.correct:
             if self.problem(answer) is not None:
                 raise ValueError(f"{self.name}: correct: {shown(answer)} is not a possible answer")
@@ -138,7 +132,7 @@ class Item(Value):
         return [in_language(choice, FIRST) for choice in self.choices or []]
 
     def problem(self, text: str) -> str | None:
-        """Return why a text is not a valid answer, as a sentence; None if it is valid."""
+        """Return an error message for an invalid answer; None if the answer is valid."""
         if not text:
             return None if self.optional else "Please answer this question."
         if self.choices is not None:
@@ -148,15 +142,12 @@ class Item(Value):
             fits = re.fullmatch("-?[0-9]{1,9}", text) and low <= int(text) <= high
             return None if fits else "Please choose one of the options."
         if self.number is not None:
-            return (
-                None
-                if _between(text, *self.number)
-                else "Please enter a number within the allowed range."
-            )
+            fits = _between(text, *self.number)
+            return None if fits else "Please enter a number within the allowed range."
         return None if len(text) <= LONGEST else "Your answer is too long. Please shorten it."
 
     def read(self, text: str) -> str | int | float | None:
-        """Convert a valid answer to its recorded value; None if left empty."""
+        """Convert a valid answer to the recorded value; None if the answer is empty."""
         if not text:
             return None
         if self.scale is not None:
@@ -164,7 +155,7 @@ class Item(Value):
         return float(text) if self.number is not None else text
 
     def is_right(self, answer: object) -> bool:
-        """Return whether an answer is correct; always true without correct answers."""
+        """Return whether an answer is correct; always true if every answer is accepted."""
         if self.number is not None and isinstance(answer, int | float):
             return not self.correct or any(answer == float(expected) for expected in self.correct)
         return not self.correct or any(
@@ -173,7 +164,7 @@ class Item(Value):
 
 
 def _text(value: object) -> object:
-    """Convert a YAML scalar back to text: yes and no are words here."""
+    """Convert a YAML scalar back to text, such as booleans to yes and no."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if isinstance(value, int | float) else value

@@ -1,7 +1,7 @@
 """A participant's path through a study, as a generator of stops that receives responses.
 
-The position on the path follows from the responses. Only these are stored, and they are replayed
-when the server restarts.
+The responses determine the position on the path. Therefore only responses are stored; the server
+replays them after a restart.
 """
 
 import re
@@ -35,8 +35,7 @@ GO_ON = "go_on"
 ENDED = "ended"
 """The step of a response that ends a visit externally, for example by a researcher.
 
-Its answer contains the ``ending``; if the visit was deleted later, ``at`` is the step at which it
-ended.
+The answer contains the ``ending`` and, if the visit was deleted later, the last step ``at``.
 """
 OUTCOMES: Mapping[str, Ending] = {
     "left": "withdrawn", "partner_left": "partner_left", "timed_out": "timed_out",
@@ -46,17 +45,17 @@ OUTCOMES: Mapping[str, Ending] = {
 
 
 class PathChanged(CheaptalkError):
-    """The study's path has changed since a participant's responses."""
+    """Raised if a participant's responses do not fit the study's path."""
 
 
 class Response(NamedTuple):
-    """A response at a stop, given by the participant or by the server.
+    """A response of the participant or of the server at a stop.
 
     Attributes:
-        step: the step's name.
-        visit, game: the visit, and the number of games assigned so far.
-        answer: answers by item; for games, their state.
-        correct: whether it was correct; None without correct answers.
+        step: name of the step.
+        visit, game: number of the visit, and number of games assigned so far.
+        answer: answers by item; for a game, its state and payment.
+        correct: whether the answers are correct; None if every answer is accepted.
         shown, answered: Unix times in seconds.
     """
 
@@ -71,13 +70,7 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True)
 class Stop:
-    """A position on the path.
-
-    Attributes:
-        name: the step's name.
-        visit: the number of the visit, from 1.
-        game: the number of the current or last game; 0 before the first.
-    """
+    """A position on the path: step, visit (from 1) and latest game (0 before the first game)."""
 
     name: str
     visit: int
@@ -86,14 +79,13 @@ class Stop:
 
 @dataclass(frozen=True)
 class Page(Stop):
-    """A page to be read and answered.
+    """A page to read and answer.
 
     Attributes:
-        step: its step.
-        items: its questions; those of a quiz are generated when it is shown.
-        part: the page's index within the step.
+        items: the questions; the question of a quiz is generated when the page is shown.
+        part: index of the page within the step.
         attempt: number of earlier attempts.
-        wrong: items answered wrongly in the last attempt.
+        wrong: names of wrongly answered items in the last attempt.
     """
 
     step: Step
@@ -105,12 +97,12 @@ class Page(Stop):
 
 @dataclass(frozen=True)
 class Assign(Stop):
-    """The server assigns a ``treatment`` and a ``game``, or neither."""
+    """An assignment; the server responds with a ``treatment`` and a ``game``, or with neither."""
 
 
 @dataclass(frozen=True)
 class Play(Stop):
-    """A game; the server responds with its ``state`` and its payment."""
+    """A game; the server responds with the game's ``state`` and payment."""
 
 
 @dataclass(frozen=True)
@@ -120,11 +112,7 @@ class GoOn(Stop):
 
 @dataclass(frozen=True)
 class End(Stop):
-    """The end of a visit; returning counts as the response.
-
-    Attributes:
-        ending: how the visit ended.
-    """
+    """The end of a visit; the server responds to it when the participant returns."""
 
     ending: Ending
 
@@ -133,23 +121,20 @@ Steps = Generator[Stop, Response, Ending | None]
 
 
 class _VisitEnded(Exception):
-    """A visit is ended externally."""
+    """Raised in the path if a visit is ended externally."""
 
     def __init__(self, ending: Ending) -> None:
         self.ending = ending
 
 
 class Journey:
-    """A participant's progress on the path of a protocol.
-
-    Args:
-        responses: the responses so far.
+    """A participant's progress on the path of a protocol, given the responses so far.
 
     Attributes:
         stop: the current position.
-        responses: the responses in order, including those of deleted visits.
+        responses: the responses in order, including responses of deleted visits.
         endings: the endings of completed visits.
-        ended_at: the step at which the last visit ended; empty if none has.
+        ended_at: the step at which the last visit ended; empty if no visit has ended.
 
     Raises:
         PathChanged: the responses do not fit the path.
@@ -163,11 +148,8 @@ class Journey:
         self._path = _Path(protocol).path()
         self.stop = next(self._path)
         earlier = list(responses)
-        deleted = {
-            response.visit
-            for response in earlier
-            if response.step == ENDED and "at" in response.answer
-        }
+        ends = [response for response in earlier if response.step == ENDED]
+        deleted = {response.visit for response in ends if "at" in response.answer}
         for response in earlier:
             if response.visit in deleted and response.step != ENDED:
                 self.responses.append(response)
@@ -186,8 +168,8 @@ class Journey:
             self.stop = self._path.throw(_VisitEnded(response.answer["ending"]))
         elif (response.step, response.visit) != (self.stop.name, self.stop.visit):
             raise PathChanged(
-                f'the path of the study has changed: "{response.step}" was answered where it now '
-                f'has "{self.stop.name}"'
+                f"the path of the study has changed: expected a response to "
+                f'"{self.stop.name}", but the record has "{response.step}"'
             )
         else:
             self.stop = self._path.send(response)
@@ -203,30 +185,22 @@ class Journey:
         return self.stop.ending if isinstance(self.stop, End) else None
 
     def responses_to(self, name: str) -> list[Response]:
-        """Return the responses at a step."""
         return [response for response in self.responses if response.step == name]
 
     @property
     def games(self) -> list[Response]:
-        """The responses of games so far."""
+        """The responses to games so far."""
         return [response for response in self.responses if "state" in response.answer]
 
     @property
     def assigned(self) -> Response | None:
-        """The latest assignment; None if there is none."""
-        return next(
-            (response for response in reversed(self.responses) if "treatment" in response.answer),
-            None,
-        )
+        """The latest assignment; None before the first assignment."""
+        latest = reversed(self.responses)
+        return next((response for response in latest if "treatment" in response.answer), None)
 
 
 class _Path:
-    """The generator of a protocol's stops.
-
-    Attributes:
-        visit: the number of the visit.
-        game: the number of assigned games.
-    """
+    """The generator of a protocol's stops, with the numbers of visits and of assigned games."""
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
@@ -234,7 +208,7 @@ class _Path:
         self.game = 0
 
     def path(self) -> Generator[Stop, Response, None]:
-        """Yield the stops of all visits, without end."""
+        """Yield the stops of any number of visits."""
         while True:
             try:
                 ending = yield from self._visit()
@@ -247,9 +221,8 @@ class _Path:
         for step in self.protocol.path:
             if step.once and self.visit > 1:
                 continue
-            taking = self._games(step) if isinstance(step, Games) else self._step(step)
-            ending = yield from taking
-            if ending is not None:
+            stops = self._games(step) if isinstance(step, Games) else self._step(step)
+            if (ending := (yield from stops)) is not None:
                 return ending
         return "complete"
 
@@ -328,7 +301,7 @@ class _Path:
 
 
 def code_word_item(word: str) -> Item:
-    """Return the unlabelled text field below the instructions that checks attention."""
+    """Return the text field below the instructions that checks attention."""
     return Item(name=CODE_WORD, ask="Your questions or comments", correct=[word], optional=True)
 
 
@@ -342,11 +315,7 @@ def wrong_items(items: Iterable[Item], answer: Mapping[str, Any]) -> tuple[str, 
 
 
 class Unanswered(Exception):
-    """A page's form is incomplete or invalid.
-
-    Attributes:
-        problems: errors by field.
-    """
+    """Raised if a page's form is incomplete or invalid, with the error messages by field."""
 
     def __init__(self, problems: dict[str, str]) -> None:
         super().__init__("; ".join(problems.values()))
@@ -356,12 +325,12 @@ class Unanswered(Exception):
 def read_page(
     page: Page, fields: Mapping[str, str], reserved: Iterable[str] = ()
 ) -> tuple[dict[str, Any], bool | None]:
-    """Return the recorded answer to a page, and whether it is correct.
+    """Return the recorded answer to a page, and whether the answer is correct.
 
-    First names are excluded because they are stored separately.
+    The answer excludes first names, which are stored separately.
 
     Args:
-        page: the page; a quiz includes its item.
+        page: the page, with the generated item of a quiz.
         fields: the submitted form.
         reserved: names already used in the match.
 
@@ -384,20 +353,14 @@ def _read_consent(fields: Mapping[str, str], statements: int) -> dict[str, Any]:
     agreed = fields.get("agreed")
     if agreed not in ("yes", "no"):
         raise Unanswered({"agreed": "Please choose whether you agree or decline."})
-    ticked = [f"statement_{number}" in fields for number in range(statements)]
-    if agreed == "yes" and not all(ticked):
-        raise Unanswered(
-            {
-                f"statement_{number}": UNTICKED
-                for number, is_ticked in enumerate(ticked)
-                if not is_ticked
-            }
-        )
+    names = [f"statement_{number}" for number in range(statements)]
+    if agreed == "yes" and (unticked := [name for name in names if name not in fields]):
+        raise Unanswered(dict.fromkeys(unticked, UNTICKED))
     return {"agreed": agreed == "yes"}
 
 
 def chosen_name(fields: Mapping[str, str], reserved: Iterable[str] = ()) -> str | None:
-    """Return the entered first name; None if a neutral one was chosen.
+    """Return the entered first name; None if the participant chose a neutral name.
 
     Raises:
         Unanswered: the name is invalid or already used in the match.

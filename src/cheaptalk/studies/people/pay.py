@@ -11,11 +11,11 @@ Kind: TypeAlias = Literal["base", "bonus"]
 
 
 class Due(NamedTuple):
-    """A single payment owed to a participant.
+    """A payment owed to a participant.
 
     Attributes:
-        key: its reason, such as ``base/1`` or ``game/3``.
-        kind: ``base`` for the reward paid by the platform, ``bonus`` for everything else.
+        key: the reason, such as ``base/1`` or ``game/3``.
+        kind: ``base`` for the reward that the platform pays, ``bonus`` for other payments.
         cents: the amount in cents.
     """
 
@@ -25,7 +25,7 @@ class Due(NamedTuple):
 
 
 def bonus_of(pay: Pay, game: Game) -> Bonus | None:
-    """Return the bonus rule for a game; None if there is none."""
+    """Return the first bonus rule that applies to a game; None without such a rule."""
     parameters = game.model_dump(mode="json")
     return next((rule for rule in pay.bonus if rule.fits(game.name, parameters)), None)
 
@@ -35,9 +35,7 @@ def game_cents(
 ) -> int:
     """Return the payment in cents for a completed game to the player in a seat.
 
-    Args:
-        result: the match's result; metrics cover the whole match.
-        silent: seats that forfeited.
+    ``silent`` contains the seats that forfeited the game.
     """
     if pay.aborted is not None and {*silent} - {seat}:
         return cents(pay.aborted)
@@ -78,19 +76,19 @@ def visit_cents(protocol: Protocol) -> tuple[int, int | None]:
 def dues(journey: Journey, seed: str) -> list[Due]:
     """Return all payments owed for visits that have ended.
 
-    A completed visit earns the base payment. Games are paid unless the visit ended through the
-    participant's fault. Payments for particular endings are added.
+    A completed visit earns the base payment. Games are paid unless the participant is responsible
+    for an early end of the visit. Some endings earn an additional payment.
 
     Args:
-        seed: the seed for drawing the paid game if only one is paid.
+        seed: the random seed that selects the paid game if only one game is paid.
     """
     return _dues(journey, journey.endings, seed)
 
 
 def dues_if_ended(journey: Journey, ending: Ending, seed: str) -> list[Due]:
-    """Return the payments owed if the current visit ended now with this ending.
+    """Return the additional payments that would be owed if the visit ended now with ``ending``.
 
-    If only one game is paid, the result reveals the draw and must not be shown to participants.
+    If only one game is paid, do not show the result to participants: it reveals the paid game.
     """
     past = {due.key for due in dues(journey, seed)}
     return [due for due in _dues(journey, [*journey.endings, ending], seed) if due.key not in past]
@@ -105,17 +103,14 @@ def _dues(journey: Journey, endings: Sequence[Ending], seed: str) -> list[Due]:
 
 def _games(journey: Journey, visit: int) -> list[Response]:
     """Return the completed games of a visit."""
-    return [
-        response
-        for response in journey.games
-        if response.visit == visit and response.answer["state"] == "finished"
-    ]
+    games = [response for response in journey.games if response.visit == visit]
+    return [response for response in games if response.answer["state"] == "finished"]
 
 
 def _dues_of_visit(journey: Journey, visit: int, ending: Ending, seed: str) -> Iterator[Due]:
     pay, games = journey.protocol.pay, _games(journey, visit)
     if ending == "complete" and pay.base:
-        kind: Kind = "base" if visit == 1 else "bonus"  # platforms pay for one visit by themselves
+        kind: Kind = "base" if visit == 1 else "bonus"  # platforms pay only for one visit
         yield Due(f"base/{visit}", kind, cents(pay.base))
     waited = any(
         response.visit == visit and response.answer.get("waited") for response in journey.games

@@ -16,26 +16,24 @@ Ending: TypeAlias = Literal[
     "complete", "declined", "screened_out", "failed_attention", "timed_out", "partner_left",
     "technical", "removed", "withdrawn",
 ]  # fmt: skip
-"""The ending of a visit, one of :data:`~cheaptalk.records.store.schema.ENDINGS`."""
+"""The ending of a visit; one of :data:`~cheaptalk.records.store.schema.ENDINGS`."""
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
 EARNING: tuple[Ending, ...] = ("complete", "partner_left", "technical", "timed_out", "withdrawn")
 """Endings after which participants keep their earnings from the visit's games."""
-RETURN = {
-    "prolific": "https://app.prolific.com/submissions/complete?cc={code}",
-}
+RETURN = {"prolific": "https://app.prolific.com/submissions/complete?cc={code}"}
 """Default completion URLs by recruitment source."""
 PLACEHOLDERS = {
     "PROLIFIC_PID": "{{%PROLIFIC_PID%}}", "STUDY_ID": "{{%STUDY_ID%}}",
     "SESSION_ID": "{{%SESSION_ID%}}", "survey_code": "%SURVEY_CODE%",
     "workerId": "${workerId}", "assignmentId": "${assignmentId}", "hitId": "${hitId}",
 }  # fmt: skip
-"""Placeholders that platforms fill in, by URL parameter."""
+"""Placeholders that platforms replace with values, by URL parameter."""
 ID_PATTERNS: dict[Source, str] = {
     "prolific": "[0-9A-Fa-f]{24}", "mturk": "[0-9A-Z]{5,30}", "sona": "[0-9]{1,24}",
 }  # fmt: skip
-"""Regular expressions for the platforms' participant ids."""
+"""Regular expressions for participant ids, by recruitment source."""
 ANY_ID = r"\w[\w.@+:~-]{0,99}"
-"""The regular expression for ids from a custom ``id_parameter`` and for other parameters."""
+"""The regular expression for the values of a custom ``id_parameter`` and of other parameters."""
 LONGEST_INVITED = 200
 """Maximum characters of an invited id or code."""
 CENT = Decimal("0.01")
@@ -51,14 +49,14 @@ def cents(dollars: float | Decimal) -> int:
 
 
 class Recruitment(Value):
-    """Recruitment, identification and number of participants.
+    """The recruitment, identification and number of participants.
 
     Attributes:
-        source: the recruitment source, which determines the id parameter in the link: ``open``
-            requires no id; with ``code``, participants enter a code.
+        source: the recruitment source, which determines the id parameter of the link. The source
+            ``open`` requires no id; with ``code``, participants enter a code.
         id_parameter: a custom URL parameter for the id; ids then match :data:`ANY_ID`.
         invited: the invited ids or codes; None if anyone may participate.
-        places: maximum number of completions; None for as many as the study's matches require.
+        places: maximum number of completions; None for the number that the study's matches require.
         one_browser: whether to reject a second participant in the same browser.
         return_url: the completion URL; ``{code}`` and ``{id}`` are replaced with the completion
             code and the participant's id.
@@ -80,7 +78,7 @@ class Recruitment(Value):
         for text in texts:
             if not text.isprintable() or len(text) > LONGEST_INVITED:
                 raise ValueError(
-                    f"{shown(text)} is not an id or code: write up to {LONGEST_INVITED} printable "
+                    f"{shown(text)} is not an id or code; use up to {LONGEST_INVITED} printable "
                     "characters"
                 )
         return texts
@@ -95,9 +93,9 @@ class Recruitment(Value):
     @model_validator(mode="after")
     def _knows_whom(self) -> "Recruitment":
         if self.source == "open" and self.invited is not None:
-            raise ValueError("invited: source: open has no ids; choose another source")
+            raise ValueError("invited: the source open has no ids; choose another source")
         if self.source == "code" and self.invited is None:
-            raise ValueError("source: code requires the codes in invited")
+            raise ValueError("source: code requires a list of codes under invited")
         return self
 
     @property
@@ -105,17 +103,13 @@ class Recruitment(Value):
         """The URL parameters of the source; the first identifies the participant."""
         names = {
             "prolific": ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"),
-            "mturk": ("workerId", "assignmentId", "hitId"),
-            "sona": ("survey_code",),
-            "code": ("code",),
-            "open": (),
-        }[self.source]
+            "mturk": ("workerId", "assignmentId", "hitId"), "sona": ("survey_code",),
+            "code": ("code",), "open": (),
+        }[self.source]  # fmt: skip
         return (self.id_parameter, *names[1:]) if self.id_parameter and names else names
 
     def has_form(self, known_by: str) -> bool:
-        """Return whether an id matches the format of the source's ids.
-
-        Codes have no fixed format.
+        """Return whether an id matches the format of the source's ids; codes have no fixed format.
 
         >>> Recruitment(source="sona").has_form("1017")
         True
@@ -128,13 +122,13 @@ class Recruitment(Value):
         return re.fullmatch(pattern, known_by) is not None
 
     def sent_to(self, code: str, known_by: str) -> str | None:
-        """Return the completion URL; None if only a code is shown."""
+        """Return the completion URL; None if participants only see a code."""
         url = self.return_url or RETURN.get(self.source)
         return None if url is None else url.replace("{code}", code).replace("{id}", known_by)
 
 
 class Limits(Value):
-    """Limits on one participant's play.
+    """Limits on a participant's visits and games.
 
     Attributes:
         visits: maximum number of visits.
@@ -151,13 +145,13 @@ class Bonus(Value):
     """A rule that converts a game's result to money; the first matching rule applies.
 
     Attributes:
-        game: the game's name; None for all games.
+        game: name of the game; None for all games.
         when: parameter values that the game must have.
-        rate: dollars per unit of payoff or, with ``metric``, of that metric.
+        rate: dollars per unit of payoff or, if set, of ``metric``.
         metric: a metric of the game, such as ``surplus_ratio``; ``{place}`` is replaced with the
             participant's seat.
         least, most: the minimum and the maximum in dollars.
-        nothing: dollars paid for a result of zero or less; by default ``least``.
+        nothing: dollars for a result of zero or less; by default ``least``.
     """
 
     game: str | None = None
@@ -192,11 +186,11 @@ class Pay(Value):
 
     Attributes:
         currency: the currency code, such as USD.
-        base: for completing a visit.
-        game: for each completed game.
+        base: payment for completing a visit.
+        game: payment for each completed game.
         bonus: rules for performance-based payments.
-        aborted: replaces both for a game that another player forfeited; None to pay such a game
-            like any other.
+        aborted: payment for a game that another player forfeited; None to pay ``game`` and the
+            bonus.
         one_game: whether only one randomly drawn game of the visit is paid.
         most: maximum bonus of one participant over all visits; None for no maximum.
         ended: additional payments by ending; ``timed_out`` is paid to participants who waited in
@@ -214,23 +208,19 @@ class Pay(Value):
 
     @property
     def anything(self) -> bool:
-        """Whether anything is paid."""
         return bool(self.base or self.game or self.bonus or any(self.ended.values()))
 
 
 class Protocol(Value):
-    """The parts of a human study other than its games.
+    """The protocol of a human study.
 
     Attributes:
         title: the heading of the pages.
-        recruitment: who may participate.
-        limits: limits on one participant's play.
         path: the steps, in order.
-        pay: the payments.
-        codes: completion codes by ending; without one, each participant gets an individual code.
+        codes: completion codes by ending; for other endings, each participant gets a separate code.
         contact: contact details, such as an e-mail address.
-        cohorts: groups within which participants are matched; the first is the default.
-        keep_days: days after the study's end for which personal data are kept; None for no limit.
+        cohorts: groups within which participants are matched; the first group is the default.
+        keep_days: days to keep personal data after the study's end; None for no limit.
     """
 
     title: Words = ""
@@ -280,7 +270,7 @@ class Protocol(Value):
 
     @property
     def steps(self) -> list[Step]:
-        """All steps in the order of the path, including those around a game."""
+        """All steps in the order of the path, including the steps around a game."""
         return list(steps_within(self.path))
 
     @property

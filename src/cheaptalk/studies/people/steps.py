@@ -32,7 +32,6 @@ class Step(Value):
 
     @property
     def called(self) -> str:
-        """The step's name."""
         return self.name or self.kind
 
 
@@ -82,7 +81,7 @@ class Instructions(Step):
     @model_validator(mode="after")
     def _says_something(self) -> "Instructions":
         if not self.pages and not self.game:
-            raise ValueError("instructions: write pages, or game: true")
+            raise ValueError("instructions: no text; write pages, or set game: true")
         return self
 
 
@@ -119,7 +118,7 @@ class Comprehension(Step):
     def _are_distinct(self) -> "Comprehension":
         distinct(self.items, self.kind)
         if not any(item.correct for item in self.items):
-            raise ValueError("comprehension: no item has a correct answer")
+            raise ValueError("comprehension: no item has a correct answer; set correct")
         return self
 
 
@@ -139,8 +138,7 @@ class Quiz(Step):
 
 
 MakeQuiz: TypeAlias = Callable[[Game, str, Sequence[Event], Stream], Item]
-"""Makes a question for the participant in a seat from the observed events, with its choices in
-random order."""
+"""A function that creates a question about the events that a participant in a seat observed."""
 QUIZZES: Registry[MakeQuiz] = Registry("quiz", "cheaptalk.quizzes", is_function)
 """Quiz functions by game."""
 
@@ -256,10 +254,10 @@ STEPS: dict[str, type[Step]] = {
 
 
 def read_step(data: Any) -> Any:
-    """Parse a step: its kind, or its kind with its settings.
+    """Parse a step, given as a kind or as a kind with settings.
 
     Raises:
-        ValueError: there is no such kind.
+        ValueError: the kind is unknown, or the data have another form.
     """
     if isinstance(data, Step):
         return data
@@ -283,7 +281,7 @@ def read_step(data: Any) -> Any:
 
 
 def write_step(step: Step) -> dict[str, Any]:
-    """Convert a step to plain data."""
+    """Convert a step to the form of a study file."""
     return {step.kind: step.model_dump(mode="json", exclude_defaults=True)}
 
 
@@ -293,7 +291,7 @@ Games.model_rebuild()
 
 
 def steps_within(steps: list[Step]) -> Iterator[Step]:
-    """Yield all steps in the order of the path, including those around a game."""
+    """Yield all steps in the order of the path, including the steps around a game."""
     for step in steps:
         if isinstance(step, Games):
             yield from step.before

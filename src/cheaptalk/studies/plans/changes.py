@@ -1,4 +1,4 @@
-"""Compare a plan with the matches of its study in a store."""
+"""Comparison of a plan with the matches of its study in a store."""
 
 from contextlib import suppress
 from typing import NamedTuple
@@ -15,9 +15,9 @@ class StudyChanges(NamedTuple):
 
     Attributes:
         study: the study's name.
-        differences: differing settings, one sentence each: first the plan, then the store.
+        differences: a sentence per setting that differs, with the planned and the stored value.
         recorded: number of the study's matches in the store.
-        set_aside: number of them that running the plan would supersede.
+        set_aside: number of recorded matches that running the plan would supersede.
         planned: number of matches in the plan.
     """
 
@@ -29,25 +29,22 @@ class StudyChanges(NamedTuple):
 
     @property
     def line(self) -> str | None:
-        """The effect of running the plan on recorded matches; None if it only resumes.
+        """The effect of the plan on recorded matches; None if running it only resumes the study.
 
         >>> StudyChanges("small", ["seed is 1 (stored: 0)"], 4, 3, 6).line
         '3 of its 4 recorded matches would be superseded, and 5 would be new'
         """
         new = self.planned - (self.recorded - self.set_aside)
         if self.set_aside:
-            recorded = counted(self.recorded, "recorded match")
-            return (
-                f"{self.set_aside:,} of its {recorded} would be superseded, and {new:,} would be "
-                "new"
-            )
+            superseded = f"{self.set_aside:,} of its {counted(self.recorded, 'recorded match')}"
+            return f"{superseded} would be superseded, and {new:,} would be new"
         if self.differences and self.recorded:
             return f"its {counted(self.recorded, 'recorded match')} are kept, and {new:,} are new"
         return None
 
 
 def changes(planned: Plan, store: Store) -> StudyChanges:
-    """Return how running a plan would change its stored study, without writing anything."""
+    """Return the changes that running a plan would make to the stored study."""
     name = planned.study.name
     try:
         spec = store.study(name, counted=False).spec
@@ -55,12 +52,12 @@ def changes(planned: Plan, store: Store) -> StudyChanges:
         return StudyChanges(name, [], 0, 0, len(planned.matches))
     current = planned.study.written()
     if spec != current:
-        with suppress(CheaptalkError):  # one imported, or of another version, is compared as it is
+        with suppress(CheaptalkError):  # an imported study, or a study of another version
             spec = parse_study(spec, name).written()
     differing = list(differences(current, spec))
     playable = {configuration.digest for configuration in planned.matches.configurations()}
     recorded, superseded = store.count_members(name), 0
     unchanged = not differing and store.configurations(name) <= playable
-    if recorded and planned.whole and not unchanged:  # else the ids of a plan need not be looked at
+    if recorded and planned.whole and not unchanged:  # otherwise skip generating all ids
         superseded = recorded - store.count_members(name, (match.id for match in planned.matches))
     return StudyChanges(name, differing, recorded, superseded, len(planned.matches))

@@ -28,10 +28,10 @@ class Configuration:
 
 
 class PlannedInstance(NamedTuple):
-    """An instance: its seed, or the instance itself if it was copied from another study.
+    """An instance, given by a seed or, if it was copied from another study, by its content.
 
-    Matches that share the instance have the same ``key``. A replacement has the original key and
-    seed with a number appended.
+    Matches on the same instance have the same ``key``. A replacement has the key and seed of the
+    original instance with a number appended.
 
     >>> PlannedInstance("3", "0/abc/3").replacement().replacement()
     PlannedInstance(key='3+2', seed='0/abc/3+2', explicit=None)
@@ -43,7 +43,7 @@ class PlannedInstance(NamedTuple):
 
     @property
     def replacements(self) -> int:
-        """Number of earlier instances that it replaces."""
+        """Number of earlier instances that this instance replaces."""
         return int(self.key.partition("+")[2] or 0)
 
     def replacement(self) -> "PlannedInstance":
@@ -65,20 +65,14 @@ class PlannedMatch(NamedTuple):
     def __repr__(self) -> str:
         players = " / ".join(player.label for player in self.seating)
         game = self.configuration.game.name
-        return brief(
-            self,
-            f"{self.id}, {game}, {players}, instance {self.planned_instance.key}, repeat "
-            f"{self.repeat}",
-        )
+        instance = f"instance {self.planned_instance.key}, repeat {self.repeat}"
+        return brief(self, f"{self.id}, {game}, {players}, {instance}")
 
     @property
     def seed(self) -> str:
         """The random seed of the match, shared by all seatings on the instance."""
-        return (
-            self.planned_instance.seed
-            if self.repeat == 0
-            else f"{self.planned_instance.seed}/{self.repeat}"
-        )
+        seed = self.planned_instance.seed
+        return f"{seed}/{self.repeat}" if self.repeat else seed
 
     @property
     def instance(self) -> Instance:
@@ -89,30 +83,25 @@ class PlannedMatch(NamedTuple):
 
     @property
     def scripted(self) -> bool:
-        """Whether all its players are scripts, whose moves follow from its seed."""
+        """Whether all players are scripts, so that the seed determines all moves."""
         return _instant(self.seating)
 
 
 def match_of(
-    configuration: Configuration,
-    planned_instance: PlannedInstance,
-    seating: tuple[Seated, ...],
+    configuration: Configuration, instance: PlannedInstance, seating: tuple[Seated, ...],
     repeat: int,
-) -> PlannedMatch:
-    """Create a match with its id."""
-    identity = _identity(
-        configuration.digest, planned_instance, [player.digest for player in seating], repeat
-    )
-    return PlannedMatch(identity, configuration, planned_instance, seating, repeat)
+) -> PlannedMatch:  # fmt: skip
+    """Create a match and compute its id."""
+    players = [player.digest for player in seating]
+    identity = _identity(configuration.digest, instance, players, repeat)
+    return PlannedMatch(identity, configuration, instance, seating, repeat)
 
 
 def _identity(
-    configuration: str, planned_instance: PlannedInstance, players: Sequence[str], repeat: int
+    configuration: str, instance: PlannedInstance, players: Sequence[str], repeat: int
 ) -> str:
-    instance = (
-        "" if planned_instance.explicit is None else planned_instance.explicit.model_dump_json()
-    )
-    return match_digest(configuration, planned_instance.seed, instance, repeat, players)
+    content = "" if instance.explicit is None else instance.explicit.model_dump_json()
+    return match_digest(configuration, instance.seed, content, repeat, players)
 
 
 class NumberedInstances(Sequence[PlannedInstance]):
@@ -123,8 +112,7 @@ class NumberedInstances(Sequence[PlannedInstance]):
     """
 
     def __init__(self, prefix: str, size: int) -> None:
-        self.prefix = prefix
-        self.size = size
+        self.prefix, self.size = prefix, size
 
     def __len__(self) -> int:
         return self.size
@@ -141,20 +129,24 @@ class NumberedInstances(Sequence[PlannedInstance]):
 
 
 class Group(NamedTuple):
-    """Matches of one configuration with the same players in the same seats."""
+    """Matches of one configuration with the same players in the same seats.
+
+    Attributes:
+        matches: number of matches.
+        first: creates the first match.
+    """
 
     configuration: Configuration
     seating: tuple[Seated, ...]
     matches: int
     first: Callable[[], PlannedMatch]
-    """Creates the first of them."""
 
     def __repr__(self) -> str:
         return brief(self, f"{counted(self.matches, 'match')} like {self.first!r}")
 
     @property
     def instant(self) -> bool:
-        """Whether all its players are scripts."""
+        """Whether all players are scripts."""
         return _instant(self.seating)
 
 
@@ -167,8 +159,7 @@ class SampledPositions(Sequence[int]):
     """
 
     def __init__(self, size: int, draw: Callable[[], Sequence[int]]) -> None:
-        self._size = size
-        self._draw = draw
+        self._size, self._draw = size, draw
 
     @cached_property
     def _positions(self) -> Sequence[int]:
@@ -193,7 +184,7 @@ class Block:
     """The matches of one configuration: seatings x instances x repeats.
 
     Attributes:
-        sampled: sorted positions of the matches that are played; None for all.
+        sampled: sorted positions of the matches to play; None for all matches.
     """
 
     configuration: Configuration
@@ -211,15 +202,13 @@ class Block:
         return self.possible if self.sampled is None else len(self.sampled)
 
     def positions(self) -> Sequence[int]:
-        """Return the positions of its matches among all possible ones."""
+        """Return the positions of the matches to play among all possible matches."""
         return range(self.possible) if self.sampled is None else self.sampled
 
     def seated(self, position: int) -> int:
-        """Return the index of the seating at a position."""
         return position // self.repeats % len(self.seatings)
 
     def match(self, position: int) -> PlannedMatch:
-        """Return the match at a position."""
         pair, repeat = divmod(position, self.repeats)
         instance, seating = divmod(pair, len(self.seatings))
         return match_of(
@@ -227,52 +216,47 @@ class Block:
         )
 
     def only(self, positions: Iterable[int]) -> "Block":
-        """Restrict the block to these positions."""
         selected = array("q", positions)
         return Block(self.configuration, self.instances, self.seatings, self.repeats, selected)
 
     def sample(self, size: int, stream: Callable[[], Stream]) -> "Block":
-        """Sample this many positions, drawn on first access."""
+        """Restrict the block to a random sample of positions, drawn on first access."""
         positions = SampledPositions(size, partial(_draw_positions, self.possible, size, stream))
         return Block(self.configuration, self.instances, self.seatings, self.repeats, positions)
 
     @cached_property
     def instant(self) -> tuple[bool, ...]:
-        """For each seating, whether all its players are scripts."""
+        """Whether all players are scripts, by seating."""
         return tuple(map(_instant, self.seatings))
 
     @cached_property
     def _seated(self) -> list[tuple[int, int, int]]:
-        """Seatings in order of their first match: index, position of the first match, and count."""
+        """Index, position of the first match, and count of each seating."""
         if self.sampled is None:
-            per_seating = len(self.instances) * self.repeats
-            return [
-                (row, row * self.repeats, per_seating)
-                for row in range(len(self.seatings) if per_seating else 0)
-            ]
-        rows = [*map(self.seated, self.sampled)]
-        first_positions = dict(zip(reversed(rows), reversed(self.sampled), strict=True))
-        return [(row, first_positions[row], count) for row, count in Counter(rows).items()]
+            count = len(self.instances) * self.repeats
+            rows = range(len(self.seatings) if count else 0)
+            return [(row, row * self.repeats, count) for row in rows]
+        seatings = [*map(self.seated, self.sampled)]
+        first_positions = dict(zip(reversed(seatings), reversed(self.sampled), strict=True))
+        return [(row, first_positions[row], count) for row, count in Counter(seatings).items()]
 
     @cached_property
     def players(self) -> tuple[Seated, ...]:
-        """The distinct players."""
         rows = (self.seatings[row] for row, _, _ in self._seated)
         return tuple(dict.fromkeys(chain.from_iterable(rows)))
 
     def kinds(self) -> Iterator[tuple[bool, int]]:
-        """Yield counts of matches with a flag for matches between scripts only."""
+        """Yield counts of matches, each with a flag for matches between scripts."""
         return ((self.instant[row], count) for row, _, count in self._seated)
 
     def groups(self) -> Iterator[Group]:
-        """Yield its matches by seating, in order of the first match."""
+        """Yield the matches by seating, in the order of the first match."""
         for row, position, count in self._seated:
-            yield Group(
-                self.configuration, self.seatings[row], count, partial(self.match, position)
-            )
+            first = partial(self.match, position)
+            yield Group(self.configuration, self.seatings[row], count, first)
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids of its matches in order, which is faster than creating the matches."""
+        """Yield the ids of the matches in order, which is faster than creating the matches."""
         configuration, instances, repeats = self.configuration.digest, self.instances, self.repeats
         seatings = [[player.digest for player in seating] for seating in self.seatings]
         count = len(seatings)
@@ -283,19 +267,13 @@ class Block:
 
 
 def _draw_positions(possible: int, size: int, stream: Callable[[], Stream]) -> Sequence[int]:
-    """Draw this many of the possible positions and sort them."""
     order = array("q", range(possible))
     stream().shuffle(order)
     return array("q", sorted(order[:size]))
 
 
 class PlannedMatches(Sequence[PlannedMatch]):
-    """The matches of a plan in order, each created on demand.
-
-    Args:
-        blocks: the matches of each configuration.
-        extra: additional matches, held in memory.
-    """
+    """The matches of a plan in order, each created on demand, except for ``extra`` matches."""
 
     def __init__(self, blocks: Sequence[Block] = (), extra: Iterable[PlannedMatch] = ()) -> None:
         self.blocks = [block for block in blocks if len(block)]
@@ -327,7 +305,7 @@ class PlannedMatches(Sequence[PlannedMatch]):
         return block.match(block.positions()[selected - self._starts[number]])
 
     def ids(self, start: int = 0) -> Iterator[str]:
-        """Yield the ids of all matches from this number on, in order."""
+        """Yield the ids of all matches in order, starting at a number."""
         block_ids = chain.from_iterable(block.ids() for block in self.blocks)
         return islice(chain(block_ids, (match.id for match in self.extra)), start, None)
 
@@ -351,7 +329,6 @@ class PlannedMatches(Sequence[PlannedMatch]):
         return counts
 
     def extend(self, matches: Iterable[PlannedMatch]) -> None:
-        """Append matches."""
         self.extra.extend(matches)
 
     def configurations(self) -> Iterator[Configuration]:
@@ -360,7 +337,7 @@ class PlannedMatches(Sequence[PlannedMatch]):
         yield from (match.configuration for match in self.extra)
 
     def groups(self) -> Iterator[Group]:
-        """Yield all matches by configuration and seating, without creating each of them."""
+        """Yield all matches by configuration and seating, without creating each match."""
         for block in self.blocks:
             yield from block.groups()
         yield from self._further_groups()
@@ -393,13 +370,13 @@ class PlannedMatches(Sequence[PlannedMatch]):
     def remaining(
         self, settled: "Marks", *, instant: bool, start: int = 0, stop: int | None = None
     ) -> Iterator[PlannedMatch]:
-        """Yield the unfinished matches in order, either between scripts or with other players.
+        """Yield the unfinished matches in order: only those between scripts, or only the others.
 
         Args:
             settled: marks of finished matches, by number.
-            instant: whether to return matches between scripts.
+            instant: whether to yield matches between scripts.
             start: the first number.
-            stop: the number after the last; None for the end.
+            stop: the number after the last one; None for the end.
         """
         stop = len(self) if stop is None else stop
         for block, position, number in self._of_kind(instant, start, stop):
@@ -407,23 +384,21 @@ class PlannedMatches(Sequence[PlannedMatch]):
                 yield self.extra[position] if block is None else block.match(position)
 
     def remaining_numbers(self, settled: "Marks", *, instant: bool) -> Iterator[int]:
-        """Yield the numbers of unfinished matches, either between scripts or with other players."""
+        """Yield the numbers of unfinished matches: of those between scripts, or of the others."""
         candidates = self._of_kind(instant, 0, len(self))
         return (number for _, _, number in candidates if not settled[number])
 
     def _of_kind(
         self, instant: bool, start: int, stop: int
     ) -> Iterator[tuple[Block | None, int, int]]:
-        """Yield block (None for additional matches), position and number of all such matches."""
+        """Yield the block (None for extra matches), position and number of each match of a kind."""
         for offset, block in zip(self._starts, self.blocks, strict=False):
             selected = [seating_instant is instant for seating_instant in block.instant]
             section = slice(max(0, start - offset), max(0, stop - offset))
-            if any(selected):
-                for number, position in enumerate(
-                    block.positions()[section], offset + section.start
-                ):
-                    if selected[block.seated(position)]:
-                        yield block, position, number
+            positions = block.positions()[section] if any(selected) else ()
+            for number, position in enumerate(positions, offset + section.start):
+                if selected[block.seated(position)]:
+                    yield block, position, number
         offset = self._starts[-1]
         for index, match in enumerate(self.extra):
             if match.scripted is instant and start <= offset + index < stop:
@@ -435,7 +410,7 @@ def _instant(seating: Sequence[Seated]) -> bool:
 
 
 class Marks:
-    """A bitmap of matches by number.
+    """A bitmap that marks matches by number.
 
     >>> marks = Marks()
     >>> marks.set(9)
@@ -447,11 +422,10 @@ class Marks:
         self._bits = bytearray()
 
     def set(self, number: int) -> None:
-        """Mark one match."""
         self.set_all(number, number + 1)
 
     def set_all(self, start: int, stop: int, but: Iterable[int] = ()) -> None:
-        """Mark all numbers from ``start`` to ``stop - 1`` except some."""
+        """Mark all numbers from ``start`` to ``stop - 1`` except those in ``but``."""
         self._bits.extend(bytes(max(0, -(-stop // 8) - len(self._bits))))
         full_bytes = range(-(-start // 8), stop // 8)
         self._bits[full_bytes.start : full_bytes.stop] = b"\xff" * len(full_bytes)

@@ -1,4 +1,4 @@
-"""Select a part of a plan: some games, or a few matches for a cheap trial."""
+"""Parts of a plan: some games, or a few matches for a cheap trial."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
@@ -15,28 +15,27 @@ from cheaptalk.studies.plans.plan import Plan
 from cheaptalk.studies.study import StudyError
 
 GOLDEN = (5**0.5 - 1) / 2
-"""The golden-ratio step, which spreads any first steps evenly over a circle."""
+"""The golden-ratio step; any number of such steps is spread evenly over a circle."""
 FEW = 1_000
-"""Matches per status query."""
+"""Number of matches in a query of the store."""
 T = TypeVar("T")
 
 
 def part(
     planned: Plan, store: Store | None, *, games: Collection[str] = (), limit: int | None = None
 ) -> Plan:
-    """Restrict a plan to some games or to a few matches that have not ended.
+    """Restrict a plan to some games or to a limited number of matches that have not ended.
 
-    A few matches are spread over the plan. Matches in progress come first; then games alternate,
-    and within each game its configurations. Every pairing plays on an instance before the next
-    instance.
+    With a limit, matches in progress come first. Then games alternate, and within a game its
+    configurations alternate. All pairings play on an instance before the next instance.
 
     Args:
-        store: the store of ended matches; None if there is none yet.
-        games: names of games; empty for all.
-        limit: maximum number of matches, at least 1; None for all.
+        store: the study's store; None if there is no store yet.
+        games: names of games; empty for all games.
+        limit: maximum number of matches, at least 1; None for all matches.
 
     Returns:
-        A plan that refers to the full plan: running it leaves the remaining matches to later runs.
+        A plan that refers to the full plan, so that later runs can play the remaining matches.
 
     Raises:
         StudyError: the study has no such game.
@@ -45,7 +44,7 @@ def part(
     if games:
         matches = _of_games(matches, games)
     if limit is not None:
-        unsettled = _without_settled(chain(_begun(matches, store), spread(matches)), store)
+        unsettled = _unsettled(chain(_begun(matches, store), spread(matches)), store)
         matches = PlannedMatches(extra=islice(unsettled, limit))
     return Plan(planned.study, matches, within=planned)
 
@@ -62,17 +61,15 @@ def _of_games(matches: PlannedMatches, games: Collection[str]) -> PlannedMatches
 
 
 def _begun(matches: PlannedMatches, store: Store | None) -> Iterator[PlannedMatch]:
-    """Yield matches with recorded calls, which may be largely paid for."""
+    """Yield matches in progress, which may be largely paid for."""
     begun = store.with_open_calls() if store is not None else set()
     for match in matches if begun else ():
         if match.id in begun:
             yield match
 
 
-def _without_settled(
-    matches: Iterable[PlannedMatch], store: Store | None
-) -> Iterator[PlannedMatch]:
-    """Yield the matches that have not ended, each once."""
+def _unsettled(matches: Iterable[PlannedMatch], store: Store | None) -> Iterator[PlannedMatch]:
+    """Yield the matches that have not ended, without duplicates."""
     seen = set[str]()
     for batch in chunks(matches, FEW):
         statuses = store.statuses(match.id for match in batch) if store is not None else {}
@@ -83,7 +80,7 @@ def _without_settled(
 
 
 def spread(matches: PlannedMatches) -> Iterator[PlannedMatch]:
-    """Yield all matches in an order whose prefixes cover as many pairings as possible."""
+    """Yield all matches, ordered so that the first matches cover as many pairings as possible."""
     games: dict[str, list[Iterator[PlannedMatch]]] = {}
     for block in matches.blocks:
         blocks = games.setdefault(block.configuration.game.name, [])
@@ -92,15 +89,13 @@ def spread(matches: PlannedMatches) -> Iterator[PlannedMatch]:
 
 
 def _by_instances(block: Block, number: int) -> Iterator[PlannedMatch]:
-    """Yield a configuration's matches: every pairing on an instance before the next instance.
+    """Yield a configuration's matches: all pairings on an instance before the next instance.
 
-    Args:
-        number: index of the configuration, which determines the first pairing.
+    The ``number`` of the configuration determines the first pairing.
     """
     if block.sampled is not None:
-        yield from (
-            block.match(block.sampled[index]) for index in _dispersed(len(block.sampled), number)
-        )
+        indices = _dispersed(len(block.sampled), number)
+        yield from (block.match(block.sampled[index]) for index in indices)
         return
     rows = len(block.seatings)
     for repeat in range(block.repeats):
@@ -110,7 +105,7 @@ def _by_instances(block: Block, number: int) -> Iterator[PlannedMatch]:
 
 
 def _dispersed(count: int, offset: int) -> Iterator[int]:
-    """Permute the numbers below a count so that neighbours, and starts of offsets, are far apart.
+    """Permute the numbers below a count so that successive numbers and offsets are far apart.
 
     >>> list(_dispersed(9, 0))
     [0, 7, 5, 3, 1, 8, 6, 4, 2]

@@ -29,7 +29,7 @@ from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.study import LARGEST, Pairing, Sample, Study, StudyError, parse_study
 
 MOST_COMPARED = 5_000_000
-"""Maximum matches of a configuration that is listed twice, because their ids are held in memory."""
+"""Maximum matches of a configuration that is listed twice; their ids are held in memory."""
 SHOWN = 20
 """Maximum number of seatings shown in a notebook."""
 
@@ -39,12 +39,11 @@ class Plan:
     """All matches of a study.
 
     Attributes:
-        study: the study.
         matches: all matches in order, created on demand.
-        idle: players who cannot play some game, as (label, game).
-        unseated: labels of players in no pairing.
-        whole: whether these are all matches of the study. Only then does a run supersede others.
-        within: the plan of the full study, if this is a part of it.
+        idle: players that cannot play a game, as (label, game).
+        unseated: labels of players that no pairing includes.
+        whole: whether the plan has all matches of the study, so a run supersedes other matches.
+        within: the plan of the full study, if this plan is a part of it.
     """
 
     study: Study
@@ -56,7 +55,7 @@ class Plan:
 
     @classmethod
     def of(cls, study: Study, matches: Sequence[PlannedMatch]) -> "Plan":
-        """Create a plan of some matches of a study; running it supersedes no others."""
+        """Create a plan of some matches of a study; running it supersedes no other matches."""
         return cls(study, PlannedMatches(extra=matches))
 
     def __repr__(self) -> str:
@@ -80,12 +79,12 @@ class Plan:
 
     @property
     def crossings(self) -> list[str]:
-        """The factors of players and their levels, one line per crossed entry."""
+        """A line per crossed entry with the factors and levels of its players."""
         return [str(entry) for entry in self.crossed]
 
     @property
     def absences(self) -> list[str]:
-        """Players that do not play every game, one sentence each."""
+        """A sentence for each player that does not play all games."""
         idle = [f"{label} does not play {game}" for label, game in self.idle]
         return idle + [f"{label} plays no game: no pairing includes it" for label in self.unseated]
 
@@ -99,10 +98,8 @@ class Plan:
 
     def configurations(self) -> dict[str, int]:
         """Count configurations by game."""
-        used = {
-            configuration.digest: configuration for configuration in self.matches.configurations()
-        }
-        return dict(Counter(configuration.game.name for configuration in used.values()))
+        names = {item.digest: item.game.name for item in self.matches.configurations()}
+        return dict(Counter(names.values()))
 
     def players(self) -> dict[str, Seated]:
         """Return all players by digest."""
@@ -125,7 +122,7 @@ PlannedConfiguration: TypeAlias = tuple[Configuration, Sequence[PlannedInstance]
 def plan(
     study: Study | Path | str,
     tables: Sequence[tuple[Configuration, Sequence[PlannedInstance]]] = (),
-) -> Plan:
+) -> Plan:  # fmt: skip
     """Plan all matches of a study.
 
     Args:
@@ -155,11 +152,10 @@ def plan(
 
 
 def _not_too_many(matches: int) -> None:
-    """Check the number of matches against :data:`LARGEST`."""
     if matches > LARGEST:
         raise StudyError(
-            f"instances: {matches:,} matches are possible, more than {LARGEST:,}; "
-            "use fewer instances or repeats, or several studies"
+            f"instances: {matches:,} matches exceed {LARGEST:,}; reduce instances or repeats, or "
+            "divide the study"
         )
 
 
@@ -183,28 +179,20 @@ def _distinct(blocks: Sequence[Block]) -> Iterator[Block]:
         previous = earlier.setdefault(block.configuration.digest, [])
         if previous:
             _comparable([*previous, block])
-            known_ids = {
-                previous_block.match(position).id
-                for previous_block in previous
-                for position in previous_block.positions()
-            }
-            yield block.only(
-                position
-                for position in block.positions()
-                if block.match(position).id not in known_ids
-            )
+            known = {id_ for earlier_block in previous for id_ in earlier_block.ids()}
+            pairs = zip(block.positions(), block.ids(), strict=True)
+            yield block.only(position for position, id_ in pairs if id_ not in known)
         else:
             yield block
         previous.append(block)
 
 
 def _comparable(blocks: Sequence[Block]) -> None:
-    """Check that a configuration listed twice has few enough matches to compare."""
     if sum(map(len, blocks)) > MOST_COMPARED:
         game = blocks[0].configuration.game
         raise StudyError(
-            f"games: a configuration of {game.name} is listed twice, with more than "
-            f"{MOST_COMPARED:,} matches; list it once"
+            f"games: a configuration of {game.name} with more than {MOST_COMPARED:,} matches is "
+            "listed twice; list it once"
         )
 
 
@@ -242,8 +230,8 @@ def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
 def replaced(planned: Plan, store: Store) -> list[PlannedMatch]:
     """Return the replacement matches that are not in the plan yet.
 
-    A replacement instance is drawn with the original seed plus a number, so that it does not depend
-    on the number or order of runs. All replacements for one instance share the same new instance.
+    All replacements for an instance share one new instance. Its seed is the original seed plus a
+    number, so it does not depend on the number or order of runs.
     """
     unanswered = planned.study.unanswered
     if not unanswered.replace:
@@ -253,14 +241,9 @@ def replaced(planned: Plan, store: Store) -> list[PlannedMatch]:
     latest: Sequence[PlannedMatch] = planned.matches
     while latest:
         latest = [
-            match_of(
-                match.configuration,
-                match.planned_instance.replacement(),
-                match.seating,
-                match.repeat,
-            )
+            match_of(match.configuration, instance.replacement(), match.seating, match.repeat)
             for match, kinds in _kinds(latest, store)
-            if match.planned_instance.replacements < unanswered.max_replacements
+            if (instance := match.planned_instance).replacements < unanswered.max_replacements
             and unanswered.of(kinds) == "replace"
         ]
         replacements |= {match.id: match for match in latest if match.id not in planned_ids}
@@ -270,7 +253,7 @@ def replaced(planned: Plan, store: Store) -> list[PlannedMatch]:
 def _kinds(
     matches: Iterable[PlannedMatch], store: Store
 ) -> Iterator[tuple[PlannedMatch, dict[str, dict[str, int]]]]:
-    """Yield matches with the kinds of their recorded answers."""
+    """Yield each match with the number of its recorded answers by seat and kind."""
     for batch in chunks(matches):
         kinds = store.kinds([match.id for match in batch])
         yield from ((match, kinds.get(match.id, {})) for match in batch)
@@ -280,8 +263,8 @@ def lay_out(study: Study, store: Store | None) -> Plan:
     """Plan a study, including replacement matches and instances from other studies in the store.
 
     Raises:
-        StudyError: it cannot be planned.
-        OtherVersion: an earlier match used other rules than those installed.
+        StudyError: the study cannot be planned.
+        OtherVersion: an earlier match used other rules than the installed rules.
     """
     if study.instances_from is None:
         planned = plan(study)
@@ -290,13 +273,12 @@ def lay_out(study: Study, store: Store | None) -> Plan:
         return planned
     if store is None:
         raise StudyError(
-            f'instances_from: there is no store with "{study.instances_from}"; name it with --store'
+            f'instances_from: no store with the study "{study.instances_from}"; set --store'
         )
     tables = list(_tables_of(store, study.instances_from))
     if not tables:
-        raise StudyError(
-            f'instances_from: "{study.instances_from}" has no finished match in {store.name}'
-        )
+        source = study.instances_from
+        raise StudyError(f'instances_from: "{source}" has no finished match in {store.name}')
     return plan(study, tables)
 
 
@@ -323,10 +305,7 @@ def _tables_of(store: Store, name: str) -> Iterator[tuple[Configuration, list[Pl
 
 
 def planned_count(summary: StudySummary, store: Store) -> int | None:
-    """Return the number of matches of a stored study; None if unknown.
-
-    Runs record it; a study that only earlier versions ran is planned again.
-    """
+    """Return the recorded or planned number of matches of a stored study; None if unknown."""
     if summary.planned is not None or "players" not in summary.spec:
         return summary.planned
     try:

@@ -1,4 +1,4 @@
-"""The seatings of each game, given a study's roster and pairing."""
+"""Assignment of a study's players to the seats of its games."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from cheaptalk.studies.study import (
 
 @dataclass(frozen=True, eq=False)
 class Seated:
-    """A player in a seat: its label and its settings."""
+    """A player in a seat: a label and settings."""
 
     label: str
     spec: SeatSpec
@@ -42,17 +42,17 @@ class Seated:
 
     @cached_property
     def may_fail(self) -> bool:
-        """Whether it is a model or a person, whose answer may be missing or invalid."""
+        """Whether answers may be missing or invalid, as for models and people."""
         return self.spec.may_fail
 
 
 Seats: TypeAlias = dict[str, Seated]
-"""A player by each seat of a game that it can fill."""
+"""A player with settings for each seat of a game that the player can fill."""
 Rows: TypeAlias = list[tuple[Seated, ...]]
 """Seatings, each in the order of a game's seats."""
 TableKind: TypeAlias = tuple[str, tuple[str, ...], str]
-"""The facts that determine who can play: a game, its seats, and its parameters if a player depends
-on them."""
+"""A game, its seats, and its parameters if a player depends on them; this determines who can play.
+"""
 
 
 class Seatings(NamedTuple):
@@ -60,8 +60,8 @@ class Seatings(NamedTuple):
 
     Attributes:
         rows: the seatings of each configuration.
-        idle: players who cannot play some game, as (label, game).
-        unseated: labels of players in no pairing.
+        idle: players that cannot play a game, as (label, game).
+        unseated: labels of players that no pairing includes.
     """
 
     rows: list[Rows]
@@ -89,13 +89,12 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
         named.setdefault(kind_of(game), set()).update(labels)
     able = {
         kind: {
-            label: _seats(study, label, game)
-            if label in named[kind] or not entry.form.exact
-            else {}
+            label: {} if entry.form.exact and label not in named[kind]
+            else _seats(study, label, game)
             for label, entry in study.players.items()
         }
         for kind, game in kinds.items()
-    }
+    }  # fmt: skip
     names = list(dict.fromkeys(name for name, *_ in kinds))
     idle = [
         (label, name) for name in names for label in study.players
@@ -140,7 +139,7 @@ def _check_parts(study: Study, games: Sequence[Game]) -> None:
 
 
 def _seats(study: Study, label: str, game: Game) -> Seats:
-    """Return a player for every seat that it can fill; equal players are one object."""
+    """Return the player for each seat that it can fill; equal settings share one object."""
     seats: Seats = {}
     distinct: dict[str, Seated] = {}
     for seat in game.seats:
@@ -159,7 +158,7 @@ def _seats(study: Study, label: str, game: Game) -> Seats:
 
 
 def _setting_path(study: Study, label: str, game: Game) -> str:
-    """Return the path of an incompatible setting: ``models`` or the player's entry."""
+    """Return the key with an incompatible setting: ``models`` or the player's entry."""
     spec = study.players[label].form
     if not isinstance(spec, ModelSeat):
         return f"players.{label}"
@@ -186,9 +185,8 @@ def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[s
     number = prod(map(len, candidates))
     if number > MOST_SEATINGS:
         raise StudyError(
-            f"pairing: the roster fills the {len(game.seats)} seats of {game.name} in "
-            f"{number:,} ways, more than {MOST_SEATINGS:,}; list the seatings, write self, or name "
-            "fewer players"
+            f"pairing: the roster has {number:,} seatings in {game.name}, more than "
+            f"{MOST_SEATINGS:,}; list the seatings, write self, or remove players"
         )
     return list(product(*candidates))
 
@@ -213,9 +211,9 @@ def _check_size(listed: Listed, game: Game) -> None:
     seats = list(game.seats)
     if count != len(seats):
         names = ", ".join(seats) if len(seats) <= 3 else f"{seats[0]} to {seats[-1]}"
-        cure = "" if seats == list(game.roles) else "; give each game its own pairing"
+        cure = "" if seats == list(game.roles) else "; write a separate pairing for each game"
         raise StudyError(
-            f"pairing: {seating_text(listed)} fills {counted(count, 'seat')}; "
+            f"pairing: {seating_text(listed)} fills {counted(count, 'seat')}, but "
             f"{game.name} has {len(seats)} ({names}){cure}"
         )
 
@@ -231,7 +229,7 @@ def _orders(listed: Listed, swap: bool) -> list[tuple[str, ...]]:
 def _check_listed(
     study: Study, pairings: Sequence[Pairing | Sample], seatings: Sequence[Rows], games: list[str]
 ) -> None:
-    """Check that every listed seating fits some game, so that none is silently omitted."""
+    """Check that every listed seating fits at least one game."""
     listed = {
         seating_text(seating): seating
         for pairing in pairings if isinstance(pairing, list) for seating in pairing
@@ -245,7 +243,7 @@ def _check_listed(
 
 
 def _check_unchanged(player: Seated) -> None:
-    """Check that a player's settings still denote the same player."""
+    """Check that a player's settings are valid, and that its strategy was not replaced."""
     try:
         player.spec.check()
     except (CheaptalkError, ValueError) as error:
@@ -253,7 +251,7 @@ def _check_unchanged(player: Seated) -> None:
 
 
 def _check_distinct(game: str, players: Iterable[Seated]) -> None:
-    """Check that no two labels denote the same player, because their matches would be identical."""
+    """Check that labels refer to different players; equal ones would play the same matches."""
     labels: dict[str, str] = {}
     for player in players:
         first = labels.setdefault(player.digest, player.label)

@@ -1,4 +1,4 @@
-"""Checks before a run: players, prices and batches."""
+"""Checks of players, prices and batches before a run."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -19,14 +19,7 @@ from cheaptalk.studies.study import StudyError
 
 
 class Checked(NamedTuple):
-    """A checked plan with its prices, cap and batch options.
-
-    Attributes:
-        plan: the plan.
-        prices: model prices.
-        cap: budget of this run, in addition to the study's budget.
-        batching: options for providers' batches; None to send calls immediately.
-    """
+    """A checked plan with the prices, cap and batch options of a run; see :func:`check`."""
 
     plan: Plan
     prices: Prices
@@ -47,16 +40,16 @@ def check(
     """Check that a plan can be run, before anything is written.
 
     Args:
-        store: the store for the record; None if there is none yet.
-        ask_person: asks a person at this machine.
-        remote_agents: serves remote agents, such as an :class:`.AgentServer`.
+        store: the study's store; None if there is no store yet.
+        ask_person: function that asks a person at this machine.
+        remote_agents: server of remote agents, such as an :class:`.AgentServer`.
         prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         cap: budget of this run, in addition to the study's budget.
         batching: options for providers' batches; None to send calls immediately.
 
     Raises:
-        StudyError: a key, a price, a person or a recorded match is missing, the plan cannot use
-            batches, or calls are already in a batch and would be paid for twice.
+        StudyError: an API key, a price, a person or a recorded match is missing, the plan cannot
+            use batches, or calls are already in a batch and would be paid twice.
         ReplayMismatch: the installed rules do not replay a recorded match.
     """
     sources = Sources(recordings(store), ask_person, remote_agents)
@@ -86,13 +79,10 @@ def check_batchable(planned: Plan) -> None:
 
 
 def check_prices(planned: Plan, prices: Prices, cap: Cap) -> None:
-    """Check that prices are known if a budget is in dollars.
-
-    Args:
-        cap: budget of this run, in addition to the study's budget.
+    """Check that the prices of all models are known if the study's budget or a cap is in dollars.
 
     Raises:
-        StudyError: a budget is in dollars and a model has no price.
+        StudyError: a price is missing.
     """
     budget = planned.study.budget
     if not any(limits.dollars for limits in (budget, budget.per_match, cap)):
@@ -107,15 +97,15 @@ def _unreachable(player: Seated, reason: str) -> StudyError:
 
 
 def check_collected(store: Store, study: str, matches: Iterable[PlannedMatch]) -> None:
-    """Check that no calls of these matches are in a batch.
+    """Check that no calls of matches are in a provider's batch; they would be paid for twice.
 
     Raises:
-        StudyError: some are, and would be paid for twice.
+        StudyError: a call is in a batch.
     """
     waiting = calls_in_batches(store, (match.id for match in matches))
     if waiting:
         raise StudyError(
-            f"{waiting:,} of its calls are in a provider's batch; collect them with: "
+            f"{waiting:,} of its calls are in a provider's batch; to collect them, run: "
             f"cheaptalk resume {study} --batch"
         )
 
@@ -125,10 +115,10 @@ SUBSTITUTE = "random"
 
 
 def try_strategies(planned: Plan) -> None:
-    """Play one trial match with each scripted player in the first configuration of each game.
+    """Play a trial match with each scripted player in the first configuration of each game.
 
-    Nothing is stored. Players whose code fails are left to the run, which records each failure; a
-    player with illegal moves would forfeit every match.
+    Nothing is stored. A trial detects players that would forfeit every match because of illegal
+    moves. Failures of a player's code are ignored, because the run records them.
 
     Raises:
         StudyError: the rules reject a player's move.
@@ -160,7 +150,7 @@ def _try(match: PlannedMatch, game: Game) -> None:
 
 
 def _decide(game: Game, role: str, seated: Seated) -> Decide | None:
-    """Return the player's strategy or a substitute's; None if there is none."""
+    """Return a scripted player's strategy, or else a substitute; None if the role has none."""
     if seated.spec.instant and not seated.spec.searches:
         return seated.spec.decide()
     substitute = strategies(game.name).get(SUBSTITUTE)

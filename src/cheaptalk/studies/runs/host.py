@@ -1,8 +1,8 @@
-"""Hosts, which play matches of a study for as long as they are open.
+"""Hosts, which play matches of a study as long as they are open.
 
-A run plays its plan through a host. A server keeps a host open for weeks and plays a match when its
-participants have arrived. Both use the same store, ledger, budget tracker and model clients.
-Resuming replays a match with the replies from the ledger, so that only the missing calls are made.
+A run plays a plan through a host. A server keeps a host open for weeks and plays a match when the
+participants have arrived. Both use the same store, ledger, budget tracker and model clients. When a
+match resumes, it is replayed with the replies in the ledger; only missing calls are made.
 """
 
 import time
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache as remembered
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -47,7 +48,7 @@ IN_BATCHES = 10_000
 
 
 def match_row(rows: StudyRows, match: PlannedMatch, end: Ended) -> NewMatch:
-    """Return the store row of an ended match, registering new players and configurations."""
+    """Return the store row of an ended match, and register new players and configurations."""
     configuration, seated = match.configuration, {player.digest: player for player in match.seating}
     if configuration.digest not in rows.configurations or seated.keys() - rows.players.keys():
         people = {key: (player.label, player.spec) for key, player in seated.items()}
@@ -61,15 +62,11 @@ def match_row(rows: StudyRows, match: PlannedMatch, end: Ended) -> NewMatch:
 
 
 Watch: TypeAlias = Callable[[Table], None]
-"""A callback that receives the table after each change."""
-
-
-def unwatched(_table: Table) -> None:
-    """Do nothing."""
+"""A callback that receives the state of a match after each change."""
 
 
 class ProviderFailed(Exception):
-    """A call failed permanently for a technical reason."""
+    """Raised if a call failed permanently for a technical reason."""
 
 
 class LiveMatch:
@@ -84,22 +81,15 @@ class LiveMatch:
         self.answers: list[AnswerRecord] = []
         seated = dict(zip(game.seats, match.seating, strict=True))
         self.specs = {actor.name: seated[actor.seat].spec for actor in game.actors}
-        players_by_seat = {
-            seat: player.spec.player(game, sources) for seat, player in seated.items()
-        }
-        self.players: dict[str, Player] = {
-            actor.name: players_by_seat[actor.seat] for actor in game.actors
-        }
+        by_seat = {seat: player.spec.player(game, sources) for seat, player in seated.items()}
+        self.players: dict[str, Player] = {actor.name: by_seat[actor.seat] for actor in game.actors}
 
     async def play(self, watch: Watch) -> Ended:
         """Play the match to its end.
 
-        Args:
-            watch: called with the table at the start and after each answer.
-
         Raises:
             Halted: the run stops; the match stays live.
-            ReplayMismatch: the recorded calls do not fit; the match is left unchanged.
+            ReplayMismatch: the recorded calls do not fit the match, which stays unchanged.
         """
         try:
             await play_async(self.table, self.dispatcher.pace.answering(self.answer), watch)
@@ -110,26 +100,23 @@ class LiveMatch:
         return ended(self.table, self.match.seed, list(self._annotated()))
 
     def _annotated(self) -> Iterator[AnswerRecord]:
-        """Yield the answers with the ledger's notes about their calls."""
+        """Yield the answers, with the ledger's notes added to their calls."""
         noted = noted_calls(self.dispatcher.store, self.match.id)
         for answer in self.answers:
-            keys = [
-                CallKey(self.match.id, answer.request, answer.actor, attempt)
-                for attempt in range(len(answer.calls))
-            ]
+            key = partial(CallKey, self.match.id, answer.request, answer.actor)
+            keys = [*map(key, range(len(answer.calls)))]
             yield answer._replace(calls=annotated(list(answer.calls), keys, noted))
 
     async def answer(self, request: DecisionRequest) -> Action | None:
-        """Get an actor's answer to a request, making its calls, and record it."""
+        """Make the calls for a decision request; record and return the answer."""
         thinking = self.players[request.actor].answer(request)
         spec = self.specs[request.actor]
         thought = await self.caller.think(thinking, request.number, request.actor, spec)
         answer, last_reply = thought.result, thought.last
         if answer.kind is Kind.PROVIDER_ERROR:
             detail = last_reply.detail if last_reply else "unknown"
-            raise ProviderFailed(
-                f'call for "{request.actor}" in request {request.number}: {detail}'
-            )
+            call = f'call for "{request.actor}" in request {request.number}'
+            raise ProviderFailed(f"{call}: {detail}")
         action = None if answer.action is None else answer.action.model_dump(mode="json")
         record = AnswerRecord(request.number, request.actor, answer.kind, action, thought.calls)
         self.answers.append(record)
@@ -137,7 +124,7 @@ class LiveMatch:
 
 
 class Host:
-    """Plays matches of a study concurrently.
+    """Plays matches of a study, several of them concurrently.
 
     Args:
         rows: the study's rows in the store.
@@ -146,45 +133,41 @@ class Host:
         observer: receives callbacks during play.
 
     Attributes:
-        counts: matches ended by this host, by status.
+        counts: number of matches that this host has ended, by status.
     """
 
     def __init__(
-        self,
-        rows: StudyRows,
-        dispatcher: Dispatcher,
-        sources: Sources,
+        self, rows: StudyRows, dispatcher: Dispatcher, sources: Sources,
         observer: RunObserver = NULL_OBSERVER,
-    ) -> None:
-        self.rows = rows
-        self.dispatcher = dispatcher
-        self.sources = sources
-        self.observer = observer
+    ) -> None:  # fmt: skip
+        self.rows, self.dispatcher = rows, dispatcher
+        self.sources, self.observer = sources, observer
         dispatcher.models = observer.models(dispatcher.models)
         self.counts: Counter[Status] = Counter()
         self._begun = 0
 
     def matches(self) -> MatchCounts:
-        """Return the counts of this host's matches."""
         done = sum(self.counts[status] for status in SETTLED)
         failed, forfeited = self.counts[Status.FAILED], self.counts[Status.FORFEITED]
         return MatchCounts(self._begun, done, failed, forfeited=forfeited)
 
     async def play(
-        self, match: PlannedMatch, ask_person: AskPerson | None = None, watch: Watch = unwatched
-    ) -> End:
-        """Play a match to its end, resuming from the ledger.
+        self, match: PlannedMatch, ask_person: AskPerson | None = None,
+        watch: Watch = lambda _table: None,
+    ) -> End:  # fmt: skip
+        """Play a match to its end, or resume it from the ledger.
 
         Args:
-            ask_person: asks the people in this match; by default the host's function.
-            watch: called with the table at the start, after each answer and at the end.
+            ask_person: function that asks the people in this match; by default the host's function.
+            watch: called with the state of the match at the start, after each answer and at the
+                end.
 
         Returns:
             The stored end of the match, from this or an earlier run; a mismatch if the recorded
-            calls do not fit and the match is left unchanged; None if the host was halted.
+            calls do not fit the match, which then stays unchanged; None if the host was halted.
 
         Raises:
-            StoreError: the store cannot be written; committed data is kept.
+            StoreError: the store cannot be written; committed data are kept.
         """
         if earlier_end := how_it_ended(self.dispatcher.store, match.id):
             return earlier_end
@@ -204,9 +187,7 @@ class Host:
     async def _to_its_end(
         self, match: PlannedMatch, ask_person: AskPerson | None, watch: Watch
     ) -> End:
-        sources = self.sources
-        if ask_person is not None:
-            sources = sources._replace(ask_person=ask_person)
+        sources = self.sources._replace(ask_person=ask_person or self.sources.ask_person)
         try:
             live = LiveMatch(match, self.dispatcher, sources)
             self.dispatcher.begun.add(match.id)
@@ -223,7 +204,7 @@ class Host:
 
 
 def recordings(store: Store | None) -> Callable[[str], Recording]:
-    """Return a cached function that loads recorded matches by id."""
+    """Return a function that loads recorded matches by id and caches them."""
 
     @remembered
     def find(match_id: str) -> Recording:
@@ -255,20 +236,20 @@ async def open_host(
     cache: Path | str | None = None,
     observer: RunObserver = NULL_OBSERVER,
 ) -> AsyncIterator[Host]:
-    """Open a host for a study and lock its store for writing until it is closed.
+    """Open a host for a study, and lock the store for writing until the host is closed.
 
-    ``cheaptalk control`` works as for a run. The host handles no signals: the caller closes it, and
-    ``host.dispatcher.halt(reason)`` waits for calls in flight and makes no more.
+    ``cheaptalk control`` works as for a run. The host handles no signals; the caller closes it.
+    ``host.dispatcher.halt(reason)`` waits for calls in flight and makes no further calls.
 
     Args:
-        study: the study, its file or a preset's name; its budget applies to all its runs and hosts.
+        study: the study, its file or a preset's name; its budget applies to all runs and hosts.
         store: the store, its file or its URL; created if missing.
         concurrency: number of concurrent matches that ``cheaptalk control`` reports.
-        patience: seconds for which a model's server may be overloaded or unreachable before its
+        patience: seconds during which a model's server may be overloaded or unreachable before its
             calls fail.
         models: the model client; by default over HTTP.
-        ask_person: asks people, unless a match has its own function.
-        remote_agents: serves remote agents, as for :func:`~cheaptalk.studies.run`.
+        ask_person: function that asks people, unless a match has its own function.
+        remote_agents: server of remote agents, as for :func:`~cheaptalk.studies.run`.
         prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         cap: budget of this host, in addition to the study's budget.
         cache: the cache file, created if missing; None for no cache.
@@ -290,12 +271,10 @@ async def open_host(
         dispatcher = await stack.enter_async_context(
             open_dispatcher(
                 opened, budget_tracker, rows.id, models=models, remote_agents=agents,
-                concurrency=concurrency,
-                patience=patience, cache=call_cache, signals=False,
+                concurrency=concurrency, patience=patience, cache=call_cache, signals=False,
             )
         )  # fmt: skip
         host = Host(rows, dispatcher, Sources(recordings(opened), ask_person, agents), observer)
-        control = Control(opened.backend.mailbox, loaded.name, host.matches)
-        stack.enter_context(control)
+        control = stack.enter_context(Control(opened.backend.mailbox, loaded.name, host.matches))
         await stack.enter_async_context(control.minding(dispatcher, lambda _: None))
         yield host

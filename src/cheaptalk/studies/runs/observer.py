@@ -1,4 +1,4 @@
-"""Observers of a run, such as telemetry, which change nothing."""
+"""Observers of runs, such as telemetry."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,10 +22,7 @@ class RunObserver:
 
     @contextmanager
     def match(self, _study: str, _match: PlannedMatch) -> Iterator[Callable[[End], None]]:
-        """Observe a match while it is played, in the context of all its calls.
-
-        Yields a callback that receives the end of the match.
-        """
+        """Observe a match in the context of all its calls; yield a callback for its end."""
         yield lambda _end: None
 
 

@@ -19,33 +19,33 @@ class Progress:
     """The progress of a run.
 
     Attributes:
-        planned, before: matches of the plan, and those that had ended before this run.
-        rest: unfinished matches of the study outside this run's plan.
-        elsewhere: matches ended by other runs of the study in the meantime.
-        forfeited_before, forfeited_elsewhere: the forfeited ones among these; the second is set
-            when the run ends.
+        planned, before: number of planned matches, and of those that ended before this run.
+        rest: unfinished matches of the study that are not in this run's plan.
+        elsewhere: matches that other runs of the study have ended during this run.
+        forfeited_before, forfeited_elsewhere: forfeited matches before this run and, when it has
+            ended, of other runs.
         counts: this run's matches by status.
         problems: counts of failures and forfeits by reason.
         kinds: answers of models and people in this run's ended matches, by player and kind.
-        excluded: the study's matches excluded from metrics, and those replaced on a new instance,
-            in all runs; set when the run ends.
+        excluded: when the run has ended, matches of all runs that were excluded from metrics or
+            replaced.
         set_aside: superseded matches of earlier versions of the study.
         unresolved: calls of earlier runs without a recorded reply.
-        halted: why the run stops early, if it does.
-        short: whether it stops because the study's budget is exhausted.
-        uncountable: whether it stops because a cap requires token counts that the server does not
-            report.
-        used_up: matches that failed because ``budget.per_match`` is exhausted.
-        cost: cost of the study in all runs; set when the run ends.
+        halted: the reason if the run stops early.
+        short: whether the run stops because the study's budget is exhausted.
+        uncountable: whether the run stops because a cap requires token counts that the server does
+            not report.
+        used_up: matches that failed because ``budget.per_match`` was exhausted.
+        cost: when the run has ended, the cost of the study in all runs.
         state: the run's state while models play, updated about once per second.
         seconds_left: estimated seconds until the end; None if unknown.
         dollars_left: estimated remaining cost, based on this run's calls; None before 20 calls or
             if prices are unknown.
         batches: the progress of providers' batches as text.
-        waiting: calls in unfinished batches when the run stops.
+        waiting: calls in unfinished batches when the run has stopped.
         log_open: whether the last matches are only in the store's write-ahead log, because another
-            program was reading it when the run stopped. A copy of the main file would lack them.
-        cached: cache usage when the run stops.
+            program was reading the store when the run stopped.
+        cached: cache usage when the run has stopped.
     """
 
     planned: int
@@ -86,16 +86,12 @@ class Progress:
         if self.elsewhere:
             rows += [("by other runs", self.elsewhere)]
         rows += [(f"{status.value} now", count) for status, count in self.counts.items()]
-        rows += [
-            (f"{label}: {kind}", n)
-            for label, counts in self.kinds.items()
-            for kind, n in counts.items()
-        ]
+        for label, counts in self.kinds.items():
+            rows += [(f"{label}: {kind}", n) for kind, n in counts.items()]
         notes = [f"{counted(count, 'match')}: {why}" for why, count in self.problems.items()]
         notes += [f"halted: {self.halted}"] if self.halted else []
-        return html_table(
-            self.summary, ["what", "count"], [(name, f"{n:,}") for name, n in rows], notes
-        )
+        counted_rows = [(name, f"{n:,}") for name, n in rows]
+        return html_table(self.summary, ["what", "count"], counted_rows, notes)
 
     @property
     def summary(self) -> str:
@@ -123,7 +119,7 @@ class Progress:
 
     @property
     def forfeited_here(self) -> int:
-        """Those of them that this run ended or found."""
+        """Forfeited matches of the plan, except those that other runs added during this run."""
         return self.forfeited_before + self.counts[Status.FORFEITED]
 
     @property
@@ -133,7 +129,7 @@ class Progress:
 
     @property
     def here(self) -> int:
-        """Those of them that this run ended or found."""
+        """Ended matches of the plan, except those that other runs added during this run."""
         return self.before + sum(self.counts[status] for status in SETTLED)
 
     @property

@@ -1,4 +1,4 @@
-"""Run a study: play the planned matches that are not in the store yet."""
+"""Runs, which play the planned matches of a study that are not in the store yet."""
 
 import sys
 import time
@@ -66,9 +66,9 @@ from cheaptalk.studies.study import Study
 SCRIPTED, LIVE = "scripted", "live"
 """Kinds of work: matches between scripts, and matches with models or people."""
 CHUNK = 512
-"""Matches between scripts that are played and committed together."""
+"""Number of matches between scripts that are played and committed together."""
 LOOK = 0.5
-"""Polling interval for other runs, in seconds."""
+"""Seconds between two checks whether other runs have finished their work."""
 NOTHING_EXPECTED: Mapping[str, float] = MappingProxyType({})
 
 
@@ -98,32 +98,31 @@ def run(
 
     Args:
         study: the study, its file or a preset's name; its plan; or the result of :func:`.check`,
-            whose prices, cap and batching then apply.
+            which replaces the arguments ``prices``, ``cap`` and ``batching``.
         store: the store, its file or its URL; created if missing.
         workers: processes for matches between scripted players. More than one requires an
             importable main script (``if __name__ == "__main__":``).
         concurrency: concurrent matches with models; by default 64, and 10,000 in batches.
         progress: called after every step.
-        patience: seconds for which a model's server may be overloaded or unreachable before its
+        patience: seconds during which a model's server may be overloaded or unreachable before its
             calls fail.
         models: the model client; by default over HTTP.
-        ask_person: asks a person at this machine.
-        remote_agents: the agents that the study calls ``remote/NAME``: an :class:`.AgentServer` to
-            which they connect, or a mapping from names to agents of this process (functions of chat
-            messages, or objects with a method such as ``invoke``).
+        ask_person: function that asks a person at this machine.
+        remote_agents: the study's players ``remote/NAME``: an :class:`.AgentServer` to which they
+            connect, or a mapping from names to agents of this process. Agents are functions of chat
+            messages, or objects with a method such as ``invoke``.
         prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         cap: budget of this run, in addition to the study's budget.
         cache: the cache file, created if missing; None for no cache.
         batching: options for providers' batches; None to send calls immediately.
         expected: estimated calls per match by game, used to forecast the remaining time.
-        on: a cluster whose machines play scripted matches and make calls to models: ``ray`` or
+        on: a cluster with machines that play scripted matches and call models: ``ray`` or
             ``ray://HOST:PORT``, see :func:`~cheaptalk.cluster.cluster`; None for this machine.
-            Budgets, rate limits and the record stay on this machine.
+            Budgets, rate limits and the store stay on this machine.
         observer: receives callbacks during matches with models or people, such as
             :class:`.Telemetry`.
-        stop: set it from another thread to cancel the run. Within a second no more matches and
-            calls start; calls in flight are completed and recorded, and the halted progress is
-            returned.
+        stop: an event that another thread sets to cancel the run. Within a second, no more matches
+            and calls start. Calls in flight are completed and recorded.
 
     Raises:
         StudyError: the study cannot be planned, or a key, price or person is missing.
@@ -145,14 +144,9 @@ def run(
         else:
             planned = target if isinstance(target, Plan) else lay_out(target, opened)
             checked = check(
-                planned,
-                opened,
-                ask_person=ask_person,
-                remote_agents=agents,
-                prices=prices,
-                cap=cap,
-                batching=batching,
-            )
+                planned, opened, ask_person=ask_person, remote_agents=agents, prices=prices,
+                cap=cap, batching=batching,
+            )  # fmt: skip
         sources = Sources(recordings(opened), ask_person, agents)
         with (
             nullcontext() if on is None else cluster(on) as machines,
@@ -161,13 +155,11 @@ def run(
             at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
             new_dispatcher = partial(
                 open_dispatcher, opened, remote_agents=agents, concurrency=at_once,
-                patience=patience,
-                cache=call_cache,
+                patience=patience, cache=call_cache,
             )  # fmt: skip
             playing = _Run(
                 checked, opened, shares, progress, new_dispatcher, sources, expected, models,
-                machines,
-                observer, stop,
+                machines, observer, stop,
             )  # fmt: skip
             if agents is not None:
                 finishing.callback(agents.conclude)
@@ -179,9 +171,9 @@ def run(
 run_async = awaitable(run)
 """The asynchronous version of :func:`run`, for notebooks, servers and concurrent tasks.
 
-It has the same arguments and return value. The study is played in a thread, which also calls
-``progress``. If the task is cancelled, calls in flight are completed and recorded before it ends.
-Run the study again to resume it.
+The arguments and the return value are those of :func:`run`. The study is played in a thread, which
+also calls ``progress``. If the task is cancelled, calls in flight are completed and recorded before
+the task ends. Run the study again to resume it.
 """
 
 
@@ -199,30 +191,16 @@ class _Run:
     """The state of a running plan."""
 
     def __init__(
-        self,
-        checked: Checked,
-        store: Store,
-        shares: Shares,
-        report: Callable[[Progress], None],
-        new_dispatcher: Callable[..., AbstractAsyncContextManager[Dispatcher]],
-        sources: Sources,
-        expected: Mapping[str, float],
-        models: Models | None,
-        machines: Cluster | None,
-        observer: RunObserver,
-        stop: Event,
-    ) -> None:
-        self.stop = stop
-        self.models = models
-        self.machines = machines
-        self.checked = checked
-        self.plan = planned = checked.plan
-        self.store = store
-        self.shares = shares
-        self.report = report
+        self, checked: Checked, store: Store, shares: Shares, report: Callable[[Progress], None],
+        new_dispatcher: Callable[..., AbstractAsyncContextManager[Dispatcher]], sources: Sources,
+        expected: Mapping[str, float], models: Models | None, machines: Cluster | None,
+        observer: RunObserver, stop: Event,
+    ) -> None:  # fmt: skip
+        self.checked, self.store, self.shares = checked, store, shares
+        self.report, self.observer, self.stop = report, observer, stop
+        self.models, self.machines, self.sources = models, machines, sources
         self.new_dispatcher = new_dispatcher
-        self.sources = sources
-        self.observer = observer
+        self.plan = planned = checked.plan
         self.control = Control(store.backend.mailbox, planned.study.name, self.matches)
         self.dispatcher: Dispatcher | None = None
         self.progress = Progress(0, 0)
@@ -231,10 +209,7 @@ class _Run:
         self.others = 0 if full_plan is None else len(full_plan.matches) - len(planned.matches)
         self.rows = StudyRows(store, planned.study.name, planned.study.written())
         planned.matches.extend(replaced(planned, store))
-        games = {
-            configuration.digest: configuration.game
-            for configuration in planned.matches.configurations()
-        }
+        games = {item.digest: item.game for item in planned.matches.configurations()}
         seated = planned.players()
         everyone = seated if full_plan is None else {**full_plan.players(), **seated}
         players = {key: (player.label, player.spec) for key, player in everyone.items()}
@@ -252,10 +227,9 @@ class _Run:
             self.progress.unresolved = mark_unresolved(store)
 
     def restore(self, start: int, *, only: bool = False) -> None:
-        """Schedule the matches from this number on, except those that have ended elsewhere.
+        """Schedule the matches from number ``start`` on, except those that have ended elsewhere.
 
-        Args:
-            only: whether to supersede the study's other matches.
+        With ``only``, the study's other matches are superseded.
         """
         matches = self.plan.matches
         remaining: Sequence[int] = range(start, len(matches))
@@ -282,25 +256,24 @@ class _Run:
         return len(full_plan.matches) - len(adopted.left)
 
     def _time(self, instant: bool) -> TimeLeft:
-        """Return the time estimator of scripted or live matches."""
         return self.scripted if instant else self.live
 
     def remaining(self, *, instant: bool, share: Share | None = None) -> Iterator[PlannedMatch]:
-        """Yield the remaining matches, either between scripts or with other players."""
+        """Yield the remaining matches: only those between scripts, or only the others."""
         start, stop = (0, None) if share is None else (share.start, share.stop)
         return self.plan.matches.remaining(self.settled, instant=instant, start=start, stop=stop)
 
     def _shares(self, kind: str, size: int) -> Iterator[Share]:
-        """Divide the remaining work of a kind into shares."""
+        """Divide the remaining matches of a kind into shares of successive numbers."""
         numbers = self.plan.matches.remaining_numbers(self.settled, instant=kind == SCRIPTED)
         for index, group in groupby(numbers, lambda number: number // size):
             yield Share(kind, index * size, (index + 1) * size, sum(1 for _ in group))
 
     @contextmanager
     def noting_halts(self) -> Iterator[None]:
-        """Record in the store why the run stops early, if it does, and summarize it."""
+        """Summarize the run at its end, and record in the store why it stopped early, if it did."""
         self._note(None, to_come=self.progress.left)
-        self.store.backend.merge_log()  # so that a copy of the main file shows what it lacks
+        self.store.backend.merge_log()  # so that a copy of the file has the planned number
         try:
             yield
         except KeyboardInterrupt:
@@ -323,9 +296,8 @@ class _Run:
             statuses = self._statuses()
             ended = sum(statuses[status] for status in SETTLED)
             self.progress.elsewhere = ended - self.progress.here
-            self.progress.forfeited_elsewhere = (
-                statuses[Status.FORFEITED] - self.progress.forfeited_here
-            )
+            forfeited = statuses[Status.FORFEITED] - self.progress.forfeited_here
+            self.progress.forfeited_elsewhere = forfeited
         self._note(halted)
         self.progress.excluded = excluded(self.store, self.plan.study.name)
         if self.dispatcher is not None:
@@ -337,10 +309,10 @@ class _Run:
 
     def _statuses(self) -> Counter[Status]:
         """Count the plan's matches in the store by status, from all runs."""
-        parts = (
-            self.store.statuses(match.id for match in batch) for batch in chunks(self.plan.matches)
-        )
-        return Counter(status for part in parts for status in part.values())
+        statuses: Counter[Status] = Counter()
+        for batch in chunks(self.plan.matches):
+            statuses.update(self.store.statuses(match.id for match in batch).values())
+        return statuses
 
     def go(self, workers: int) -> None:
         """Play the remaining matches, scripted ones first."""
@@ -358,7 +330,7 @@ class _Run:
             self.go(workers)
 
     def _play_scripted(self, workers: int) -> None:
-        """Play scripted matches until none remain in this or other runs."""
+        """Play scripted matches until this run and other runs have none left."""
         began = previous = time.monotonic()
         while True:
             for share, chunk in self._played(workers):
@@ -382,7 +354,7 @@ class _Run:
         return play_scripted(self._works(), self.instant, workers, machines)
 
     def _works(self) -> Iterator[Work]:
-        """Take shares of the scripted matches until none remain."""
+        """Take shares of the scripted matches until no share remains."""
         while share := self.shares.take(SCRIPTED):
             works = 0
             for batch in chunks(self.remaining(instant=True, share=share), CHUNK):
@@ -392,7 +364,7 @@ class _Run:
                 self.store.backend.commit(partial(self.shares.done, share))
 
     def _play_others(self) -> None:
-        """Play matches with models or people, unless another run does."""
+        """Play matches with models or people, unless another run plays them."""
         while not self.progress.halted:
             share = self.shares.take(LIVE, alone=True)
             if share is not None:
@@ -409,7 +381,7 @@ class _Run:
                 return
 
     def _pass_over_ended(self) -> None:
-        """Skip live matches that another run has ended in the meantime."""
+        """Skip live matches that another run has ended."""
         numbers = self.plan.matches.remaining_numbers(self.settled, instant=False)
         for batch in chunks([*numbers]):
             statuses = self.store.statuses(self.plan.matches[number].id for number in batch)
@@ -421,8 +393,7 @@ class _Run:
                     self.found += 1
 
     def _wait_for_others(self, kind: str) -> bool:
-        """Return whether other runs have work that this run may have to take over, after a
-        pause."""
+        """Pause, and return whether this run may have to take over work of other runs."""
         if not self.shares.waits(kind) or self._stopping():
             return False
         time.sleep(LOOK)
@@ -440,7 +411,7 @@ class _Run:
         return self.progress.halted is not None
 
     async def play_live(self) -> None:
-        """Play the matches with models or people, up to the dispatcher's concurrency."""
+        """Play the matches with models or people concurrently."""
         async with AsyncExitStack() as stack:
             models = await self._calling()
             self.dispatcher = dispatcher = await stack.enter_async_context(
@@ -463,12 +434,10 @@ class _Run:
                     self.report(self.progress)
 
             await dispatcher.work_on(self.remaining(instant=False), play)
-        self.progress.halted, self.progress.short = (
-            dispatcher.halted,
-            dispatcher.budget_tracker.short,
-        )
-        self.progress.uncountable = dispatcher.budget_tracker.uncountable
-        self.progress.used_up += len(dispatcher.budget_tracker.used_up)
+        tracker = dispatcher.budget_tracker
+        self.progress.halted, self.progress.short = dispatcher.halted, tracker.short
+        self.progress.uncountable = tracker.uncountable
+        self.progress.used_up += len(tracker.used_up)
         ids = (match.id for match in self.remaining(instant=False))
         self.progress.waiting = calls_in_batches(self.store, ids)
         self.progress.cached = dispatcher.cache.use if dispatcher.cache else None
@@ -476,7 +445,7 @@ class _Run:
             raise KeyboardInterrupt
 
     async def _calling(self) -> Models | None:
-        """Return the client for models; None for this process."""
+        """Return the model client; None for the default client of this process."""
         model_players = [
             (player.spec, group.configuration.game)
             for (_, player), group in self.plan.seats().items()
@@ -518,11 +487,9 @@ class _Run:
             self.progress.seconds_left = self.live.seconds_left(
                 time.monotonic() - self.began, spent.calls
             )
-            self.progress.dollars_left = (
-                self.live.cost_left(spent.dollars, spent.calls)
-                if spent.calls >= ENOUGH and spent.dollars_known
-                else None
-            )
+            self.progress.dollars_left = None
+            if spent.calls >= ENOUGH and spent.dollars_known:
+                self.progress.dollars_left = self.live.cost_left(spent.dollars, spent.calls)
         self.report(self.progress)
 
     def note(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:

@@ -1,4 +1,4 @@
-"""Play matches between scripted players in one or several processes."""
+"""Matches between scripted players, played in one or several processes."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,17 +15,13 @@ from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch
 
 WORTH_WORKERS = 2_000
-"""Minimum number of matches for which worker processes pay off."""
+"""Minimum number of matches for which worker processes save time."""
 
 Chunk = list[tuple[PlannedMatch, Ended]]
 
 
 class Work(NamedTuple):
-    """Matches that are played and committed together.
-
-    Attributes:
-        share: the share of the study's work to which they belong.
-    """
+    """Matches that are played and committed together, with their share of the study's work."""
 
     share: Share
     matches: list[PlannedMatch]
@@ -34,12 +30,12 @@ class Work(NamedTuple):
 def play_scripted(
     works: Iterator[Work], count: int, workers: int, cluster: Cluster | None = None
 ) -> Iterator[tuple[Share, Chunk]]:
-    """Play matches and yield them in chunks as they end, not in the order of the plan.
+    """Play matches and yield them in chunks, in the order in which they end.
 
     Args:
         count: total number of matches.
         workers: processes on this machine.
-        cluster: the machines that play instead, if any.
+        cluster: machines that play instead of this machine; None for this machine.
     """
     if cluster is not None:
         yield from _play_in_pool(cluster, works, lambda: 3 * cluster.cpus)
@@ -47,7 +43,7 @@ def play_scripted(
         for share, matches in works:
             yield share, play_chunk(matches)
     else:
-        lost = "played matches are kept: run it again with fewer workers"
+        lost = "played matches are kept: run the study again with fewer workers"
         with processes(workers, lost) as pool:
             yield from _play_in_pool(pool, works, lambda: 3 * workers)
 

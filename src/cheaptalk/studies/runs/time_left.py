@@ -1,6 +1,6 @@
-"""Estimate the remaining time of a run from the remaining work of each game.
+"""Estimation of a run's remaining time from the remaining work of each game.
 
-The share of ended matches is not sufficient, because games take different times.
+The share of ended matches is not enough for a forecast, because games take different times.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 WINDOW = 60.0
-"""Minimum window in seconds for measuring speed; the maximum is a third of the run."""
+"""Minimum seconds over which speed is measured; the maximum is a third of the run's duration."""
 STEADY = 15.0
 """Time constant of the forecast's smoothing, in seconds."""
 BEGINNING = 2.0
@@ -33,11 +33,11 @@ class GameWork:
 
 @dataclass
 class TimeLeft:
-    """Forecasts the remaining time of a run from counted progress; it reads no clock.
+    """A forecast of a run's remaining time from its progress; it reads no clock.
 
     Attributes:
         games: counts by game.
-        expected: expected work per match by game, used before any match has ended.
+        expected: expected work per match by game, for games without ended matches.
     """
 
     games: dict[str, GameWork] = field(default_factory=dict)
@@ -47,11 +47,9 @@ class TimeLeft:
 
     @property
     def waits(self) -> bool:
-        """Whether matches remain."""
         return any(entry.left for entry in self.games.values())
 
     def plan(self, game: str, count: int) -> None:
-        """Add planned matches."""
         self.games.setdefault(game, GameWork()).left += count
 
     def drop(self, game: str) -> None:
@@ -66,21 +64,16 @@ class TimeLeft:
         entry.work += work
 
     def share(self, ended: Counter[str], seconds: float) -> None:
-        """Add matches that ended together, and divide their time among the games.
-
-        The division follows the work per match of each game so far.
-        """
-        weights = {game: count * self.work_of(game) for game, count in ended.items()}
-        total = sum(weights.values())
+        """Add matches that ended together, and divide their time in proportion to their work."""
+        works = {game: self.work_of(game) for game in ended}
+        total = sum(count * works[game] for game, count in ended.items())
         for game, count in ended.items():
-            seconds_each = (
-                seconds * weights[game] / total / count if total else seconds / ended.total()
-            )
+            share = works[game] / total if total else 1 / ended.total()
             for _ in range(count):
-                self.end(game, seconds_each)
+                self.end(game, seconds * share)
 
     def work_of(self, game: str) -> float:
-        """Return the work per match of a game, from its own matches or from other games."""
+        """Return the work per match of a game, observed or estimated from other games."""
         entry = self.games.get(game, GameWork())
         if entry.ended:
             return entry.work / entry.ended
@@ -95,31 +88,24 @@ class TimeLeft:
 
     def _scale(self) -> float:
         """Return the ratio of observed to expected work."""
-        expected_entries = [entry for game, entry in self.games.items() if game in self.expected]
-        expected = sum(
-            entry.ended * self.expected[game]
-            for game, entry in self.games.items()
-            if game in self.expected
-        )
-        return sum(entry.work for entry in expected_entries) / expected if expected else 1.0
+        entries = {game: self.games[game] for game in self.games.keys() & self.expected.keys()}
+        expected = sum(entry.ended * self.expected[game] for game, entry in entries.items())
+        return sum(entry.work for entry in entries.values()) / expected if expected else 1.0
 
     def remaining(self, under_way: float = 0.0) -> float:
-        """Return the remaining work.
+        """Return the remaining work, without the work already done on unfinished matches.
 
-        Args:
-            under_way: work done on unfinished matches; at most nine tenths of the remaining work.
+        At most nine tenths of the remaining work are subtracted.
         """
         total = sum(entry.left * self.work_of(game) for game, entry in self.games.items())
         return total - min(under_way, 0.9 * total)
 
     def after(self, seconds: float, under_way: float = 0.0, elsewhere: int = 0) -> float | None:
-        """Return the estimated seconds until the end; None if unknown.
-
-        The forecast is smoothed.
+        """Return the estimated seconds until the end, smoothed; None if unknown.
 
         Args:
-            under_way: as for :meth:`remaining`.
-            elsewhere: matches ended by other runs, assumed to take the mean work of those here.
+            under_way: work done on unfinished matches.
+            elsewhere: number of matches that other runs have ended.
         """
         ended = sum(entry.ended for entry in self.games.values())
         work_here = sum(entry.work for entry in self.games.values())
@@ -131,10 +117,9 @@ class TimeLeft:
         seconds_left = max(0.0, self.remaining(under_way) - work_elsewhere) / speed
         if self._last_forecast is not None:
             forecast_at, forecast = self._last_forecast
-            part = 1 - math.exp(-(seconds - forecast_at) / STEADY)
-            seconds_left = part * seconds_left + (1 - part) * max(
-                0.0, forecast - (seconds - forecast_at)
-            )
+            passed = seconds - forecast_at
+            part = 1 - math.exp(-passed / STEADY)
+            seconds_left = part * seconds_left + (1 - part) * max(0.0, forecast - passed)
         self._last_forecast = seconds, seconds_left
         return seconds_left
 

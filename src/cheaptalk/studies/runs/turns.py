@@ -1,7 +1,7 @@
-"""Let concurrent runs in one process take turns writing to a store.
+"""Turns of concurrent runs in one process, because a store has only one writer at a time.
 
-A store has one writer at a time, across processes. A second process is rejected, because the first
-may run indefinitely; within a process a run waits for the other.
+A run in a second process is rejected, because the first run may take indefinitely. In the same
+process, a run waits until the other run has ended.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ PAUSE = 0.1
 """Seconds between two attempts to lock the store."""
 CHANGED = Condition()
 WRITING: Counter[tuple[str, int]] = Counter()
-"""Runs of this process that hold a store, by store address and thread."""
+"""Number of runs that lock a store in this process, by store address and thread."""
 
 
 @contextmanager
@@ -26,15 +26,14 @@ def in_turn(store: Store, work: str | None, stop: Event) -> Iterator[Shares]:
 
     Args:
         work: see :meth:`.Store.sharing`.
-        stop: ends the wait.
+        stop: an event that ends the wait.
 
     Raises:
-        StoreLocked: another process or this thread holds it, or ``stop`` was set.
+        StoreLocked: another process or this thread locks the store, or ``stop`` was set.
     """
     run = store.backend.address, get_ident()
     with ExitStack() as stack:
-        # the lock and WRITING change together, so that no other run sees
-        # a locked store without its holder
+        # other runs must not see a locked store before WRITING contains the run that locks it
         with CHANGED:
             while True:
                 try:

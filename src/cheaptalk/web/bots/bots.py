@@ -35,15 +35,15 @@ Rest = Callable[[float], Awaitable[object]]
 
 
 class GaveUp(Exception):
-    """A bot cannot continue."""
+    """Raised if a bot cannot continue."""
 
 
 class Sent(NamedTuple):
-    """An answer that was sent.
+    """An answer that a bot sent.
 
     Attributes:
         link: the bot's link.
-        saved: whether the server confirmed it; False if the connection was lost before.
+        saved: whether the server confirmed the answer; False if the connection was lost before.
     """
 
     link: str
@@ -89,7 +89,7 @@ class Tally:
         return {name: getattr(self, name) for name in counts} | times | details
 
     def slowest(self, percent: float) -> float:
-        """Return a percentile of the page load times in seconds; 0 without pages.
+        """Return a percentile of the page load times in seconds; 0 if no page was loaded.
 
         >>> Tally(seconds=[0.1, 0.4, 0.2]).slowest(95)
         0.4
@@ -161,10 +161,10 @@ class Crowd:
 
 
 class Bot:
-    """A bot.
+    """A bot that plays through the web pages.
 
     Args:
-        number: number within the crowd.
+        number: number of the bot within the crowd.
         session: HTTP session.
     """
 
@@ -192,7 +192,7 @@ class Bot:
             self.tally.errors[str(error)] += 1
 
     async def go_on(self, page: Page) -> Page:
-        """Respond to a page, and return the next one."""
+        """Respond to a page and return the next page."""
         if form := page.form("notice") or page.form("enter") or page.form("page"):
             return await self.step(page, form)
         if forms := page.forms_for("answer"):
@@ -223,7 +223,6 @@ class Bot:
         return await self.press(form, fields)
 
     async def over(self, page: Page, done: Form) -> Page:
-        """Leave an ended match for another one, or for the next step of the path."""
         rematch = page.form("open")
         if self.moved:  # otherwise the match was counted before the server restarted
             self.played += 1
@@ -235,11 +234,6 @@ class Bot:
         return page if self.done else await self.press(self.draw().pick([done, rematch]))
 
     async def failed_match(self, page: Page) -> Page:
-        """Leave a failed match.
-
-        Raises:
-            GaveUp: the page has no form for this.
-        """
         if give_up := page.form("give_up"):
             return await self.press(give_up)
         raise GaveUp(f"the match failed: {' '.join(page.words.split())[:200]}")
@@ -258,7 +252,7 @@ class Bot:
         return response
 
     async def wait_for_others(self, page: Page, fill: Form) -> Page:
-        """Share the invitation with other bots; start with substitutes if none of them joins."""
+        """Share the invitation with other bots; start with substitutes if no other bot joins."""
         invitation = next((link for link in page.links if "/join/" in link), None)
         if invitation and self._waits == 0:
             self.crowd.invitations.append(invitation)
@@ -269,11 +263,7 @@ class Bot:
         return await self.press(fill)
 
     async def choose(self, page: Page) -> Page:
-        """Choose a game, a table or a seat; wait if there is none.
-
-        Raises:
-            GaveUp: the page offers nothing and does not refresh.
-        """
+        """Choose a game, a table or a seat; wait if the page offers none but refreshes itself."""
         if "/join/" in self.address and page.forms:
             return await self.press(page.forms[0])
         if tables := page.forms_for("open"):
@@ -289,15 +279,10 @@ class Bot:
         return await self.read(self.draw().pick(games))
 
     def accepts(self, link: str) -> bool:
-        """Return whether a link leads to one of the games to play."""
         return not self.crowd.games or urlsplit(link).path.split("/")[-1] in self.crowd.games
 
     async def press(self, form: Form, fields: dict[str, str] | None = None) -> Page:
-        """Submit a form, and return the page to which it leads.
-
-        Args:
-            fields: values to submit; by default the form's own.
-        """
+        """Submit a form, by default with the form's own values, and return the next page."""
         await self.think()
         start, link, action = time.perf_counter(), self.link, urljoin(self.address, form.action)
         data = {blank.name: blank.value for blank in form.blanks} if fields is None else fields
@@ -319,11 +304,7 @@ class Bot:
         return await self.read(self.link)
 
     async def read(self, link: str, start: float | None = None) -> Page:
-        """Load a page, or the bot's own page if that fails.
-
-        Args:
-            start: time of the click, by default now.
-        """
+        """Load a page or, on failure, the bot's own page; ``start`` is the time of the click."""
         while True:
             start = time.perf_counter() if start is None else start
             self.address = urljoin(self.address, link)
@@ -341,14 +322,7 @@ class Bot:
             link, start = self.link, None
 
     async def refused(self, page: Page, status: int, *, final: bool = False) -> None:
-        """Record a failed request, and wait.
-
-        Args:
-            final: whether the bot cannot continue elsewhere.
-
-        Raises:
-            GaveUp: the bot cannot continue, or its own page failed.
-        """
+        """Record a failed request and wait; give up if it was ``final`` or for the bot's page."""
         error = f"{status}: {' '.join(page.words.split())[:200]}"
         if status in (429, 503):
             self.tally.slowed += 1
@@ -361,33 +335,26 @@ class Bot:
         await self.rest(RETRY_SECONDS)
 
     async def lost(self) -> None:
-        """Record a lost connection, and wait."""
         self.tally.lost += 1
         await self.rest(RETRY_SECONDS)
 
     async def wait(self, page: Page) -> Page:
-        """Reload the page after its refresh interval."""
         await self.rest(page.refresh or REFRESH_SECONDS)
         return await self.read(self.link)
 
     async def rest(self, seconds: float) -> None:
-        """Wait without doing anything.
-
-        Raises:
-            GaveUp: the bot has waited too often.
-        """
+        """Wait; give up if the bot has waited too often."""
         self._waits += 1
         if self._waits > MAX_WAITS:
             raise GaveUp(f"gave up after {MAX_WAITS} reloads without a change at {self.address}")
         await self.crowd.rest(seconds)
 
     async def think(self) -> None:
-        """Wait for a random time before a click."""
         if self.crowd.think:
             seconds = -self.crowd.think * log(1 - self.chance("think", self._clicks).uniform())
             await self.crowd.rest(seconds)
         self._clicks += 1
 
     def draw(self) -> Stream:
-        """Return the random stream of the next click."""
+        """Return the random stream for the next click."""
         return self.chance("click", self._clicks)

@@ -1,4 +1,4 @@
-"""Guesses: form values chosen from a page's text and from reasons of earlier rejections."""
+"""Guess form values from a page's text and from the reasons why earlier answers were rejected."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from cheaptalk.web.bots.pages import Blank, Form, Page
 
 RANGE = re.compile(r"from (-?[\d,]+) to (-?[\d,]+)")
 TOTAL = re.compile(r"(?:add up to|make exactly|sum to) \D{0,2}([\d,]+)")
-MAXIMUM = re.compile(r"(?:only|at most|less than or equal to) ([\d,]+)")
+MAXIMUM = re.compile(r"(?:only|at most|less than or equal to) ([\d,]+)|must be ([\d,]+) or less")
 LENGTH = re.compile(
     r"(\d+) (?:numbers|entries|items|values)|one (?:number|entry) for each of (\d+)"
 )
@@ -34,7 +34,7 @@ def guess(page: Page, form: Form, refusals: Sequence[str], draw: Stream) -> dict
 
 
 class _Guess:
-    """A guess; it uses the rejections first, then the request, then the rest of the page."""
+    """Guesses values from the rejections, then from the decision request, then from the page."""
 
     def __init__(self, page: Page, form: Form, refusals: Sequence[str], draw: Stream) -> None:
         self.form = form
@@ -43,7 +43,6 @@ class _Guess:
         self.texts = [self.refused, form.question, page.words]
 
     def fields(self) -> dict[str, str]:
-        """Return the values of all fields, and of the button."""
         filled = {blank.name: blank.value for blank in self.form.blanks if blank.kind == "hidden"}
         blanks = [blank for blank in self.form.blanks if blank.kind != "hidden"]
         omitted = self.draw.pick(("nothing", "words", "rest"))
@@ -60,20 +59,18 @@ class _Guess:
         return filled
 
     def numbers(self, blanks: Sequence[Blank]) -> Iterator[str]:
-        """Yield numbers with the required sum, if there is one, or within each field's bounds."""
         total = self.first(TOTAL)
         if total is not None and len(blanks) > 1:
             return map(str, self.shares(total, len(blanks)))
         return (str(self.number(blank)) for blank in blanks)
 
     def number(self, blank: Blank) -> int:
-        """Return a number within the bounds of a field or of the page's text."""
         low, high = blank.low, blank.high
         for text in self.texts[:2]:
             if high is None and (match := RANGE.search(text)):
                 low, high = map(_integer, match.groups())
         if high is None and (match := MAXIMUM.search(self.refused)):
-            high = _integer(match[1])
+            high = _integer(match[1] or match[2])
         minimum = int(low or 0)
         if high is not None:
             return self.draw.integer(minimum, max(minimum, int(high)))
@@ -86,7 +83,6 @@ class _Guess:
         return self.draw.integer(minimum, minimum + SMALL)
 
     def text(self, blank: Blank) -> str:
-        """Return a text, an option, or several numbers, depending on the field."""
         if blank.kind == "tick":
             return blank.value
         if blank.kind == "choice":
@@ -103,19 +99,16 @@ class _Guess:
         return self.draw.pick(names) if names else self.draw.pick(MESSAGES)[: blank.max_length]
 
     def parts(self, blank: Blank, count: int) -> list[int]:
-        """Return the numbers of a field that holds several."""
         total = self.first(TOTAL)
         if total is not None:
             return self.shares(total, count)
         return [self.number(blank) for _ in range(count)]
 
     def shares(self, total: int, count: int) -> list[int]:
-        """Split a total into random whole shares."""
         cuts = sorted(self.draw.integer(0, total) for _ in range(count - 1))
         return [after - before for before, after in pairwise([0, *cuts, total])]
 
     def names(self, infix: str) -> list[str]:
-        """Return the names in the texts that contain an infix."""
         names = [name for text in self.texts[:2] for name in NAMED.findall(text)]
         for listed in LISTED.findall(self.refused):
             names += listed.split(", ")
@@ -123,7 +116,6 @@ class _Guess:
         return list(dict.fromkeys(name for name in names if infix in name and name not in fields))
 
     def first(self, pattern: re.Pattern[str]) -> int | None:
-        """Return the first number in the texts that matches a pattern."""
         for text in self.texts[:2]:
             if match := pattern.search(text):
                 return _integer(next(filter(None, match.groups())))
@@ -131,7 +123,6 @@ class _Guess:
 
 
 def _speaks(blank: Blank) -> bool:
-    """Return whether a field is for a message."""
     return blank.kind == "text" and not blank.hint
 
 

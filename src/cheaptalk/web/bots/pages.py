@@ -53,7 +53,7 @@ class Form:
 
     @property
     def deed(self) -> str:
-        """The last component of the URL."""
+        """The last component of the form's URL."""
         return self.action.partition("?")[0].rpartition("/")[2]
 
 
@@ -87,11 +87,11 @@ class Page(HTMLParser):
         self.close()
 
     def form(self, deed: str) -> Form | None:
-        """Return the first form whose URL ends with a word."""
+        """Return the first form whose URL ends with ``deed``; None if there is none."""
         return next(iter(self.forms_for(deed)), None)
 
     def forms_for(self, deed: str) -> list[Form]:
-        """Return all forms whose URLs end with a word."""
+        """Return all forms whose URLs end with ``deed``."""
         return [form for form in self.forms if form.deed == deed]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -117,7 +117,6 @@ class Page(HTMLParser):
                 self._since_heading = len(self.words)
 
     def _mark(self, tag: str, has: Mapping[str, str]) -> None:
-        """Track the start of problems, codes and endings."""
         if has.get("role") == "alert" and tag != "form":
             self._alert = len(self._open)
         if has.get("class") == "code":
@@ -149,7 +148,6 @@ class Page(HTMLParser):
             self._form.blanks[-1].value += data
 
     def _add(self, form: Form, tag: str, has: Mapping[str, str]) -> None:
-        """Add a field to a form; further radio buttons of a name become options."""
         name, type_ = has["name"], has.get("type", "text")
         if type_ == "radio":
             row = next((blank for blank in form.blanks if blank.name == name), None)

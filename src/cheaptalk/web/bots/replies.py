@@ -15,7 +15,7 @@ NAMES = ("Ada", "Emmy", "Grace", "Kurt", "Leonhard", "Sofia")
 def reply(
     page: Page, form: Form, answers: Mapping[str, str], draw: Stream, *, play_more: bool
 ) -> dict[str, str]:
-    """Return the values to submit for a page, which give consent and tick all boxes.
+    """Return the values to submit for a page: give consent, tick all boxes, and guess the rest.
 
     Args:
         answers: answers by question; others are guessed.
@@ -34,7 +34,7 @@ def reply(
 
 
 def attention(page: Page, form: Form) -> dict[str, str]:
-    """Return the values to submit for a message, or for an attention check with its word."""
+    """Return the values that confirm a message or pass an attention check."""
     match = PROMPTED.search(page.words)
     return {
         blank.name: blank.value if blank.kind == "hidden" or not match else match[1]

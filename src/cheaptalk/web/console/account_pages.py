@@ -99,7 +99,7 @@ def own_account(visit: CurrentVisit) -> Response:
 
 
 async def change_password(visit: CurrentVisit) -> Response:
-    """Change the current account's password and end all its other sessions."""
+    """Change the current account's password, and end the account's other sessions."""
     accounts, form = visit.authentication.accounts, visit.form
     new = form.get("password", "")
     try:

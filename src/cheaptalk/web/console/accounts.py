@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.drafts import Missing
 from cheaptalk.web.laboratory.staff import Account, Login, Role
@@ -53,18 +53,18 @@ class TooManyLogins(CheaptalkError):
     """
 
     def __init__(self, wait: float) -> None:
-        minutes = ceil(wait / 60)
-        super().__init__(
-            "too many wrong passwords; try again in "
-            + ("1 minute" if minutes == 1 else f"{minutes} minutes")
-        )
+        minutes = counted(ceil(wait / 60), "minute")
+        super().__init__(f"too many wrong passwords; try again in {minutes}")
         self.wait = wait
 
 
 class Accounts:
     """The accounts of a laboratory.
 
-    Hashing a password takes long: pages call such methods through ``in_thread``.
+    Hashing a password takes long, so pages call such methods through ``in_thread``. They raise
+    :class:`WrongPassword` for a wrong password or code, or a disabled account,
+    :class:`TooManyLogins` after too many such attempts, and :class:`BadAccount` for an invalid new
+    name or password.
 
     Args:
         code: the set-up code; empty if the laboratory is already set up.
@@ -76,11 +76,9 @@ class Accounts:
         self.staff = database.staff
         self.code = code
         self.hasher = hasher
-        self.account_throttle = LoginThrottle(
-            MAX_FAILURES_PER_ACCOUNT, THROTTLE_SECONDS, database.audit.now
-        )
-        self.address_throttle = LoginThrottle(
-            MAX_FAILURES_PER_ADDRESS, THROTTLE_SECONDS, database.audit.now
+        self.account_throttle, self.address_throttle = (
+            LoginThrottle(maximum, THROTTLE_SECONDS, database.audit.now)
+            for maximum in (MAX_FAILURES_PER_ACCOUNT, MAX_FAILURES_PER_ADDRESS)
         )
         self._dummy_hash = hasher.hash(secrets.token_urlsafe())
         self._throttle_lock = threading.Lock()
@@ -89,19 +87,12 @@ class Accounts:
     async def in_thread(
         self, work: Callable[Params, Result], *args: Params.args, **named: Params.kwargs
     ) -> Result:
-        """Run a function that hashes passwords in one of a few threads, so that no page waits."""
+        """Run a function that hashes passwords in a small thread pool, to keep pages responsive."""
         async with self._hash_slots:
             return await asyncio.to_thread(work, *args, **named)
 
     def create_owner(self, code: str, name: str, password: str, address: str) -> Account:
-        """Create the owner account when the laboratory is set up.
-
-        Raises:
-            TooManyLogins: too many attempts from the address.
-            WrongPassword: the set-up code is wrong.
-            BadAccount: the name or password is invalid.
-            Taken: the laboratory already has an owner.
-        """
+        """Create the owner account; raise :class:`.Taken` if the laboratory has an owner."""
         self._count_attempt(address)
         if not self.code or not equal_texts(_normalized_code(code), _normalized_code(self.code)):
             self.database.audit.enter("", "rejected set-up", address=address)
@@ -113,24 +104,13 @@ class Accounts:
         return self.staff.create_owner(name, self.hasher.hash(password))
 
     def log_in(self, name: str, password: str, address: str) -> str:
-        """Open a session and return its token.
-
-        Raises:
-            TooManyLogins: too many wrong passwords before, even if this one is right.
-            WrongPassword: the name or password is wrong, or the account is disabled.
-        """
+        """Open a session and return its token."""
         account = self._authenticate(_normalized(name), password, address)
         self.database.audit.enter(account.name, "logged in", address=address)
         return self._session(account)
 
     def change_password(self, account: Account, old: str, new: str, address: str) -> str:
-        """Change a password, end the account's sessions, and return the token of a new session.
-
-        Raises:
-            TooManyLogins: too many wrong passwords before.
-            WrongPassword: the old password is wrong.
-            BadAccount: the new password is invalid.
-        """
+        """Change a password, end the account's sessions, and return a new session's token."""
         self._authenticate(account.name, old, address)
         new = _checked_password(account.name, new)
         if equal_texts(new, _normalized(old)):
@@ -144,7 +124,6 @@ class Accounts:
         """Create an account and return its one-time password, which is not stored.
 
         Raises:
-            BadAccount: the name is invalid.
             Taken: an account has this name.
         """
         password = new_code(16)
@@ -152,13 +131,10 @@ class Accounts:
         return password
 
     def reset(self, key: int, by: str) -> tuple[str, str]:
-        """Set a one-time password and end the account's sessions.
-
-        Returns:
-            The account's name and the password, which is not stored.
+        """Set a one-time password and end the account's sessions; return the name and the password.
 
         Raises:
-            Missing: there is no such account.
+            Missing: the account does not exist.
         """
         password = new_code(16)
         after = self.staff.set_password(key, self.hasher.hash(password), by, one_time=True)
@@ -166,7 +142,7 @@ class Accounts:
         return after.name, password
 
     def login(self, token: str) -> Login | None:
-        """Return the active session of a token and extend it; None if there is none."""
+        """Extend and return the session of a token; None if the token is invalid or expired."""
         return self.staff.login(token, IDLE_SECONDS)
 
     def log_out(self, account: Account, token: str) -> None:
@@ -179,9 +155,7 @@ class Accounts:
         return token
 
     def _authenticate(self, name: str, password: str, address: str) -> Account:
-        """Return the account or raise, in the same time for an unknown name as for a wrong
-        password.
-        """
+        """Return the account or raise; unknown names take as long to reject as wrong passwords."""
         self._count_attempt(address, name)
         try:
             account: Account | None = self.staff.account(name)
@@ -200,9 +174,7 @@ class Accounts:
         return account
 
     def _count_attempt(self, address: str, name: str | None = None) -> None:
-        """Count an attempt, or raise TooManyLogins; before the check, so that parallel attempts
-        gain nothing.
-        """
+        """Count an attempt before it is checked, so that parallel attempts are limited too."""
         with self._throttle_lock:
             wait = self.address_throttle.wait(address)
             if name is not None:
@@ -226,12 +198,11 @@ def new_token() -> str:
 
 
 def _normalized_code(code: str) -> str:
-    """Return the letters and digits of a code in upper case."""
     return "".join(filter(str.isalnum, code)).upper()
 
 
 def new_code(letters: int) -> str:
-    """Return a random code in groups of four letters; each letter has five bits."""
+    """Return a random code in groups of four letters, with five random bits per letter."""
     code = "".join(secrets.choice(CODE_LETTERS) for _ in range(letters))
     return "-".join(code[start : start + 4] for start in range(0, letters, 4))
 
@@ -251,7 +222,6 @@ def _throttle_key(name: str) -> str:
 
 
 def _checked_name(text: str) -> str:
-    """Return a name without surrounding spaces; raise BadAccount if it is invalid."""
     name = _normalized(text).strip()
     if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise BadAccount(f"a name must have 1 to {MAX_NAME_LENGTH} printable characters")
@@ -259,7 +229,6 @@ def _checked_name(text: str) -> str:
 
 
 def _checked_password(name: str, text: str) -> str:
-    """Return a password in normal form; raise BadAccount if it is invalid."""
     password = _normalized(text)
     if not MIN_PASSWORD_LENGTH <= len(password) <= MAX_PASSWORD_LENGTH:
         raise BadAccount(

@@ -47,22 +47,22 @@ STUDY = "/studies/{name}"
 
 
 class LoginRequired(Exception):
-    """The page requires a login."""
+    """Raised if a page requires a login."""
 
 
 class PasswordChangeRequired(Exception):
-    """The account must first replace its one-time password."""
+    """Raised if an account must first replace its one-time password."""
 
 
 class Visit:
-    """One request with its session.
+    """A request with its session.
 
     Attributes:
         request: the HTTP request.
         login: the session; None without a login.
         token: the session token.
         form: the posted fields without the verified CSRF token; empty for GET.
-        pairs: the same in order, for fields with several values.
+        pairs: the posted fields in order, for fields with several values.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Visit:
 
     @property
     def csrf(self) -> str:
-        """The ``csrf`` field of every form, derived only from the session token.
+        """The ``csrf`` field of every form, derived from the session token.
 
-        Without a login there is a token, too, which is valid only for logging in.
+        Without a login, the field is valid only for logging in.
         """
         return hmac.new(self.token.encode(), b"csrf", hashlib.sha256).hexdigest()
 
@@ -97,15 +97,12 @@ class Visit:
         return self.login is not None and self.account.role.may(minimum)
 
     def link(self, path: str) -> str:
-        """Return the URL of a console page, such as ``/accounts``."""
         return str(self.request.scope.get("root_path", "")) + path
 
     def renew(self, token: str) -> None:
-        """Send a new token to the browser with the response."""
         self.token, self._is_new = token, True
 
     def forget(self) -> None:
-        """Replace the browser's token with one that has no session."""
         self.renew(new_token())
 
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -131,7 +128,6 @@ class Visit:
         return self._with_cookie(RedirectResponse(self.link(path) + query, 303))
 
     def notice(self) -> str:
-        """Return the sentence about the last action; empty if there is none."""
         signed = self.request.query_params.get("said", "")
         try:
             signer = self.authentication.signer
@@ -140,11 +136,7 @@ class Visit:
             return ""
 
     def check(self, form: dict[str, str]) -> None:
-        """Store a posted form.
-
-        Raises:
-            HTTPException: the form was not sent from a page of this session.
-        """
+        """Store a posted form; reject a form that was not sent from a page of this session."""
         good = equal_texts(form.pop("csrf", ""), self.csrf)
         self.form = form
         if not good or self._is_new:
@@ -155,12 +147,10 @@ class Visit:
 
     @property
     def study(self) -> str:
-        """The name of the page's study; empty for other pages."""
         return self._study_and_tab[0]
 
     @property
     def tab(self) -> str:
-        """The tab of the page's study; empty for other pages."""
         return self._study_and_tab[1]
 
     @property
@@ -248,11 +238,10 @@ class Authentication:
         self.app.add_api_route(path, handler, methods=[method], response_model=None)
 
     def tabs(self) -> list[str]:
-        """Return the tabs that have a registered page."""
         return [tab for tab in TABS if ("GET", f"{STUDY}/{tab}") in self.roles]
 
     async def admit(self, request: Request) -> None:
-        """Check access to a route. This is the only place that decides it.
+        """Check access to a route. Every request passes through this check, and there is no other.
 
         Raises:
             LoginRequired: the route requires a login.
@@ -292,7 +281,7 @@ class Authentication:
         return self.templates.get_template(template).render({**common, **values})
 
     def redirect_to_login(self, request: Request, error: Exception) -> Response:
-        """Redirect to the login, set-up or password page; a posted form gets an error page."""
+        """Redirect to the login, set-up or password page; show an error page after a POST."""
         visit: Visit = request.state.visit
         if isinstance(error, PasswordChangeRequired):
             return visit.go("/account", "Choose your own password first.")

@@ -30,14 +30,14 @@ MAX_MESSAGE_LENGTH = 2_000
 
 
 class StepCounts(NamedTuple):
-    """Number of participants at a step.
+    """Number of participants at a step of the study.
 
     Attributes:
-        step: its name.
-        reached: participants who reached it.
-        wrong: participants who gave a wrong answer there.
-        ended: participants who ended there without completing the study.
-        current: participants who are there now.
+        step: name of the step.
+        reached: participants who reached the step.
+        wrong: participants who gave a wrong answer at the step.
+        ended: participants whose visit ended at the step without completing the study.
+        current: participants who are at the step now.
     """
 
     step: str
@@ -121,14 +121,12 @@ class ParticipantPages:
         )
 
     async def recruit(self, visit: CurrentVisit, name: str) -> Response:
-        """Open, pause or close recruitment."""
         state = visit.form.get("state", "")
         await self.laboratory.supervisor(name).recruit(state)
         self.audit.enter(visit.account.name, f"set recruitment to {state}", name)
         return visit.go(f"/studies/{name}/participants", f"Recruitment is now {state}.")
 
     async def message_all(self, visit: CurrentVisit, name: str) -> Response:
-        """Send a message to all active participants."""
         text, supervisor = _message(visit), self.laboratory.supervisor(name)
         people = supervisor.experiment.people.values()
         active = [participant for participant in people if participant.ending is None]
@@ -168,7 +166,6 @@ class ParticipantPages:
         return self._record(visit, name, code, "sent a message", "The message was sent.")
 
     async def prompt(self, visit: CurrentVisit, name: str, code: str) -> Response:
-        """Send an attention check to a participant."""
         supervisor, participant = self._participant(name, code)
         attention = supervisor.protocol.games.attention or Attention()
         await supervisor.prompt(participant, attention)
@@ -176,7 +173,6 @@ class ParticipantPages:
         return self._record(visit, name, code, "sent an attention check", notice)
 
     async def move(self, visit: CurrentVisit, name: str, code: str) -> Response:
-        """Move a participant to another cohort."""
         supervisor, participant = self._participant(name, code)
         cohort = visit.form.get("cohort", "")
         await supervisor.move(participant, cohort)
@@ -196,19 +192,17 @@ class ParticipantPages:
         return self._record(visit, name, code, "removed a participant", notice)
 
     async def before_erase(self, visit: CurrentVisit, name: str, code: str) -> Response:
-        """Ask for confirmation before deleting a participant."""
         _, participant = self._participant(name, code)
         return visit.render(
             "delete_participant.html.jinja", name=name, tab="participants", participant=participant
         )
 
     async def erase(self, visit: CurrentVisit, name: str, code: str) -> Response:
-        """Delete all data of a participant."""
         supervisor, participant = self._participant(name, code)
         done = await supervisor.erase(participant)
         self.audit.forget(code)
         self.audit.enter(visit.account.name, "deleted a participant", name)
-        notice = "The participant was deleted. Recreate reports and exports made before."
+        notice = "The participant was deleted. Create existing reports and exports again."
         if not done:
             notice = "The participant will be deleted when their match ends."
         return visit.go(f"/studies/{name}/participants", notice)
@@ -246,7 +240,6 @@ def _steps(supervisor: Supervisor) -> Iterator[StepCounts]:
 
 
 def _names(protocol: Protocol) -> Iterator[str]:
-    """Yield the names of the steps in order."""
     games = protocol.games
     last = [*games.before, games, *games.after][-1].called
     for step in protocol.steps:
@@ -267,7 +260,6 @@ def _prompts(participants: Iterable[Participant]) -> Prompts:
 
 
 def _message(visit: CurrentVisit) -> str:
-    """Return the posted message; reject an empty or too long one."""
     text = visit.form.get("text", "").strip()
     if not 0 < len(text) <= MAX_MESSAGE_LENGTH:
         raise HTTPException(400, f"Enter a message of 1 to {MAX_MESSAGE_LENGTH:,} characters.")

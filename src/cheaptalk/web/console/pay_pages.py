@@ -84,7 +84,7 @@ class PayPages:
 
 
 def _in_file(payout: Payout, lines: list[PayoutLine]) -> int:
-    """Return the cents that the platform pays because of the file; it pays the rest without it."""
+    """Return the cents paid through the file; the platform pays the rest without the file."""
     if payout.form == "csv":
         return payout.cents
     return sum(line.bonus for line in lines if line.code)

@@ -27,7 +27,7 @@ OUTPUT_KINDS = ("report", "export", "comparison")
 
 
 class MountedResponse(Response):
-    """The response of an application mounted at ``root``; its store is closed afterwards."""
+    """The response of an application mounted at ``root``; the store is closed afterwards."""
 
     def __init__(self, app: ASGIApp, root: str, store: Store) -> None:
         super().__init__()
@@ -61,7 +61,6 @@ class StudyRunPages:
         authentication.add_action(f"{STUDY}/identities", self.identities, Role.RESEARCHER)
 
     async def launch(self, visit: CurrentVisit, name: str) -> Response:
-        """Launch a study with its current design."""
         draft = self.laboratory.database.drafts.read(name)
         study = await self.laboratory.launch(draft.name, draft.text)
         self.audit.enter(visit.account.name, "launched", draft.name, version=draft.version)
@@ -88,20 +87,17 @@ class StudyRunPages:
         )  # fmt: skip
 
     async def run(self, visit: CurrentVisit, name: str) -> Response:
-        """Start, pause, resume or stop a run."""
         action = visit.form.get("do", "")
         if action not in RUN_ACTIONS:
             raise HTTPException(400, "The form is incomplete. Reload the page and try again.")
         runs = self.laboratory.runs
         if name in self.laboratory.open:
             raise HTTPException(409, "This study is played by people, so it has no run to control.")
-        await {"start": runs.start, "pause": runs.pause, "resume": runs.resume,
-               "stop": runs.stop}[action](name)  # fmt: skip
+        await getattr(runs, action)(name)
         self.audit.enter(visit.account.name, f"requested to {action} the run", name)
         return visit.go(f"/studies/{name}/matches")
 
     async def budget(self, visit: CurrentVisit, name: str) -> Response:
-        """Change the budget of a run."""
         dollars = _dollars(visit.form.get("dollars", ""))
         await self.laboratory.runs.set(name, budget={"dollars": dollars})
         self.audit.enter(visit.account.name, "changed the run budget", name, dollars=dollars)
@@ -126,7 +122,6 @@ class StudyRunPages:
         return MountedResponse(make_viewer(store, ["*"], above), f"{root}/transcripts", store)
 
     async def data(self, visit: CurrentVisit, name: str) -> Response:
-        """Show the reports, comparisons and exports of a study."""
         draft = self.laboratory.database.drafts.read(name)
         is_launched = draft.name in self.laboratory.folder.names()
         outputs = self.laboratory.outputs
@@ -141,7 +136,6 @@ class StudyRunPages:
         )  # fmt: skip
 
     async def make(self, visit: CurrentVisit, name: str) -> Response:
-        """Start creating a report, a comparison or an export."""
         kind, outputs = visit.form.get("make", ""), self.laboratory.outputs
         if kind not in OUTPUT_KINDS:
             raise HTTPException(400, "The form is incomplete. Reload the page and try again.")
@@ -187,7 +181,6 @@ class StudyRunPages:
 
 
 def _dollars(text: str) -> float:
-    """Return a typed amount; reject ambiguous and negative numbers, and 1,000,000,000 or more."""
     try:
         dollars = float(plain_number(text, PLAIN))
     except ValueError:
@@ -202,5 +195,4 @@ def _dollars(text: str) -> float:
 
 
 def _has_models(study: Study) -> bool:
-    """Return whether the run has model calls, which can be paused and limited."""
     return any(isinstance(entry.form, ModelSeat) for entry in study.players.values())

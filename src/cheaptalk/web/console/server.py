@@ -47,26 +47,26 @@ SET_UP_CODE_LENGTH = 12
 
 
 async def remove_nothing(_name: str) -> None:
-    """Delete nothing, as for a study that has only a design."""
+    """Delete nothing; the default for a console without launched studies."""
 
 
 async def no_standing(_name: str) -> StudyStatus | None:
-    """Return None, as for a study that was not launched."""
+    """Return None, as for a study that has not been launched."""
     return None
 
 
 def no_launched_text(_name: str) -> str | None:
-    """Return None, as for a study that was not launched."""
+    """Return None, as for a study that has not been launched."""
     return None
 
 
 async def no_damage(_name: str) -> list[Hurt]:
-    """Return no problems."""
+    """Report no problems; the default for a console without launched studies."""
     return []
 
 
 def set_up_code(database: LaboratoryDatabase) -> str:
-    """Return a new set-up code for the operator; empty if there is an owner already."""
+    """Return a new set-up code for the operator; empty if the laboratory has an owner."""
     return "" if database.staff.any() else new_code(SET_UP_CODE_LENGTH)
 
 
@@ -82,7 +82,7 @@ def make_console(
     launched_text: Callable[[str], str | None] = no_launched_text,
     find_damage: FindDamage = no_damage,
 ) -> FastAPI:
-    """Return the console of a laboratory. It can be mounted at any path.
+    """Return the console of a laboratory, which can be mounted at any path.
 
     Args:
         address: public address of the laboratory.
@@ -142,10 +142,7 @@ def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheapt
 async def _error_page(
     authentication: Authentication, request: Request, error: Exception, find_damage: FindDamage
 ) -> Response:
-    """Render an error page that returns the text that the researcher typed.
-
-    If the study's store is damaged, the page lists its problems instead.
-    """
+    """Render an error page or, if the study's store is damaged, a page with its problems."""
     visit: Visit = getattr(request.state, "visit", None) or Visit(authentication, request, None)
     message, status = sentence(error), status_of(error)
     may_be_damaged = isinstance(error, StoreError) or status == 500

@@ -49,8 +49,8 @@ class CheckedDesign(NamedTuple):
     """A parsed design.
 
     Attributes:
-        study: None if the design is invalid.
-        planned: its plan; None if the design is invalid, or uses the instances of another study.
+        study: the study; None if the design is invalid.
+        planned: the plan; None if the design is invalid, or uses another study's instances.
         problem: the error; empty if there is none.
     """
 
@@ -179,12 +179,10 @@ class StudyPages:
         )  # fmt: skip
 
     async def _changed(self, draft: Draft) -> bool:
-        """Return whether the design has changed since the launch."""
         launched = await asyncio.to_thread(self.launched_text, draft.name)
         return launched is not None and launched != draft.text
 
     async def _standing(self, name: str) -> StudyStatus | None:
-        """Return the status of a study, or why its store cannot be read."""
         try:
             return await self.read_standing(name)
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
@@ -216,7 +214,6 @@ class StudyPages:
         )  # fmt: skip
 
     async def before_delete(self, visit: CurrentVisit, name: str) -> Response:
-        """Ask for confirmation before deleting a study."""
         draft = await asyncio.to_thread(self.drafts.read, name)
         return _delete_page(visit, draft, await self._standing(draft.name))
 
@@ -252,7 +249,6 @@ def _delete_page(
 
 
 def _name_in(text: str) -> str:
-    """Return the name in a study file; empty if there is none."""
     try:
         data = parse_yaml(text)
     except ValueError:
@@ -261,19 +257,16 @@ def _name_in(text: str) -> str:
 
 
 def _text(posted: str) -> str:
-    """Return a posted text with Unix line ends."""
     return posted.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _required_field(form: dict[str, str], field: str) -> str:
-    """Return a posted field; reject a form without it."""
     if field not in form:
         raise HTTPException(400, "The form is incomplete. Reload the page and try again.")
     return form[field]
 
 
 def _version(form: dict[str, str]) -> int:
-    """Return the version that the page showed; reject a form without one."""
     text = _required_field(form, "version")
     if not (text.isascii() and text.isdigit() and len(text) < len(str(MAX_ID))):
         raise HTTPException(400, "The form is invalid. Reload the page and try again.")

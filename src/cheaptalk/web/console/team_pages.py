@@ -102,7 +102,6 @@ def _listing(visit: Visit, status: int = 200, name: str = "", problem: str = "")
 
 
 def _role(visit: Visit) -> Role:
-    """Return the posted role; reject an unknown one."""
     try:
         return Role(visit.form.get("role", ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The audit log: who did what to which study, and when. Entries are never removed."""
+"""The audit log of researchers' actions, from which no entry is ever removed."""
 
 import re
 import time
@@ -23,12 +23,10 @@ class Entry(NamedTuple):
     """An entry of the audit log.
 
     Attributes:
-        id: number, which increases over time.
+        id: number of the entry, which increases over time.
         at: time in seconds since 1970.
         account: account name; empty without a login.
         study: name of the study, or "".
-        deed: the action.
-        details: further information.
     """
 
     id: int
@@ -51,7 +49,6 @@ class Audit:
         self.now = now
 
     def enter(self, account: str, deed: str, study: str = "", **details: Detail) -> None:
-        """Add an entry."""
         with self.file.writing() as connection:
             self.within(connection, account, deed, study, **details)
 
@@ -66,12 +63,7 @@ class Audit:
         )
 
     def page(self, study: str | None = None, before: int | None = None) -> list[Entry]:
-        """Return a page of the log, newest first.
-
-        Args:
-            study: name of a study, to return only its entries.
-            before: number of the last entry of the previous page.
-        """
+        """Return entries, newest first, optionally for a ``study`` or older than ``before``."""
         query = sa.select(audit).order_by(audit.c.id.desc()).limit(PAGE)
         if study is not None:
             query = query.where(audit.c.study == study)
@@ -81,11 +73,7 @@ class Audit:
             return [Entry(**row) for row in connection.execute(query).mappings()]
 
     def forget(self, code: str) -> int:
-        """Erase a participant's code from all entries and from the disk.
-
-        Returns:
-            Number of changed entries.
-        """
+        """Erase a participant's code from all entries and from the disk; return their number."""
         pattern = re.compile(rf"(?<!\w){re.escape(code)}(?!\w)")
         struck = 0
         with self.file.writing() as connection:
@@ -100,7 +88,6 @@ class Audit:
 
 
 def _without(value: Detail, code: re.Pattern[str]) -> Detail:
-    """Replace a code wherever it is a whole word."""
     match value:
         case str():
             return code.sub(STRUCK, value)

@@ -9,7 +9,6 @@ from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from types import TracebackType
 from typing import Self
 
 from cheaptalk.calls.orders import ControlError
@@ -30,8 +29,8 @@ HALTS = {-signal.SIGTERM, -KILL, *(128 + number for number in (signal.SIGINT, si
 class Command:
     """A command that is running or has ended.
 
-    It ends with the server: :meth:`stop` interrupts it, and if the server is killed, the command
-    stops when nothing reads its output. API keys come from the server's environment.
+    The command ends with the server: :meth:`stop` interrupts it, and if the server is killed, the
+    command stops when nothing reads its output. API keys come from the server's environment.
 
     Attributes:
         status: exit status; None while the command is running.
@@ -47,11 +46,7 @@ class Command:
 
     @classmethod
     async def start(cls, *arguments: str) -> "Command":
-        """Start ``cheaptalk`` with arguments.
-
-        Raises:
-            OSError: the process cannot be started.
-        """
+        """Start ``cheaptalk`` with arguments; raise OSError if the process cannot be started."""
         return cls(
             await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "cheaptalk", *arguments, stdin=DEVNULL, stdout=PIPE,
@@ -62,12 +57,10 @@ class Command:
 
     @property
     def pid(self) -> int:
-        """The process ID."""
         return self._process.pid
 
     @property
     def output(self) -> str:
-        """The last lines of the output."""
         return self._output.decode(errors="replace").strip()
 
     @property
@@ -113,7 +106,6 @@ class Command:
         await self.ended()
 
     async def _read(self) -> None:
-        """Read the output until the command ends."""
         assert self._process.stdout is not None
         while chunk := await self._process.stdout.read(MAX_OUTPUT):
             self._output = (self._output + chunk)[-MAX_OUTPUT:]
@@ -134,37 +126,24 @@ class Commands:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
     @asynccontextmanager
     async def starting(self, name: str) -> AsyncIterator[None]:
-        """Lock a study against other starts.
-
-        Raises:
-            ControlError: the server is stopping.
-        """
+        """Lock a study while a command starts; raise ControlError if the server is stopping."""
         async with self._starting[name]:
             if self._closed:
                 raise ControlError("the server is stopping")
             yield
 
     async def begin(self, name: str, *arguments: str) -> Command:
-        """Start a study's command.
-
-        Raises:
-            OSError: the process cannot be started.
-        """
+        """Start a study's command; raise OSError if the process cannot be started."""
         command = self.latest[name] = await Command.start(*arguments)
         return command
 
     async def close(self) -> None:
-        """Stop all commands, and start no more."""
+        """Stop all commands and start no further ones."""
         self._closed = True
         for starting in list(self._starting.values()):
             async with starting:

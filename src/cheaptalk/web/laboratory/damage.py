@@ -13,15 +13,11 @@ SECONDS = 10.0
 
 
 class _TooLong(Exception):
-    """An examination took too long."""
+    """Raised if the examination of a store takes too long."""
 
 
 class Damages:
-    """Examines the stores of a laboratory one at a time, and again only after changes.
-
-    Args:
-        folder: the laboratory's folder.
-    """
+    """Examines the stores of a laboratory one at a time, and again only after changes."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -29,7 +25,7 @@ class Damages:
         self._known: dict[str, tuple[object, list[Hurt]]] = {}
 
     async def find(self, name: str) -> list[Hurt]:
-        """Return the problems of a study's store; none if it is sound or missing."""
+        """Return the problems of a study's store; empty for a sound or missing store."""
         async with self._one_at_a_time:
             return await asyncio.to_thread(self._find, name)
 

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from cheaptalk.web.laboratory.audit import Audit
@@ -38,14 +37,11 @@ class LaboratoryDatabase:
         self.drafts = Drafts(self.file, self.audit)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database file."""
         self.file.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    def __exit__(self, *exception: object) -> None:
         self.close()

@@ -1,4 +1,4 @@
-"""Designs: study files that researchers send to a laboratory, read without revealing its files."""
+"""Designs: study files from researchers. Errors reveal nothing about the server's own files."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,17 +13,16 @@ FILES = (".yaml", ".yml")
 
 
 def read_design(name: str, text: str) -> Study:
-    """Read a design.
+    """Read a design that came from a browser.
 
-    The design comes from a browser, so no error says whether a file exists on the server, or what
-    it contains.
+    No error says whether a file exists on the server, or what the file contains.
 
     Args:
-        name: the study's name in the laboratory, which the design must give.
+        name: the study's name in the laboratory, which the design must contain.
         text: the study file.
 
     Raises:
-        StudyError: the design is not a legal study; the message is one sentence.
+        StudyError: the design is not a valid study; the message is one sentence.
     """
     try:
         data = parse_yaml(text)
@@ -39,11 +38,7 @@ def read_design(name: str, text: str) -> Study:
 
 
 def check_rosters(written: object) -> None:
-    """Reject rosters that are files on the server.
-
-    Raises:
-        StudyError: a roster is a file.
-    """
+    """Raise a StudyError for a roster that is a file on the server."""
     for roster in [written] if isinstance(written, str) else written or []:  # type: ignore[attr-defined]
         if isinstance(roster, str) and roster.partition(":")[0].endswith(FILES):
             raise StudyError(
@@ -53,11 +48,7 @@ def check_rosters(written: object) -> None:
 
 
 def check_policies(players: object) -> None:
-    """Reject policies that the server cannot load, with the same sentence for any reason.
-
-    Raises:
-        StudyError: a policy cannot be loaded.
-    """
+    """Raise a StudyError for a policy that the server cannot load, without giving the reason."""
     for label, policy in _policies(players):
         try:
             read_policy(policy_file(policy))
@@ -70,7 +61,6 @@ def check_policies(players: object) -> None:
 
 
 def _policies(players: object) -> Iterator[tuple[str, str]]:
-    """Return the policies that a design names, each with its player's label."""
     for label, entry in players.items() if isinstance(players, Mapping) else ():
         written: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {}
         listed = written.get("policies")

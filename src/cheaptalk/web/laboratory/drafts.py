@@ -48,7 +48,7 @@ class Draft(NamedTuple):
 
 
 class Conflict(CheaptalkError):
-    """A draft was changed by another researcher since it was opened.
+    """Raised if another researcher has changed a draft since it was opened.
 
     Attributes:
         submitted: text that was not saved.
@@ -64,7 +64,11 @@ class Conflict(CheaptalkError):
 
 
 class Drafts:
-    """The drafts in a laboratory's database. Every change is logged."""
+    """The drafts in a laboratory's database. Every change is logged.
+
+    Methods raise :class:`Missing` if a draft does not exist, and :class:`Conflict` if another
+    researcher has changed the draft since the ``expected`` version.
+    """
 
     def __init__(self, file: SqliteFile, audit: Audit) -> None:
         self.file = file
@@ -93,24 +97,12 @@ class Drafts:
         return draft
 
     def read(self, name: str) -> Draft:
-        """Return a draft by its name, ignoring case.
-
-        Raises:
-            Missing: the draft does not exist.
-        """
+        """Return a draft by its name, ignoring case."""
         with self.file.reading() as connection:
             return _select(connection, name)
 
     def replace(self, name: str, text: str, expected: int, by: str) -> Draft:
-        """Replace the text of a draft, unless it is unchanged.
-
-        Args:
-            expected: version that was edited.
-
-        Raises:
-            Missing: the draft does not exist.
-            Conflict: the draft has another version.
-        """
+        """Replace the text of a draft; an identical text changes nothing."""
         with self.file.writing() as connection:
             before = _select(connection, name)
             if before.text == text:
@@ -126,15 +118,7 @@ class Drafts:
             return after
 
     def delete(self, name: str, expected: int, by: str) -> None:
-        """Delete a draft, and erase its text from the disk.
-
-        Args:
-            expected: version that was shown.
-
-        Raises:
-            Missing: the draft does not exist.
-            Conflict: the draft has another version.
-        """
+        """Delete a draft, and erase its text from the disk."""
         with self.file.writing() as connection:
             before = _select(connection, name)
             if before.version != expected:

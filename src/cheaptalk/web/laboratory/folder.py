@@ -18,7 +18,8 @@ NOT_NAMES = ("", ".", "..")
 class Folder:
     """The folder of a laboratory.
 
-    A study exists if its file does; other names give access to no path.
+    Methods raise :class:`.UnknownName` for a name without a study file, so that no other name gives
+    access to a path.
 
     Args:
         path: path of the folder.
@@ -33,47 +34,28 @@ class Folder:
         return sorted(name for name in names if name not in NOT_NAMES)
 
     def text(self, name: str) -> Path:
-        """Return the path of a study's file.
-
-        Raises:
-            UnknownName: the study does not exist.
-        """
         return self._path(name, f"{name}.yaml")
 
     def store(self, name: str) -> Path:
-        """Return the path of a study's store, which may be missing.
-
-        Raises:
-            UnknownName: the study does not exist.
-        """
+        """Return the path of a study's store, which may be missing."""
         return self._path(name, f"{name}.sqlite")
 
     def outputs(self, name: str) -> Path:
-        """Return the folder of a study's outputs, which may be missing.
-
-        Raises:
-            UnknownName: the study does not exist.
-        """
+        """Return the folder of a study's outputs, which may be missing."""
         return self._path(name, "outputs") / name
 
     def files(self, name: str) -> list[Path]:
-        """Return all paths of a study, its file last; some may be missing.
+        """Return the paths of all of a study's files, the study file last; some may not exist.
 
-        They are listed instead of matched, because a pattern would also match files of studies
-        whose names start with this one.
-
-        Raises:
-            UnknownName: the study does not exist.
+        The paths are listed instead of matched, because a pattern would also match files of studies
+        whose names start with this study's name.
         """
         store = self.store(name)
         beside = [store.with_name(f"{store.name}{end}") for end in STORE_ENDS]
         return [self.outputs(name), *beside, self.text(name)]
 
     def make_private(self) -> None:
-        """Restrict access to the files of all studies to their owner.
-
-        Files of other system accounts stay unchanged.
-        """
+        """Let only the owner read the studies' files, if this system account owns the files."""
         for name in self.names():
             for path in self.files(name):
                 for file in (path, *(path.rglob("*") if path.is_dir() else ())):

@@ -1,11 +1,10 @@
-"""The laboratory on a running server: its studies, their participants, runs and outputs."""
+"""A laboratory on a running server, with studies, participants, runs and outputs."""
 
 import asyncio
 import os
 import shutil
 from contextlib import AsyncExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from fastapi import FastAPI
@@ -29,13 +28,7 @@ PRIVATE = 0o077
 
 
 class OpenStudy(NamedTuple):
-    """A study that participants can join.
-
-    Attributes:
-        supervisor: supervisor of the participants.
-        app: the participants' pages.
-        stack: resources to close.
-    """
+    """A study that participants can join, with its pages and the resources to close."""
 
     supervisor: Supervisor
     app: FastAPI
@@ -87,10 +80,7 @@ class Laboratory:
                 self.broken[name] = problem_of(error, f"the study {name}")
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    async def __aexit__(self, *exception: object) -> None:
         for name in list(self.open):
             await self._close(name)
         await self._stack.aclose()
@@ -128,7 +118,6 @@ class Laboratory:
             return study
 
     def _write(self, name: str, text: str | None) -> None:
-        """Write a study's file, or delete it if the text is None."""
         path = self.folder.path / f"{name}.yaml"
         if text is None:
             path.unlink()
@@ -137,7 +126,6 @@ class Laboratory:
             file.write(text)
 
     async def _expect_unused(self, name: str) -> None:
-        """Raise if a changed study has participants or a run in progress."""
         opened = self.open.get(name)
         if opened is not None and opened.supervisor.experiment.people:
             raise CheaptalkError(
@@ -167,11 +155,7 @@ class Laboratory:
             await opened.stack.aclose()
 
     def supervisor(self, name: str) -> Supervisor:
-        """Return the supervisor of a study's participants.
-
-        Raises:
-            UnknownName: the study is not open to participants.
-        """
+        """Return the supervisor of a study's participants; raise UnknownName for a closed study."""
         if name not in self.open:
             raise unknown("study with participants", name, sorted(self.open))
         return self.open[name].supervisor
@@ -210,7 +194,6 @@ class Laboratory:
 
 
 def _is_compatible(name: str, before: str, study: Study) -> bool:
-    """Return whether a change of a launched study does not affect its participants."""
     try:
         return _without_recruitment(read_design(name, before)) == _without_recruitment(study)
     except StudyError:
@@ -218,7 +201,6 @@ def _is_compatible(name: str, before: str, study: Study) -> bool:
 
 
 def _without_recruitment(study: Study) -> Study:
-    """Return a study without the settings that do not affect admitted participants."""
     changes: dict[str, object] = {"description": ""}
     if study.people is not None:
         recruitment = study.people.recruitment.model_copy(

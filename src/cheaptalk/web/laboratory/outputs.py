@@ -35,12 +35,11 @@ class Output(NamedTuple):
 
     Attributes:
         file: file name.
-        title: title.
         made: start time in seconds since 1970.
         matches: number of ended matches at that time.
-        stale: whether the results of one of its studies have changed since.
+        stale: whether the results of a source study have changed since.
         policy: content security policy of a page; "" for other files.
-        problem: reason why its state is unknown, or "".
+        problem: reason why the state of the output is unknown, or "".
     """
 
     file: str
@@ -56,10 +55,8 @@ class Making(NamedTuple):
     """The current or latest output of a study.
 
     Attributes:
-        file: file name.
-        title: title.
-        under_way: whether it is in progress.
-        problem: reason why it failed, or "".
+        under_way: whether the output is in progress.
+        problem: reason why the output failed, or "".
     """
 
     file: str
@@ -69,7 +66,7 @@ class Making(NamedTuple):
 
 
 class _Order(NamedTuple):
-    """An output to make: its file, title, command and studies."""
+    """A requested output: its file, title, command and source studies."""
 
     file: str
     title: str
@@ -78,11 +75,7 @@ class _Order(NamedTuple):
 
 
 class _Note(BaseModel):
-    """The description of an output.
-
-    Attributes:
-        seen: marks of the studies from which it was made; None for a study without a store.
-    """
+    """The stored description of an output; ``seen`` has the state of each source study."""
 
     title: str
     made: float
@@ -92,7 +85,7 @@ class _Note(BaseModel):
 
 
 class _Work(NamedTuple):
-    """An order, and the task that makes it and returns why it failed."""
+    """A requested output, with the task that makes it and returns an error message or ""."""
 
     order: _Order
     task: asyncio.Task[str]
@@ -101,8 +94,9 @@ class _Work(NamedTuple):
 class Outputs(Commands):
     """The outputs of a laboratory's studies; at most one per study is made at a time.
 
-    Args:
-        overviews: overviews of the studies.
+    Methods raise :class:`.UnknownName` for an unknown study, recipe, format or file. Methods that
+    start an output raise :class:`.StoreError` for a study without matches, and
+    :class:`.ControlError` while another output of the study is being made.
     """
 
     def __init__(self, overviews: Overviews) -> None:
@@ -118,11 +112,7 @@ class Outputs(Commands):
             await work.task
 
     async def recipes(self, name: str) -> dict[str, str]:
-        """Return the titles of the report recipes that suit a study's games, by recipe.
-
-        Raises:
-            UnknownName: the study does not exist.
-        """
+        """Return the titles of the report recipes that suit a study's games, by recipe."""
         try:
             study_overview = await self.overviews.get(name)
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way; the list shows it
@@ -136,17 +126,7 @@ class Outputs(Commands):
         }  # fmt: skip
 
     async def report(self, name: str, recipe: str | None = None) -> None:
-        """Start making a study's report, or a recipe's tables and figures.
-
-        Args:
-            name: name of the study.
-            recipe: name of a recipe; None for the study's own report.
-
-        Raises:
-            UnknownName: the study or the recipe does not exist.
-            StoreError: the study has no matches.
-            ControlError: another output of the study is being made.
-        """
+        """Start making a study's report or, with a ``recipe``, that recipe's tables and figures."""
         if recipe is None:
             output = _Order("report.html", "Report", ("report", name, *VIEWER), (name,))
         else:
@@ -159,13 +139,7 @@ class Outputs(Commands):
         await self._begin(name, output)
 
     async def comparison(self, name: str, reference: str) -> None:
-        """Start making a comparison: another study minus this one.
-
-        Raises:
-            UnknownName: a study does not exist.
-            StoreError: a study has no matches.
-            ControlError: another output of the study is being made.
-        """
+        """Start making a comparison, whose differences are the reference study minus this study."""
         other_store = str(self.folder.store(reference))
         arguments = ("compare", name, reference, "--other-store", other_store, *VIEWER)
         file, title = f"compare-{reference}.html", f"Comparison with {reference}"
@@ -173,16 +147,7 @@ class Outputs(Commands):
         await self._begin(name, output)
 
     async def export(self, name: str, form: str = "csv") -> None:
-        """Start exporting a study's records as an archive.
-
-        Args:
-            name: name of the study.
-            form: one of :data:`FORMS`.
-
-        Raises:
-            UnknownName: the study or the format does not exist.
-            StoreError, ControlError: see :meth:`report`.
-        """
+        """Start exporting a study's records as an archive, in one of :data:`FORMS`."""
         if form not in FORMS:
             raise unknown("format", form, FORMS)
         arguments = ("store", "export", name, "--format", form)
@@ -190,11 +155,7 @@ class Outputs(Commands):
         await self._begin(name, output)
 
     def making(self, name: str) -> Making | None:
-        """Return the current or latest output of a study since the server started, or None.
-
-        Raises:
-            UnknownName: the study does not exist.
-        """
+        """Return the current or latest output of a study since the server started, or None."""
         self.folder.text(name)
         work = self._works.get(name)
         if work is None:
@@ -204,31 +165,18 @@ class Outputs(Commands):
         return Making(file, title, not ended, work.task.result() if ended else "")
 
     async def listed(self, name: str) -> list[Output]:
-        """Return the outputs of a study, newest first.
-
-        Raises:
-            UnknownName: the study does not exist.
-            CheaptalkError: a store cannot be read.
-        """
+        """Return the outputs of a study, newest first."""
         return await asyncio.to_thread(self._listed, name)
 
     async def output(self, name: str, file: str) -> tuple[Path, Output]:
-        """Return an output of a study with its path.
-
-        Raises:
-            UnknownName: the study or the output does not exist.
-        """
+        """Return an output of a study with its path."""
         outputs = {item.file: item for item in await self.listed(name)}
         if file not in outputs:
             raise unknown(f"output of {name}", file, sorted(outputs))
         return self.folder.outputs(name) / file, outputs[file]
 
     async def delete(self, name: str, file: str) -> Output:
-        """Delete an output of a study, and return its description.
-
-        Raises:
-            UnknownName: the study or the output does not exist.
-        """
+        """Delete an output of a study, and return its description."""
         path, output = await self.output(name, file)
         for target in (path.with_name(f"{file}.json"), path):
             await asyncio.to_thread(target.unlink, missing_ok=True)
@@ -240,7 +188,6 @@ class Outputs(Commands):
         return sorted(listed, key=lambda output: -output.made)
 
     def _read(self, note: Path) -> Output:
-        """Return the output that a note describes."""
         try:
             stored = _Note.model_validate_json(note.read_bytes())
         except (ValidationError, OSError) as error:
@@ -252,11 +199,9 @@ class Outputs(Commands):
                 study: self.overviews.read(study) if study in names else None
                 for study in stored.seen
             }
-            stale = stored.seen != json.loads(json.dumps(_marks(now)))
+            stale, problem = stored.seen != json.loads(json.dumps(_marks(now))), ""
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
             stale, problem = True, problem_of(error, "one of its studies")
-        else:
-            problem = ""
         return Output(
             note.stem, stored.title, stored.made, stored.matches, stale, stored.policy, problem
         )  # fmt: skip
@@ -290,18 +235,12 @@ class Outputs(Commands):
 
 
 def _marks(overviews: Mapping[str, Overview | None]) -> dict[str, list[object] | None]:
-    """Return a value per study that changes whenever its results change."""
-    return {
-        name: study_overview and study_overview.mark for name, study_overview in overviews.items()
-    }
+    """Return each study's state, which changes whenever its results change."""
+    return {name: entry and entry.mark for name, entry in overviews.items()}
 
 
 async def _finish(command: Command, half: Path, file: Path, note: Mapping[str, object]) -> str:
-    """Wait for an output, and move it and its note into place.
-
-    Returns:
-        Reason why it failed, or "".
-    """
+    """Move a complete output and its note into place; return any error message, or ""."""
     try:
         if await command.ended() == 0:
             await asyncio.to_thread(_put, half, file, note)

@@ -47,12 +47,12 @@ class Overview(NamedTuple):
 
     @property
     def done(self) -> int:
-        """Number of ended matches that are not played again."""
+        """Number of ended matches, except matches that are to be played again."""
         counts = self.counts
         return sum(counts[status] for status in SETTLED)
 
     def how_far(self, planned: int | None) -> str:
-        """Return a text on how many matches have ended, and how."""
+        """Return a text with the numbers of ended, forfeited and failed matches."""
         counts = self.counts
         return ended_text(
             self.done, planned, forfeited=counts[Status.FORFEITED], failed=counts[Status.FAILED]
@@ -60,7 +60,7 @@ class Overview(NamedTuple):
 
     @property
     def mark(self) -> list[object]:
-        """Plain data that change whenever the results change."""
+        """The state of the results, as JSON-compatible data that changes whenever they change."""
         return [self.games, self.last, self.judged, self.went_on]
 
     @property
@@ -112,11 +112,7 @@ def overview(store: Store, study: str) -> Overview | None:
 
 
 class Overviews:
-    """The overviews of a laboratory's studies, updated when their stores change.
-
-    Args:
-        folder: the laboratory's folder.
-    """
+    """The overviews of a laboratory's studies, updated when their stores change."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -132,7 +128,7 @@ class Overviews:
         return await asyncio.to_thread(self.read, name)
 
     def read(self, name: str) -> Overview | None:
-        """Return the same as :meth:`get`, but block."""
+        """Return the overview of a study like :meth:`get`, but synchronously."""
         try:
             with Store.open(self.folder.store(name)) as store:
                 return self.count(name, store)

@@ -41,7 +41,6 @@ class RunStage(StrEnum):
 
     @property
     def under_way(self) -> bool:
-        """Whether the run has a process."""
         return self in (RunStage.RUNNING, RunStage.PAUSED, RunStage.STOPPING)
 
 
@@ -68,12 +67,11 @@ class RunStatus(NamedTuple):
 class Runs(Commands):
     """The runs of a laboratory's studies; stopped ones can be resumed.
 
+    Methods raise :class:`.UnknownName` if the study does not exist.
+
     Args:
         folder: the laboratory's folder.
         workers: number of processes per run for matches between scripts.
-
-    Attributes:
-        overviews: overviews of the studies.
     """
 
     def __init__(self, folder: Folder, workers: int = WORKERS) -> None:
@@ -86,7 +84,6 @@ class Runs(Commands):
         """Start a study's run, or resume a stopped or failed one.
 
         Raises:
-            UnknownName: the study does not exist.
             StudyError: the study file is invalid or has another name.
             ControlError: the run is in progress, or the server is stopping.
             CheaptalkError: the store cannot be used.
@@ -101,15 +98,11 @@ class Runs(Commands):
             )
 
     async def pause(self, name: str) -> None:
-        """Pause a run: wait for calls in flight, and send no more; see :meth:`set` for errors."""
+        """Pause a run: wait for calls in flight and send no more; see :meth:`set` for errors."""
         await self._order(name, "pause")
 
     async def resume(self, name: str) -> None:
-        """Resume a paused, stopped or failed run.
-
-        Raises:
-            CheaptalkError: see :meth:`start` and :meth:`set`.
-        """
+        """Resume a paused, stopped or failed run; see :meth:`start` and :meth:`set` for errors."""
         if (await self.status(name)).stage.under_way:
             await self._order(name, "resume")
         else:
@@ -134,13 +127,11 @@ class Runs(Commands):
         """Change the settings of a run in progress.
 
         Args:
-            name: name of the study.
             concurrency: number of concurrent matches with models.
-            budget: limits by unit: calls, tokens, dollars or per_match; None removes one.
+            budget: limits by unit: calls, tokens, dollars or per_match; None removes a limit.
             limits: concurrent calls by model or label; None sets the limit automatically.
 
         Raises:
-            UnknownName: the study does not exist.
             ControlError: the study is not running or rejects the order.
         """
         changes = {"concurrency": concurrency, "budget": budget, "limits": limits}
@@ -152,7 +143,6 @@ class Runs(Commands):
         """Return the status of a study's run, even if another process started it.
 
         Raises:
-            UnknownName: the study does not exist.
             CheaptalkError: the store cannot be read.
         """
         command, store = self.latest.get(name), self.folder.store(name)
@@ -171,11 +161,6 @@ class Runs(Commands):
     def _read(
         self, name: str, store_path: Path, pid: int | None
     ) -> tuple[RunState | None, Overview | None]:
-        """Return the published state of a run, or the contents of its store.
-
-        Args:
-            pid: process ID, if this server started the run; other processes' states are outdated.
-        """
         try:
             with Store.open(store_path) as store:
                 if pid is None:
@@ -202,7 +187,6 @@ def _prepare(name: str, text: Path, store_path: Path) -> None:
 def _status(
     account: RunState | None, counts: Overview | None, command: Command | None = None
 ) -> RunStatus:
-    """Combine a run's published state, its store and its process to a status."""
     if account is not None:
         return RunStatus(RunStage(account.state), account=account)
     if command is not None and command.status is None:
@@ -221,7 +205,6 @@ def _status(
 
 
 def _problems(counts: Overview | None) -> tuple[str, str]:
-    """Return why an incomplete run halted, and how many of its matches failed."""
     if counts is None:
         return "", ""
     number = counts.counts[Status.FAILED]

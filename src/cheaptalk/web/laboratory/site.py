@@ -1,4 +1,4 @@
-"""The laboratory's web site: the console, and the pages of each study's participants."""
+"""The laboratory's website: the console and each study's participant pages."""
 
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse, Response

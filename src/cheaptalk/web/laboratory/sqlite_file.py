@@ -58,22 +58,19 @@ class SqliteFile:
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
 
     def reading(self) -> AbstractContextManager[sa.Connection]:
-        """Begin a transaction that only reads."""
         return self.engine.begin()
 
     def writing(self) -> AbstractContextManager[sa.Connection]:
-        """Begin an exclusive write transaction."""
         return self._writes.begin()
 
     def clean(self) -> None:
-        """Write the log to the file, so that no deleted data remain on the disk."""
+        """Truncate SQLite's write-ahead log, so that no deleted data remains on the disk."""
         with self.engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert isinstance(raw, sqlite3.Connection)
             raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Close the file."""
         self.engine.dispose()
 
 

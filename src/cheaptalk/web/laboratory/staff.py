@@ -17,27 +17,26 @@ MINUTE = 60.0
 
 
 class Role(StrEnum):
-    """An account's role; each includes the permissions of those before it."""
+    """An account's role; each role includes the permissions of the roles before it."""
 
     VIEWER = "viewer"
     RESEARCHER = "researcher"
     OWNER = "owner"
 
     def may(self, minimum: "Role") -> bool:
-        """Return whether this role includes the permissions of another."""
         order = list(Role)
         return order.index(self) >= order.index(minimum)
 
 
 class LastOwner(CheaptalkError):
-    """An action would leave the laboratory without an active owner."""
+    """Raised if an action would leave the laboratory without an active owner."""
 
     def __init__(self) -> None:
         super().__init__("this is the only active owner; make another account an owner first")
 
 
 class Account(NamedTuple):
-    """An account.
+    """An account of a laboratory.
 
     Attributes:
         password: hash of the password.
@@ -71,7 +70,9 @@ class Login(NamedTuple):
 class Staff:
     """The accounts in a laboratory's database. Every change is logged.
 
-    Passwords are passed as hashes, and only digests of session tokens are stored.
+    Passwords are passed as hashes, and only digests of session tokens are stored. Methods raise
+    :class:`.Missing` if an account does not exist, :class:`.Taken` if its name is in use, ignoring
+    case, and :class:`LastOwner` if no active owner would remain.
     """
 
     def __init__(self, file: SqliteFile, audit: Audit) -> None:
@@ -79,42 +80,28 @@ class Staff:
         self.audit = audit
 
     def any(self) -> bool:
-        """Return whether there are any accounts."""
         with self.file.reading() as connection:
             return _any(connection)
 
     def all(self) -> Sequence[Account]:
-        """Return all accounts by name."""
         with self.file.reading() as connection:
             rows = connection.execute(sa.select(accounts).order_by(accounts.c.name))
             return [_account(row) for row in rows]
 
     def account(self, key: int | str) -> Account:
-        """Return an account by its number or its name, ignoring case.
-
-        Raises:
-            Missing: the account does not exist.
-        """
+        """Return an account by its number or its name, ignoring case."""
         with self.file.reading() as connection:
             return _select(connection, key)
 
     def create_owner(self, name: str, password: str) -> Account:
-        """Create the first account, an owner.
-
-        Raises:
-            Taken: an account exists.
-        """
+        """Create the first account, an owner; raise :class:`.Taken` if there is an account."""
         with self.file.writing() as connection:
             if _any(connection):
                 raise Taken("this laboratory already has an owner; log in instead")
             return self._insert(connection, name, password, Role.OWNER, name, one_time=False)
 
     def invite(self, name: str, password: str, role: Role, by: str) -> Account:
-        """Create an account with a one-time password.
-
-        Raises:
-            Taken: an account has this name, ignoring case.
-        """
+        """Create an account with a one-time password."""
         try:
             with self.file.writing() as connection:
                 return self._insert(connection, name, password, role, by, one_time=True)
@@ -134,12 +121,6 @@ class Staff:
         return _select(connection, name)
 
     def set_role(self, key: int, role: Role, by: str) -> Account:
-        """Change the role of an account.
-
-        Raises:
-            Missing: the account does not exist.
-            LastOwner: the account is the only active owner.
-        """
         with self.file.writing() as connection:
             before = _select(connection, key)
             if role is not Role.OWNER:
@@ -149,12 +130,7 @@ class Staff:
             return _select(connection, key)
 
     def disable(self, key: int, by: str) -> Account:
-        """Disable an account, and end its sessions.
-
-        Raises:
-            Missing: the account does not exist.
-            LastOwner: the account is the only active owner.
-        """
+        """Disable an account, and end its sessions."""
         with self.file.writing() as connection:
             before = _select(connection, key)
             _keep_an_owner(connection, before)
@@ -164,11 +140,6 @@ class Staff:
             return _select(connection, key)
 
     def enable(self, key: int, by: str) -> Account:
-        """Enable a disabled account.
-
-        Raises:
-            Missing: the account does not exist.
-        """
         with self.file.writing() as connection:
             _change(connection, key, disabled=None)
             after = _select(connection, key)
@@ -176,11 +147,7 @@ class Staff:
             return after
 
     def set_password(self, key: int, password: str, by: str, *, one_time: bool) -> Account:
-        """Change the password of an account, and end its sessions.
-
-        Raises:
-            Missing: the account does not exist.
-        """
+        """Change the password of an account, and end its sessions."""
         with self.file.writing() as connection:
             before = _select(connection, key)
             _change(connection, key, password=password, one_time=one_time)
@@ -190,7 +157,7 @@ class Staff:
             return _select(connection, key)
 
     def rehash(self, before: Account, password: str) -> None:
-        """Store a new hash of an unchanged password, unless it has been changed meanwhile."""
+        """Store a new hash of a password, unless the password has been changed meanwhile."""
         with self.file.writing() as connection:
             same = (accounts.c.id == before.id) & (accounts.c.password == before.password)
             connection.execute(sa.update(accounts).where(same).values(password=password))
@@ -207,16 +174,11 @@ class Staff:
             connection.execute(sa.insert(logins).values(values))
 
     def log_out(self, token: str) -> None:
-        """End a session."""
         with self.file.writing() as connection:
             connection.execute(sa.delete(logins).where(logins.c.token_digest == digest(token)))
 
     def login(self, token: str, idle: float) -> Login | None:
-        """Return the session of a token and extend it; None if it does not exist or has ended.
-
-        Args:
-            idle: seconds without use after which a session ends.
-        """
+        """Return and extend the session of a token; None after ``idle`` seconds without use."""
         now, is_login = self.audit.now(), logins.c.token_digest == digest(token)
         with self.file.reading() as connection:
             row = connection.execute(
@@ -260,12 +222,10 @@ def _change(connection: sa.Connection, key: int, **values: str | float | None) -
 
 
 def _end(connection: sa.Connection, key: int) -> None:
-    """End all sessions of an account."""
     connection.execute(sa.delete(logins).where(logins.c.account_id == key))
 
 
 def _keep_an_owner(connection: sa.Connection, account: Account) -> None:
-    """Raise if an account is the only active owner."""
     other_owners = sa.select(accounts.c.id).where(
         accounts.c.role == Role.OWNER.value,
         accounts.c.disabled.is_(None),

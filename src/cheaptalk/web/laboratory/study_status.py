@@ -28,7 +28,6 @@ class Turnout(NamedTuple):
 
     @classmethod
     def from_experiment(cls, experiment: Experiment) -> "Turnout":
-        """Count the participants of an experiment."""
         endings = [person.ending for person in experiment.people.values()]
         completed = sum(
             "complete" in person.journey.endings for person in experiment.people.values()
@@ -64,7 +63,7 @@ class StudyStatus(NamedTuple):
 
 
 async def study_status(laboratory: Laboratory, name: str) -> StudyStatus | None:
-    """Return the status of a study; None if it was not launched.
+    """Return the status of a study; None if the study was not launched.
 
     Raises:
         CheaptalkError: the store cannot be read.

@@ -45,7 +45,6 @@ async def forget_visit(experiment: Experiment, person: Participant) -> None:
 
 
 def _forget_matches(experiment: Experiment, plays: Mapping[int, Mapping[str, Any]]) -> None:
-    """Remove the matches of deleted plays from the plays of all participants."""
     matches = {play["match_id"] for play in plays.values() if play.get("match_id")}
     for person in experiment.people.values():
         for play in person.plays.values():

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -88,12 +88,11 @@ class Experiment:
         room_manager.on_begin, room_manager.on_end = self.begin_match, self.settle_match
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
-        """Commit a write of the store, in order with all other writes."""
+        """Commit a write to the store, in order with all other writes."""
         return await self.room_manager.host.dispatcher.ledger.write(work)
 
     @property
     def study_id(self) -> int:
-        """The study's ID in the store."""
         return self.room_manager.host.rows.id
 
     # Admission
@@ -174,7 +173,7 @@ class Experiment:
     # Steps
 
     def page_of(self, person: Participant) -> Page:
-        """Return the participant's current page, with the question if it is a quiz."""
+        """Return the participant's current page, including the question of a quiz."""
         stop = person.journey.stop
         assert isinstance(stop, Page)
         if not isinstance(stop.step, Quiz):
@@ -192,7 +191,7 @@ class Experiment:
     async def answer(
         self, person: Participant, number: int, fields: Mapping[str, str], writing: Writing = PLAIN
     ) -> bool:
-        """Answer the participant's current page.
+        """Process the answer to a participant's current page.
 
         Answers to other pages are ignored, and incomplete answers are requested again.
 
@@ -259,7 +258,7 @@ class Experiment:
         step: str | None = None,
         play: Mapping[str, Any] | None = None,
     ) -> None:
-        """Commit an answer and move on to the next step; requires the participant's lock.
+        """Commit an answer, and go to the next step; requires the participant's lock.
 
         Args:
             changes: further columns of the participant's row.
@@ -343,13 +342,14 @@ class Experiment:
         await self.room_manager.open(table_template, person.visitor, seat)
 
     def _suits(self, room: Room, cohort: str, group: frozenset[str] | None) -> bool:
-        """Return whether all who wait in a room are of a cohort and a group."""
-        visitors = filter(None, room.visitors.values())
-        people = (self.people.get(visitor.name) for visitor in visitors)
         return all(
             person.cohort == cohort and group_of(person, self.people) == group
-            for person in people if person is not None
-        )  # fmt: skip
+            for person in self._people_in(room)
+        )
+
+    def _people_in(self, room: Room) -> Iterator[Participant]:
+        visitors = filter(None, room.visitors.values())
+        return (self.people[visitor.name] for visitor in visitors if visitor.name in self.people)
 
     async def leave_broken_group(self, person: Participant) -> None:
         """End a participant's game if they wait for a group that is no longer complete."""
@@ -367,9 +367,8 @@ class Experiment:
 
     async def begin_match(self, room: Room) -> None:
         """Record the participants' seats, and schedule their attention checks."""
-        for visitor in room.visitors.values():
-            person = None if visitor is None else self.people.get(visitor.name)
-            if person is None or not self.plays_in(person, room):
+        for person in self._people_in(room):
+            if not self.plays_in(person, room):
                 continue
             number = person.journey.stop.game
             play = person.plays[number] | self.seat_columns(person) | {"state": "playing"}
@@ -391,12 +390,9 @@ class Experiment:
             person.prompt_due = time.time() + wait
 
     async def settle_match(self, room: Room) -> None:
-        """Settle an ended match for all its participants."""
-        for visitor in room.visitors.values():
-            person = None if visitor is None else self.people.get(visitor.name)
-            if person is not None:
-                async with person.lock:
-                    await self._settle_ended(person, room)
+        for person in self._people_in(room):
+            async with person.lock:
+                await self._settle_ended(person, room)
 
     async def _settle_ended(self, person: Participant, room: Room) -> None:
         """Settle a participant's game if it has ended; requires the participant's lock."""
@@ -410,7 +406,6 @@ class Experiment:
             await self.settle(person, state, payoff, amount, stood_in=stood_in)
 
     async def flag(self, person: Participant, flag: str) -> None:
-        """Add a flag to a participant, once."""
         if flag not in person.flags:
             flags = [*person.flags, flag]
             await self.write(rows.go_on(Progress(person.id, {"flags": flags})))
@@ -427,7 +422,7 @@ class Experiment:
         )  # fmt: skip
 
     def seat_columns(self, person: Participant) -> dict[str, Any]:
-        """Return the columns of a game for the seat; empty before the match starts."""
+        """Return a seat as columns of the game's record; empty before the match starts."""
         room = person.visitor.room
         if room is None or not self.plays_in(person, room) or room.stage is Stage.WAITING:
             return {}
@@ -436,9 +431,8 @@ class Experiment:
     async def close(self, room: Room) -> None:
         """Settle a room's match, or end it for its participants if it failed."""
         await self.settle_match(room)
-        for visitor in filter(None, room.visitors.values()):
-            if visitor.name in self.people and room.stage is Stage.BROKEN:
-                await self.end_failed_match(self.people[visitor.name], room)
+        for person in self._people_in(room):
+            await self.end_failed_match(person, room)
 
     async def end_failed_match(self, person: Participant, room: Room) -> None:
         """End a participant's game if its match failed."""
@@ -450,7 +444,6 @@ class Experiment:
     def _outcome_of(
         self, room: Room, seat: str, record: MatchRecord
     ) -> tuple[str, float | None, int | None]:
-        """Return the state, payoff and bonus in cents of an ended match for a seat."""
         forfeiters = {name for name, _ in invalid(record.kinds)}
         if record.status is Status.FINISHED:
             assert record.payoffs is not None
@@ -467,7 +460,7 @@ class Experiment:
         """Record the result of a participant's current game; requires the participant's lock.
 
         Args:
-            waited: whether the match never started although the participant waited.
+            waited: whether the participant waited for a match that never started.
             stood_in: whether a substitute answered for the participant.
         """
         number = person.journey.stop.game
@@ -481,23 +474,19 @@ class Experiment:
 
 
 def study_changed() -> Refused:
-    """The error for a participant whose steps the study no longer has."""
+    """Return the error for a participant who was at a step that the study no longer has."""
     return Refused("The study has changed, so you cannot continue where you left off.", 409)
 
 
 def missing_id() -> Refused:
-    """The error for a link without a platform ID."""
+    """Return the error for a link without a platform ID."""
     return Refused(
         "Your ID is missing from this link. Use the complete link that you received.", 400
     )
 
 
 def check_protocol(study: Study) -> None:
-    """Check that a study has participants, and quizzes for all its games if it needs them.
-
-    Raises:
-        StudyError: the study has no ``people``, or needs a quiz that does not exist.
-    """
+    """Raise a StudyError if a study has no participants, or needs a quiz that does not exist."""
     if study.people is None:
         raise StudyError(f"{study.name} has no participants; add their steps under people")
     games = [grid.game for grid in study.games]

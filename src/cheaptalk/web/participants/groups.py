@@ -6,7 +6,7 @@ from cheaptalk.web.participants.people import Participant
 
 
 def group_of(person: Participant, people: Mapping[str, Participant]) -> frozenset[str] | None:
-    """Return the codes of a participant's group, including their own.
+    """Return the codes of all participants in a participant's group.
 
     The result is None in the first game of a visit, and in studies without ``together``.
 

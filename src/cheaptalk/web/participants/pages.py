@@ -37,7 +37,6 @@ from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links, new_name
 from cheaptalk.web.rooms.pages import STYLE, RoomPages, about, gist, root_of
 from cheaptalk.web.rooms.rooms import Stage, Visitor
 from cheaptalk.web.rooms.screens import introduced
-from cheaptalk.web.rooms.table_templates import TableTemplate
 from cheaptalk.web.rooms.views import table_view
 
 FOLDER = Path(__file__).parent
@@ -144,7 +143,6 @@ class ParticipantPages(RoomPages):
         )  # fmt: skip
 
     async def _expect_welcome(self, request: Request, known_by: str, query: dict[str, str]) -> None:
-        """Raise :class:`Refused` if a new participant cannot take part."""
         if query.get("assignmentId") == PREVIEW:
             raise Refused("To start the study, accept the task first.", 200)
         source = self.protocol.recruitment.source
@@ -161,13 +159,11 @@ class ParticipantPages(RoomPages):
                 self.experiment.expect_open()
 
     def _expect_form(self, known_by: str) -> None:
-        """Raise :class:`Refused` if the recruitment source does not use IDs of this form."""
         if not self.protocol.recruitment.has_form(known_by):
             raise Refused("The ID in this link is not valid. Use the link that you received.", 400)
 
     @contextmanager
     def _guessing(self, request: Request) -> Iterator[None]:
-        """Count a rejected ID as a guess of its address, and limit these guesses."""
         address = asker(request)
         if self.guesses.wait(address):
             raise Refused("Too many attempts. Please try again in a few minutes.", 429)
@@ -187,7 +183,7 @@ class ParticipantPages(RoomPages):
         recruitment = self.protocol.recruitment
         earlier_id = None if earlier is None else self._platform_id(earlier)
         if recruitment.one_browser and earlier_id not in (None, known_by):
-            raise Refused("Someone has already taken part in this study with this browser.", 409)
+            raise Refused("This browser has already been used to take part in this study.", 409)
         sent = dict(parse_qsl(posted.get("more", "")))
         other_ids = {name: sent[name] for name in recruitment.parameters[1:] if name in sent}
         expect_legal(other_ids.values())
@@ -215,10 +211,7 @@ class ParticipantPages(RoomPages):
         )  # fmt: skip
 
     def _started_here(self, request: Request, person: Participant) -> bool:
-        """Return whether a participant started in this browser.
-
-        Platform IDs are not secret: anyone who knows one can open the participant's page.
-        """
+        """Return whether a participant started in this browser; a platform ID proves nothing."""
         secret = request.cookies.get(f"{START_COOKIE}{person.code}", "")
         return hmac.compare_digest(secret.encode(), self.links.secret(person.code).encode())
 
@@ -256,7 +249,6 @@ class ParticipantPages(RoomPages):
         return self.record_visit(request, person.visitor)
 
     def participant(self, request: Request, token: str) -> Participant:
-        """Return the participant of a link."""
         return self.experiment.people[self.visitor_of(request, token).name]
 
     # A participant's page
@@ -270,8 +262,7 @@ class ParticipantPages(RoomPages):
         drawn = self.protocol.pay.one_game  # one game is paid, which is drawn at the end
         payments: list[Due] = []
         if not person.ending:
-            seed = self._seed(person)
-            payments = list(dues_if_ended(person.journey, "withdrawn", seed))
+            payments = list(dues_if_ended(person.journey, "withdrawn", self._seed(person)))
         in_games = {due.key: due.cents for due in payments if due.key.startswith("game/")}
         values: dict[str, Any] = {
             "token": token, "visitor": person.visitor, "participant": person,
@@ -304,7 +295,6 @@ class ParticipantPages(RoomPages):
         return self.render(request, template, **values | page_values)
 
     def _current_page(self, request: Request, person: Participant) -> tuple[str, dict[str, Any]]:
-        """Return the template and the values of the participant's page."""
         match person.journey.stop:
             case Page():
                 page = self.experiment.page_of(person)
@@ -345,7 +335,6 @@ class ParticipantPages(RoomPages):
         }  # fmt: skip
 
     def _step_number(self, person: Participant) -> tuple[int, int] | None:
-        """Return the number of the current step and of all steps; None outside the steps."""
         names = [step.called for step in self.protocol.steps]
         name = person.journey.stop.name
         return (names.index(name) + 1, len(names)) if name in names else None
@@ -353,7 +342,6 @@ class ParticipantPages(RoomPages):
     def _instructions(
         self, request: Request, person: Participant, page: Page, step: Instructions
     ) -> Iterator[str]:
-        """Yield the paragraphs of a page of instructions, with its code word before the last."""
         language = self.language(request)
         if page.part < len(step.pages):
             paragraphs = self.localized(step.pages[page.part], language.code).strip().split("\n\n")
@@ -362,25 +350,20 @@ class ParticipantPages(RoomPages):
         if page.items:
             hint = language.text(
                 "To show that you have read this page, write only the word \u201c%(word)s\u201d in "
-                "the text box below, whatever its label says."
+                "the text box below, even if its label asks for something else."
             )
             paragraphs.insert(len(paragraphs) - 1, hint % {"word": step.code_word})
         yield from paragraphs
 
     def _instructions_before(self, last: Step) -> Iterator[Words]:
-        """Yield all pages of instructions before a step."""
         for step in takewhile(lambda step: step is not last, self.protocol.steps):
             if isinstance(step, Instructions):
                 yield from step.pages
 
     def _game_description(self, person: Participant, language: Language) -> Iterator[str]:
-        """Yield the description of the participant's next game."""
-        table_template: TableTemplate | None = None
-        if person.journey.stop.game:
-            table_template = self.room_manager.table_templates.get(
-                person.plays[person.journey.stop.game]["treatment"]
-            )
-        table_template = table_template or next(iter(self.room_manager.table_templates.values()))
+        number, templates = person.journey.stop.game, self.room_manager.table_templates
+        treatment = person.plays[number]["treatment"] if number else ""
+        table_template = templates.get(treatment) or next(iter(templates.values()))
         game = table_template.game
         yield introduced(language, game, "gist") or gist(game)
         yield introduced(language, game, "about") or about(game)
@@ -392,7 +375,6 @@ class ParticipantPages(RoomPages):
         }
 
     def _seed(self, person: Participant) -> str:
-        """Return the seed of the draw of the game that is paid."""
         return f"{self.experiment.study.seed}/{person.code}"
 
     def _end(self, person: Participant, stop: End) -> dict[str, Any]:
@@ -427,19 +409,17 @@ class ParticipantPages(RoomPages):
     # Participants' actions
 
     async def page(self, request: Request, token: str) -> Response:
-        """Answer the page of a step."""
         person = self.participant(request, token)
         posted = await posted_form(request, self.posts, person.code)
         number = posted.pop("number", "")
         if NUMBER.fullmatch(number):
             writing = self.language(request).writing
-            erased = await self.experiment.answer(person, int(number), posted, writing)
-            if erased:
+            if await self.experiment.answer(person, int(number), posted, writing):
                 await self.supervisor.erase_visit(person)
         return self.to_page_of(request, person.visitor, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
-        """Leave, withdraw, return, answer a notice, or move on."""
+        """Perform a button's action: leave, withdraw, return, answer a notice, or move on."""
         person = self.participant(request, token)
         posted = await posted_form(request, self.posts, person.code)
         deeds = {
@@ -491,7 +471,6 @@ class ParticipantPages(RoomPages):
         await self.room_manager.fill(person.visitor.room)
 
     async def gone(self, request: Request) -> Response:
-        """Render the page after the deletion of a participant's data."""
         text = self.language(request).text("All your data has been deleted.")
         return self.render(request, "gone.html.jinja", said=text)
 
@@ -537,7 +516,7 @@ def headings(text: Callable[[str], str]) -> dict[int, str]:
 
 
 def completion_code(links: Links, protocol: Protocol, code: str, visit: int, ending: Ending) -> str:
-    """Return the completion code of a visit: the study's code for its ending, or a unique one.
+    """Return the completion code of a visit: the study's code for the ending, or a unique code.
 
     Unique codes cannot be derived from anything that a participant knows.
     """

@@ -12,7 +12,7 @@ from cheaptalk.web.rooms.rooms import Visitor
 
 
 class Refused(CheaptalkError):
-    """A person cannot take part; ``status`` is the HTTP status of the page."""
+    """Raised if a person cannot take part; ``status`` is the HTTP status of the page."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -43,7 +43,7 @@ class Notice:
 
 @dataclass
 class Participant:
-    """A participant.
+    """A participant of an experiment.
 
     Attributes:
         id: row number in the store.
@@ -82,17 +82,16 @@ class Participant:
 
     @property
     def code(self) -> str:
-        """The participant's identifier in the store."""
         return self.visitor.name
 
     @property
     def ending(self) -> Ending | None:
-        """How the visit ended, or None."""
+        """How the participant's visit ended; None while the visit is in progress."""
         return self.journey.ending
 
     @property
     def notice(self) -> Notice | None:
-        """The next open message or attention check; after the end of the visit, messages only."""
+        """The next unanswered attention check or message; after the visit, only messages."""
         waiting = [
             notice for notice in self.notices
             if notice.answered is None and (notice.expected is None or self.ending is None)

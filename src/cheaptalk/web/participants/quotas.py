@@ -1,4 +1,4 @@
-"""Quotas: how many participants each treatment has and needs."""
+"""Quotas: the current and required number of participants in each treatment."""
 
 import time
 from collections import Counter
@@ -20,11 +20,6 @@ STATES = ("assigned", "playing", "finished")
 
 class Quotas:
     """The number of participants in each treatment.
-
-    Args:
-        protocol: the study's protocol.
-        table_templates: the study's tables.
-        chance: random streams of the participants.
 
     Attributes:
         treatments: treatments to which participants can be assigned.
@@ -87,7 +82,6 @@ class Quotas:
         return treatment
 
     def update(self, person: Participant) -> None:
-        """Update a participant's contribution to the quotas."""
         stays = person.ending is None or person.ending in STAYING
         visits = {
             response.game: response.visit for response in person.journey.responses
@@ -103,7 +97,6 @@ class Quotas:
         self._replace(person, tuple(treatments.values()), completed, active)
 
     def remove(self, person: Participant) -> None:
-        """Remove a participant's contribution to the quotas."""
         self._replace(person, (), False, False)
 
     def _replace(

@@ -57,7 +57,6 @@ def _restore_participant(experiment: Experiment, stored: KeptParticipant) -> Non
 
 
 async def _restore_table(experiment: Experiment, person: Participant) -> None:
-    """Return a participant to the room of their current or last game, and settle ended matches."""
     stop, responses = person.journey.stop, person.journey.responses
     plays = isinstance(stop, Play)
     number = stop.game if plays or not responses else responses[-1].game

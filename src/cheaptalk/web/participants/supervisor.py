@@ -43,7 +43,6 @@ class Supervisor:
     # Timers
 
     async def run(self) -> None:
-        """Run :meth:`check` at regular intervals."""
         while True:
             await asyncio.sleep(CHECK_SECONDS)
             await self.check(time.time())
@@ -60,10 +59,7 @@ class Supervisor:
                 LOG.exception("participant %s cannot be updated", person.code)
 
     async def _delete_expired(self, now: float) -> None:
-        """Delete all participants' data at the end of the retention period.
-
-        Participants with unpaid amounts are kept until they are paid.
-        """
+        """Delete the data of participants without unpaid amounts after the retention period."""
         until = self.experiment.keep_until
         if until is None or now < until or self.experiment.state != "closed":
             return
@@ -100,11 +96,10 @@ class Supervisor:
     # Messages to participants
 
     async def send_message(self, person: Participant, text: str) -> None:
-        """Send a participant a message, which stays on their page until they confirm it."""
+        """Send a message, which stays on the participant's page until they confirm it."""
         await self._notify(person, "message", text, None, None)
 
     async def prompt(self, person: Participant, prompt: Attention) -> None:
-        """Send a participant an attention check."""
         text = in_language(prompt.text, person.visitor.language).replace("{word}", prompt.word)
         await self._notify(person, "attention", text, prompt.word, time.time() + prompt.seconds)
 
@@ -162,7 +157,7 @@ class Supervisor:
     async def leave_table(self, person: Participant) -> None:
         """Remove a participant from a waiting room or a match, which ends their visit.
 
-        They are paid for waiting if they have waited for as long as the study requires.
+        Participants are paid for waiting if they have waited for as long as the study requires.
         """
         await self.await_settlement(person)
         async with person.lock:
@@ -181,7 +176,7 @@ class Supervisor:
             await until(lambda: not self.experiment.plays_in(person, room), person.visitor.notifier)
 
     def has_waited(self, person: Participant) -> bool:
-        """Return whether a participant has waited for as long as the study requires."""
+        """Return whether a participant has waited long enough to leave with pay."""
         return time.time() >= self.may_leave_at(person)
 
     def may_leave_at(self, person: Participant) -> float:
@@ -189,12 +184,10 @@ class Supervisor:
         return person.waits_since + 60 * self.protocol.games.lobby.minutes
 
     async def end_failed_match(self, person: Participant) -> None:
-        """End a participant's game if its match failed."""
         if person.visitor.room is not None:
             await self.experiment.end_failed_match(person, person.visitor.room)
 
     async def done(self, person: Participant) -> None:
-        """Close the page with the result of a match."""
         await self.await_settlement(person)
         async with person.lock:
             room = person.visitor.room
@@ -231,7 +224,7 @@ class Supervisor:
         self.experiment.state, self.experiment.keep_until = state, until
 
     async def move(self, person: Participant, cohort: str) -> None:
-        """Move a participant to another cohort, in which they then wait for other players.
+        """Move a participant to another cohort, in which the participant then waits for players.
 
         Raises:
             CheaptalkError: the cohort does not exist, or the participant's match is in progress.
@@ -256,11 +249,7 @@ class Supervisor:
             person.visitor.notifier.notify()
 
     async def erase(self, person: Participant) -> bool:
-        """Delete a participant's data, now or when their match has ended.
-
-        Returns:
-            Whether the data have been deleted.
-        """
+        """Delete a participant's data; return False if it is postponed until their match ends."""
         await self.experiment.flag(person, ERASE)  # ensures deletion even after a crash
         await self.end(person, "withdrawn")
         all_rooms = self.experiment.room_manager.rooms.values()

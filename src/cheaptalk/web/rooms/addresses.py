@@ -35,11 +35,11 @@ ANYWHERE = Address("", ("*",))
 def public_address(url: str) -> Address:
     """Return the address of a server behind a proxy on this machine.
 
-    >>> public_address("https://play.example.org/").hosts
-    ('play.example.org', '127.0.0.1', 'localhost')
-
     Raises:
         CheaptalkError: the URL is invalid or has a path.
+
+    >>> public_address("https://play.example.org/").hosts
+    ('play.example.org', '127.0.0.1', 'localhost')
     """
     try:
         parts = urlsplit(url)

@@ -13,7 +13,7 @@ MAX_NAME_LENGTH = 200
 
 
 def answer_line(action: Action, language: Language, names: Mapping[str, str]) -> str:
-    """Return an answer as one line, a message last: ``Alice 60; Bob 40; “Fair?”``.
+    """Return an answer as one line, with a message at the end: ``Alice 60; Bob 40; “Fair?”``.
 
     Args:
         names: display names by actor and by seat.
@@ -38,7 +38,6 @@ def _is_message(field: Field) -> bool:
 
 
 def _value_text(field: Field, value: Any, language: Language, names: Mapping[str, str]) -> str:
-    """Return the value of a field in a language; messages stay as they were written."""
     match value:
         case str() if field.kind == "choice":
             return language.text(option_label(value))

@@ -30,11 +30,7 @@ CONNECTIONS_OF_ADDRESS = 2_000
 
 
 class Streams:
-    """Counters of open event streams.
-
-    Args:
-        of_visitor, of_address: maximum numbers of streams per visitor and per address.
-    """
+    """A counter of open event streams, with maximum numbers per visitor and per address."""
 
     def __init__(
         self, of_visitor: int = STREAMS_OF_VISITOR, of_address: int = STREAMS_OF_ADDRESS
@@ -48,7 +44,6 @@ class Streams:
 
     @contextmanager
     def counting(self, visitor: str, address: str) -> Iterator[None]:
-        """Count a stream until it ends."""
         keys = _keys(visitor, address)
         self.open.update(keys)
         try:
@@ -65,7 +60,7 @@ def _keys(visitor: str, address: str) -> tuple[tuple[str, str], ...]:
 
 
 class CountedStream(StreamingResponse):
-    """An event stream that is counted while it is open; responds 429 if it exceeds the limits."""
+    """An event stream that is counted while it is open; above the limits, it responds 429."""
 
     def __init__(
         self, events: AsyncIterator[str], streams: Streams, visitor: str, address: str
@@ -86,7 +81,7 @@ class CountedStream(StreamingResponse):
 
 
 class Connections:
-    """A counter of connections per address that also creates each connection's protocol.
+    """A limit on connections per address, used as uvicorn's factory of connection protocols.
 
     Args:
         proxy: host of a proxy, whose connections are not limited.
@@ -103,21 +98,20 @@ class Connections:
         return HeaderTimeoutProtocol(self, **settings)
 
     def admit(self, host: str) -> bool:
-        """Count a connection; return False if its address has reached the limit."""
+        """Count a connection; return False if the address has reached its limit."""
         if host != self.proxy and self.open[host] >= self.of_address:
             return False
         self.open[host] += 1
         return True
 
     def release(self, host: str) -> None:
-        """Remove a connection from the count."""
         self.open[host] -= 1
         if not self.open[host]:
             del self.open[host]
 
 
 class HeaderTimeoutProtocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
-    """Uvicorn's protocol with a timeout for request headers and a limit per address.
+    """Uvicorn's HTTP protocol with a header timeout and a connection limit per client address.
 
     Uvicorn has no such timeout, and every connection uses one of the process's file descriptors.
     Connections that exceed their address's limit are closed unread.

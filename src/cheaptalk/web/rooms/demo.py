@@ -1,4 +1,4 @@
-"""The study of ``cheaptalk serve --demo``: built-in games and games of installed plug-ins."""
+"""The study of ``cheaptalk serve --demo``, with built-in games and games of plug-ins."""
 
 import logging
 from pathlib import Path
@@ -37,7 +37,6 @@ def demo() -> Study:
 
 
 def _with_game(data: dict[str, Any], game_spec: GameSpec) -> dict[str, Any]:
-    """Return the demo with another game."""
     rules = game_spec.rules()
     scripts = _scripts(game_spec.name, rules)
     players = data["players"]
@@ -56,12 +55,10 @@ def _with_game(data: dict[str, Any], game_spec: GameSpec) -> dict[str, Any]:
 
 
 def _scripts_for(game: str, role: str) -> list[str]:
-    """Return the scripts that can play a role."""
     return [name for name, script in strategies(game).items() if role in script.roles]
 
 
 def _scripts(game: str, rules: Game) -> dict[str, str]:
-    """Return a script per role, preferably not the random one; empty if a role has no script."""
     scripts: dict[str, str] = {}
     for role in dict.fromkeys(rules.seats.values()):
         candidates = sorted(_scripts_for(game, role), key=lambda name: name == RANDOM)
@@ -72,6 +69,5 @@ def _scripts(game: str, rules: Game) -> dict[str, str]:
 
 
 def _pairing(person: str, seats: int, scripted: bool) -> list[Any]:
-    """Return the pairings: one person with scripts in all other seats, and people only."""
     with_scripts = [{person: 1, BOT: seats - 1}] if scripted and seats > 1 else []
     return [*with_scripts, {person: seats}]

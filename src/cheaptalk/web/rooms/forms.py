@@ -102,7 +102,6 @@ def answer_text(
 
 
 def _value(field: Field, posted: Mapping[str, str], writing: Writing) -> Any:
-    """Return the value of a field, or None if it was left empty."""
     parts = {
         name.partition(".")[2]: text for name, text in posted.items()
         if name.startswith(f"{field.name}.") and text.strip()
@@ -127,7 +126,6 @@ def _value(field: Field, posted: Mapping[str, str], writing: Writing) -> Any:
 
 
 def _pairs(written: str) -> Iterator[tuple[str, str]]:
-    """Parse lines ``KEY: VALUE``; skip other lines."""
     for line in written.splitlines():
         key, colon, value = line.rpartition(":")
         if colon:
@@ -135,17 +133,12 @@ def _pairs(written: str) -> Iterator[tuple[str, str]]:
 
 
 def _integer(written: str, writing: Writing) -> int | str:
-    """Return a whole number as an integer, and any other text for the rules to reject."""
     text = _amount(written, writing)
     return int(text) if re.fullmatch("-?[0-9]{1,30}", text) else text
 
 
 def _amount(written: str, writing: Writing) -> str:
-    """Return a number in plain digits, or other text for the rules to reject.
-
-    Raises:
-        BadNumber: the number is ambiguous, or is a word that Python reads as a number.
-    """
+    """Return a number in plain digits, or other text for the rules to reject."""
     try:
         return plain_number(written, writing)
     except BadNumber:

@@ -98,20 +98,16 @@ class Language:
         self.words = _translations(code)
 
     def text(self, message: str) -> str:
-        """Translate a text; return it unchanged if it has no translation."""
         return self.words.gettext(message) if message else ""
 
     def unclear(self, written: str) -> str:
         """Return the message for a number that can be read in two ways."""
         _ = self.text
-        message = _("%(written)s is not a clear number; write numbers in the form %(example)s")
+        message = _("%(written)s is ambiguous; write numbers like this: %(example)s")
         return message % {"written": written, "example": self.writing.number(1234.5)}
 
     def refusal(self, reason: str) -> str:
-        """Translate the reason why the rules reject an answer.
-
-        Clauses without a translation stay unchanged.
-        """
+        """Translate a rejection reason; clauses without a translation stay unchanged."""
         return "; ".join(map(self._refusal, reason.removeprefix(UNREAD).split("; ")))
 
     def _refusal(self, reason: str) -> str:
@@ -119,7 +115,6 @@ class Language:
         return re.sub(r"\{\}", lambda _: next(names, ""), self.text(NAMED.sub("{}", reason)))
 
     def _name(self, text: str) -> str:
-        """Localize a number, a quoted field name or a list of players."""
         if text.startswith('"'):
             before, after = self.writing.marks or '""'
             return f"{before}{self._label(text[1:-1])}{after}"
@@ -128,7 +123,6 @@ class Language:
         return self.writing.local(text)
 
     def _label(self, name: str) -> str:
-        """Return the label of a field or of a player's part of a field; other names unchanged."""
         part = name.rpartition(".")[2]
         if PLAYER.fullmatch(part):
             return self.writing.called(capital(part))
@@ -137,15 +131,12 @@ class Language:
         return translated if translated != label or "_" in name else name
 
     def fixed(self, value: float, decimals: int = 0) -> str:
-        """Format a number with a fixed number of decimals."""
         return self.writing.local(fixed(value, decimals))
 
     def paid(self, cents: int) -> str:
-        """Format an amount of money in cents."""
         return self.writing.dollars(cents / 100, exact=True)
 
     def templates(self, *folders: Path) -> jinja2.Environment:
-        """Return the environment of page templates in this language, with autoescape."""
         templates = environment(*folders)
         templates.add_extension("jinja2.ext.i18n")
         templates.install_gettext_translations(self.words, newstyle=True)  # type: ignore[attr-defined]
@@ -167,7 +158,7 @@ def languages(currency: str = DOLLARS) -> dict[str, Language]:
 
 
 def style_writing(style: str | None, currency: str) -> Writing:
-    """Return the number format of a prompt style, with a currency's name and sign."""
+    """Return the number format of a prompt style, with the name and sign of a currency."""
     for language in languages(currency).values():
         if language.style == style:
             return language.writing
@@ -195,7 +186,6 @@ def best_language(accepted: str, currency: str = DOLLARS) -> Language:
 
 
 def _weighted(part: str) -> tuple[str, float]:
-    """Return the language and the weight of a part of ``Accept-Language``, such as ``de;q=0.7``."""
     code, _, weight = part.partition(";")
     try:
         return code.strip(), float(weight.strip().removeprefix("q=") or 1)
@@ -204,7 +194,6 @@ def _weighted(part: str) -> tuple[str, float]:
 
 
 def _translations(code: str) -> GNUTranslations:
-    """Load the catalogues of a language; each falls back to the next."""
     catalogues = []
     folder = LOCALE / code / "LC_MESSAGES"
     for path in (folder / f"{name}.po" for name in CATALOGUES):

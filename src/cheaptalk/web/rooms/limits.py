@@ -7,10 +7,10 @@ MAX_BUCKETS = 100_000
 
 
 class Limit:
-    """A rate limit with bursts.
+    """A rate limit per sender that allows bursts.
 
     Args:
-        burst: maximum number of requests at once.
+        burst: maximum number of simultaneous requests.
         rate: requests per second in the long run.
         now: clock in seconds.
 

@@ -28,8 +28,8 @@ class ExpiredLink(Exception):
 def key_beside(store: str) -> bytes:
     """Return the key that signs links, from a file that only its owner can read.
 
-    The file is ``STORE.key`` next to a store that is a file, otherwise ``cheaptalk.key`` in the
-    working directory. It is created if it does not exist. The key gives access to all seats.
+    The file is ``STORE.key`` next to a file store, otherwise ``cheaptalk.key`` in the working
+    directory. A missing file is created. The key gives access to all seats.
 
     Raises:
         CheaptalkError: the key is too short, or its file cannot be read or created.
@@ -54,10 +54,10 @@ def key_beside(store: str) -> bytes:
 
 
 class Links:
-    """Signs visitors' names for their links, and reads them back.
+    """Creates and verifies the signed links of visitors.
 
     Args:
-        key: secret.
+        key: secret key.
         lifetime: seconds after which a link expires.
     """
 

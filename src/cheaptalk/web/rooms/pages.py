@@ -1,4 +1,4 @@
-"""Web pages of rooms, each for a single visitor; they work without scripts."""
+"""Web pages of rooms, each for a single visitor; the pages work without JavaScript."""
 
 import inspect
 import logging
@@ -53,11 +53,7 @@ DEFAULT_DETAIL = "Not Found"
 
 
 def templates(language: Language, *folders: Path) -> jinja2.Environment:
-    """Return the environment of page templates in a language, with autoescape.
-
-    Args:
-        folders: folders whose templates override those of rooms.
-    """
+    """Return the page templates in a language; ``folders`` can override templates."""
     environment = language.templates(*folders, FOLDER / "templates")
     environment.filters |= {"about": about, "gist": gist}
     environment.globals["introduced"] = partial(introduced, language)
@@ -74,7 +70,7 @@ def gist(game: Game) -> str:
 
 
 def about(game: Game) -> str:
-    """Return the rest of a game's docstring, each paragraph as one line."""
+    """Return a game's docstring without its first paragraph, each paragraph as one line."""
     return WITHIN.sub(" ", about_in_full(game).partition("\n\n")[2])
 
 
@@ -84,11 +80,7 @@ def about_in_full(game: Game) -> str:
 
 
 class RoomPages:
-    """The pages of rooms.
-
-    Attributes:
-        folders: folders whose templates override those of rooms.
-    """
+    """The pages of rooms; templates in ``folders`` override the standard templates."""
 
     folders: ClassVar[tuple[Path, ...]] = ()
 
@@ -114,7 +106,6 @@ class RoomPages:
         self.openings = Limit(*OPENINGS)
 
     def environment(self, language: Language) -> jinja2.Environment:
-        """Return the environment of the templates of these pages in a language."""
         environment = templates(language, *self.folders)
         environment.filters["called"] = lambda item: self.links.table_template(item.name)
         return environment
@@ -147,7 +138,6 @@ class RoomPages:
         return best_language(request.headers.get("Accept-Language", ""), self.room_manager.currency)
 
     async def refused(self, request: Request, error: Exception) -> Response:
-        """Render an error as a page."""
         if isinstance(error, StoreError):
             LOG.error("%s", error)
         status, message = _error_page(error, self.language(request).text)
@@ -155,7 +145,6 @@ class RoomPages:
         return self.render(request, "refused.html.jinja", status, said=message, mine=token)
 
     async def file(self, request: Request, name: str) -> Response:
-        """Serve a static file."""
         return await self.files.get_response(name, request.scope)
 
     async def gallery(self, request: Request) -> Response:
@@ -173,7 +162,6 @@ class RoomPages:
         )  # fmt: skip
 
     async def open(self, request: Request) -> Response:
-        """Open a room and redirect to it."""
         posted = await posted_form(request, self.openings, asker(request))
         table_template = self.table_templates.get(posted.get("offer", ""))
         if table_template is None:
@@ -183,7 +171,6 @@ class RoomPages:
         return self.to_page_of(request, visitor, posted.get("me", ""))
 
     async def by_code(self, request: Request, code: str = "", me: str = "") -> Response:
-        """Redirect from an invitation code to the invitation."""
         room = self.room(code.strip())
         chosen = {"me": me, "lang": request.query_params.get("lang", "")}
         query = urlencode({name: text for name, text in chosen.items() if text})
@@ -205,7 +192,6 @@ class RoomPages:
         return self.to_page_of(request, visitor, posted.get("me", ""))
 
     async def visitor(self, request: Request, token: str) -> Response:
-        """Render the visitor's current page."""
         visitor = self.visitor_of(request, token)
         if "lang" in request.query_params:
             await self.room_manager.keep(visitor)
@@ -234,7 +220,7 @@ class RoomPages:
         return CountedStream(_events(visitor, number), self.streams, visitor.name, asker(request))
 
     async def answer(self, request: Request, token: str) -> Response:
-        """Submit an answer; one to a request that is no longer pending is ignored."""
+        """Submit an answer; answers to requests that are no longer pending are ignored."""
         visitor = self.visitor_of(request, token)
         posted = await posted_form(request, self.posts, visitor.name)
         await self.room_manager.restore_seat(visitor)
@@ -261,7 +247,7 @@ class RoomPages:
         return self.to_page_of(request, visitor, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
-        """Leave, return, start with substitutes, retry, or close the page of an ended match."""
+        """Perform a button's action: leave, return, start with substitutes, retry or close."""
         visitor = self.visitor_of(request, token)
         await posted_form(request, self.posts, visitor.name)
         if deed != "leave":
@@ -282,11 +268,7 @@ class RoomPages:
         return self.to_page_of(request, visitor, token)
 
     def visitor_of(self, request: Request, token: str) -> Visitor:
-        """Return the visitor of a link.
-
-        Raises:
-            BadLink, ExpiredLink: the link is invalid.
-        """
+        """Return the visitor of a link; raise BadLink or ExpiredLink for an invalid link."""
         return self.record_visit(request, self.room_manager.visitor(self.links.visitor(token)))
 
     def record_visit(self, request: Request, visitor: Visitor) -> Visitor:
@@ -297,14 +279,14 @@ class RoomPages:
         return visitor
 
     def form_visitor(self, request: Request, posted: dict[str, str]) -> Visitor:
-        """Return the visitor that a form names, or a new one."""
+        """Return the visitor that a form names, or a new visitor."""
         token = posted.get("me", "")
         if token:
             return self.visitor_of(request, token)
         return self.record_visit(request, self.room_manager.visitor())
 
     def room(self, code: str) -> Room:
-        """Return the room with a code, in either case."""
+        """Return the room with an invitation code, ignoring case."""
         room = self.room_manager.rooms.get(code.upper())
         if room is None:
             raise HTTPException(
@@ -318,7 +300,6 @@ class RoomPages:
 
 
 def _error_page(error: Exception, _: Callable[[str], str]) -> tuple[int, str]:
-    """Return the status and the message of an error's page."""
     match error:
         case BadLink():
             return 403, _("This link is not valid. Use the complete link that you received.")
@@ -347,14 +328,14 @@ def root_of(request: Request) -> str:
 
 
 def _not_saved() -> HTTPException:
-    """The error if an answer's match is not restored yet, or the store is too slow."""
+    """Return the error if the match is not restored yet, or the store is too slow."""
     return HTTPException(503, "Your answer was not saved. Go back to the game and send it again.")
 
 
 def _saved_check(
     room: Room, seat_session: SeatSession, pending: PendingRequest
 ) -> Callable[[], bool]:
-    """Return a check whether an answer was saved: play continues, or the answer was rejected."""
+    """Return a function that checks whether an answer was processed: accepted or rejected."""
     table, actor = room.table, pending.call.seat
     number = table.requests if table else 0
 
@@ -366,14 +347,13 @@ def _saved_check(
 
 
 async def until(condition: Callable[[], bool], notifier: ChangeNotifier) -> None:
-    """Wait until a condition holds, at most for :data:`ANSWER_TIMEOUT`."""
+    """Wait until a condition is true, for at most :data:`ANSWER_TIMEOUT` seconds."""
     deadline = time.monotonic() + ANSWER_TIMEOUT
     while not condition() and time.monotonic() < deadline:
         await notifier.wait(notifier.number, deadline - time.monotonic())
 
 
 async def _events(visitor: Visitor, last: int) -> AsyncIterator[str]:
-    """Yield the events of a page's stream."""
     yield "retry: 2000\n\n"
     while True:
         number = await visitor.notifier.wait(last, KEEPALIVE_SECONDS)

@@ -30,7 +30,7 @@ TIDY_SECONDS = 300.0
 
 
 class RoomUnavailable(CheaptalkError):
-    """A room is full, closed or already playing, or the visitor's own match is not over."""
+    """The room is full, closed or already playing, or the visitor's current match is not over."""
 
 
 RoomCallback: TypeAlias = Callable[[Room], Awaitable[None]]
@@ -72,7 +72,7 @@ class RoomManager:
         return self.host.dispatcher.store
 
     def restore(self) -> None:
-        """Restore the stored rooms and resume their matches."""
+        """Restore the stored rooms, and resume their matches."""
         for code, record in kept_rooms(self.store, self.host.rows.id):
             table_template = self.table_templates.get(record["table_template"])
             if table_template is None:
@@ -99,7 +99,7 @@ class RoomManager:
     async def open(
         self, table_template: TableTemplate, visitor: Visitor, seat: str | None = None
     ) -> Room:
-        """Open a room, in which play starts when all its seats are taken.
+        """Open a room; its match starts when all seats are taken.
 
         Raises:
             RoomUnavailable: the visitor's match is not over, or the seat is not for people.
@@ -107,7 +107,7 @@ class RoomManager:
         self._expect_free(visitor)
         seat = seat or table_template.human_seats[0]
         if seat not in table_template.human_seats:
-            raise RoomUnavailable("this seat is not open to people")
+            raise RoomUnavailable("this seat is reserved for a computer player")
         room = Room(new_code(), table_template, dict.fromkeys(table_template.human_seats))
         self.rooms[room.code] = room
         await self._sit(room, seat, visitor)
@@ -143,11 +143,7 @@ class RoomManager:
         await self._start(room)
 
     async def restore_seat(self, visitor: Visitor) -> None:
-        """Give a returning visitor a seat again if theirs was freed in the meantime.
-
-        Raises:
-            RoomUnavailable: no seat is free.
-        """
+        """Give a returning visitor a seat again, or raise RoomUnavailable if no seat is free."""
         room = visitor.room
         if room is None or room.has_seat(visitor):
             return
@@ -184,12 +180,10 @@ class RoomManager:
         visitor.notifier.notify()
 
     def forget(self, visitor: Visitor) -> None:
-        """Forget a visitor and close their rooms."""
         self.close_rooms(visitor)
         self.visitors.pop(visitor.name, None)
 
     def close_rooms(self, visitor: Visitor) -> None:
-        """Close all rooms in which a visitor has a seat."""
         for code, room in list(self.rooms.items()):
             if room.has_seat(visitor):
                 for other in filter(None, room.visitors.values()):
@@ -210,13 +204,12 @@ class RoomManager:
                 room.table = None
 
     async def tidy_periodically(self) -> None:
-        """Run :meth:`tidy` at regular intervals."""
         while True:
             await asyncio.sleep(TIDY_SECONDS)
             self.tidy()
 
     async def close(self) -> None:
-        """Interrupt all matches; they resume when the study is opened again."""
+        """Interrupt all matches, which resume when the study is opened again."""
         for room in self.rooms.values():
             for seat_session in room.seat_sessions.values():
                 seat_session.halt(CLOSING)
@@ -224,13 +217,11 @@ class RoomManager:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def keep(self, visitor: Visitor) -> None:
-        """Save a visitor's language."""
         if visitor.room is not None:
             await self._keep(visitor.room)
 
     @staticmethod
     def _expect_free(visitor: Visitor) -> None:
-        """Raise :class:`RoomUnavailable` if a match of the visitor is not over."""
         room = visitor.room
         if room is None or room.over or room.stage is Stage.WAITING or not room.has_seat(visitor):
             return
@@ -238,7 +229,6 @@ class RoomManager:
             raise RoomUnavailable("your game is still in progress; finish it or leave it")
 
     async def _vacate(self, room: Room, visitor: Visitor) -> None:
-        """Free a visitor's seat in a waiting room."""
         if room.stage is not Stage.WAITING:
             return
         room.visitors |= {
@@ -250,7 +240,6 @@ class RoomManager:
         room.notify()
 
     async def _sit(self, room: Room, seat: str, visitor: Visitor) -> None:
-        """Give a visitor a seat, and free their seat in any other waiting room."""
         visitor.mark_seen()
         before = visitor.room
         room.visitors[seat], visitor.room = visitor, room
@@ -267,7 +256,6 @@ class RoomManager:
             raise
 
     async def _start(self, room: Room) -> None:
-        """Choose an instance that is new to all participants, and start the match."""
         room.seat_languages = {
             seat: visitor.language for seat, visitor in room.visitors.items() if visitor
         }
@@ -285,7 +273,7 @@ class RoomManager:
         self._begin(room)
 
     def _new_instance(self, room: Room) -> int:
-        """Return the instance with the fewest matches of those that are new to all visitors."""
+        """Return the least-played instance that none of the room's visitors has played."""
         configuration = room.table_template.configuration.digest
         visitors = filter(None, room.visitors.values())
         played = set[int]().union(*(self._met[visitor.name, configuration] for visitor in visitors))
@@ -297,7 +285,6 @@ class RoomManager:
         return min(candidates, key=lambda number: self._repeats[*group, number])
 
     def _repeat_key(self, room: Room) -> tuple[str, tuple[str, ...], int]:
-        """Return what a match has in common with its repeats."""
         return (
             room.table_template.configuration.digest,
             tuple(seated.digest for seated in room.match.seating),
@@ -305,7 +292,6 @@ class RoomManager:
         )
 
     def _count(self, room: Room) -> None:
-        """Record the instance as played by the room's visitors, and the number of repeats."""
         for visitor in filter(None, room.visitors.values()):
             self._met[visitor.name, room.table_template.configuration.digest].add(room.instance)
         key = self._repeat_key(room)
@@ -385,5 +371,5 @@ def _check(planned: Plan, store: Store | Path | str) -> None:
 
 
 async def _nobody(call: PersonCall) -> Reply:
-    """Fail: each room asks its own visitors."""
+    """Raise an AssertionError, because every room passes requests to its own visitors."""
     raise AssertionError(call)

@@ -1,4 +1,4 @@
-"""Rooms: tables that wait for people, are played, and end.
+"""Rooms: game tables, from waiting for people to the end of the match.
 
 Every change of a room is saved, so that it survives a restart.
 """
@@ -54,7 +54,6 @@ class Visitor:
     notifier: ChangeNotifier = field(default_factory=ChangeNotifier)
 
     def mark_seen(self) -> None:
-        """Record a request of the visitor."""
         self.seen = time.time()
 
     @property
@@ -89,12 +88,10 @@ class Room:
 
     @property
     def over(self) -> bool:
-        """Whether the match has ended or failed."""
         ended = self.table is not None and self.table.over
         return ended or self.stage in (Stage.OVER, Stage.BROKEN)
 
     def done_for(self, visitor: Visitor) -> bool:
-        """Return whether the match is over for a visitor."""
         return self.over or self.seat_session(visitor).has_left
 
     @property
@@ -109,7 +106,6 @@ class Room:
 
     @property
     def match(self) -> PlannedMatch:
-        """The match at this table."""
         return self.table_template.match(
             self.instance, self.repeat, self.substituted, self.seat_languages
         )
@@ -119,12 +115,12 @@ class Room:
         return dict(zip(self.table_template.seated, self.match.seating, strict=True))[seat]
 
     def has_seat(self, visitor: Visitor) -> bool:
-        """Return whether a visitor has a seat here that was not freed in their absence."""
+        """Return whether a visitor has a seat here that was not freed while they were absent."""
         return any(occupant is visitor for occupant in self.visitors.values())
 
     @property
     def unresponsive(self) -> list[str]:
-        """Names of the other players from which an answer is pending."""
+        """Names of the models and scripts whose answers are pending."""
         if self.table is None:
             return []
         game, people = self.table.game, self.seat_sessions
@@ -132,7 +128,7 @@ class Room:
         return [game.called(seats[actor]) for actor in self.table.pending if actor in seats]
 
     def with_names(self, game: Game) -> Game:
-        """Return a game that calls people by their chosen names."""
+        """Return the game with people's chosen names."""
         chosen = {
             seat: visitor.known_as
             for seat, visitor in self.visitors.items() if visitor and visitor.known_as
@@ -148,31 +144,23 @@ class Room:
         return [seat for seat in self.table_template.human_seats if seat in seats]
 
     def seat_of(self, visitor: Visitor) -> str:
-        """Return the seat of a visitor."""
         return next(seat for seat, occupant in self.visitors.items() if occupant is visitor)
 
     def seat_session(self, visitor: Visitor) -> SeatSession:
-        """Return the session of a visitor's seat."""
         return self.seat_sessions[self.seat_of(visitor)]
 
     def notify(self) -> None:
-        """Notify all visitors of a change."""
         for visitor in filter(None, self.visitors.values()):
             visitor.notifier.notify()
 
     def seat_people(self) -> None:
-        """Create the seat sessions of all visitors."""
         self.seat_sessions = {
             seat: SeatSession(seat, visitor.notifier, self.code)
             for seat, visitor in self.visitors.items() if visitor is not None
         }  # fmt: skip
 
     async def ask(self, call: PersonCall) -> Reply:
-        """Ask the visitor in an actor's seat.
-
-        Raises:
-            Halted: the server is stopping.
-        """
+        """Ask the visitor in an actor's seat; raise Halted if the server is stopping."""
         table = self.table
         if table is None:
             raise Halted(CLOSING)
@@ -180,12 +168,10 @@ class Room:
         return await self.seat_sessions[seat].ask(call, table)
 
     def watch(self, table: Table) -> None:
-        """Update the table and notify the visitors."""
         self.table = table
         self.notify()
 
     def to_record(self) -> dict[str, Any]:
-        """Return the room's state for the store."""
         visitors = {seat: visitor for seat, visitor in self.visitors.items() if visitor}
         return {
             "table_template": self.table_template.name, "stage": self.stage.value,
@@ -204,7 +190,6 @@ class Room:
         cls, code: str, record: Mapping[str, Any], table_template: TableTemplate,
         visitors: Mapping[str, Visitor],
     ) -> "Room":  # fmt: skip
-        """Return a room from its stored state."""
         seats = {seat: visitors.get(name) for seat, name in record["visitors"].items()}
         room = cls(
             code, table_template, seats, Stage(record["stage"]), tuple(record["filled"]),

@@ -1,4 +1,4 @@
-"""Screens: a game's own page for an actor, rendered only from the actor's observations."""
+"""Screens: pages that a game defines, rendered only from an actor's observations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -26,13 +26,10 @@ class Screen:
     Missing blocks are replaced by defaults. A block ``talks`` keeps earlier messages visible.
 
     Args:
-        game: the game.
-        actor: the actor whose screen it is.
-        language: the actor's language.
         events: the actor's observations, oldest first, and the pending request.
         action: class of the pending action, or None.
-        pays: function from the fields of an answer to the actor's payoff if the match ends with
-            this answer, otherwise None.
+        pays: function from the fields of an answer to the actor's payoff; None if the match does
+            not end with this answer.
     """
 
     def __init__(
@@ -61,11 +58,9 @@ class Screen:
         return next((event for kind, event in reversed(self._events) if kind in names), None)
 
     def board(self) -> Markup | None:
-        """Render the state of the game; None if the game has no such block."""
         return self._render("board", {})
 
     def earned(self, payoff: float) -> Markup | None:
-        """Render the result; None if the game has no such block."""
         return self._render("earned", {"payoff": payoff})
 
     @property
@@ -77,7 +72,7 @@ class Screen:
         """Render the form of the answer; None if the game has no such block.
 
         Args:
-            fields: fields of the action; a block of any of its base classes is used.
+            fields: fields of the action, for a block of the action's class or a base class.
             values: further values for the template.
         """
         values = {"fields": {field.name: field for field in fields}} | values
@@ -103,7 +98,6 @@ def introduced(language: Language, game: Game, block: str, seat: str = "") -> Ma
 
 
 def _render(game: Game, language: Language, block: str, values: Mapping[str, Any]) -> Markup | None:
-    """Render a block of a game's template; None if it does not exist or is empty."""
     template = screen_template(game.name, language.code, language.currency)
     if template is None or block not in template.blocks:
         return None

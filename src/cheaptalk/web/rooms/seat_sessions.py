@@ -1,4 +1,4 @@
-"""Seat sessions: a person in a seat of a match, and the decision requests to them."""
+"""Seat sessions: a person in a seat of a match, with the person's decision requests."""
 
 import asyncio
 import hashlib
@@ -20,18 +20,13 @@ CLOSING = "the server is stopping"
 
 
 class ChangeNotifier:
-    """Wakes the event streams of a visitor's page when something changes.
-
-    Attributes:
-        number: number of changes so far.
-    """
+    """Wakes the event streams of a visitor's page; ``number`` counts the changes."""
 
     def __init__(self) -> None:
         self.number = 0
         self._changed = asyncio.Event()
 
     def notify(self) -> None:
-        """Wake all waiting tasks."""
         self.number += 1
         self._changed.set()
         self._changed = asyncio.Event()
@@ -84,11 +79,7 @@ class SeatSession:
         self._due: dict[str, tuple[int, float]] = {}
 
     async def ask(self, call: PersonCall, table: Table) -> Reply:
-        """Ask the person for a decision, and wait for the answer.
-
-        Raises:
-            Halted: the server is stopping.
-        """
+        """Ask the person for a decision and wait; raise Halted if the server is stopping."""
         if self.halted:
             raise Halted(self.halted)
         if self.has_left or self.away:
@@ -122,27 +113,20 @@ class SeatSession:
         return next((request for request in pending if request.key == key), None)
 
     def answer(self, request: PendingRequest, text: str, fields: dict[str, str]) -> None:
-        """Answer a pending request.
-
-        Args:
-            text: answer that the player parses.
-            fields: submitted form fields, which are shown again if the answer is rejected.
-        """
+        """Answer a request; ``fields`` are shown again if the answer ``text`` is rejected."""
         self.rejected, self.unclear_number = fields, ""
         request.answer.set_result(text)
 
     def leave(self) -> None:
-        """Leave the match permanently."""
         self.has_left = True
         self._fail(TimeoutError())
 
     def back(self) -> None:
-        """Return to the match."""
         self.away = False
         self.notifier.notify()
 
     def halt(self, reason: str) -> None:
-        """Stop waiting; requests are repeated when the match resumes."""
+        """Stop waiting for answers; requests are repeated when the match resumes."""
         self.halted = reason
         self._fail(Halted(reason))
 
@@ -152,7 +136,7 @@ class SeatSession:
                 request.answer.set_exception(error)
 
     def behind(self, key: str, table: Table | None) -> bool:
-        """Return whether a match that is being restored has not reached a request yet."""
+        """Return whether a match that is being restored has not reached request ``key`` yet."""
         match = KEY.fullmatch(key)
         if self.find(key) or self.has_left or self.away or not match:
             return False
@@ -176,7 +160,6 @@ class SeatSession:
         return due
 
     def _key(self, number: int, actor: str, attempt: int) -> str:
-        """Return the key of a request, which is the same after a restart."""
         identity = f"{self.code}/{number}/{actor}/{attempt}"
         return f"{number}_{attempt}_{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
 

@@ -23,7 +23,7 @@ from cheaptalk.web.rooms.room_manager import RoomManager, RoomUnavailable
 def make_rooms(
     room_manager: RoomManager, links: Links, address: Address = ANYWHERE, title: str = "cheaptalk"
 ) -> FastAPI:
-    """Return the rooms as a web application, which can be mounted below a path.
+    """Return the rooms as a web application that can be mounted below a path.
 
     Args:
         address: public address.
@@ -61,11 +61,7 @@ def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> Fast
 
 
 class EndingStreams:
-    """An application whose event streams end when the server stops, so that it stops quickly.
-
-    Attributes:
-        closing: set when the server stops.
-    """
+    """An ASGI wrapper that ends event streams after ``closing`` is set, for a quick shutdown."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -111,23 +107,13 @@ class _Server(uvicorn.Server):
 async def serve_rooms(
     room_manager: RoomManager, links: Links, listener: socket.socket, address: Address | None = None
 ) -> None:
-    """Serve the rooms of a study until stopped.
-
-    Args:
-        listener: listening socket.
-        address: public address; by default that of the socket.
-    """
+    """Serve the rooms of a study until stopped; by default at the address of the ``listener``."""
     address = address or own_address(listener)
     await serve_app(make_rooms(room_manager, links, address), listener, address)
 
 
 async def serve_app(app: ASGIApp, listener: socket.socket, address: Address) -> None:
-    """Serve a web application until stopped.
-
-    Args:
-        listener: listening socket.
-        address: public address.
-    """
+    """Serve a web application on a listening socket until stopped."""
     raise_descriptor_limit()
     streams = EndingStreams(app)
     config = uvicorn.Config(

@@ -1,4 +1,4 @@
-"""Table templates: the games and players of a study that people can play in the browser."""
+"""Table templates: the games of a study that people can play in the browser."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ class TableTemplate:
         return substitutes
 
     def planned_instance(self, number: int) -> PlannedInstance:
-        """Return an instance by its number, which may exceed the number of planned instances."""
+        """Return an instance of the plan or, for higher numbers, draw a new instance."""
         if number < len(self.instances):
             return self.instances[number]
         start = self.instances[0].seed.rpartition("/")[0]
@@ -88,12 +88,7 @@ class TableTemplate:
         substituted: Sequence[str] = (),
         seat_languages: Mapping[str, str] | None = None,
     ) -> PlannedMatch:
-        """Return a match at this table.
-
-        Args:
-            substituted: seats that substitutes play.
-            seat_languages: people's languages by seat.
-        """
+        """Return a match at this table, with some seats substituted and each person's language."""
         seating = tuple(
             self.substitutes[seat]
             if seat in substituted
@@ -103,10 +98,7 @@ class TableTemplate:
         return match_of(self.configuration, self.planned_instance(instance), seating, repeat)
 
     def localize(self, seat: str, code: str | None) -> Seated:
-        """Return the player in a seat, with the prompt style of a language if there is one.
-
-        A style that the study sets is kept.
-        """
+        """Return a seat's player with a language's prompt style, unless the study sets one."""
         seated, language = self.seated[seat], languages().get(code or "")
         styles = get_game(self.game.name).styles
         if seated.label not in self.localized or language is None or language.style not in styles:

@@ -80,10 +80,10 @@ class TableView(NamedTuple):
 def table_view(
     room_manager: RoomManager, room: Room, visitor: Visitor, language: Language
 ) -> TableView | None:
-    """Return a visitor's view of the table of a room, in their language.
+    """Return a visitor's view of a room's table, in the language of the page.
 
-    The view is None before the match starts, and if a recorded match cannot be replayed; the
-    room is then marked as broken.
+    The view is None before the match starts. If a recorded match cannot be replayed, the view is
+    also None, and the room is marked as broken.
     """
     seat = room.seat_of(visitor)
     table = room.table
@@ -145,7 +145,7 @@ def _screen(table: Table, game: Game, actor: str, language: Language) -> Screen:
 
 
 def _pays(table: Table, actor: str, **answer: Any) -> float | None:
-    """Return an actor's payoff if its answer ends the match, otherwise None."""
+    """Return the payoff that an answer gives its actor by ending the match; otherwise None."""
     ended = table.clone()
     ended.answer(actor, ended.pending[actor].action.model_validate(answer))
     if ended.outcome is None:
@@ -154,7 +154,6 @@ def _pays(table: Table, actor: str, **answer: Any) -> float | None:
 
 
 def _latest_actor(table: Table, seat: str) -> str:
-    """Return the actor of a seat with the most observations."""
     actors = [actor.name for actor in table.game.actors if actor.seat == seat]
     return max(reversed(actors), key=lambda name: len(table.heard[name]))
 
@@ -164,7 +163,7 @@ def _seat_of(game: Game, name: str) -> str:
 
 
 def _how(table: Table, pending: PendingRequest, teller: Teller) -> str:
-    """Return the answer format, or "" if it is obvious or the style is not for people."""
+    """Return the answer format, or "" if it is obvious or the prompt style is for models only."""
     parts = fields(pending.call.form)
     obvious = len(parts) == 1 and parts[0].kind in ("choice", "whole", "amount")
     if obvious or teller.style.name not in LANGUAGES:
@@ -173,7 +172,6 @@ def _how(table: Table, pending: PendingRequest, teller: Teller) -> str:
 
 
 def _problem(seat_session: SeatSession, pending: PendingRequest, language: Language) -> str:
-    """Return why the previous answer was rejected."""
     if seat_session.unclear_number:
         return language.unclear(seat_session.unclear_number)
     return language.refusal(pending.call.problem or "")
@@ -187,10 +185,6 @@ def _entries(teller: Teller, moments: Sequence[Moment], language: Language) -> I
 
 
 def _count_news(entries: Sequence[Entry], *, waiting: bool) -> int:
-    """Return the number of entries since the actor's last answer.
-
-    Args:
-        waiting: whether to include the answer itself, because others have not reacted yet.
-    """
+    """Count the entries since the actor's last answer, including the answer while ``waiting``."""
     answered = [index for index, entry in enumerate(entries) if entry.answer is not None]
     return len(entries) - (answered[-1] + (not waiting) if answered else 0)

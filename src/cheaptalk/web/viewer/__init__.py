@@ -1,1 +1,1 @@
-"""Reading a store in the browser."""
+"""A web application for reading a store in the browser."""

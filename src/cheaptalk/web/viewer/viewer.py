@@ -42,11 +42,7 @@ from cheaptalk.web.problems import problem_of
 
 
 def listen(port: int = PORT, host: str = HOST) -> socket.socket:
-    """Return a socket that listens on this machine; port 0 picks a free port.
-
-    Raises:
-        CheaptalkError: the port is in use.
-    """
+    """Return a socket on this machine; port 0 picks a free port, a used one raises an error."""
     return listening(port, host)
 
 
@@ -128,11 +124,7 @@ class _Pages:
         return self.render(request, "studies.html.jinja", studies=studies, broken=broken)
 
     def overview(self, study: str) -> _Overview:
-        """Return the data shared by a study's pages, recomputed if the store has changed.
-
-        Raises:
-            StoreError: there is no such study.
-        """
+        """Return the data shared by a study's pages, recomputed if the store has changed."""
         stamp = self.store.backend.stamp()
         cached = self.overviews.get(study)
         if cached is None or cached.stamp != stamp:
@@ -197,7 +189,6 @@ class _Pages:
 
 
 def _readable(store: Store) -> tuple[list[StudySummary], dict[str, str]]:
-    """Return the readable studies without counts, and a problem for each other study."""
     readable, broken = [], {}
     text = schema.studies.c
     with store.reading() as connection:
@@ -215,7 +206,6 @@ def _readable(store: Store) -> tuple[list[StudySummary], dict[str, str]]:
 def _players_by_seat(
     pairings: Iterable[PlayedPairing], seats: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    """Return the labels of the players in each seat and in each role."""
     players: dict[str, set[str]] = {}
     for pairing in pairings:
         for seat, label in pairing.players.items():
@@ -225,12 +215,10 @@ def _players_by_seat(
 
 
 def _choices(labels: Mapping[str, str]) -> list[str]:
-    """Return the seats to filter by, or the roles if there are many seats."""
     return list(dict.fromkeys(labels if len(labels) <= FEW else labels.values()))
 
 
 def _hidden_players(labels: Mapping[str, str], parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return the requested players of seats that the filter form does not show."""
     hidden = [seat for seat in labels if seat not in _choices(labels)]
     return {seat: parameters[f"player_{seat}"] for seat in hidden if f"player_{seat}" in parameters}
 
@@ -260,7 +248,6 @@ def _match_filter(
 
 
 def _varying(records: list[MatchRecord]) -> list[str]:
-    """Return the parameters that differ between these matches."""
     values: dict[str, set[str]] = {}
     for record in records:
         for name, value in record.parameters.items():

@@ -22,16 +22,12 @@ def is_adapter(model: Path | str) -> bool:
 
 
 def served(model: str, url: str) -> str:
-    """Return the model string of a model or adapter at a server."""
+    """Return the model string of a model or adapter on a vLLM server."""
     return f"vllm/{_name(model) if is_adapter(model) else model}@{url}"
 
 
 def load_adapter(model: str, url: str) -> None:
-    """Load an adapter into a server unless it is loaded; ignore models.
-
-    Raises:
-        TrainingFailed: the server refuses or is unreachable.
-    """
+    """Load an adapter into a vLLM server unless it is loaded; do nothing for models."""
     if not is_adapter(model):
         return
     request = {"lora_name": _name(model), "lora_path": str(Path(model).absolute())}
@@ -50,6 +46,5 @@ def load_adapter(model: str, url: str) -> None:
 
 
 def _name(folder: str) -> str:
-    """Return the server's name of an adapter: the self-play and its model."""
     path = Path(folder).absolute()
     return f"{path.parent.name}-{path.name}"

@@ -29,7 +29,7 @@ from cheaptalk.rules import Value
 
 
 class LocalTraining(Value):
-    """Settings of training in this process."""
+    """Settings for training a language model in this process."""
 
     trainer: Literal["local"] = "local"
     epochs: float = Field(default=3, gt=0)
@@ -68,17 +68,17 @@ class LocalTraining(Value):
         loss: Loss = "cloning",
         reference: str | None = None,
     ) -> str:
-        """Train a model unless its folder exists, and return the folder. See :func:`fine_tune`."""
+        """Train a model unless the folder exists; return the folder. See :func:`fine_tune`."""
         if not out.exists():
             fine_tune(model, training_examples, out, self, progress, loss=loss, reference=reference)
         return str(out)
 
     def player(self, model: str) -> str:
-        """Return the model string under which it plays: in this process, or at the server."""
+        """Return the model string for playing: in this process, or at the server."""
         return f"hf/{model}" if self.serve is None else served(model, self.serve)
 
     def ready(self, model: str) -> None:
-        """Load an adapter into the server, if one is set.
+        """Load an adapter into the server, if a server is set.
 
         Raises:
             TrainingFailed: loading failed, or the folder contains no model.
@@ -98,10 +98,10 @@ class LocalTraining(Value):
 
 
 class Memory(NamedTuple):
-    """Limits on the memory of a step.
+    """Limits on the memory of a training step.
 
     Attributes:
-        chats: chats processed at once, at most a step's batch.
+        chats: chats processed together, at most a step's batch.
         checkpointing: whether activations are recomputed in the backward pass.
     """
 
@@ -114,7 +114,6 @@ class Memory(NamedTuple):
         return self.checkpointing and self.chats == 1
 
     def less(self) -> "Memory":
-        """Return settings that need less memory."""
         chats = (self.chats + 1) // 2 if self.checkpointing else self.chats
         return Memory(chats, checkpointing=True)
 
@@ -180,21 +179,17 @@ def _no_model(name: Path | str, error: Exception) -> TrainingFailed:
 def _examples(
     tokenizer: Any, training_example: TrainingExample, settings: LocalTraining, loss: Loss
 ) -> list[Example]:
-    """Tokenise an example; one per answer if the template rewrites earlier messages."""
-    better = tokenized(tokenizer, training_example.chat, **settings.template)
-    worse = (
-        tokenized(tokenizer, training_example.worse, **settings.template)
-        if training_example.worse
-        else []
+    better, worse = (
+        tokenized(tokenizer, chat, **settings.template) if chat else []
+        for chat in (training_example.chat, training_example.worse)
     )
     if loss != "cloning" and max(len(better), len(worse)) > 1:
         raise TrainingFailed(
             f"the chat template of {tokenizer.name_or_path} rewrites earlier answers; use cloning "
             f"instead of {loss}"
         )
-    return [
-        Example(tokens, training_example.weight, worse[0] if worse else None) for tokens in better
-    ]
+    worst = worse[0] if worse else None
+    return [Example(tokens, training_example.weight, worst) for tokens in better]
 
 
 def learn(
@@ -210,7 +205,7 @@ def learn(
     """Train a model on tokenised examples; see :func:`fine_tune`.
 
     Args:
-        stored: torch type of the weights in the folder; None to keep theirs.
+        stored: torch type of the saved weights; None to keep the type of the loaded weights.
     """
     if not examples:
         raise TrainingFailed("there is no chat to learn from")
@@ -249,13 +244,9 @@ def _trained(
     memory: Memory,
     progress: Progress | None,
 ) -> Any:
-    """Return the trained model."""
     callbacks = [_watching(progress)] if progress else []
-    plain = (
-        objective.loss == "cloning"
-        and not objective.kl
-        and all(example.weight == 1 for example in examples)
-    )
+    unweighted = all(example.weight == 1 for example in examples)
+    plain = objective.loss == "cloning" and not objective.kl and unweighted
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # between these libraries
         model = load()
@@ -282,7 +273,6 @@ def _cloning(
     arguments: Any,
     callbacks: list[Any],
 ) -> Any:
-    """Return trl's trainer for supervised fine-tuning."""
     lora = _lora(settings) if settings.lora and not hasattr(model, "peft_config") else None
     rows = import_module("datasets").Dataset.from_list(
         [{"input_ids": example.chat.ids, "labels": example.chat.labels} for example in examples]
@@ -319,7 +309,6 @@ def _lora(settings: LocalTraining) -> Any:
 
 
 def _watching(progress: Progress) -> Any:
-    """Return a callback that reports the loss."""
     base = import_module("transformers").TrainerCallback
 
     class Watching(base):  # type: ignore[misc, valid-type]

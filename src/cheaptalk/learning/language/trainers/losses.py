@@ -16,13 +16,7 @@ CLIP = 0.2
 
 
 class Example(NamedTuple):
-    """One tokenised training example.
-
-    Attributes:
-        chat: the chat in tokens.
-        weight: its weight; negative to make it less likely.
-        worse: the chat to which it is preferred.
-    """
+    """A tokenised training example; see :class:`.TrainingExample`."""
 
     chat: TokenizedChat
     weight: float = 1.0
@@ -30,10 +24,10 @@ class Example(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """The training objective.
+    """The objective of a training run.
 
     Attributes:
-        loss: the loss.
+        loss: the loss function.
         kl: weight of the divergence from the reference, in nats per token.
         beta: strength of the tie to the initial model in direct preference optimisation.
         reference: the reference model if ``kl`` is above 0.
@@ -48,11 +42,10 @@ class Learned(NamedTuple):
 
 
 def padded(examples: Sequence[Example], padding: int) -> dict[str, Any]:
-    """Return a batch of tensors: chats, followed by the worse chats."""
+    """Return a batch of padded tensors: the preferred chats, followed by the rejected chats."""
     torch = import_module("torch")
-    chats = [example.chat for example in examples] + [
-        example.worse for example in examples if example.worse
-    ]
+    chats = [example.chat for example in examples]
+    chats += [example.worse for example in examples if example.worse]
     longest = max(len(chat.ids) for chat in chats)
 
     def filled(rows: Sequence[Sequence[int]], fill: int) -> Any:
@@ -67,7 +60,7 @@ def padded(examples: Sequence[Example], padding: int) -> dict[str, Any]:
 
 
 def loss_of(model: Any, batch: dict[str, Any], objective: Learned) -> Any:
-    """Return the loss of a batch."""
+    """Return the loss of a batch under an objective."""
     torch = import_module("torch")
     labels, weight = batch["labels"][:, 1:], batch["weight"]
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
@@ -86,27 +79,22 @@ def loss_of(model: Any, batch: dict[str, Any], objective: Learned) -> Any:
         loss = -(torch.nn.functional.logsigmoid(objective.beta * (better - worse)) * weight).mean()
     elif objective.loss == "grpo":
         ratio = (token_logs - _token_logs(before(objective.begun), labels)).exp()
-        clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
-        loss = (
-            -(torch.minimum(ratio * weight[:, None], clipped * weight[:, None]) * own).sum() / count
-        )
+        gains = ratio * weight[:, None], ratio.clamp(1 - CLIP, 1 + CLIP) * weight[:, None]
+        loss = -(torch.minimum(*gains) * own).sum() / count
     else:
         loss = -(token_logs * weight[:, None]).sum() / count
     if objective.kl:
-        divergence = (
-            log_probabilities.exp() * (log_probabilities - before(objective.reference))
-        ).sum(dim=-1)
+        log_ratio = log_probabilities - before(objective.reference)
+        divergence = (log_probabilities.exp() * log_ratio).sum(dim=-1)
         loss = loss + objective.kl * (divergence * own).sum() / count
     return loss
 
 
 def _logs(model: Any, inputs: dict[str, Any]) -> Any:
-    """Return the log-probabilities of all next tokens; [chats, tokens, vocabulary]."""
     return model(**inputs, use_cache=False).logits[:, :-1].float().log_softmax(dim=-1)
 
 
 def _token_logs(log_probabilities: Any, labels: Any) -> Any:
-    """Return the log-probabilities of labelled tokens, 0 for others; [chats, tokens]."""
     own = labels != IGNORED
     return log_probabilities.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1) * own
 
@@ -119,7 +107,7 @@ def learner(
     objective: Learned,
     callbacks: Sequence[Any],
 ) -> Any:
-    """Return a transformers trainer with this objective."""
+    """Return a transformers trainer that minimises the loss of an objective."""
     base = import_module("transformers").Trainer
 
     class Learner(base):  # type: ignore[misc, valid-type]

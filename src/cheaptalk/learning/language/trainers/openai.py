@@ -44,8 +44,7 @@ T = TypeVar("T")
 
 
 class OpenAITraining(Value):
-    """Settings of training at OpenAI, by default those of Liao, Tomlin and Klein (2024, appendix
-    B)."""
+    """Settings for training at OpenAI; the defaults are from Liao, Tomlin and Klein (2024)."""
 
     trainer: Literal["openai"] = "openai"
     epochs: int = Field(default=3, ge=1)
@@ -71,7 +70,7 @@ class OpenAITraining(Value):
         loss: Loss = "cloning",
         reference: str | None = None,
     ) -> str:
-        """Train a model, or resume waiting for it; return its model string.
+        """Train a model, or resume waiting for its training; return the new model string.
 
         Args:
             model: the initial model's string, such as ``openai/gpt-4o-mini-2024-07-18``.
@@ -95,7 +94,6 @@ class OpenAITraining(Value):
         return str(note.known["model"])
 
     def player(self, model: str) -> str:
-        """Return the model string under which the model plays: its own."""
         return model
 
     def ready(self, model: str) -> None:
@@ -110,7 +108,7 @@ class Note:
         self.known: dict[str, Any] = json.loads(read_whole(file)) if file.exists() else {}
 
     def add(self, **entries: str) -> None:
-        """Save entries immediately."""
+        """Save entries to the file immediately."""
         self.known |= entries
         with whole_file(self.file) as file:
             file.write(json.dumps(self.known, indent=2) + "\n")
@@ -138,7 +136,7 @@ class Event(Listed):
 
 
 class FineTuningRequest(NamedTuple):
-    """A training with its server."""
+    """A training run with its server and state file."""
 
     name: ModelName
     server: Endpoint
@@ -169,7 +167,6 @@ async def _train(
 
 
 async def _begin(request: FineTuningRequest, chats: Sequence[Messages]) -> None:
-    """Submit the job exactly once, with retries."""
     note = request.note
     is_new = "tag" not in note.known
     if is_new:
@@ -190,7 +187,6 @@ async def _begin(request: FineTuningRequest, chats: Sequence[Messages]) -> None:
 
 
 def _job(request: FineTuningRequest) -> dict[str, Any]:
-    """Return the body of the job's request."""
     settings, known = request.settings, request.note.known
     hyperparameters = {
         "n_epochs": settings.epochs, "batch_size": settings.batch,
@@ -204,7 +200,6 @@ def _job(request: FineTuningRequest) -> dict[str, Any]:
 
 
 async def _patient(request: FineTuningRequest, send: Callable[[], Awaitable[T]]) -> T:
-    """Send a request, and retry it after temporary failures."""
     for remaining in reversed(range(LOST)):
         try:
             return await send()
@@ -216,7 +211,6 @@ async def _patient(request: FineTuningRequest, send: Callable[[], Awaitable[T]])
 
 
 async def _found(request: FineTuningRequest) -> str | None:
-    """Return the id of the job with this training's tag, if it was submitted."""
     async for job in request.server.listed(Page[Job], "fine_tuning/jobs", "after"):
         if (job.metadata or {}).get(TAG) == request.note.known["tag"]:
             return job.id
@@ -242,7 +236,6 @@ async def _waited(request: FineTuningRequest, progress: Progress | None) -> str:
 
 
 async def _tell(request: FineTuningRequest, path: str, progress: Progress) -> None:
-    """Report the latest step of a job."""
     page = await _patient(request, lambda: request.server.get(Page[Event], f"{path}/events"))
     for event in page.data:
         data = event.data or {}

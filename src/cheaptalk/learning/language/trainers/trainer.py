@@ -11,11 +11,11 @@ Messages: TypeAlias = Sequence[Mapping[str, str]]
 
 
 class TrainingExample(NamedTuple):
-    """One training example.
+    """A chat to learn from, with its weight.
 
     Attributes:
-        chat: a chat; the assistant's messages are learned.
-        weight: its weight; negative to make it less likely.
+        chat: the chat; the assistant's messages are learned.
+        weight: the weight of the chat; negative to make the chat less likely.
         worse: a chat to which it is preferred.
     """
 
@@ -31,11 +31,11 @@ advantage over others on the same instance."""
 
 
 class TrainingFailed(CheaptalkError):
-    """A training failed; no model was written."""
+    """Raised if training fails; no model is written."""
 
 
 class Step(NamedTuple):
-    """The progress of a training.
+    """The progress of the training of a language model.
 
     Attributes:
         done, of: completed and total steps.
@@ -51,7 +51,7 @@ Progress = Callable[[Step], None]
 
 
 class Trainer(Protocol):
-    """A trainer of language models; its fields are its settings."""
+    """A trainer of language models; its fields are settings."""
 
     def train(
         self,
@@ -63,13 +63,10 @@ class Trainer(Protocol):
         loss: Loss = "cloning",
         reference: str | None = None,
     ) -> str:
-        """Train a model, or resume training in a folder.
+        """Train a model, or resume its training in a folder; return the trained model.
 
         Args:
             reference: the model for a KL penalty, if the trainer has one.
-
-        Returns:
-            The trained model, for further training.
 
         Raises:
             TrainingFailed: training failed; earlier models are kept.
@@ -79,8 +76,4 @@ class Trainer(Protocol):
         """Return the model string under which the model plays."""
 
     def ready(self, model: str) -> None:
-        """Make the model available under this name.
-
-        Raises:
-            TrainingFailed: the model isn't available.
-        """
+        """Make a model available under its name; raise TrainingFailed if that isn't possible."""

@@ -1,4 +1,4 @@
-"""Contents shared by all GAMA files: validated settings, rounds and players."""
+"""Validated contents of a GAMA file: settings, rounds and players."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -37,7 +37,7 @@ class Meta(GamaModel):
 
 
 class GamaMessage(GamaModel):
-    """A message of a conversation with a model; one provider splits it into parts."""
+    """A message of a conversation with a model, possibly split into parts."""
 
     role: str
     content: str = ""
@@ -45,7 +45,6 @@ class GamaMessage(GamaModel):
 
     @property
     def text(self) -> str:
-        """The complete text of the message."""
         return self.content or "".join(self.parts)
 
 
@@ -84,22 +83,19 @@ class GamaFile(GamaModel, Generic[S, R, P]):
 
     @property
     def seats(self) -> list[str]:
-        """The seats of the players: GAMA's player_0 is player_1."""
+        """The seats of the players; GAMA's ``player_0`` is ``player_1``."""
         return list(numbered("player", len(self.player_data)))
 
     @classmethod
     def inferred_settings(cls, name: FileName, folder: str) -> dict[str, Any]:
-        """Return settings that a file may lack, as far as its name or folder contains them."""
+        """Return missing settings that the file name or folder contains."""
         return {}
 
     def models(self, named: str | None) -> list[str]:
         """Return the players' recorded models.
 
-        The name in the settings takes precedence over a player's own, unless the latter is more
-        exact or not a model. The name in the file name is used if neither is present.
-
-        Args:
-            named: the model in the file name.
+        A player's model takes precedence over that of the settings if it is more exact, or not a
+        model. If both are missing, the model in the file name, ``named``, is used.
 
         Raises:
             Unfit: a model is missing.
@@ -118,9 +114,7 @@ class GamaFile(GamaModel, Generic[S, R, P]):
         return recorded
 
     def other_models(self) -> Iterator[tuple[str, str]]:
-        """Yield models that settings and players name differently: the one in the settings, the
-        other.
-        """
+        """Yield contradictory model names as pairs: the settings' name and the player's."""
         of_all = self.meta.models
         for player in self.player_data:
             own = player.model
@@ -131,11 +125,7 @@ class GamaFile(GamaModel, Generic[S, R, P]):
                 yield of_all, own
 
     def check(self) -> None:
-        """Check that the parts of the file agree.
-
-        Raises:
-            Unfit: they don't.
-        """
+        """Raise Unfit if parts of the file contradict each other."""
         if not self.round_records:
             raise Unfit('"round_records": must not be empty')
         if len(self.player_data) < MIN_PLAYERS:
@@ -145,14 +135,11 @@ class GamaFile(GamaModel, Generic[S, R, P]):
             agree(f"player_data.{number}.id", player.id, f"player_{number}")
 
     def seat_of(self, id_: str, field: str) -> str:
-        """Return a player's seat.
+        """Return the seat of a player, given as ``NUMBER`` or ``player_NUMBER``.
 
         Args:
-            id_: GAMA's name for it: its number, or ``player_`` and its number.
+            id_: GAMA's name of the player.
             field: the name of the field, for the error.
-
-        Raises:
-            Unfit: there is no such player.
         """
         number = id_.removeprefix("player_")
         if number not in map(str, range(len(self.player_data))):
@@ -164,7 +151,6 @@ class GamaFile(GamaModel, Generic[S, R, P]):
         """Return the parameters of the game in cheaptalk."""
 
     def instance(self) -> dict[str, Any]:
-        """Return the recorded random draws."""
         return {}
 
     @abstractmethod
@@ -172,19 +158,15 @@ class GamaFile(GamaModel, Generic[S, R, P]):
         """Yield the answers, in the order of the requests."""
 
     def unused(self) -> dict[str, Any]:
-        """Return data that have no other place in the record, without settings and prompts."""
+        """Return recorded data for which the match record has no field."""
         return {}
 
     def notes(self) -> Iterable[str]:
-        """Return a note for each value that was converted."""
+        """Return a note for each converted value."""
         return ()
 
 
 def agree(field: str, value: object, expected: object) -> None:
-    """Check that a field has the value that the rest of the file requires.
-
-    Raises:
-        Unfit: it doesn't.
-    """
+    """Raise Unfit if a field doesn't have the value that the rest of the file implies."""
     if value != expected:
         raise Unfit(f'"{field}": is {value}; expected {expected} from the rest of the file')

@@ -1,4 +1,4 @@
-"""File formats of GAMA's eight games: six with simultaneous choices, two with alternating turns."""
+"""File formats of GAMA's eight games."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,11 +22,11 @@ from cheaptalk.rules import get_game
 from cheaptalk.rules.errors import shown
 
 CHEAP, COSTLY = "cheap", "costly"
-"""The dishes; GAMA accepted any other word, and charged and reported it as the costly dish."""
+"""The dishes; GAMA treated any other word as the costly dish."""
 
 
 class Round(GamaModel):
-    """A round, with the results defined by each game."""
+    """A round; each game defines further results."""
 
     responses: list[Any]
 
@@ -35,7 +35,7 @@ C = TypeVar("C", bound=Round)
 
 
 class Rounds(GamaFile[S, C, P]):
-    """A game with simultaneous choices; its settings have the names of cheaptalk's parameters.
+    """A recorded game with simultaneous choices.
 
     Choices are read from the players, because some games shuffled the choices of a round in place.
     """
@@ -78,10 +78,10 @@ class Rounds(GamaFile[S, C, P]):
 
     @abstractmethod
     def results(self, number: int, choices: Sequence[Any]) -> dict[str, Any]:
-        """Return the fields of a round that follow from these choices, by name."""
+        """Return the expected results of a round with these choices, by field."""
 
     def gains(self, number: int, choices: Sequence[Any]) -> Sequence[float]:
-        """Return each player's recorded gain from these choices; empty if it depends on chance."""
+        """Return each player's expected gain from these choices; empty if it depends on chance."""
         return ()
 
     def answers(self) -> Iterator[RecordedAnswer]:
@@ -106,7 +106,7 @@ class _GuessRound(Round):
 
 
 class Guess(Rounds[_GuessMeta, _GuessRound, GamaPlayer[int]]):
-    """Guess 2/3 of the average."""
+    """A recorded game of guess 2/3 of the average."""
 
     game = "guess_the_average"
     key = "chosen_number"
@@ -140,7 +140,7 @@ class _BarRound(Round):
 
 
 class Bar(Rounds[_BarMeta, _BarRound, GamaPlayer[Literal["go", "stay"]]]):
-    """El Farol bar."""
+    """A recorded game of El Farol bar."""
 
     game = "el_farol_bar"
     key = "decision"
@@ -170,7 +170,7 @@ class _DollarRound(Round):
 
 
 class Dollar(Rounds[_DollarMeta, _DollarRound, GamaPlayer[int]]):
-    """Divide the dollar."""
+    """A recorded game of divide the dollar."""
 
     game = "divide_the_dollar"
     key = "bid_amount"
@@ -199,7 +199,7 @@ class _Giver(GamaPlayer[int]):
 
 
 class Goods(Rounds[_GoodsMeta, _GoodsRound, _Giver]):
-    """Public goods; the recorded utility excludes the share of the pot."""
+    """A recorded game of public goods; the recorded utility excludes the share of the pot."""
 
     game = "public_goods"
     key = "tokens_contributed"
@@ -226,7 +226,7 @@ class _DinersRound(Round):
 
 
 class Diners(Rounds[_DinersMeta, _DinersRound, GamaPlayer[str]]):
-    """Diner's dilemma."""
+    """A recorded game of the diner's dilemma."""
 
     game = "diners_dilemma"
     key = "chosen_dish"
@@ -235,11 +235,9 @@ class Diners(Rounds[_DinersMeta, _DinersRound, GamaPlayer[str]]):
         try:
             super().check()
         except Unfit as error:
-            words = ", ".join(
-                dict.fromkeys(shown(order[self.key]) for order in self._unknown_orders())
-            )
-            note = f"; orders other than cheap and costly, which count as costly: {words}"
-            raise Unfit(f"{error}{note if words else ''}") from None
+            orders = dict.fromkeys(shown(order[self.key]) for order in self._unknown_orders())
+            note = "; orders other than cheap and costly, which count as costly: "
+            raise Unfit(f"{error}{note + ', '.join(orders) if orders else ''}") from None
 
     def choice(self, written: str) -> str:
         return CHEAP if written == CHEAP else COSTLY
@@ -255,15 +253,12 @@ class Diners(Rounds[_DinersMeta, _DinersRound, GamaPlayer[str]]):
         return [worth[choice] - part for choice in choices]
 
     def unused(self) -> dict[str, Any]:
-        """Return orders with another word that counted as a costly dish."""
         words = list(self._unknown_orders())
         return {"counted_as_costly": words} if words else {}
 
     def notes(self) -> Iterable[str]:
-        return [
-            f"{shown(order[self.key])} counted as the costly dish"
-            for order in self._unknown_orders()
-        ]
+        orders = (shown(order[self.key]) for order in self._unknown_orders())
+        return [f"{order} counted as the costly dish" for order in orders]
 
     def _unknown_orders(self) -> Iterator[dict[str, Any]]:
         for seat, player in zip(self.seats, self.player_data, strict=True):
@@ -289,7 +284,7 @@ class _AuctionRound(Round):
 
 
 class Auction(Rounds[_AuctionMeta, _AuctionRound, GamaPlayer[int]]):
-    """Sealed-bid auction, with the recorded valuations and winners of ties."""
+    """A recorded sealed-bid auction, with the recorded valuations and winners of ties."""
 
     game = "sealed_bid_auction"
     key = "bid"
@@ -298,18 +293,15 @@ class Auction(Rounds[_AuctionMeta, _AuctionRound, GamaPlayer[int]]):
         return super().parameters() | {"price": self._price()}
 
     def _price(self) -> str:
-        """Return which bid the winners paid, from the settings or else the rounds."""
-        first = [
-            round_.bid_winner_payment == round_.bid_winner_proposed for round_ in self.round_records
-        ]
-        mode = self.meta.mode or ("highest bid" if all(first) else "second highest bid")
-        return "first" if mode == "highest bid" else "second"
+        if self.meta.mode is not None:
+            return "first" if self.meta.mode == "highest bid" else "second"
+        paid = ((each.bid_winner_payment, each.bid_winner_proposed) for each in self.round_records)
+        return "first" if all(payment == bid for payment, bid in paid) else "second"
 
     def check(self) -> None:
         super().check()
-        for number, (round_, winner) in enumerate(
-            zip(self.round_records, self._winners(), strict=True)
-        ):
+        rounds = zip(self.round_records, self._winners(), strict=True)
+        for number, (round_, winner) in enumerate(rounds):
             field = f"round_records.{number}"
             numbers = f"{len(round_.valuations)} numbers"
             agree(f"{field}.valuations", numbers, f"{len(self.player_data)} numbers")
@@ -335,7 +327,7 @@ class Auction(Rounds[_AuctionMeta, _AuctionRound, GamaPlayer[int]]):
 
 
 MAX_ROUNDS = 20
-"""The round after which a battle ends regardless of survivors; players don't know it."""
+"""The maximum number of rounds of a battle, which players don't know."""
 MISS = "null"
 
 
@@ -355,10 +347,10 @@ class _Shot(GamaModel):
 
 
 class Battle(GamaFile[_BattleMeta, _Shot, GamaPlayer[str]]):
-    """Battle royale; only the target counted, regardless of the name of the action.
+    """A recorded battle royale; the target determines the shot, regardless of the action's name.
 
-    Shots are read from the rounds. The players' records partly disagree with them: they were parsed
-    again from the players' texts.
+    Shots are read from the rounds, because the players' records were parsed again from texts and
+    contain errors.
     """
 
     game = "battle_royale"
@@ -379,7 +371,7 @@ class Battle(GamaFile[_BattleMeta, _Shot, GamaPlayer[str]]):
                 living.remove(target)
 
     def _rate(self, seat: str) -> int:
-        """Return a player's hit rate in percent, which increases in the order of players."""
+        """Return a player's hit rate in percent."""
         return self.meta.base_hit_rate + self.meta.interval * self.seats.index(seat)
 
     def parameters(self) -> dict[str, Any]:
@@ -399,13 +391,11 @@ class Battle(GamaFile[_BattleMeta, _Shot, GamaPlayer[str]]):
             yield seat, {"action": shot.action, "target": target}, f"{field}.shot_player"
 
     def unused(self) -> dict[str, Any]:
-        """Return the players' records if they differ from the shots of the rounds."""
         shots: dict[str, list[str]] = {seat: [] for seat in self.seats}
         for shot in self.round_records:
             shots[self.seat_of(shot.player_shooting, "player_shooting")].append(shot.shot_player)
-        records = dict(
-            zip(self.seats, (player.records for player in self.player_data), strict=True)
-        )
+        recorded = (player.records for player in self.player_data)
+        records = dict(zip(self.seats, recorded, strict=True))
         return {} if records == shots else {"player_records": records}
 
 
@@ -419,7 +409,7 @@ class _Ballot(GamaModel):
 
 
 class Pirates(GamaFile[_PirateMeta, _Ballot, GamaPlayer[Literal["accept", "reject"]]]):
-    """Pirate game; the proposer of a plan counts as accepting it."""
+    """A recorded pirate game; the proposer of a plan votes for it."""
 
     game = "pirate_game"
 

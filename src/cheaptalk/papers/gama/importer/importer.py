@@ -3,23 +3,22 @@
 A game is a JSON file with ``meta``, ``round_records`` and ``player_data``; ``meta.name_exp``
 identifies the game. Conversion:
 
-* ``player_0`` becomes ``player_1``. A player's choices are read from its own record, because GAMA
+* ``player_0`` becomes ``player_1``. Choices are read from the player's record, because GAMA
   shuffled the choices of a round in place in some games; in Battle royale, from the round.
-* Random draws are as recorded: valuations, winners of tied bids, hits.
-* Moves that cheaptalk's rules reject by default are allowed by the parameters of imported games:
-  contributions above a player's tokens, shots at oneself or at dead players.
-* An order other than ``cheap`` counts as a costly dish, even ``cheap_dish``, because GAMA charged
-  and reported it as such; the word is kept in the record under ``source``, and counted.
-* A model has its short name, with the version in the file name; otherwise ``gpt-3.5-turbo`` is
-  ``gpt-3.5-turbo-0125``, which the paper used unless stated (section 3).
-* Temperature, phrase and persona are only in file names. Players of one model that differ in them
-  are separate players with treatments; see :mod:`.names`.
-* A missing setting is taken from the file name, its folder or its rounds if possible.
-* Every answer counts as ``ok``: GAMA repeated requests until it could parse an answer, and doesn't
-  record how often.
+* Valuations, winners of tied bids and hits are the recorded random draws.
+* Parameters of imported games allow contributions above a player's tokens, and shots at oneself or
+  at dead players.
+* An order other than ``cheap`` counts as a costly dish, even ``cheap_dish``, as in GAMA; the record
+  keeps the word under ``source``, with a note.
+* Models have short names, with the version in the file name. Without a version, ``gpt-3.5-turbo``
+  is ``gpt-3.5-turbo-0125``, the paper's default (section 3).
+* Only file names contain temperature, phrase and persona. Players of one model that differ in these
+  settings are separate players with treatments; see :mod:`.names`.
+* Missing settings are taken from the file name, the folder or the rounds if possible.
+* Every answer counts as ``ok``, because GAMA doesn't record how often it repeated requests.
 
-The parts of a file must agree: the recorded results of a round are recomputed from the choices. A
-file that doesn't match is skipped, with field and reason.
+The recorded results of a round are compared with results computed from the choices. A file with
+contradictions is skipped, with field and reason.
 """
 
 import re
@@ -67,8 +66,8 @@ def read_gama(folder: Path | str, aliases: Mapping[str, str] | None = None) -> C
     """Return the games in a folder and its subfolders, for :func:`take_in`.
 
     Args:
-        aliases: canonical names by model name, so that two names are one player; they take
-            precedence over :data:`~cheaptalk.papers.gama.importer.names.ALIASES`.
+        aliases: canonical names by model name, which take precedence over
+            :data:`~cheaptalk.papers.gama.importer.names.ALIASES`.
 
     Raises:
         CheaptalkError: the folder doesn't exist, or has no JSON files.
@@ -128,7 +127,6 @@ def _game(path: Path, location: str, aliases: Mapping[str, str]) -> ForeignGame:
 
 
 def _read(data: Any, stem: str, folder: str, notes: Counter[str]) -> tuple[FileName, AnyFile]:
-    """Return a file's contents and its name, which provides missing settings."""
     meta = data.get("meta") if isinstance(data, dict) else None
     experiment = meta.get("name_exp") if isinstance(meta, dict) else None
     name = FileName.of(stem, str(experiment))
@@ -160,11 +158,6 @@ def _seat(
 
 
 def _checked(model: type[M], data: Any, part: str | None = None) -> M:
-    """Validate data as a model of this type.
-
-    Args:
-        part: the part of the file from which the data were made, if not the file itself.
-    """
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -172,11 +165,7 @@ def _checked(model: type[M], data: Any, part: str | None = None) -> M:
 
 
 def _replayed(file: AnyFile, seed: str) -> Table:
-    """Replay the file's answers with cheaptalk's rules until the game ends.
-
-    Raises:
-        Unfit: the settings are impossible, an answer is rejected, or the game doesn't end.
-    """
+    """Replay the file's answers with cheaptalk's rules until the game ends."""
     game = _checked(get_game(file.game).rules, file.parameters(), "meta")
     instance = _checked(game.instance_type, file.instance(), "round_records")
     table = Table(game, instance, seed)

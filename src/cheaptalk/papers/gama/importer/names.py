@@ -1,8 +1,7 @@
 """Information in the names of GAMA's files: models, runs and treatments.
 
-A file name is ``[MODEL_]GAME[_MODE][_VERSION][_TAG].json``. A numeric tag counts the default runs;
-any other tag is an experiment of the paper (section 4), whose temperature, phrase or persona is
-recorded nowhere else.
+A file name is ``[MODEL_]GAME[_MODE][_VERSION][_TAG].json``. Numeric tags number the default runs.
+Other tags identify the paper's experiments (section 4), with temperature, phrase or persona.
 """
 
 import re
@@ -21,12 +20,12 @@ TAGS: dict[str, Treatment] = {
 }  # fmt: skip
 """The treatments of Tables 5 and 7."""
 JAILBREAK = "jailbreak"
-"""The prefix of the tags of appendix H's runs."""
+"""The prefix of tags of the runs in appendix H."""
 SETTINGS = {
     "guessing_game": "r", "bar_game": "r", "divide_dollar": "g", "public_goods": "r",
     "diner_dilemma": "p", "sealed_bid_auction": "vr", "battle_royale": "h", "pirate_game": "g",
 }  # fmt: skip
-"""GAMA's names of its games, and the prefix of the tags of each one's settings in Table 8."""
+"""GAMA's names of games, each with the prefix of tags of the settings in Table 8."""
 _NAME = re.compile(
     rf"(?:(?P<model>.+?)[_-])?(?P<game>{'|'.join(SETTINGS)})"
     r"(?:_(?P<mode>implicit|explicit))?(?:_(?P<version>v\d))?(?:_(?P<tag>.+))?"
@@ -36,7 +35,7 @@ VERSION = re.compile(r"-\d{4}$")
 
 
 class FileName(NamedTuple):
-    """The parts of a file name; None if missing.
+    """The parts of a file name; missing parts are None.
 
     Attributes:
         model: the model's name.
@@ -54,11 +53,7 @@ class FileName(NamedTuple):
 
     @classmethod
     def of(cls, name: str, inner: str = "") -> "FileName":
-        """Parse a file name and, if it lacks game or model, the name recorded in the file.
-
-        The recorded name (``meta.name_exp``) is that of the whole experiment, often without the
-        run, so that its version is not used.
-        """
+        """Parse a file name; ``inner`` (``meta.name_exp``) provides a missing game or model."""
         outer, within = (
             cls(**match.groupdict()) if (match := _NAME.fullmatch(text)) else cls()
             for text in (name, inner)
@@ -68,12 +63,11 @@ class FileName(NamedTuple):
         return outer._replace(model=outer.model or within.model)
 
     def treatment(self, version: str) -> Treatment:
-        """Return the players' settings that differ from the paper's defaults; empty for default
-        runs.
+        """Return the players' settings that differ from the paper's defaults.
 
         Args:
-            version: the file's version of the prompts. A file name with a version but without a run
-                is the default run in Table 6.
+            version: the recorded version of the prompts. A file name with a version but without a
+                run is the default run in Table 6.
         """
         settings: Treatment = {}
         if version != "v1" or (self.version and self.tag is None):
@@ -91,10 +85,7 @@ class FileName(NamedTuple):
 
 
 def exact_model(recorded: str, named: str | None, aliases: Mapping[str, str]) -> str:
-    """Return a model's short name with its version.
-
-    The version in the file name takes precedence over the recorded one: the paper's own scores
-    select files by name.
+    """Return a model's short name with its version, preferably as in the file name.
 
     >>> exact_model("openai/gpt-4", "gpt-4-0125-preview", {})
     'gpt-4-0125-preview'
@@ -108,7 +99,7 @@ def exact_model(recorded: str, named: str | None, aliases: Mapping[str, str]) ->
 
 
 def is_exacter(name: str, other: str) -> bool:
-    """Return whether a model name has a version that another name lacks or states differently.
+    """Return whether a model name adds a version to another name, or has a different version.
 
     >>> is_exacter("gpt-4-0613", "gpt-4"), is_exacter("gpt-4-0613", "gpt-4-0125")
     (True, True)

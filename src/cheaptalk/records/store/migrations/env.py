@@ -1,4 +1,4 @@
-"""Run by alembic: migrate the connection that the store hands over."""
+"""Alembic environment: migrate the connection that the store provides."""
 
 from alembic import context
 

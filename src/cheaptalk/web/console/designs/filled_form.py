@@ -19,11 +19,11 @@ from cheaptalk.yaml_files import as_block, as_yaml
 
 
 class NotExpressible(CheaptalkError):
-    """The form cannot express a study; the message names the first obstacle."""
+    """A study that the form cannot express; the message names the first obstacle."""
 
 
 def fields_from(study: Study) -> StudyFields:
-    """Return the form of a study, from which :func:`.study_from` builds an equal study.
+    """Return the form of a study; :func:`.study_from` converts the form back to an equal study.
 
     A grid with a single value becomes a fixed parameter, which yields the same matches.
 
@@ -46,7 +46,6 @@ def fields_from(study: Study) -> StudyFields:
 
 
 def _comparable(study: Study) -> dict[str, Any]:
-    """Return a study as sorted data for comparison, with single grid values as fixed ones."""
     data = study.written()
     if study.people is not None:
         data["people"] |= {"codes": dict(sorted(study.people.codes.items()))}
@@ -87,7 +86,6 @@ def _block(settings: Mapping[str, Any]) -> str:
 
 
 def _seat_count(grids: list[GameGrid]) -> int:
-    """Return the number of seats of the first game that uses the study's pairing."""
     following = [grid for grid in grids if grid.pairing is None]
     return len(first_configuration((following or grids)[0]).seats)
 
@@ -95,7 +93,6 @@ def _seat_count(grids: list[GameGrid]) -> int:
 def _pairing(
     pairing: Pairing | Sample, players: Mapping[str, RosterEntry], seat_count: int
 ) -> tuple[str, str]:
-    """Return the choice of pairing and the listed seatings."""
     if isinstance(pairing, Sample):
         return "all", ""
     if pairing == "self" and self_seatings(players, seat_count):
@@ -110,7 +107,6 @@ def _pairing(
 
 
 def _game(grid: GameGrid, players: Mapping[str, RosterEntry]) -> GameFields:
-    """Return a game with its grid first, in order, then fixed values, then the other parameters."""
     fields = parameter_fields(get_game(grid.game).rules)
     settings = grid.grid | {name: [value] for name, value in grid.fixed.items()}
     values = {name: fields[name].texts(values) for name, values in settings.items()}
@@ -129,7 +125,6 @@ def _game(grid: GameGrid, players: Mapping[str, RosterEntry]) -> GameFields:
 
 
 def _players(study: Study) -> Iterator[PlayerFields]:
-    """Yield one row per player, or per crossed entry."""
     settings = {label: _settings(entry) for label, entry in study.players.items()}
     rows = {label: (label, row) for label, row in settings.items()}
     for entry in crossed_entries(study.factors):
@@ -141,7 +136,6 @@ def _players(study: Study) -> Iterator[PlayerFields]:
 
 
 def _settings(entry: RosterEntry) -> dict[str, Any]:
-    """Return an entry without those settings of a model that have their default value."""
     settings = entry.written()
     if isinstance(entry.form, ModelSeat):
         fields = type(entry.form).model_fields
@@ -171,7 +165,6 @@ def _player(label: str, settings: Mapping[str, Any]) -> PlayerFields:
 
 
 def _is_crossed(key: str, cross: Mapping[str, Any]) -> bool:
-    """Return whether the levels of a factor set this key."""
     return key in cross or any(
         key in settings
         for levels in cross.values() if isinstance(levels, Mapping)
@@ -180,5 +173,4 @@ def _is_crossed(key: str, cross: Mapping[str, Any]) -> bool:
 
 
 def _in_one_line(entry: Mapping[str, Any]) -> str:
-    """Return a player as YAML in one line; a strategy without settings as its name."""
     return str(entry["strategy"]) if [*entry] == ["strategy"] else as_yaml(dict(entry))

@@ -1,4 +1,4 @@
-"""Form fields for the parameters of a game. Each accepts several values."""
+"""Form fields for the parameters of a game. Each field accepts several values."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,10 +45,10 @@ class ParameterField(NamedTuple):
     options: tuple[str, ...] = ()
 
     def values(self, texts: Sequence[str]) -> list[Any]:
-        """Parse the typed values; an empty field has none.
+        """Parse the typed values; an empty field yields an empty list.
 
         Raises:
-            ValueError: a value cannot be parsed; the message is a sentence.
+            ValueError: a value cannot be parsed.
         """
         if self.kind == "choices":
             return [parse_yaml(text) for text in texts if text.strip()]
@@ -56,7 +56,6 @@ class ParameterField(NamedTuple):
         return listed_values(text) if self.kind == "numbers" else line_values(text)
 
     def texts(self, values: Iterable[Any]) -> list[str]:
-        """Return values in the notation of the field."""
         texts = [as_yaml(value) for value in values]
         if self.kind == "choices":
             return texts
@@ -65,7 +64,7 @@ class ParameterField(NamedTuple):
     def choices(self, ticked: Sequence[str]) -> list[tuple[str, str, bool]]:
         """Return the check boxes as (value, display text, is ticked).
 
-        The ticked ones come first, in their order, because it determines the order of the matches.
+        Ticked values come first, in their order, because it determines the order of the matches.
         """
         unticked = [option for option in self.options if option not in ticked]
         boxes = [*dict.fromkeys(ticked, True).items(), *dict.fromkeys(unticked, False).items()]
@@ -76,16 +75,13 @@ class ParameterField(NamedTuple):
 
 
 def listed_values(text: str) -> list[Any]:
-    """Parse comma-separated values.
+    """Parse comma-separated values; raise ValueError for an ambiguous number.
 
     >>> listed_values("100, 10000, 1/2")
     [100, 10000, '1/2']
     >>> listed_values("10,000")
     Traceback (most recent call last):
     ValueError: "10,000" is ambiguous; write 10000 or, for several numbers, 10, 000
-
-    Raises:
-        ValueError: a number is ambiguous, or in a programming notation.
     """
     unclear = THOUSANDS.search(text)
     if unclear:
@@ -116,23 +112,16 @@ def _is_read_as_number(value: object) -> bool:
 
 
 def single_number(text: str) -> object:
-    """Parse the number of a field; other texts are returned unchanged for the rules to reject.
-
-    Raises:
-        ValueError: the number is ambiguous, or in a programming notation.
-    """
+    """Parse a number; raise ValueError for an ambiguous one, and return other texts unchanged."""
     values = listed_values(text)
     return values[0] if len(values) == 1 else text
 
 
 def line_values(text: str) -> list[Any]:
-    """Parse one value per nonblank line.
+    """Parse one value per nonblank line; raise ValueError for a line that cannot be parsed.
 
     >>> line_values("12\\n{rounds: 99, hidden: true}")
     [12, {'rounds': 99, 'hidden': True}]
-
-    Raises:
-        ValueError: a line cannot be parsed; the message says which.
     """
     values = []
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -181,14 +170,12 @@ def _field(
 
 
 def _resolved(spec: JsonSchemaValue, schema: JsonSchemaValue) -> JsonSchemaValue:
-    """Resolve a reference within a schema."""
     name = spec.get("$ref", "").rpartition("/")[2]
     definition: JsonSchemaValue = schema.get("$defs", {}).get(name, spec)
     return definition
 
 
 def _is_number(spec: JsonSchemaValue) -> bool:
-    """Return whether a schema describes a number, possibly optional or written as a fraction."""
     kinds = [option.get("type") for option in spec.get("anyOf", [spec])]
     return {"number", "integer"} & {*kinds} != set() and {*kinds} <= {
         "number", "integer", "null", "string",

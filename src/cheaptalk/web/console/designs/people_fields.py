@@ -1,4 +1,4 @@
-"""Form fields for participants. Common settings have a field; the others are YAML."""
+"""Form fields for participants: one per common setting, and YAML for all other settings."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -89,7 +89,7 @@ FIELDS = {field.name: field for group in GROUPS for field in group.fields}
 
 
 class PeopleProblem(CheaptalkError):
-    """An invalid protocol, with the name of the field to correct."""
+    """An invalid value of the participants' settings, with the name of its field."""
 
     def __init__(self, field: str, problem: str) -> None:
         self.field = field
@@ -100,7 +100,7 @@ def protocol_from(texts: Mapping[str, str], path: Sequence[Any] = ()) -> Protoco
     """Build the protocol from the texts of the fields; None if all are empty.
 
     Args:
-        path: the steps.
+        path: the steps of the participants.
 
     Raises:
         PeopleProblem: the protocol is invalid.
@@ -132,12 +132,10 @@ def protocol_from(texts: Mapping[str, str], path: Sequence[Any] = ()) -> Protoco
 
 
 def _overlaps(location: str, field: str) -> bool:
-    """Return whether a field contains a location of the protocol, or lies within it."""
     return location.startswith(field) or field.startswith(location)
 
 
 def _read(field: PeopleField, text: str) -> Any:
-    """Parse the text of a field, or raise PeopleProblem."""
     try:
         match field.kind:
             case "lines":
@@ -153,7 +151,6 @@ def _read(field: PeopleField, text: str) -> Any:
 
 
 def _set_value(data: dict[str, Any], name: str, value: Any) -> None:
-    """Set a value of the protocol; raise PeopleProblem if the YAML field sets it, too."""
     *above, last = name.split(".")
     for part in above:
         data = data.setdefault(part, {})
@@ -165,7 +162,7 @@ def _set_value(data: dict[str, Any], name: str, value: Any) -> None:
 
 
 def people_texts(protocol: Protocol) -> dict[str, str]:
-    """Return the texts of the fields, from which :func:`protocol_from` builds an equal protocol."""
+    """Return the fields' texts; :func:`protocol_from` converts them back to an equal protocol."""
     settings = deepcopy(protocol.model_dump(mode="json", exclude_unset=True, exclude={PATH}))
     texts = {name: _text(field, _pop_value(settings, name)) for name, field in FIELDS.items()}
     texts[OTHER] = as_block(_without_empty(settings)) if _without_empty(settings) else ""
@@ -173,7 +170,6 @@ def people_texts(protocol: Protocol) -> dict[str, str]:
 
 
 def _pop_value(data: dict[str, Any], name: str) -> Any:
-    """Remove and return a value of the protocol; None if it is empty, like a blank field."""
     *above, last = name.split(".")
     for part in above:
         data = data.get(part, {})

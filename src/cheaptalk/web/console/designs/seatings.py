@@ -8,7 +8,7 @@ from cheaptalk.studies.study import Listed
 
 
 def people_seatings(players: Mapping[str, RosterEntry], seat_count: int) -> list[Listed]:
-    """Return each person with each player that is not a person, who fills all other seats.
+    """Seat each human player once against each other player, whose copies fill all other seats.
 
     >>> people = RosterEntry.model_validate({"person": "browser"})
     >>> players = {"ann": people, "fair": RosterEntry.model_validate("equal_split")}
@@ -24,10 +24,9 @@ def people_seatings(players: Mapping[str, RosterEntry], seat_count: int) -> list
 
 
 def self_seatings(players: Mapping[str, RosterEntry], seat_count: int) -> list[Listed]:
-    """Return the seatings of each person with others under the same label.
+    """Return the self-play seatings of the human players.
 
-    Models and scripts do not play one another here: such matches cost money and say nothing about
-    people.
+    Matches without people are omitted, because they cost money and say nothing about people.
 
     >>> people = RosterEntry.model_validate({"person": "browser"})
     >>> players = {"ann": people, "fair": RosterEntry.model_validate("equal_split")}
@@ -41,6 +40,6 @@ def self_seatings(players: Mapping[str, RosterEntry], seat_count: int) -> list[L
 def implied_seatings(
     choice: str, players: Mapping[str, RosterEntry], seat_count: int
 ) -> list[Listed]:
-    """Return the seatings that a choice of pairing implies; an empty list if it implies none."""
+    """Return the seatings of the pairing "people" or "self"; an empty list for other pairings."""
     listing = {"people": people_seatings, "self": self_seatings}.get(choice)
     return [] if listing is None else listing(players, seat_count)

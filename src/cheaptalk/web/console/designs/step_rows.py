@@ -35,7 +35,7 @@ class StepFields:
 
 
 class StepProblem(Exception):
-    """A row that is not a valid step, with its index."""
+    """An invalid step, with the index of its row."""
 
     def __init__(self, number: int, problem: str) -> None:
         super().__init__(problem)
@@ -43,7 +43,7 @@ class StepProblem(Exception):
 
 
 def step_rows(path: Sequence[Step]) -> list[StepFields]:
-    """Return the rows of a path, from which :func:`path_from` builds an equal path."""
+    """Return the rows of a path; :func:`path_from` converts the rows back to an equal path."""
     return list(_rows(path))
 
 
@@ -67,11 +67,7 @@ def _text(step: Step, settings: Mapping[str, Any]) -> str:
 
 
 def path_from(rows: Sequence[StepFields]) -> list[dict[str, Any]]:
-    """Build the steps as they are written in a study file.
-
-    Raises:
-        StepProblem: a row is invalid.
-    """
+    """Return the steps of a study file's path; raise :class:`StepProblem` for an invalid row."""
     around: dict[str, list[dict[str, Any]]] = {"before": [], "after": []}
     path: list[dict[str, Any]] = []
     for number, row in enumerate(rows):
@@ -93,7 +89,6 @@ def path_from(rows: Sequence[StepFields]) -> list[dict[str, Any]]:
 
 
 def _settings(number: int, row: StepFields) -> Any:
-    """Parse the settings of a row, or raise StepProblem."""
     step_type = STEPS.get(row.kind)
     textual = step_type is not None and step_type.shorthand == "text"
     try:

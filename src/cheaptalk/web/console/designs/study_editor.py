@@ -49,7 +49,6 @@ class Origin(NamedTuple):
 
     @property
     def hidden(self) -> Markup:
-        """The origin as hidden form fields."""
         fields = {"changes": self.name, "version": self.version}
         field = Markup('<input type="hidden" name="{}" value="{}">')
         return Markup().join(field.format(name, value) for name, value in fields.items())
@@ -120,7 +119,6 @@ class StudyEditor:
         return self._form(visit, checked, origin, 422 if checked.problems else 200, focus, cost)
 
     def _save(self, visit: Visit, study: Study, origin: Origin | None) -> Response:
-        """Save the next version of the study, or a new study if its name has changed."""
         text = as_block(study.model_dump(mode="json", exclude_defaults=True))
         path = f"/studies/{study.name}/overview"
         if origin is None or origin.name != study.name:

@@ -41,7 +41,7 @@ class PlayerFields:
 
     @property
     def blank(self) -> bool:
-        """Whether the row is empty; a person needs no further fields."""
+        """Whether the row is empty; never for a person, who needs no further fields."""
         return self.kind != "person" and not any(
             text.strip() for text in (self.label, self.name, self.options)
         )
@@ -147,7 +147,7 @@ class StudyFields:
         return form
 
     def pairs(self) -> Pairs:
-        """Return the form as it would be posted."""
+        """Return the form as (name, value) pairs, as a browser would post it."""
         return list(self._pairs())
 
     def _pairs(self) -> Iterator[tuple[str, str]]:
@@ -194,7 +194,6 @@ class StudyFields:
         return ""
 
     def _add_step(self, kind: str) -> str:
-        """Add a step at the end, but before a final debriefing."""
         last = bool(self.steps) and self.steps[-1].kind == "debrief" and kind != "debrief"
         position = len(self.steps) - last
         step = StepFields(kind, "after" if kind == "quiz" else "", STEP_TEMPLATES[kind])
@@ -202,7 +201,6 @@ class StudyFields:
         return f"steps.{position}"
 
     def _move_step(self, number: int, by: int) -> str:
-        """Move a step by one row, or past the games by first changing when it occurs."""
         if not 0 <= number < len(self.steps):
             return ""
         step, target = self.steps[number], number + by
@@ -217,7 +215,6 @@ class StudyFields:
 
 
 def _text_fields(row_type: type) -> tuple[str, ...]:
-    """Return the names of the text fields of a form or row."""
     return tuple(field_spec.name for field_spec in fields(row_type) if field_spec.type is str)
 
 

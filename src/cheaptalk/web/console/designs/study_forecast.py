@@ -25,7 +25,7 @@ COST_IRRELEVANT = {"name", "description", "budget"}
 
 
 class GameSize(NamedTuple):
-    """The size of a study at one game."""
+    """The size of a study's part with one game."""
 
     game: str
     configurations: int
@@ -34,7 +34,7 @@ class GameSize(NamedTuple):
 
 
 class Size(NamedTuple):
-    """The size of a study, with labels of players and sentences about factors and absences."""
+    """The size of a study, with players' labels, and notes on factors and unplayable games."""
 
     games: list[GameSize]
     matches: int
@@ -65,7 +65,7 @@ def _headcount(number: int, kind: str) -> str:
 
 
 def size_of(planned: Plan) -> Size:
-    """Return the size of a plan; for a sample, count the seatings that it is drawn from."""
+    """Return the size of a plan; for sampled matches, count all seatings that can be drawn."""
     matches: dict[str, int] = {}
     seatings: dict[str, set[tuple[str, ...]]] = {}
     counted_seatings: set[tuple[str, int]] = set()
@@ -116,7 +116,7 @@ def participant_cost(protocol: Protocol) -> str:
 
 
 def seat_shortage(planned: Plan) -> str:
-    """Return a sentence if the plan has too few seats for the participants; otherwise ""."""
+    """Return a warning if the plan has too few seats for the participants; otherwise ""."""
     protocol = planned.study.people
     if protocol is None or protocol.recruitment.places is None:
         return ""
@@ -170,17 +170,16 @@ class CostEstimator:
         return self._estimates[key]
 
     async def wait_for(self, planned: Plan, seconds: float) -> Estimate | None:
-        """Return the estimated model usage of a plan; None after the timeout.
+        """Return the estimated model usage of a plan; None if it takes longer than ``seconds``.
 
         Raises:
-            CheaptalkError: it cannot be estimated.
+            CheaptalkError: the usage cannot be estimated.
         """
         pending = self.start(planned)
         ended, _ = await asyncio.wait([asyncio.wrap_future(pending)], timeout=seconds)
         return pending.result() if ended and not pending.cancelled() else None
 
     def close(self) -> None:
-        """Stop estimating."""
         self._worker.shutdown(wait=False, cancel_futures=True)
 
 
@@ -190,7 +189,7 @@ def cost_digest(study: Study) -> str:
 
 
 def no_estimate_reason(size: Size) -> str | None:
-    """Return a sentence that says why the cost is not estimated; None if it is."""
+    """Return the reason why the cost is not estimated, as a sentence; None if it is estimated."""
     if not size.models:
         return "No language models play, so there are no model costs."
     if size.matches > MAX_ESTIMATED_MATCHES:

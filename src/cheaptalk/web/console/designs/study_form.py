@@ -69,20 +69,12 @@ class InvalidForm(CheaptalkError):
 
 
 def study_from(form: StudyFields) -> Study:
-    """Build the study that a form describes.
-
-    Raises:
-        InvalidForm: the form is invalid.
-    """
+    """Build the study that a form describes; raise :class:`InvalidForm` for invalid fields."""
     return _FormReader(form).study()
 
 
 def plan_from(form: StudyFields) -> Plan:
-    """Build the plan of the study that a form describes.
-
-    Raises:
-        InvalidForm: the form is invalid, or its players cannot play its games.
-    """
+    """Build the plan of a form's study; raise :class:`InvalidForm` for invalid fields."""
     reader = _FormReader(form)
     study = reader.study()
     try:
@@ -93,7 +85,7 @@ def plan_from(form: StudyFields) -> Plan:
 
 
 def check_seatings(study: Study) -> None:
-    """Reject an all-play-all pairing with too many seatings."""
+    """Raise a StudyError for an all-play-all pairing with too many seatings."""
     for grid in study.games:
         pairing = grid.pairing or study.pairing
         if isinstance(pairing, list) or pairing == "self":
@@ -110,7 +102,6 @@ def check_seatings(study: Study) -> None:
 
 
 def _can_fill(entry: RosterEntry, game: Game, seat: str) -> bool:
-    """Return whether a player can fill a seat. The plan explains invalid settings."""
     try:
         return entry.seat(game, seat) is not None
     except (CheaptalkError, ValueError):
@@ -123,7 +114,7 @@ class _FormReader:
     Attributes:
         problems: error messages by field name.
         rows: row index of each player, by label.
-        players, settings: the valid players by label, and the same as written in a study file.
+        players, settings: the valid players by label, parsed and as written in a study file.
         configurations: number of configurations read so far.
         factors: levels of players with ``cross``, by label.
         cells: labels of these players, by the label of the row.
@@ -140,7 +131,6 @@ class _FormReader:
         self.cells: dict[str, list[str]] = {}
 
     def study(self) -> Study:
-        """Return the study, or raise InvalidForm with all problems."""
         form = self.form
         data: dict[str, Any] = {
             "name": self.read("name", lambda: read_name(form.name.strip())),
@@ -178,7 +168,6 @@ class _FormReader:
             raise self.invalid(str(error)) from None
 
     def read(self, field: str, parse: Callable[[], T]) -> T | None:
-        """Parse a field; on errors, note the problem and return None."""
         try:
             return parse()
         except ValidationError as error:
@@ -210,7 +199,6 @@ class _FormReader:
         return self.read(field, lambda: Budget.model_validate(limits))
 
     def roster(self) -> dict[str, Mapping[str, Any]]:
-        """Return the valid players by label, including those of rosters."""
         for number, row in enumerate(self.form.players):
             prefix = f"players.{number}"
             if row.blank:
@@ -227,14 +215,12 @@ class _FormReader:
         return self.settings
 
     def crossed(self, row: PlayerFields, entry: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the players of a row: one for each combination of levels if it has ``cross``."""
         crossing = cross_players({} if entry is None else {label_of(row): entry})
         self.factors |= crossing.factors
         self.cells |= crossing.cells
         return crossing.players
 
     def add_player(self, number: int, label: str, entry: Mapping[str, Any]) -> None:
-        """Add a player under its label, or note why it is invalid."""
         prefix = f"players.{number}"
         if label in self.rows:
             self.problems.setdefault(
@@ -263,7 +249,6 @@ class _FormReader:
         self.rows[label] = number
 
     def player_entry(self, prefix: str, row: PlayerFields) -> dict[str, Any] | None:
-        """Return a player as written in a study file; None if it cannot be parsed."""
         options = self.read(f"{prefix}.options", lambda: mapping(row.options))
         if row.kind not in SEATS:
             self.problems[f"{prefix}.kind"] = (
@@ -278,7 +263,6 @@ class _FormReader:
     def uncrossed_entry(
         self, prefix: str, row: PlayerFields, options: dict[str, Any], *, named: bool
     ) -> dict[str, Any] | None:
-        """Return a player without its factors, one of which may set the model or strategy."""
         if row.kind in options:
             self.problems[f"{prefix}.options"] = f'"{row.kind}" has its own field; remove it here'
             return None
@@ -300,7 +284,6 @@ class _FormReader:
         return {row.kind: name, **options} if name else {row.kind: options}
 
     def person(self, prefix: str, row: PlayerFields, name: str) -> dict[str, Any]:
-        """Return a person as written in a study file, without options."""
         entry: dict[str, Any] = {"person": name or PERSON}
         if row.deadline.strip():
             entry["deadline"] = self.read(f"{prefix}.deadline", lambda: single_number(row.deadline))
@@ -309,7 +292,6 @@ class _FormReader:
         return entry
 
     def game(self, number: int, game: GameFields) -> GameGrid | None:
-        """Return a game with its grid; None if it cannot be parsed."""
         prefix = f"games.{number}"
         game_spec = self.read(f"{prefix}.game", lambda: get_game(game.game))
         if game_spec is None:
@@ -335,7 +317,6 @@ class _FormReader:
         return self.grid(prefix, game, data) if len(self.problems) == before else None
 
     def grid(self, prefix: str, game: GameFields, data: Mapping[str, Any]) -> GameGrid | None:
-        """Validate a game's grid; return None if its values are inconsistent."""
         try:
             return GameGrid.model_validate(data)
         except ValidationError as error:
@@ -348,7 +329,6 @@ class _FormReader:
             return None
 
     def values(self, prefix: str, game: GameFields, rules: type[Game]) -> dict[str, list[Any]]:
-        """Return the legal values of each parameter that has any."""
         fields = parameter_fields(rules)
         legal_values = {}
         for name, texts in game.values.items():
@@ -366,7 +346,6 @@ class _FormReader:
         return legal_values
 
     def pairing(self) -> Pairing | Sample:
-        """Return the study's pairing, without seatings of people, which depend on the games."""
         form = self.form
         if form.pairing == "all" and form.sample.strip():
             size = self.read("sample", lambda: count(form.sample))
@@ -376,7 +355,6 @@ class _FormReader:
         return self.unlisted(form.pairing)
 
     def own_pairing(self, prefix: str, game: GameFields) -> Pairing | None:
-        """Return the pairing of one game; None if it uses the study's."""
         if not game.pairing:
             return None
         if game.pairing == "listed":
@@ -395,10 +373,6 @@ class _FormReader:
     def with_people(
         self, pairing: Pairing | Sample, grids: Sequence[GameGrid]
     ) -> tuple[Pairing | Sample, list[GameGrid]]:
-        """Return the study's pairing and games, with seatings of people listed if requested.
-
-        The study's pairing lists them if they are the same for all games that use it.
-        """
         seatings = [
             implied_seatings(
                 game.pairing or self.form.pairing, self.players,
@@ -417,7 +391,6 @@ class _FormReader:
         ]
 
     def invalid(self, message: str) -> InvalidForm:
-        """Assign the error message of a study or plan to a field."""
         for label, number in sorted(self.rows.items(), key=lambda pair: -len(pair[0])):
             about = f"players.{label}"
             if message.startswith(about):
@@ -442,7 +415,6 @@ class _FormReader:
         return InvalidForm({key: detail} if key in sections else {"": message})
 
     def seatings_field(self) -> str:
-        """Return the field that lists seatings, or the choice of pairing."""
         if self.form.pairing == "listed":
             return "seatings"
         games = enumerate(self.form.games)
@@ -457,13 +429,12 @@ def first_configuration(grid: GameGrid) -> Game:
 
 
 def first_word(problem: str) -> str:
-    """Return the key at the start of a message; empty if there is none."""
-    match = re.match(r"\w*", problem)
-    return match[0] if match else ""
+    """Return the key at the start of an error message; empty if the message has none."""
+    return re.split(r"\W", problem)[0]
 
 
 def check_value(rules: type[Game], name: str, value: object) -> None:
-    """Raise ValueError if a parameter's value is illegal regardless of the others."""
+    """Raise ValueError if a parameter's value is illegal in every configuration."""
     try:
         rules.model_validate({name: value})
     except ValidationError as error:
@@ -487,7 +458,7 @@ def count(text: str) -> int | None:
 
 
 def mapping(text: str) -> dict[str, Any]:
-    """Parse settings in YAML; an empty text has none."""
+    """Parse settings in YAML; an empty text yields an empty mapping."""
     settings = parse_yaml(text) if text.strip() else {}
     if not isinstance(settings, Mapping):
         raise ValueError(f"{shown(settings)} are not settings; write NAME: VALUE, one per line")
@@ -495,7 +466,7 @@ def mapping(text: str) -> dict[str, Any]:
 
 
 def roster_players(text: str) -> dict[str, dict[str, Any]]:
-    """Return the players of an installed roster, or the named ones."""
+    """Return the players selected by ``ROSTER`` (all players) or ``ROSTER:LABEL,...``."""
     name = text.strip().partition(":")[0]
     if name not in roster_names():
         raise ValueError(f"unknown roster {suggest(name, roster_names())}")
@@ -514,7 +485,7 @@ def label_of(row: PlayerFields) -> str:
 
 
 def player_field(row: PlayerFields, key: str) -> str:
-    """Return the field of a row that holds a key of its entry, or its strategy or model."""
+    """Return the form field in which a player's setting ``key`` was entered."""
     if key in ("deadline", "away"):
         return key
     if row.kind == "strategies":
@@ -530,7 +501,7 @@ def listed_seatings(text: str) -> Pairing:
 
 
 def read_all(pairing: str) -> Pairing:
-    """Return the all-play-all pairing; reject other texts."""
+    """Return the all-play-all pairing; raise ValueError for any other text."""
     if pairing != "all":
         raise ValueError(f"{shown(pairing)} is not a pairing; choose one from the list")
     return "all"

@@ -79,8 +79,7 @@ class CheckedForm(NamedTuple):
     """A form with its plan or its problems.
 
     Attributes:
-        form: the form.
-        plan: plan of its study; None if the form is invalid.
+        plan: plan of the form's study; None if the form is invalid.
         size: size of the plan.
         problems: error messages by field name.
     """
@@ -105,9 +104,9 @@ class GameView(NamedTuple):
 
     Attributes:
         number: index of the game.
-        row: its texts.
-        about: first line of its description; empty for an unknown game.
-        parameters: its parameters with their texts; those in the form come first.
+        row: texts of the game's fields.
+        about: first line of the game's description; empty for an unknown game.
+        parameters: parameters with their texts; those in the form come first.
     """
 
     number: int
@@ -131,11 +130,9 @@ class StartOption(NamedTuple):
     """A preset as a starting point.
 
     Attributes:
-        name: name of the preset.
-        description: its description.
-        size: its size.
-        people: whether it has participants.
-        refusal: why the form cannot express it, so that it opens as YAML; empty if it can.
+        size: size of the preset's study.
+        people: whether the study has participants.
+        refusal: why the form cannot express the study, so that it opens as YAML; empty otherwise.
     """
 
     name: str
@@ -146,7 +143,7 @@ class StartOption(NamedTuple):
 
 
 class FormPage:
-    """Renders the fragments."""
+    """Renders the study form as HTML fragments."""
 
     def __init__(self) -> None:
         self.templates = environment(HERE / "templates")
@@ -181,31 +178,25 @@ class FormPage:
         return self.render("study_form_counts.html.jinja", **counted(checked))
 
     def cost(self, study: Study, estimate: Estimate | str | None) -> Markup:
-        """Render the estimated cost, why it is missing (text), or that it is pending (None)."""
+        """Render the estimate: a cost, a text why there is none, or None while it is computed."""
         warnings = []
         if isinstance(estimate, Estimate):
             warnings = list(doubts(estimate, study.budget, Cost()))
         return self.render("study_form_cost.html.jinja", estimate=estimate, warnings=warnings)
 
     def start(self, address: str, copies: Sequence[str] = ()) -> Markup:
-        """Render the starting points of a new study.
-
-        Args:
-            address: URL of the form; ``?preset=NAME`` or ``?copy=NAME`` is appended.
-            copies: names of studies to copy.
-        """
+        """Render the starting points of a new study: the form, the presets and copies."""
         return self.render(
             "study_form_start.html.jinja", starts=starts(), address=address, copies=copies
         )
 
     def render(self, template: str, **values: object) -> Markup:
-        """Render a template, which escapes its values."""
         text = self.templates.get_template(template).render(**values)
         return Markup(text)  # noqa: S704 - escaped in the template
 
 
 def counted(checked: CheckedForm, cost: Markup = EMPTY) -> dict[str, object]:
-    """Return the variables of the counts' template."""
+    """Return the variables of the template that shows the size of the study."""
     note = None if checked.size is None else no_estimate_reason(checked.size)
     study = None if checked.plan is None else checked.plan.study
     return {

@@ -1,8 +1,8 @@
-"""The first schema: where migrations begin. A new store has the newest one at once."""
+"""The first schema, where migrations begin; new stores are created with the newest schema."""
 
 revision = "0001"
 down_revision = None
 
 
 def upgrade() -> None:
-    """Nothing: every store that is migrated has it."""
+    """Do nothing: every store that is migrated already has this schema."""

@@ -1,4 +1,4 @@
-"""Costs of model calls, providers' batches, and verdicts of judges."""
+"""Add costs of model calls, providers' batches, and judges' verdicts."""
 
 import sqlalchemy as sa
 from alembic import op

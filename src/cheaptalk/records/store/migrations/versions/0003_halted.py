@@ -1,4 +1,4 @@
-"""Why a study's last run stopped before its end."""
+"""Add the reason why a study's last run stopped early."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which of its matches a study still consists of."""
+"""Mark the matches that a study currently contains."""
 
 import sqlalchemy as sa
 from alembic import op

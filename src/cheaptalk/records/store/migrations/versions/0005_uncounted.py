@@ -1,4 +1,4 @@
-"""How many calls of a match brought no count of their tokens."""
+"""Add the number of a match's calls without a token count."""
 
 import sqlalchemy as sa
 from alembic import op

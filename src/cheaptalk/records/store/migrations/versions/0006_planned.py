@@ -1,4 +1,4 @@
-"""How many matches a study's plan has."""
+"""Add the number of matches in a study's plan."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Payers of calls, times of matches, implausible token counts, hashes of studies and rosters."""
+"""Add buyers of calls, match times, implausible token counts, digests of studies and rosters."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Rooms in which people come together to play."""
+"""Add rooms, in which participants meet to play."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""People who take part in a study: what they answered, what they played, and what they are paid."""
+"""Add participants of a study: their responses, games and payments."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -101,12 +101,12 @@ def upgrade() -> None:
 
 
 def _study(*, primary_key: bool = False) -> sa.Column[int]:
-    """The study that a row belongs to."""
+    """Return the column for the study that a row belongs to."""
     key = sa.ForeignKey("studies.id", ondelete="CASCADE")
     return sa.Column("study_id", sa.Integer, key, primary_key=primary_key, nullable=False)
 
 
 def _participant(*, primary_key: bool = False) -> sa.Column[int]:
-    """The participant that a row belongs to, and goes with."""
+    """Return the column for a row's participant, with whom the row is deleted."""
     key = sa.ForeignKey("participants.id", ondelete="CASCADE")
     return sa.Column("participant_id", sa.Integer, key, primary_key=primary_key, nullable=False)

@@ -1,4 +1,4 @@
-"""An index of the matches that did not finish, which are few."""
+"""Add an index of the matches that did not finish, which are few."""
 
 import sqlalchemy as sa
 from alembic import op

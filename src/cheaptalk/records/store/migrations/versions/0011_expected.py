@@ -1,4 +1,4 @@
-"""The number of matches that a study should contain, by which a truncated copy is detected."""
+"""Add the number of matches that a study should contain, to detect truncated copies."""
 
 import sqlalchemy as sa
 from alembic import op

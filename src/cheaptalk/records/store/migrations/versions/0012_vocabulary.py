@@ -1,4 +1,4 @@
-"""The vocabulary of version 0.1: instances instead of deals, correct instead of right answers."""
+"""Adopt the vocabulary of version 0.1, such as "instance" for "deal", "correct" for "right"."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def upgrade() -> None:
 
 
 def _rewrite(table: str, key: str, column: str, change: Callable[[Any], Any]) -> None:
-    """Change the JSON in a column of each row, and the digest that a study has of it."""
+    """Change the JSON in a column of each row and, for studies, the digest of that JSON."""
     rows = sa.table(table, sa.column(key), sa.column(column, sa.JSON), sa.column("name"),
                     sa.column("digest"))  # fmt: skip
     digested = table == "studies"
@@ -46,7 +46,7 @@ def _rewrite(table: str, key: str, column: str, change: Callable[[Any], Any]) ->
 
 
 def _study(spec: Any) -> Any:
-    """A study with its new keys."""
+    """Return a study's definition with the new keys."""
     match spec:
         case dict():
             return {
@@ -74,7 +74,7 @@ def _room(kept: dict[str, Any]) -> dict[str, Any]:
 
 
 def _player(spec: Any) -> Any:
-    """Settings of players with the new prefix of remote agents."""
+    """Return players' settings with the new prefix of remote agents."""
     match spec:
         case dict():
             return {key: _player(value) for key, value in spec.items()}
