@@ -98,7 +98,7 @@ def play_study(
         for progress in latest:
             _summarize(study, path, progress, time.monotonic() - started, options, again)
         if latest:
-            command = again or _resume(study, path, options, latest[0].left)
+            command = again or _resume(study, path, _options(options, latest[0].left))
             advice = f"continue with: {command}"
         else:
             advice = "no match was played"
@@ -113,9 +113,13 @@ def play_study(
 
 
 def _run(
-    checked: ct.studies.Checked, path: str, options: PlayOptions, expected: Mapping[str, float],
-    latest: list[ct.Progress], server: ct.models.remote_agents.AgentServer | None,
-) -> ct.Progress:  # fmt: skip
+    checked: ct.studies.Checked,
+    path: str,
+    options: PlayOptions,
+    expected: Mapping[str, float],
+    latest: list[ct.Progress],
+    server: ct.models.remote_agents.AgentServer | None,
+) -> ct.Progress:
     """Run a study, show its progress and store the latest progress in ``latest``."""
     name = checked.plan.study.name
     with (
@@ -265,14 +269,24 @@ def _forecast(progress: ct.Progress) -> list[str]:
     return [*parts, progress.batches] if progress.batches else parts
 
 
-def _resume(study: ct.Study, path: str, options: PlayOptions, remaining: int | None) -> str:
-    """Return the command that resumes a study, or only the ``remaining`` matches of its part."""
-    return f"cheaptalk resume {study.name} {at_store(path)}{_options(options, remaining)}"
+def _resume(study: ct.Study, path: str, options: str) -> str:
+    """Return the command that resumes a study."""
+    return f"cheaptalk resume {study.name} {at_store(path)}{options}"
 
 
-def _options(options: PlayOptions, remaining: int | None) -> str:
-    """Return the options that resume the same part of a study, and ``--batch`` if it was used."""
+def _options(options: PlayOptions, remaining: int | None, *, limited: bool = True) -> str:
+    """Return the options that resume the same part of a study.
+
+    Args:
+        remaining: the part's remaining matches; None to resume the whole study.
+        limited: whether the limits on what a run spends stay the same.
+    """
     parts = ["--batch"] if options.batch else []
+    if limited:
+        caps = (options.max_dollars, options.max_calls, options.max_tokens)
+        names = ("--max-dollars", "--max-calls", "--max-tokens")
+        pairs = zip(names, caps, strict=True)
+        parts += [f"{name} {cap}".removesuffix(".0") for name, cap in pairs if cap is not None]
     if remaining and options.in_part:
         parts += [f"--game {shlex.quote(game)}" for game in options.game or ()]
         parts += [f"--max-matches {remaining}"] if options.max_matches is not None else []
@@ -280,25 +294,43 @@ def _options(options: PlayOptions, remaining: int | None) -> str:
 
 
 def _summarize(
-    study: ct.Study, path: str, progress: ct.Progress, seconds: float, options: PlayOptions,
+    study: ct.Study,
+    path: str,
+    progress: ct.Progress,
+    seconds: float,
+    options: PlayOptions,
     again: str | None,
-) -> None:  # fmt: skip
+) -> None:
     counts = {status.value: count for status, count in progress.counts.items()}
     if options.json and again is not None:  # the caller prints JSON of its own
         if progress.halted:
             say(f"halted: {progress.halted}", to=err, whole=True)
         return
     if options.json:
-        print_json({
-            "study": study.name, "store": ct.records.store_name(path), "planned": progress.planned,
-            "before": progress.before, "forfeited": progress.forfeited, "played": counts,
-            "elsewhere": progress.elsewhere, "left": progress.left, "log_open": progress.log_open,
-            "rest": progress.rest, "set_aside": progress.set_aside, **progress.excluded._asdict(),
-            "halted": progress.halted, "unresolved": progress.unresolved,
-            "waiting": progress.waiting, "cache": progress.cached and progress.cached._asdict(),
-            "problems": progress.problems, "answers": progress.kinds,
-            "cost": progress.cost and progress.cost.as_json(), "seconds": round(seconds, 2),
-        })  # fmt: skip
+        print_json(
+            {
+                "study": study.name,
+                "store": ct.records.store_name(path),
+                "planned": progress.planned,
+                "before": progress.before,
+                "forfeited": progress.forfeited,
+                "played": counts,
+                "elsewhere": progress.elsewhere,
+                "left": progress.left,
+                "log_open": progress.log_open,
+                "rest": progress.rest,
+                "set_aside": progress.set_aside,
+                **progress.excluded._asdict(),
+                "halted": progress.halted,
+                "unresolved": progress.unresolved,
+                "waiting": progress.waiting,
+                "cache": progress.cached and progress.cached._asdict(),
+                "problems": progress.problems,
+                "answers": progress.kinds,
+                "cost": progress.cost and progress.cost.as_json(),
+                "seconds": round(seconds, 2),
+            }
+        )
         return
     played = progress.here - progress.before
     others = f", {progress.elsewhere:,} by other runs" if progress.elsewhere else ""
@@ -344,20 +376,14 @@ def _next_step(
     store = at_store(path)
     if progress.rest and not progress.left:
         rest = counted(progress.rest, "match")
-        caps = {
-            "dollars": options.max_dollars,
-            "calls": options.max_calls,
-            "tokens": options.max_tokens,
-        }
-        kept = "".join(f" --max-{unit} {cap}" for unit, cap in caps.items() if cap is not None)
-        again = _resume(study, path, options, None) + kept
+        again = _resume(study, path, _options(options, None))
         return f"{rest} of the study remaining; to play them, run: {again}"
     if not progress.left:
         return f"write a report with: cheaptalk report {study.name} {store}"
     remaining = f"{progress.left:,} remaining"
     used_up = progress.used_up >= progress.left
     again = f"cheaptalk run FILE {store}{_options(options, progress.left)}"
-    command = typed or _resume(study, path, options, progress.left)
+    command = typed or _resume(study, path, _options(options, progress.left))
     remaining += "" if typed is None else " (completed matches are kept)"
     if progress.short and progress.uncountable:
         advice = "in the study file, limit calls instead of tokens and dollars"
@@ -366,6 +392,8 @@ def _next_step(
         cap = "the budget" if progress.short else "budget.per_match"
         return f"{remaining}; increase {cap} in the study file, then run: {again}"
     if progress.uncountable:
+        part = _options(options, progress.left, limited=False)
+        command = typed or _resume(study, path, part)
         return f"{remaining}; limit calls instead: {command} --max-calls N"
     if progress.used_up:
         remaining += f", of which {progress.used_up:,} need a larger budget.per_match"
