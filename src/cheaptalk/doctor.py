@@ -59,16 +59,27 @@ WEB = ("argon2", "babel", "fastapi", "itsdangerous", "starlette", "uvicorn")
 def extras() -> dict[str, tuple[str, ...]]:
     """Return the modules of each optional extra."""
     return {
-        "analysis": ("numpy", "polars", "scipy", *WEB), "figures": ("reportlab", "svglib"),
+        "analysis": ("numpy", "polars", "scipy", *WEB),
+        "figures": ("reportlab", "svglib"),
         "learn": ("flax", "jax", "optax", "safetensors"),
-        "predict": ("catboost", "sklearn", "xgboost"), "web": WEB, "lm": IN_PROCESS_NEEDS,
-        "tune": ("datasets", "peft", "trl"), "postgres": ("psycopg",), "ray": ("ray",),
-        "archive": ("fsspec",), "pettingzoo": ("gymnasium", "pettingzoo"),
-        "openspiel": ("pyspiel",), "inspect": ("inspect_ai",), "openenv": ("openenv",),
-        "mcp": ("mcp",), "hub": ("huggingface_hub",),
+        "predict": ("catboost", "sklearn", "xgboost"),
+        "web": WEB,
+        "lm": IN_PROCESS_NEEDS,
+        "tune": ("datasets", "peft", "trl"),
+        "postgres": ("psycopg",),
+        "ray": ("ray",),
+        "archive": ("fsspec",),
+        "pettingzoo": ("gymnasium", "pettingzoo"),
+        "openspiel": ("pyspiel",),
+        "inspect": ("inspect_ai",),
+        "openenv": ("openenv",),
+        "mcp": ("mcp",),
+        "hub": ("huggingface_hub",),
         "telemetry": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
-        "tensorboard": ("tensorboardX",), "wandb": ("wandb",), "mlflow": ("mlflow",),
-    }  # fmt: skip
+        "tensorboard": ("tensorboardX",),
+        "wandb": ("wandb",),
+        "mlflow": ("mlflow",),
+    }
 
 
 class Imported(NamedTuple):

@@ -25,9 +25,12 @@ from cheaptalk.studies.runs.observer import End
 
 Attributes: TypeAlias = dict[str, Any]
 PROVIDERS: Mapping[str, str] = {
-    "azure-openai": "azure.ai.openai", "bedrock": "aws.bedrock", "gemini": "gcp.gemini",
-    "mistral": "mistral_ai", "xai": "x_ai",
-}  # fmt: skip
+    "azure-openai": "azure.ai.openai",
+    "bedrock": "aws.bedrock",
+    "gemini": "gcp.gemini",
+    "mistral": "mistral_ai",
+    "xai": "x_ai",
+}
 """The conventions' names of providers that differ from cheaptalk's."""
 PORTS = {"http": 80, "https": 443}
 SECONDS = [0.01 * 2**power for power in range(14)]

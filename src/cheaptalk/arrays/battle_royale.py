@@ -170,10 +170,16 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
     def observe(self, state: Shootout, player: Array) -> Array:
         xp = namespace(state.moves)
         player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
-        return concatenated(player, [  # the shooters follow from the living players
-            one_hot(xp, player, self.count), one_hot(xp, state.moves, self.longest), state.living,
-            one_hot(xp, state.shots - 1, self.count), state.hits,
-        ])  # fmt: skip
+        return concatenated(
+            player,
+            [  # the shooters follow from the living players
+                one_hot(xp, player, self.count),
+                one_hot(xp, state.moves, self.longest),
+                state.living,
+                one_hot(xp, state.shots - 1, self.count),
+                state.hits,
+            ],
+        )
 
     def position(self, request: DecisionRequest) -> Shootout:
         shots, hits = np.zeros(self.longest, np.int32), np.zeros(self.longest, bool)

@@ -258,13 +258,18 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         xp = namespace(state.moves)
         player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
         max_worth = max(self.rules.common_value, *self.rules.values)
-        return concatenated(player, [  # as shares of their maximum, in [0, 1]
-            one_hot(xp, player, self.count), one_hot(xp, state.moves // self.count, self.turns),
-            one_hot(xp, state.order, self.count), entry_at(state.worths, player) / max_worth,
-            *(chips / self.total for chips in (state.holdings, state.given, state.wanted)),
-            entry_at(state.willing.swapaxes(-1, -2), player),
-            one_hot(xp, state.partner, self.count),
-        ])  # fmt: skip
+        return concatenated(
+            player,
+            [  # as shares of their maximum, in [0, 1]
+                one_hot(xp, player, self.count),
+                one_hot(xp, state.moves // self.count, self.turns),
+                one_hot(xp, state.order, self.count),
+                entry_at(state.worths, player) / max_worth,
+                *(chips / self.total for chips in (state.holdings, state.given, state.wanted)),
+                entry_at(state.willing.swapaxes(-1, -2), player),
+                one_hot(xp, state.partner, self.count),
+            ],
+        )
 
     def position(self, request: DecisionRequest) -> Market:
         briefing: Briefing = request.briefing
@@ -287,9 +292,16 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         proposer = order[turn % self.count]
         phase = player - (player > proposer) + 1 if isinstance(request.event, Offered) else 0
         return Market(
-            order, worths, np.zeros(self.turns), holdings, chips_given, chips_requested, willing,
-            partner, np.array(turn * self.count + phase),
-        )  # fmt: skip
+            order,
+            worths,
+            np.zeros(self.turns),
+            holdings,
+            chips_given,
+            chips_requested,
+            willing,
+            partner,
+            np.array(turn * self.count + phase),
+        )
 
     def _chips(self, proposal: Proposal) -> list[list[int]]:
         """Return the chips that a proposal gives and requests."""

@@ -226,12 +226,17 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         values, outside = entry_at(state.values, player), entry_at(state.outside, player)
         total = xp.maximum((values * state.quantities).sum(axis=-1), 1)
         max_quantity = max(self.fixed) if self.fixed else MAX_COUNT
-        return concatenated(player, [  # as shares of their maximum, in [0, 1]
-            one_hot(xp, player, 2), state.quantities / max_quantity,
-            values / self.rules.highest_value, outside / total,
-            one_hot(xp, state.moves, self.longest),
-            state.offers / xp.maximum(state.quantities, 1)[..., None, :],
-        ])  # fmt: skip
+        return concatenated(
+            player,
+            [  # as shares of their maximum, in [0, 1]
+                one_hot(xp, player, 2),
+                state.quantities / max_quantity,
+                values / self.rules.highest_value,
+                outside / total,
+                one_hot(xp, state.moves, self.longest),
+                state.offers / xp.maximum(state.quantities, 1)[..., None, :],
+            ],
+        )
 
     def position(self, request: DecisionRequest) -> Bargain:
         briefing: Briefing = request.briefing

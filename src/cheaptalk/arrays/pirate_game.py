@@ -169,10 +169,16 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
     ) -> Array:
         """Return an observation: plans and vote counts as shares, and the player's own votes."""
         xp = namespace(ballot)
-        return concatenated(player, [
-            one_hot(xp, player, self.count), one_hot(xp, ballot, self.ballots),
-            plans / self.rules.gold, counts / self.count, accepted,
-        ])  # fmt: skip
+        return concatenated(
+            player,
+            [
+                one_hot(xp, player, self.count),
+                one_hot(xp, ballot, self.ballots),
+                plans / self.rules.gold,
+                counts / self.count,
+                accepted,
+            ],
+        )
 
     def position(self, request: DecisionRequest) -> Voyages:
         ballot = request.event.round - 1

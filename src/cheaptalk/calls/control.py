@@ -201,9 +201,12 @@ def _spent(dispatcher: Dispatcher | None) -> dict[str, Any]:
         return {"calls": 0, "tokens": 0, "uncounted": 0, "dollars": None, "budget": {}}
     spent, budget = dispatcher.budget_tracker.spent, dispatcher.budget_tracker.budget
     return {
-        "calls": spent.calls, "tokens": spent.tokens, "uncounted": spent.uncounted,
-        "dollars": spent.dollars_known, "budget": budget.model_dump(exclude_none=True),
-    }  # fmt: skip
+        "calls": spent.calls,
+        "tokens": spent.tokens,
+        "uncounted": spent.uncounted,
+        "dollars": spent.dollars_known,
+        "budget": budget.model_dump(exclude_none=True),
+    }
 
 
 def _limiter(limiter: RateLimiter, waiting: int, answered: int, span: float) -> RateLimiterState:

@@ -223,8 +223,9 @@ class _Rows:
         self.parameters.setdefault(configuration, record.parameters)
         paid = (record.payoffs or {}) if self.reader.counts(record) else {}
         unknown = dict.fromkeys([Kind.REPAIRED.value]) if record.imported else {}
-        kinds = [record.kinds.get(seat, {}) | unknown if seat in labels else None
-                 for seat in self.seats]  # fmt: skip
+        kinds = [
+            record.kinds.get(seat, {}) | unknown if seat in labels else None for seat in self.seats
+        ]
         self.rows.append(
             [
                 record.id, record.status.value, self.reader.dropped(record), record.version,

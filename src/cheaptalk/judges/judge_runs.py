@@ -50,10 +50,18 @@ from cheaptalk.studies.lookup import reads_study
 CONCURRENCY = 32
 """Default number of matches judged concurrently."""
 COLUMNS: dict[str, Any] = {
-    "judge": pl.String, "match_id": pl.String, "game": pl.String, "configuration": pl.String,
-    "instance": pl.String, "item": pl.String, "seat": pl.String, "player": pl.String,
-    "kind": pl.String, "verdict": pl.String, "score": pl.Float64,
-}  # fmt: skip
+    "judge": pl.String,
+    "match_id": pl.String,
+    "game": pl.String,
+    "configuration": pl.String,
+    "instance": pl.String,
+    "item": pl.String,
+    "seat": pl.String,
+    "player": pl.String,
+    "kind": pl.String,
+    "verdict": pl.String,
+    "score": pl.Float64,
+}
 
 
 @dataclass
@@ -229,9 +237,13 @@ class _JudgingRun:
         models: Models | None,
     ) -> None:
         opened = open_dispatcher(
-            self.store, budget_tracker, self.study_id, models=models, concurrency=concurrency,
+            self.store,
+            budget_tracker,
+            self.study_id,
+            models=models,
+            concurrency=concurrency,
             cache=cache,
-        )  # fmt: skip
+        )
         async with opened as dispatcher, self.control.minding(dispatcher, self.report_state):
             self.dispatcher = dispatcher
             items = subjects(self.store, self.study, self.by.rubric, self.chosen)
@@ -295,9 +307,14 @@ class _JudgingRun:
         notes = noted_calls(self.store, caller.match_id)
         kind = Kind.REPAIRED if earlier_calls and verdict.kind is Kind.OK else verdict.kind
         judgement = Judgement(
-            subject.id, self.by.digest, item.name, kind, verdict.data,
-            [*earlier_calls, *annotated(thought.calls, thought.keys, notes)], time.time(),
-        )  # fmt: skip
+            subject.id,
+            self.by.digest,
+            item.name,
+            kind,
+            verdict.data,
+            [*earlier_calls, *annotated(thought.calls, thought.keys, notes)],
+            time.time(),
+        )
         await dispatcher.ledger.write(
             lambda connection: write_judgement(connection, self.study_id, judgement, thought.keys)
         )

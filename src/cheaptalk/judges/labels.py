@@ -194,9 +194,12 @@ def _read(path: Path) -> list[dict[str, str]]:
 
 
 def _check_exist(
-    store: Store, study: str, rubric: Rubric, path: Path,
+    store: Store,
+    study: str,
+    rubric: Rubric,
+    path: Path,
     filled: Sequence[tuple[int, Mapping[str, str]]],
-) -> None:  # fmt: skip
+) -> None:
     is_answer = rubric.item == "answer"
     known_ids = {*(answers_of(store, study, rubric) if is_answer else instances_of(store, study))}
     matches = sorted({row["match_id"] for _, row in filled if row["match_id"] in known_ids})

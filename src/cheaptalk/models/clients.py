@@ -68,9 +68,10 @@ class HttpModels:
         reply = await self.wire.post(url, headers, body, name.key, deadline, self.read)
         refused = self.routes.note(call.model, route, reply)
         fields = {
-            "sent": settings_sent(call.settings, call.model), "route": call.form and route,
+            "sent": settings_sent(call.settings, call.model),
+            "route": call.form and route,
             "rerouted": (refused and bool(alternatives)) or None,
-        }  # fmt: skip
+        }
         reply = metered(reply.model_copy(update=fields), call)
         return offered(hinted(reply, name, url), call)
 

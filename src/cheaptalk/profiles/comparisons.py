@@ -184,11 +184,15 @@ def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Findin
     for weakness in profile.examination.weaknesses if weaknesses else ():
         was = before.get(weakness.key, untested)
         if weakness.found != (was.verdict == "found"):
-            changed.append(FindingChange(
-                weakness.key, weakness.title if weakness.found else was.title, weakness.found,
-                _evidence(was.verdict, was.evidence),
-                _evidence(weakness.verdict, weakness.sentence),
-            ))  # fmt: skip
+            changed.append(
+                FindingChange(
+                    weakness.key,
+                    weakness.title if weakness.found else was.title,
+                    weakness.found,
+                    _evidence(was.verdict, was.evidence),
+                    _evidence(weakness.verdict, weakness.sentence),
+                )
+            )
     return sorted(changed, key=lambda change: not change.new)
 
 

@@ -63,12 +63,15 @@ def _gates(held: Held, _: Evidence) -> Iterator[Shown]:
     sentence += f", {failed} fail" if failed else ""
     yield Answer(f"{sentence}, {open_} open." if open_ else f"{sentence}.")
     rows = [
-        {"gate": ", ".join(filter(None, (str(decision.gate), decision.scope))),
-         "verdict": decision.verdict.value, "cure": decision.cure,
-         "decimals": decision.gate.decimals}
+        {
+            "gate": ", ".join(filter(None, (str(decision.gate), decision.scope))),
+            "verdict": decision.verdict.value,
+            "cure": decision.cure,
+            "decimals": decision.gate.decimals,
+        }
         | estimated("number", decision.held or Estimate(None))
         for decision in held.decisions
-    ]  # fmt: skip
+    ]
     yield ReportTable(
         "profile-gates", "Gates", pl.DataFrame(rows, infer_schema_length=None),
         (Header("gate", "Gate"), Header("verdict", "Verdict"),

@@ -375,10 +375,14 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
     rows = []
     for number in numbers:
         row: dict[str, Any] = {
-            "key": number.of.key, "what": _line(number), "unit": number.of.unit,
-            "rank": number.rank, "p": number.p, "detectable": number.detectable,
+            "key": number.of.key,
+            "what": _line(number),
+            "unit": number.of.unit,
+            "rank": number.rank,
+            "p": number.p,
+            "detectable": number.detectable,
             "about": number.of.about,
-        }  # fmt: skip
+        }
         for name, its in {profile.player: number.own, **number.panel}.items():
             row |= estimated(name, its)
         rows.append(row)

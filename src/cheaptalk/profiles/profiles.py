@@ -208,9 +208,11 @@ class Profile:
 
 def _plain(estimate: Estimate) -> dict[str, Any]:
     return _ends(estimate) | {
-        "error": estimate.error, "matches": estimate.n, "instances": estimate.clusters,
+        "error": estimate.error,
+        "matches": estimate.n,
+        "instances": estimate.clusters,
         "wanted": estimate.wanted,
-    }  # fmt: skip
+    }
 
 
 COUNTED = ("calls", "requests", "timeouts", "errors")

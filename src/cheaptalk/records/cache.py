@@ -233,11 +233,14 @@ class Cache:
             by_model.setdefault(entry.request["model"], []).append((tokens, entry.made))
         return [
             Shelf(
-                model, len(replies), sum(tokens for tokens, _ in replies),
-                replies[0][1], replies[-1][1],
+                model,
+                len(replies),
+                sum(tokens for tokens, _ in replies),
+                replies[0][1],
+                replies[-1][1],
             )
             for model, replies in sorted(by_model.items())
-        ]  # fmt: skip
+        ]
 
     def clear(self, model: str = "*", before: float | None = None) -> int:
         """Delete entries and return their number.

@@ -386,9 +386,13 @@ def hall_quantile(quantile: Numbers, skew: Numbers) -> Numbers:
 
 
 def _wilson(
-    mean: Numbers, variance: Numbers, quantile: Numbers, minimum: Numbers, maximum: Numbers,
+    mean: Numbers,
+    variance: Numbers,
+    quantile: Numbers,
+    minimum: Numbers,
+    maximum: Numbers,
     n: Numbers,
-) -> tuple[Numbers, Numbers]:  # fmt: skip
+) -> tuple[Numbers, Numbers]:
     span = maximum - minimum
     share = (mean - minimum) / span
     square = share * (1 - share)

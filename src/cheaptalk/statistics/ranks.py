@@ -193,9 +193,12 @@ def _with_units(
 
 
 def _means(
-    groups: NDArray[np.int64], numbers: FloatArray, clusters: Clusters, draws: int,
+    groups: NDArray[np.int64],
+    numbers: FloatArray,
+    clusters: Clusters,
+    draws: int,
     generator: np.random.Generator,
-) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+) -> tuple[FloatArray, FloatArray]:
     """Return group means, and the means of draws with all groups, shape (draws, groups)."""
     size = int(groups.max()) + 1
     cells = clusters.codes * size + groups
@@ -225,9 +228,14 @@ def _with_ties(means: FloatArray, noise: float) -> FloatArray:
 
 
 def _ranked(
-    names: Sequence[object], rows: NDArray[np.int64], means: FloatArray, resampled: FloatArray,
-    above: NDArray[np.bool_], tail: float, highest: bool,
-) -> pl.DataFrame:  # fmt: skip
+    names: Sequence[object],
+    rows: NDArray[np.int64],
+    means: FloatArray,
+    resampled: FloatArray,
+    above: NDArray[np.bool_],
+    tail: float,
+    highest: bool,
+) -> pl.DataFrame:
     ranks, last = (rankdata(-resampled, method=ties, axis=1) for ties in ("min", "max"))
     low = np.quantile(ranks, tail, axis=0, method="inverted_cdf")
     high = np.quantile(last, 1 - tail, axis=0, method="inverted_cdf")
@@ -291,9 +299,11 @@ def _errors(parts: _Parts, clusters: Clusters) -> tuple[FloatArray, FloatArray, 
 
 
 def _errors_by_person(
-    listed: Sequence[Sequence[str]], groups: NDArray[np.int64], numbers: FloatArray,
+    listed: Sequence[Sequence[str]],
+    groups: NDArray[np.int64],
+    numbers: FloatArray,
     clusters: Clusters,
-) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+) -> tuple[FloatArray, FloatArray]:
     """Return all pairs' standard errors, clustered by participant, and degrees of freedom.
 
     Deviations are from the stratum's mean and then from the group's mean, with the correction of

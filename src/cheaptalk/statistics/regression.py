@@ -278,9 +278,12 @@ def regressions(
 
 
 def _design(
-    frame: pl.DataFrame, factors: Sequence[str], composites: Mapping[str, Sequence[str]],
-    reference: Mapping[str, Any], partial: bool,
-) -> tuple[Design, list[str]]:  # fmt: skip
+    frame: pl.DataFrame,
+    factors: Sequence[str],
+    composites: Mapping[str, Sequence[str]],
+    reference: Mapping[str, Any],
+    partial: bool,
+) -> tuple[Design, list[str]]:
     """Return the design, and notes on regressors whose effect cannot be estimated."""
     categorical: list[Factor] = []
     covariates: list[Covariate] = []
@@ -478,9 +481,12 @@ def predicted_means(
 
 
 def _reweighted(
-    design: Design, shares: FloatArray, by: Sequence[str], configurations: pl.DataFrame,
+    design: Design,
+    shares: FloatArray,
+    by: Sequence[str],
+    configurations: pl.DataFrame,
     weight: str | None,
-) -> tuple[FloatArray, str]:  # fmt: skip
+) -> tuple[FloatArray, str]:
     """Return each column's mean over weighted configurations, and a description of the weights."""
     if configurations.is_empty():
         raise StatisticsError("there are no configurations to average over")

@@ -339,18 +339,28 @@ class Study(Value):
     if TYPE_CHECKING:  # entries may also have the form of a study file
 
         def __init__(
-            self, *, name: str, description: str = "", seed: int = 0,
-            games: Sequence[GameGrid | Mapping[str, Any]] = (), instances_from: str | None = None,
+            self,
+            *,
+            name: str,
+            description: str = "",
+            seed: int = 0,
+            games: Sequence[GameGrid | Mapping[str, Any]] = (),
+            instances_from: str | None = None,
             players: Mapping[str, RosterEntry | Mapping[str, Any] | str | None] = ...,
-            roster: Sequence[str] = (), models: Mapping[str, Any] = ...,
+            roster: Sequence[str] = (),
+            models: Mapping[str, Any] = ...,
             factors: Mapping[str, Mapping[str, str]] = ...,
-            pairing: Literal["all", "self"] | Sequence[Sequence[str] | Mapping[str, int]] | Sample
+            pairing: Literal["all", "self"]
+            | Sequence[Sequence[str] | Mapping[str, int]]
+            | Sample
             | Mapping[str, int] = "all",
-            swap: bool = False, instances: int = 1, repeats: int = 1,
+            swap: bool = False,
+            instances: int = 1,
+            repeats: int = 1,
             budget: Budget | Mapping[str, Any] = ...,
             unanswered: Unanswered | Mapping[str, Any] = ...,
             people: Protocol | Mapping[str, Any] | None = None,
-        ) -> None: ...  # fmt: skip
+        ) -> None: ...
 
     @model_serializer(mode="wrap")
     def _omit_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -102,10 +102,18 @@ class Writing(NamedTuple):
 WRITINGS = {
     "english": Writing(marks=("\u201c", "\u201d"), minus="\u2212"),
     "german": Writing(
-        ",", ".", "{}\xa0{sign}", "{}\xa0%", ("\u201e", "\u201c"), "Spieler", "\u2212", "$",
-        "Dollar", "Dollar",
+        ",",
+        ".",
+        "{}\xa0{sign}",
+        "{}\xa0%",
+        ("\u201e", "\u201c"),
+        "Spieler",
+        "\u2212",
+        "$",
+        "Dollar",
+        "Dollar",
     ),
-}  # fmt: skip
+}
 """The formats of styles for people, by the name of the style."""
 PLAIN = Writing()
 """The formats of all other styles."""

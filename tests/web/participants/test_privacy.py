@@ -37,9 +37,13 @@ async def seated(site: Open) -> list[Comer]:
         comer.name = f"{comer.name}"
         comer.said = f"secret of {comer.name}"
         await comer.come()
-        await comer.until(lambda page: "Waiting for other players" in page.words
-                        or page.form("answer")
-                        or "Rules and what you know" in page.words)  # fmt: skip
+        await comer.until(
+            lambda page: (
+                "Waiting for other players" in page.words
+                or page.form("answer")
+                or "Rules and what you know" in page.words
+            )
+        )
     return comers
 
 

@@ -198,10 +198,15 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
     ) -> Array:
         """Return a player's observation in the round with this number, from 0."""
         xp, pairs = namespace(number), zip(reports, self.report_features.values(), strict=True)
-        return concatenated(player, [
-            one_hot(xp, player, len(self.players)), one_hot(xp, number, self.rounds), *private,
-            *(report / feature.unit for report, feature in pairs),
-        ])  # fmt: skip
+        return concatenated(
+            player,
+            [
+                one_hot(xp, player, len(self.players)),
+                one_hot(xp, number, self.rounds),
+                *private,
+                *(report / feature.unit for report, feature in pairs),
+            ],
+        )
 
     def position(self, request: DecisionRequest) -> Decided:
         player, number = self.player_index(request), request.event.round - 1

@@ -67,16 +67,22 @@ def games(
 def _game(spec: ct.GameSpec) -> dict[str, Any]:
     rules = spec.rules
     payoffs = {
-        "units": rules.payoff_units(), "meaning": inspect.getdoc(rules.payoffs),
+        "units": rules.payoff_units(),
+        "meaning": inspect.getdoc(rules.payoffs),
         "bounds": rules().payoff_bounds(),
-    }  # fmt: skip
+    }
     return {
-        "description": rules.__doc__, "version": rules.version, "roles": rules.roles,
-        "places": rules().seats, "parameters": rules.model_json_schema(), "payoffs": payoffs,
+        "description": rules.__doc__,
+        "version": rules.version,
+        "roles": rules.roles,
+        "places": rules().seats,
+        "parameters": rules.model_json_schema(),
+        "payoffs": payoffs,
         "forfeit": rules.forfeit,
         "metrics": {metric.name: metric.meaning for metric in spec.metrics.values()},
-        "strategies": list(ct.rules.strategies(spec.name)), "styles": list(spec.styles),
-    }  # fmt: skip
+        "strategies": list(ct.rules.strategies(spec.name)),
+        "styles": list(spec.styles),
+    }
 
 
 def _first_line(thing: object) -> str:

@@ -39,9 +39,10 @@ def prices(
         return
     table = ct.models.load_prices(file)
     rows = (
-        [_row(table, name) for name in model] if model
+        [_row(table, name) for name in model]
+        if model
         else [_shown(list(price.models), price, source) for price, source in table.listed()]
-    )  # fmt: skip
+    )
     if json:
         print_json(rows)
         return

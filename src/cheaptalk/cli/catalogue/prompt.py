@@ -134,9 +134,13 @@ def _player_in(data: Any, game: ct.Game, seat: str, option: str) -> ct.players.S
 
 
 def _show(
-    preview: ct.players.Preview, spec: ct.players.ModelSeat, game: ct.Game, seat: str, turn: int,
+    preview: ct.players.Preview,
+    spec: ct.players.ModelSeat,
+    game: ct.Game,
+    seat: str,
+    turn: int,
     json: bool,
-) -> None:  # fmt: skip
+) -> None:
     if json:
         calls = [call.model_dump(mode="json", exclude_none=True) for call in preview.calls]
         request = {"game": game.name, "place": seat, "seat": preview.actor, "turn": turn}
@@ -164,9 +168,13 @@ def _settings(
     preview: ct.players.Preview, spec: ct.players.ModelSeat, game: ct.Game
 ) -> dict[str, Any]:
     return {
-        "model": spec.model, "sent": ct.models.settings.wire(spec.settings(), spec.model),
+        "model": spec.model,
+        "sent": ct.models.settings.wire(spec.settings(), spec.model),
         "routes": list(ct.models.structured_output.ways(preview.calls[-1])),
-        "tries": spec.tries or game.tries, "reask": spec.reask, "refusals": spec.refusals,
-        "history": ct.yaml_files.plain_data(spec.history), "past_answers": spec.past_answers,
+        "tries": spec.tries or game.tries,
+        "reask": spec.reask,
+        "refusals": spec.refusals,
+        "history": ct.yaml_files.plain_data(spec.history),
+        "past_answers": spec.past_answers,
         "deadline": spec.deadline,
-    }  # fmt: skip
+    }

@@ -54,7 +54,10 @@ def providers(
 def _row(entry: ct.models.Provider) -> dict[str, Any]:
     """Return the settings of a provider, without the value of its API key."""
     return {
-        "url": entry.url, "key": entry.key,
+        "url": entry.url,
+        "key": entry.key,
         "key_is_set": entry.secret is not None if entry.key else None,
-        "protocol": entry.protocol, "batch": entry.batch, "trouble": entry.trouble,
-    }  # fmt: skip
+        "protocol": entry.protocol,
+        "batch": entry.batch,
+        "trouble": entry.trouble,
+    }

@@ -13,13 +13,17 @@ def recipes(json: JsonOption = False) -> None:
     with needing("analysis"):
         registered = ct.reports.RECIPES
     if json:
-        print_json({
-            recipe.name: {
-                "title": recipe.title, "paper": recipe.paper,
-                "parts": {part.title: part.source for part in recipe.parts},
-                "options": dict(recipe.options),
-            } for recipe in registered.values()
-        })  # fmt: skip
+        print_json(
+            {
+                recipe.name: {
+                    "title": recipe.title,
+                    "paper": recipe.paper,
+                    "parts": {part.title: part.source for part in recipe.parts},
+                    "options": dict(recipe.options),
+                }
+                for recipe in registered.values()
+            }
+        )
         return
     rows: list[list[object]] = [
         [recipe.name, recipe.title, recipe.paper] for recipe in registered.values()

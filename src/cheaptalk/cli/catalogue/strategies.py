@@ -23,14 +23,19 @@ def strategies(
     names = [game] if game is not None else list(ct.rules.games())
     by_game = {name: ct.rules.strategies(name) for name in names}
     if json:
-        print_json({
-            name: {
-                strategy.name: {
-                    "roles": strategy.roles, "meaning": strategy.function.__doc__,
-                    "settings": strategy.settings.model_json_schema()["properties"],
-                } for strategy in registered.values()
-            } for name, registered in by_game.items()
-        })  # fmt: skip
+        print_json(
+            {
+                name: {
+                    strategy.name: {
+                        "roles": strategy.roles,
+                        "meaning": strategy.function.__doc__,
+                        "settings": strategy.settings.model_json_schema()["properties"],
+                    }
+                    for strategy in registered.values()
+                }
+                for name, registered in by_game.items()
+            }
+        )
         return
     for name, registered in by_game.items():
         rows: list[list[object]] = []

@@ -174,12 +174,17 @@ def _import(
         warn_about_names(opened, study)
     notes = importing.notes.most_common()
     if as_json:
-        print_json({
-            "study": study, "store": ct.records.store_name(store), "present": importing.present,
-            "redactions": importing.redactions, "notes": dict(notes),
-            "imported": importing.imported,
-            "skipped": [game._asdict() for game in importing.skipped],
-        })  # fmt: skip
+        print_json(
+            {
+                "study": study,
+                "store": ct.records.store_name(store),
+                "present": importing.present,
+                "redactions": importing.redactions,
+                "notes": dict(notes),
+                "imported": importing.imported,
+                "skipped": [game._asdict() for game in importing.skipped],
+            }
+        )
     else:
         names = counted(importing.redactions, "name")
         redacted = f", {names} redacted" if importing.redactions else ""

@@ -46,7 +46,9 @@ def judge(
     sample: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Only judge a random sample of N matches.",
+            min=1,
+            metavar="N",
+            help="Only judge a random sample of N matches.",
             show_default="all matches",
         ),
     ] = None,
@@ -90,7 +92,7 @@ def judge(
         ),
     ] = False,
     json: JsonOption = False,
-) -> None:  # fmt: skip
+) -> None:
     """Judge a study's matches with a model.
 
     Items that already have a verdict of the same judge are skipped.
@@ -119,9 +121,11 @@ def judge(
                     opened, study, judge, sample=sample, seed=seed, player=player,
                     again=retry_invalid, prices=price_list,
                 )  # fmt: skip
-            doubts = [*ct.studies.shortfalls(
-                estimate.amounts, cap, estimate.spent, key="--budget ", subject="the judge"
-            )]  # fmt: skip
+            doubts = [
+                *ct.studies.shortfalls(
+                    estimate.amounts, cap, estimate.spent, key="--budget ", subject="the judge"
+                )
+            ]
             if dry_run:
                 _print_estimate(study, judge, estimate, doubts, context, json)
                 return
@@ -172,9 +176,14 @@ def _progress(study: str, judge: ct.judges.Judge, state: ct.judges.Judging) -> s
 
 
 def _print_prompt(
-    store: ct.Store, study: str, judge: ct.judges.Judge, sample: int | None, seed: int,
-    player: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    store: ct.Store,
+    study: str,
+    judge: ct.judges.Judge,
+    sample: int | None,
+    seed: int,
+    player: str | None,
+    as_json: bool,
+) -> None:
     match, item = ct.judges.first_item(store, study, judge, sample=sample, seed=seed, player=player)
     messages = [message.model_dump() for message in judge.messages(item)]
     if as_json:
@@ -186,9 +195,13 @@ def _print_prompt(
 
 
 def _print_estimate(
-    study: str, judge: ct.judges.Judge, estimate: ct.judges.JudgingEstimate, doubts: list[str],
-    context: typer.Context, as_json: bool,
-) -> None:  # fmt: skip
+    study: str,
+    judge: ct.judges.Judge,
+    estimate: ct.judges.JudgingEstimate,
+    doubts: list[str],
+    context: typer.Context,
+    as_json: bool,
+) -> None:
     if as_json:
         print_json(
             {"study": study, "judge": judge.digest, "rubric": judge.rubric.name,

@@ -15,10 +15,11 @@ from cheaptalk.cli.shared.printing import hint, print_json, say
 PageOption = Annotated[
     Path | None,
     typer.Option(
-        "--out", callback=page_to_write,
+        "--out",
+        callback=page_to_write,
         help="Write an HTML page with tables and charts to this file.",
     ),
-]  # fmt: skip
+]
 TablesOption = Annotated[
     Path | None,
     typer.Option(
@@ -34,9 +35,15 @@ FiguresOption = Annotated[
 
 
 def write_results(
-    findings: ct.reports.Findings, shown: Mapping[str, ct.reports.ReportTable], to: Path | None,
-    tables: Path | None, figures: Path | None, raw_cells: bool, viewer: str, json: bool,
-) -> None:  # fmt: skip
+    findings: ct.reports.Findings,
+    shown: Mapping[str, ct.reports.ReportTable],
+    to: Path | None,
+    tables: Path | None,
+    figures: Path | None,
+    raw_cells: bool,
+    viewer: str,
+    json: bool,
+) -> None:
     """Print tables and write the requested files; exit with status 1 if there are no tables."""
     if to and shown:
         ct.reports.write_findings(findings, to, viewer=viewer)

@@ -180,19 +180,21 @@ def profile(
             unplayed = max(0, to_play - sum(profile.failures.values()))
             profile = replace(profile, unplayed=unplayed)
             forfeits = _forfeit_notice(profile, store)
-            changed = [] if earlier is None else ct.profiles.changes(profile, earlier)
-            decisions = [ct.profiles.decide(profile, gate, changed) for gate in gates]
-            found = [] if earlier is None else ct.profiles.finding_changes(profile, earlier)
+            metric_changes = [] if earlier is None else ct.profiles.changes(profile, earlier)
+            decisions = [ct.profiles.decide(profile, gate, metric_changes) for gate in gates]
+            finding_changes = (
+                [] if earlier is None else ct.profiles.finding_changes(profile, earlier)
+            )
             since = earlier["player"] if earlier else ""
-            results = ct.profiles.Held(decisions, since, changed, found)
+            results = ct.profiles.Held(decisions, since, metric_changes, finding_changes)
             ct.profiles.write_profile(opened, profile, page, held=results, viewer=viewer)
     profile.write(file)
     _write_junit(junit, label, decisions)
     if options.json:
         print_json(profile.as_json() | {
             "gates": [_plain(decision) for decision in decisions],
-            "changes": [change._asdict() for change in changed],
-            "finding_changes": [change._asdict() for change in found],
+            "changes": [change._asdict() for change in metric_changes],
+            "finding_changes": [change._asdict() for change in finding_changes],
             "page": str(page.absolute()),
         })  # fmt: skip
     else:

@@ -129,13 +129,18 @@ def _print_result(
     drawn: list[Path], json: bool,
 ) -> None:  # fmt: skip
     if json:
-        print_json({
-            "study": findings.evidence.study, "recipe": findings.recipe.name,
-            "report": str(file.absolute()), "matches": counts, "answers": findings.answers,
-            "tables": {name: table.frame.to_dicts() for name, table in findings.tables.items()},
-            "lacking": findings.lacking,
-            "files": [str(path.absolute()) for path in (*written, *drawn)],
-        })  # fmt: skip
+        print_json(
+            {
+                "study": findings.evidence.study,
+                "recipe": findings.recipe.name,
+                "report": str(file.absolute()),
+                "matches": counts,
+                "answers": findings.answers,
+                "tables": {name: table.frame.to_dicts() for name, table in findings.tables.items()},
+                "lacking": findings.lacking,
+                "files": [str(path.absolute()) for path in (*written, *drawn)],
+            }
+        )
         return
     for title, answer in findings.answers.items():
         say(f"{title}: {answer}")

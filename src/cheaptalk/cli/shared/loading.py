@@ -84,10 +84,13 @@ class Group(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([
-                (name, command.get_short_help_str(MAX_SUMMARY)) for name, command in commands
-                if command
-            ])  # fmt: skip
+            formatter.write_dl(
+                [
+                    (name, command.get_short_help_str(MAX_SUMMARY))
+                    for name, command in commands
+                    if command
+                ]
+            )
 
 
 class LazyGroup(Group):

@@ -31,7 +31,8 @@ def copy(
     with ct.Store.open(store) as source, ct.Store.open(to, create=True) as target:
         with err.status("copying") as shown:
             rows = ct.records.copy_store(
-                source, target,
+                source,
+                target,
                 lambda done, total: shown.update(f"copied {done:,} of {total:,} rows"),
-            )  # fmt: skip
+            )
         print_rows(rows, f"copied to {target.name}", json, {"to": target.name})

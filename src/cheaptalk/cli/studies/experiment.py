@@ -92,8 +92,9 @@ def change_lines(results: Iterable[Any]) -> list[str]:
             by_pair.setdefault((row.lineage, row.partner), []).append(row)
     return [
         f"{lineage} with {partner}: {_change(pair[0], pair[-1])}"
-        for (lineage, partner), pair in by_pair.items() if len(pair) > 1
-    ]  # fmt: skip
+        for (lineage, partner), pair in by_pair.items()
+        if len(pair) > 1
+    ]
 
 
 def _change(first: Any, last: Any) -> str:

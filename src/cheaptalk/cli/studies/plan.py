@@ -123,22 +123,32 @@ def _as_json(planned: ct.studies.Plan, forecast: ct.studies.Forecast) -> dict[st
     study, estimate = planned.study, forecast.takes
     unanswered = study.unanswered
     return {
-        "study": study.name, "matches": len(planned.matches), "settled": forecast.settled,
+        "study": study.name,
+        "matches": len(planned.matches),
+        "settled": forecast.settled,
         "configurations": planned.configurations(),
-        "seatings": [{"game": game, "seating": seating, "matches": count}
-                     for (game, seating), count in planned.counts().items()],
-        "factors": study.factors, "idle": planned.idle, "unseated": planned.unseated,
+        "seatings": [
+            {"game": game, "seating": seating, "matches": count}
+            for (game, seating), count in planned.counts().items()
+        ],
+        "factors": study.factors,
+        "idle": planned.idle,
+        "unseated": planned.unseated,
         "unanswered": unanswered.by_kind | {"max_replacements": unanswered.max_replacements},
         "spent": forecast.spent.as_json(),
         "estimate": estimate.as_json() if estimate and estimate.players else None,
-        "budget": study.budget.model_dump(exclude_defaults=True), "doubts": forecast.doubts,
-    }  # fmt: skip
+        "budget": study.budget.model_dump(exclude_defaults=True),
+        "doubts": forecast.doubts,
+    }
 
 
 def _planned(match: ct.studies.PlannedMatch) -> dict[str, Any]:
     game = match.configuration.game
     return {
-        "id": match.id, "game": game.name, "parameters": game.model_dump(mode="json"),
+        "id": match.id,
+        "game": game.name,
+        "parameters": game.model_dump(mode="json"),
         "seating": [player.label for player in match.seating],
-        "instance": match.planned_instance.key, "repeat": match.repeat,
-    }  # fmt: skip
+        "instance": match.planned_instance.key,
+        "repeat": match.repeat,
+    }

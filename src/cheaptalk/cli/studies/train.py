@@ -140,9 +140,16 @@ def policy(
 
 
 def _sweep(
-    training: ct.learning.Preset, rules: ct.rules.Game, varied: dict[str, Any], folder: Path,
-    examine: int, workers: int, cluster: str | None, *, json: bool,
-) -> None:  # fmt: skip
+    training: ct.learning.Preset,
+    rules: ct.rules.Game,
+    varied: dict[str, Any],
+    folder: Path,
+    examine: int,
+    workers: int,
+    cluster: str | None,
+    *,
+    json: bool,
+) -> None:
     """Train with all combinations of hyperparameters, and print a table of the results."""
     values = {name: value if isinstance(value, list) else [value] for name, value in varied.items()}
     with StatusLine().shown(f"{training.game}: starting") as show:

@@ -183,11 +183,13 @@ def _pieces(sets: _Sets) -> list[_Sets]:
     cuts = [slice(start, start + step) for start in range(0, max(number, 1), step)]
     pieces = (
         sets._replace(
-            game=sets.game[cut], members=sets.members[cut], table=sets.table[..., cut],
+            game=sets.game[cut],
+            members=sets.members[cut],
+            table=sets.table[..., cut],
             fresh=sets.fresh if cut.start == 0 else sets.fresh[:0],
         )
         for cut in cuts
-    )  # fmt: skip
+    )
     return [piece for piece in pieces if len(piece.members) or len(piece.fresh)]
 
 

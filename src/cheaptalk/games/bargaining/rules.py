@@ -85,9 +85,14 @@ class Bargaining(Game):
         rival = RIVALS[seat]
         rival_discount = self._discount(rival) if self.complete_information else None
         return Briefing(
-            seat, rival, self.money, self._discount(seat), rival_discount, self.horizon.told,
+            seat,
+            rival,
+            self.money,
+            self._discount(seat),
+            rival_discount,
+            self.horizon.told,
             self.messages,
-        )  # fmt: skip
+        )
 
     def _discount(self, seat: str) -> float:
         return self.discounts[self.roles.index(seat)]

@@ -169,9 +169,13 @@ class DealOrNoDeal(Game):
     def _briefing(self, instance: Opening, player: str) -> Briefing:
         number = PLAYERS.index(player)
         return Briefing(
-            PLAYERS[1 - number], instance.context.counts, instance.context.values[number],
-            self.objective, self.turns, player == instance.first,
-        )  # fmt: skip
+            PLAYERS[1 - number],
+            instance.context.counts,
+            instance.context.values[number],
+            self.objective,
+            self.turns,
+            player == instance.first,
+        )
 
     def _game_over(self, division: Division, player: str) -> GameOver:
         own_points, partner_points = division.points or (None, None)

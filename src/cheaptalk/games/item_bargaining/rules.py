@@ -155,9 +155,13 @@ class ItemBargaining(Game):
         )  # fmt: skip
 
     def _end(
-        self, instance: Pool, ended: Ending, number: int, player: int,
+        self,
+        instance: Pool,
+        ended: Ending,
+        number: int,
+        player: int,
         accepted: Bundle | None = None,
-    ) -> Play[Settlement]:  # fmt: skip
+    ) -> Play[Settlement]:
         """Send both players the outcome; ``accepted`` is the accepted bundle, if any."""
         by = ACTORS[player].name
         bundles, worths = None, instance.outside

@@ -107,9 +107,15 @@ class Negotiation(Game):
     def _briefing(self, seat: str, rival: str) -> Briefing:
         rival_value = self.value(rival) if self.complete_information else None
         return Briefing(
-            seat, rival, self.value(seat), rival_value, self.horizon.told, self.messages,
-            self.outside_option, self.scale * self.price_limit,
-        )  # fmt: skip
+            seat,
+            rival,
+            self.value(seat),
+            rival_value,
+            self.horizon.told,
+            self.messages,
+            self.outside_option,
+            self.scale * self.price_limit,
+        )
 
     def _objection(self, named: Price) -> str | None:
         highest = self.scale * self.price_limit

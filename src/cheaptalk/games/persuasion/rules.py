@@ -155,12 +155,17 @@ class Persuasion(Game):
         knows_prior = role == "alice" or self.buyer_knows_prior
         knows_worths = role == "bob" or self.seller_knows_values
         return Briefing(
-            self.price, self.prior if knows_prior else None, self.buyer_knows_prior,
+            self.price,
+            self.prior if knows_prior else None,
+            self.buyer_knows_prior,
             self._worth(True) if knows_worths else None,
             self._worth(False) if knows_worths else None,
-            self.seller_knows_values, self.horizon.told, self.myopic, self.signal,
+            self.seller_knows_values,
+            self.horizon.told,
+            self.myopic,
+            self.signal,
             self.buyer_messages,
-        )  # fmt: skip
+        )
 
     def _worth(self, high: bool) -> float:
         return self.price * (self.value if high else self.low_value)

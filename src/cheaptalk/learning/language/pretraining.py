@@ -91,8 +91,9 @@ def pretrain(
 
     examples = [
         Example(tokens._replace(own=[True] * len(tokens.ids)))
-        for chat in chats for tokens in tokenized(tokenizer, chat)
-    ]  # fmt: skip
+        for chat in chats
+        for tokens in tokenized(tokenizer, chat)
+    ]
     objective = Learned("cloning", 0.0, training.beta, None, None)
     learn(new_model, tokenizer, examples, out, training, objective, torch.bfloat16, progress)
 

@@ -130,9 +130,12 @@ def games(evidence: Evidence) -> Games:
     tables = usable.select(seats).unique()
     populations = pl.Series("population", map(_population, tables.iter_rows()), dtype=pl.String)
     seated = usable.join(
-        tables.with_columns(populations), on=seats, nulls_equal=True, maintain_order="left",
+        tables.with_columns(populations),
+        on=seats,
+        nulls_equal=True,
+        maintain_order="left",
         validate="m:1",
-    )  # fmt: skip
+    )
     matches = seated.select(
         "match_id", "configuration", "instance",
         pl.col("configuration").replace_strict(names).alias("variant"),

@@ -90,9 +90,13 @@ def _samples(runs: pl.DataFrame) -> list[tuple[str, str]]:
 
 
 def _means(
-    evidence: Evidence, runs: pl.DataFrame, game: str, name: str, title: str,
+    evidence: Evidence,
+    runs: pl.DataFrame,
+    game: str,
+    name: str,
+    title: str,
     values: tuple[str, ...],
-) -> ReportTable:  # fmt: skip
+) -> ReportTable:
     metrics = {value: get_game(game).metrics[value] for value in values}
     frame = evidence.scored(game).join(
         runs.select("match_id", who="player"), on="match_id", validate="1:1", maintain_order="left"

@@ -110,10 +110,16 @@ def _times(evidence: Evidence) -> pl.DataFrame:
         .select("participant", "step", "number", took=took)
     )
     over = pl.col("state").is_in(["finished", "erased"])
-    games = plays(evidence.store, evidence.study).filter(over).select(
-        "participant", step=pl.format("game of {}", "game"), number=pl.lit(None, pl.Int64),
-        took=pl.col("ended") - pl.col("assigned"),
-    )  # fmt: skip
+    games = (
+        plays(evidence.store, evidence.study)
+        .filter(over)
+        .select(
+            "participant",
+            step=pl.format("game of {}", "game"),
+            number=pl.lit(None, pl.Int64),
+            took=pl.col("ended") - pl.col("assigned"),
+        )
+    )
     quantiles = {"quarter": 0.25, "median": 0.5, "three_quarters": 0.75}
     return (
         pl.concat([steps, games])

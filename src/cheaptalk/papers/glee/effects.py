@@ -174,9 +174,13 @@ def _joined(sides: Sequence[tuple[Fits, str]], kinds: dict[str, str]) -> pl.Data
     for fits, role in sides:
         effects = fits.beside(ROLES[role], {GAINS[role]: _name(fits, role)}).drop("reference")
         joined = joined.join(
-            effects.rename({"level": "player"}), on="player", how="full", coalesce=True,
-            validate="1:1", maintain_order="left",
-        )  # fmt: skip
+            effects.rename({"level": "player"}),
+            on="player",
+            how="full",
+            coalesce=True,
+            validate="1:1",
+            maintain_order="left",
+        )
     named = joined.with_columns(pl.col("player").replace_strict(kinds, default="").alias("kind"))
     return named.sort(_name(*sides[0]), "player", descending=[True, False], nulls_last=True)
 
@@ -283,13 +287,16 @@ def _impacts(fits: Fits, metric: str) -> pl.DataFrame:
         if effects["reference"].all():
             continue
         named = effects.rename({name: under("effect", name) for name in effects.columns})
-        frames.append(named.select(
-            pl.lit(capital(fits.played.game)).alias("family"),
-            pl.lit(capital(METRICS[metric])).alias("metric"),
-            pl.lit(factor.name).alias("parameter"),
-            pl.concat_str(pl.lit(f"{factor.name} "), "level").alias("name"),
-            pl.lit(factor.reference).alias("over"), pl.all(),
-        ))  # fmt: skip
+        frames.append(
+            named.select(
+                pl.lit(capital(fits.played.game)).alias("family"),
+                pl.lit(capital(METRICS[metric])).alias("metric"),
+                pl.lit(factor.name).alias("parameter"),
+                pl.concat_str(pl.lit(f"{factor.name} "), "level").alias("name"),
+                pl.lit(factor.reference).alias("over"),
+                pl.all(),
+            )
+        )
     return pl.concat(frames) if frames else pl.DataFrame()
 
 

@@ -217,14 +217,16 @@ def glee_human() -> Study:
             {"game": family.game, "cases": cases, "instances": count, "pairing": pairing}
             for cases, count in zip(groups, family.games, strict=True)
         ]
-    return Study.model_validate({
-        "name": "glee-human",
-        "description": "People play one game of GLEE per visit, with attention checks.",
-        "seed": SEED,
-        "games": games,
-        "players": {
-            "human": {"person": "browser", "deadline": TIMEOUT},
-            "model": {"model": "gemini/gemini-1.5-flash"},
-        },
-        "people": protocol(),
-    })  # fmt: skip
+    return Study.model_validate(
+        {
+            "name": "glee-human",
+            "description": "People play one game of GLEE per visit, with attention checks.",
+            "seed": SEED,
+            "games": games,
+            "players": {
+                "human": {"person": "browser", "deadline": TIMEOUT},
+                "model": {"model": "gemini/gemini-1.5-flash"},
+            },
+            "people": protocol(),
+        }
+    )

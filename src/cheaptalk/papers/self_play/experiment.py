@@ -271,9 +271,10 @@ def label(lineage: str, number: int) -> str:
 
 
 def _study(
-    experiment: Experiment, stages: Mapping[str, list[str]],
+    experiment: Experiment,
+    stages: Mapping[str, list[str]],
     seatings: Sequence[tuple[str, list[str]]],
-) -> Study:  # fmt: skip
+) -> Study:
     games: dict[str, dict[str, Any]] = {}
     for lineage, row in seatings:
         fixed = dict(experiment.settings(lineage).parameters)

@@ -155,9 +155,14 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
                 weights, list(map(objective_name, weights)), return_dtype=pl.String
             )
         )
-        .join(_limits(weights), on=["weight", "filled"], how="left", maintain_order="left",
-              validate="m:1")
-    )  # fmt: skip
+        .join(
+            _limits(weights),
+            on=["weight", "filled"],
+            how="left",
+            maintain_order="left",
+            validate="m:1",
+        )
+    )
 
 
 def _limits(weights: Iterable[float]) -> pl.DataFrame:
@@ -202,9 +207,12 @@ def _seats(seats: Iterable[str], partners: Iterable[str] = PLAYERS) -> list[pl.E
 
 
 def cells(
-    sides: Sides, frame: pl.DataFrame, values: Sequence[str],
-    bounds: Mapping[str, Bounds | BoundsColumns], by: str = "partner",
-) -> pl.DataFrame:  # fmt: skip
+    sides: Sides,
+    frame: pl.DataFrame,
+    values: Sequence[str],
+    bounds: Mapping[str, Bounds | BoundsColumns],
+    by: str = "partner",
+) -> pl.DataFrame:
     """Return the means of values with intervals, one row per cell of :data:`CELL` and ``by``.
 
     Args:

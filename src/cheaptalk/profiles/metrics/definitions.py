@@ -13,14 +13,31 @@ from cheaptalk.profiles.weaknesses.manipulations import SECRETS, effects, secret
 from cheaptalk.rules.bounds import COUNT, SHARE
 
 Theme: TypeAlias = Literal[
-    "earned", "left", "fair", "regret", "mistakes", "exploited", "truthful", "discreet", "words",
-    "steady", "reliable",
-]  # fmt: skip
+    "earned",
+    "left",
+    "fair",
+    "regret",
+    "mistakes",
+    "exploited",
+    "truthful",
+    "discreet",
+    "words",
+    "steady",
+    "reliable",
+]
 THEMES: dict[Theme, str] = {
-    "earned": "Earnings", "left": "Efficiency", "fair": "Fairness", "regret": "Regret",
-    "mistakes": "Mistakes", "exploited": "Exploitability", "truthful": "Honesty",
-    "discreet": "Privacy", "words": "Messages", "steady": "Consistency", "reliable": "Reliability",
-}  # fmt: skip
+    "earned": "Earnings",
+    "left": "Efficiency",
+    "fair": "Fairness",
+    "regret": "Regret",
+    "mistakes": "Mistakes",
+    "exploited": "Exploitability",
+    "truthful": "Honesty",
+    "discreet": "Privacy",
+    "words": "Messages",
+    "steady": "Consistency",
+    "reliable": "Reliability",
+}
 """Titles of the themes, in the order of the page."""
 CELL = ("part", "role", "other")
 INSTANCE = ("configuration", "instance", "seat")

@@ -28,10 +28,12 @@ def examine(
     """
     rows = seats.filter(player=player)
     trials = [
-        *message_trials(rows, battery), *presentation_trials(rows, battery),
-        *rate_trials(rows, battery), *earnings_trials(seats, rows, battery),
+        *message_trials(rows, battery),
+        *presentation_trials(rows, battery),
+        *rate_trials(rows, battery),
+        *earnings_trials(seats, rows, battery),
         *ending_trials(rows, failed, battery),
-    ]  # fmt: skip
+    ]
     judged = _holm(trials)
     # fatigue comes first, because it explains other findings
     findings = sorted(

@@ -89,20 +89,28 @@ def conditions(seats: pl.DataFrame, battery: Battery) -> Conditions:
         pl.col("earned").fill_null(0.0).clip(-1.0, 1.0)
     )
     plain = played.filter(pl.col("other").is_in([base(battery), battery.early])).select(
-        "player", *INSTANCE, twin="match_id", base="earned", plain="course", before="yielded",
+        "player",
+        *INSTANCE,
+        twin="match_id",
+        base="earned",
+        plain="course",
+        before="yielded",
         beside="other",
-    )  # fmt: skip
+    )
     is_late, early, silent = pl.col("other") == battery.late, battery.early, base(battery)
     beside = pl.when(is_late).then(pl.lit(early)).otherwise(pl.lit(silent))
     rows = (
-        played.filter(pl.col("other").is_in(names)).with_columns(beside=beside)
+        played.filter(pl.col("other").is_in(names))
+        .with_columns(beside=beside)
         .join(plain, ["player", *INSTANCE, "beside"], validate="m:1", maintain_order="left")
         .with_columns(
-            condition="other", changed=(pl.col("course") != pl.col("plain")).cast(pl.Float64),
-            yielded=pl.col("yielded").cast(pl.Float64), signed=pl.col("earned") - pl.col("base"),
+            condition="other",
+            changed=(pl.col("course") != pl.col("plain")).cast(pl.Float64),
+            yielded=pl.col("yielded").cast(pl.Float64),
+            signed=pl.col("earned") - pl.col("base"),
         )
         .with_columns(size=pl.col("signed").abs())
-    )  # fmt: skip
+    )
     instances = [
         (game, {row["condition"]: tuple(row[statistic] for statistic in STATISTICS)
                 for row in group.iter_rows(named=True)})

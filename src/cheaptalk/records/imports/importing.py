@@ -165,8 +165,9 @@ def holds_names(store: Store, study: str) -> bool:
     spec = store.study(study, counted=False).spec
     if "imported" not in spec or spec.get("names") == TAKEN_OUT:
         return False
-    return any(player.get("person") for players in specs_of(store, study).values()
-               for player in players)  # fmt: skip
+    return any(
+        player.get("person") for players in specs_of(store, study).values() for player in players
+    )
 
 
 class _Entry(NamedTuple):

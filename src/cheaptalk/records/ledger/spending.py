@@ -25,10 +25,18 @@ def spent(store: StoreReader, study_id: int) -> Cost:
     zero = sa.literal(0)  # unresolved and unreached calls are only in the ledger
     bought = purchases.c
     columns = (
-        bought.calls, bought.input_tokens, bought.output_tokens, bought.cached_tokens,
-        bought.reasoning_tokens, bought.dollars, bought.unpriced, zero, zero, bought.uncounted,
+        bought.calls,
+        bought.input_tokens,
+        bought.output_tokens,
+        bought.cached_tokens,
+        bought.reasoning_tokens,
+        bought.dollars,
+        bought.unpriced,
+        zero,
+        zero,
+        bought.uncounted,
         bought.implausible,
-    )  # fmt: skip
+    )
     ended = sa.select(*map(_total, columns)).where(bought.study_id == study_id)
     with store.reading() as connection:
         recorded = _cost(connection.execute(ended).one())

@@ -189,11 +189,17 @@ class StoreReader:
             counts, superseded = _counts(connection) if counted else ({}, Counter[int]())
         return [
             StudySummary(
-                row.name, row.spec, row.package, row.created, +counts.get(row.id, Counter[str]()),
-                row.halted, superseded[row.id], row.planned,
+                row.name,
+                row.spec,
+                row.package,
+                row.created,
+                +counts.get(row.id, Counter[str]()),
+                row.halted,
+                superseded[row.id],
+                row.planned,
             )
             for row in rows
-        ]  # fmt: skip
+        ]
 
     def study(self, name: str, *, counted: bool = True) -> StudySummary:
         """Return a study by name; see :meth:`studies`.

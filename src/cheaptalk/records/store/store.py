@@ -236,10 +236,14 @@ class Store(StoreReader):
 
     def register_roster(self, study_id: int, labels: Mapping[int, str]) -> None:
         rows = [
-            {"study_id": study_id, "player_id": player, "label": label,
-             "digest": roster_digest(study_id, player, label)}
+            {
+                "study_id": study_id,
+                "player_id": player,
+                "label": label,
+                "digest": roster_digest(study_id, player, label),
+            }
             for player, label in labels.items()
-        ]  # fmt: skip
+        ]
         if not rows:
             return
         new, keys = insert(schema.rosters), ["study_id", "player_id"]

@@ -117,9 +117,13 @@ class Played(NamedTuple):
 
 
 def metagame_report(
-    name: str, analyses: Sequence[Analysis], out: Path | str, *, seed: int = 0,
+    name: str,
+    analyses: Sequence[Analysis],
+    out: Path | str,
+    *,
+    seed: int = 0,
     played: Played | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Write a page on empirical games: equilibria, graphs and metrics with intervals.
 
     The page works offline, and equal matches and seeds give equal pages. An existing file is
@@ -179,9 +183,11 @@ def _write(
     of_matches: dict[str, Any] = {"leads_to": "", "viewer": "", "transcripts": "", "store": ""}
     if played:
         of_matches = {
-            "leads_to": played.study, "viewer": played.viewer, "store": played.store.title,
+            "leads_to": played.study,
+            "viewer": played.viewer,
+            "store": played.store.title,
             "transcripts": _transcripts(played),
-        }  # fmt: skip
+        }
     write_page(recipe, parts, out, name=name, played=played, seed=seed, **of_matches, **context)
 
 
@@ -231,9 +237,13 @@ def analyses_by_seat(
 
 
 def seats_report(
-    name: str, analyses: Sequence[SeatsAnalysis], out: Path | str, *, seed: int = 0,
+    name: str,
+    analyses: Sequence[SeatsAnalysis],
+    out: Path | str,
+    *,
+    seed: int = 0,
     played: Played | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Write a page on games of two seats: equilibria, payoff maps and pairs with intervals.
 
     See :func:`.metagame_report` for arguments and errors.

@@ -104,9 +104,13 @@ def comparison(
     parts = (RecipePart(game_title(game), "", partial(changes, game)) for game in all_games)
     about = f"The study “{other.study}” compared with the study of this page."
     return Recipe(
-        "compare", f"a comparison with {other.study}", about, (PLAYED, *parts),
-        heading=f"{other.study} compared", players=tuple(other.labels),
-    )  # fmt: skip
+        "compare",
+        f"a comparison with {other.study}",
+        about,
+        (PLAYED, *parts),
+        heading=f"{other.study} compared",
+        players=tuple(other.labels),
+    )
 
 
 def _by_counterpart(renamed: Mapping[str, str]) -> dict[str, list[str]]:

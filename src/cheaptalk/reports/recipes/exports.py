@@ -121,9 +121,12 @@ def _csv(frame: pl.DataFrame, raw: bool) -> str:
 
 
 def write_tables(
-    tables: Mapping[str, ReportTable], folder: Path | str, prefix: str = "", *,
+    tables: Mapping[str, ReportTable],
+    folder: Path | str,
+    prefix: str = "",
+    *,
     raw_cells: bool = False,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Write every table as ``NAME.csv`` (twelve digits) and as ``NAME.tex`` (as displayed).
 
     ``codebook.csv`` describes each column (see :class:`CodebookRow`). Column names are converted by

@@ -174,7 +174,15 @@ def write_findings(
     evidence = results.evidence
     chosen = sampled(evidence.frames, sample, Chance(evidence.study))
     write_page(
-        results.recipe, results.parts, out, name=evidence.study, evidence=evidence,
-        leads_to=evidence.study, viewer=viewer, sample=sample, sampled=len(chosen),
-        store=evidence.store.title, transcripts=packed(evidence.store, evidence.study, chosen),
-    )  # fmt: skip
+        results.recipe,
+        results.parts,
+        out,
+        name=evidence.study,
+        evidence=evidence,
+        leads_to=evidence.study,
+        viewer=viewer,
+        sample=sample,
+        sampled=len(chosen),
+        store=evidence.store.title,
+        transcripts=packed(evidence.store, evidence.study, chosen),
+    )

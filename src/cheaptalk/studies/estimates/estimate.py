@@ -142,16 +142,20 @@ class Estimate(Printed):
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain data."""
         return {
-            "matches": self.matches, "rehearsed": self.rehearsed, **self.total.as_json(),
-            "per_match": self.per_match.as_json(), "concurrency": self.at_once,
+            "matches": self.matches,
+            "rehearsed": self.rehearsed,
+            **self.total.as_json(),
+            "per_match": self.per_match.as_json(),
+            "concurrency": self.at_once,
             "seconds": [round(end, 1) for end in self.seconds],
-            "batch_rounds": self.batch_rounds and [*self.batch_rounds], "unpriced": self.unpriced,
+            "batch_rounds": self.batch_rounds and [*self.batch_rounds],
+            "unpriced": self.unpriced,
             "players": {
                 label: {"model": self.models[label], **amounts.as_json()}
                 for label, amounts in self.players.items()
             },
             "assumes": list(self.assumes),
-        }  # fmt: skip
+        }
 
 
 def estimate(
@@ -189,8 +193,9 @@ def estimate(
     loads = {part: rehearsals.of(part, matches, effort) for part, matches in playing.items()}
     call_types = {
         (label, part): CallType.of(specs[label], part.game)
-        for table in tables for label, part in table
-    }  # fmt: skip
+        for table in tables
+        for label, part in table
+    }
     amounts_per_match = {
         (label, part): amounts_of(
             loads[part], specs[label], price_list, batch=batch, history=history.calls.get(calls)
@@ -265,9 +270,10 @@ def _history_notes(
 
 
 def _at_length(
-    totals: Mapping[Asking, Amounts], remaining: Sequence[PlannedMatch],
+    totals: Mapping[Asking, Amounts],
+    remaining: Sequence[PlannedMatch],
     lengths: Mapping[Table, Lengths],
-) -> defaultdict[Asking, Amounts]:  # fmt: skip
+) -> defaultdict[Asking, Amounts]:
     """Scale amounts to the length of ended matches, for games with enough ended matches."""
     waiting: defaultdict[str, Counter[Table]] = defaultdict(Counter)
     for match in remaining:
@@ -371,8 +377,9 @@ class _Rehearsals:
         """
         lengths = {
             id_: [rehearsal.batch_rounds for rehearsal in played.values()]
-            for id_, played in self.done.items() if played
-        }  # fmt: skip
+            for id_, played in self.done.items()
+            if played
+        }
         quick = [min(rounds) for id_, rounds in lengths.items() if id_ not in begun]
         low = max(max(quick), math.ceil(min(quick) * turns)) if quick else min(1, len(lengths))
         longest = max(map(max, lengths.values()), default=0)

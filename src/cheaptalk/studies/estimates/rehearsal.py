@@ -107,9 +107,10 @@ def substitutes(match: PlannedMatch) -> list[str]:
     game = match.configuration.game
     roles = {game.seats[seat] for seat, *_ in models_of(match)}
     return [
-        strategy.name for strategy in strategies(game.name).values()
+        strategy.name
+        for strategy in strategies(game.name).values()
         if roles <= set(strategy.roles) and not strategy.searches
-    ]  # fmt: skip
+    ]
 
 
 def rehearse(match: PlannedMatch, strategy: str, draw: int = 0) -> Rehearsal | None:

@@ -32,9 +32,13 @@ CACHEABLE = 1_024
 
 
 def amounts_of(
-    loads: tuple[Load, Load], spec: ModelSeat, prices: Prices, *, batch: bool = False,
+    loads: tuple[Load, Load],
+    spec: ModelSeat,
+    prices: Prices,
+    *,
+    batch: bool = False,
     history: UsageHistory | None = None,
-) -> Amounts:  # fmt: skip
+) -> Amounts:
     """Return a model's usage for a low and a high load.
 
     Schemas count only in the high amounts, because some servers do not bill them.

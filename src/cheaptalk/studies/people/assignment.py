@@ -28,9 +28,11 @@ class Treatment(NamedTuple):
 
 
 def assign(
-    treatments: Sequence[Treatment], filled: Mapping[str, int], assigned: Mapping[str, int],
+    treatments: Sequence[Treatment],
+    filled: Mapping[str, int],
+    assigned: Mapping[str, int],
     rng: Stream,
-) -> Treatment | None:  # fmt: skip
+) -> Treatment | None:
     """Assign a participant to a treatment; return None if all treatments are full.
 
     The order of priority is: treatments with an incomplete match, to keep waiting times short;

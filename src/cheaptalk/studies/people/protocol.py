@@ -103,9 +103,11 @@ class Recruitment(Value):
         """The URL parameters of the source; the first identifies the participant."""
         names = {
             "prolific": ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"),
-            "mturk": ("workerId", "assignmentId", "hitId"), "sona": ("survey_code",),
-            "code": ("code",), "open": (),
-        }[self.source]  # fmt: skip
+            "mturk": ("workerId", "assignmentId", "hitId"),
+            "sona": ("survey_code",),
+            "code": ("code",),
+            "open": (),
+        }[self.source]
         return (self.id_parameter, *names[1:]) if self.id_parameter and names else names
 
     def has_form(self, known_by: str) -> bool:

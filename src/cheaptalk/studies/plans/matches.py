@@ -88,9 +88,11 @@ class PlannedMatch(NamedTuple):
 
 
 def match_of(
-    configuration: Configuration, instance: PlannedInstance, seating: tuple[Seated, ...],
+    configuration: Configuration,
+    instance: PlannedInstance,
+    seating: tuple[Seated, ...],
     repeat: int,
-) -> PlannedMatch:  # fmt: skip
+) -> PlannedMatch:
     """Create a match and compute its id."""
     players = [player.digest for player in seating]
     identity = _identity(configuration.digest, instance, players, repeat)

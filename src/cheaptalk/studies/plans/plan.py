@@ -122,7 +122,7 @@ PlannedConfiguration: TypeAlias = tuple[Configuration, Sequence[PlannedInstance]
 def plan(
     study: Study | Path | str,
     tables: Sequence[tuple[Configuration, Sequence[PlannedInstance]]] = (),
-) -> Plan:  # fmt: skip
+) -> Plan:
     """Plan all matches of a study.
 
     Args:

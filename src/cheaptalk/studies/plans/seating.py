@@ -89,12 +89,13 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
         named.setdefault(kind_of(game), set()).update(labels)
     able = {
         kind: {
-            label: {} if entry.form.exact and label not in named[kind]
+            label: {}
+            if entry.form.exact and label not in named[kind]
             else _seats(study, label, game)
             for label, entry in study.players.items()
         }
         for kind, game in kinds.items()
-    }  # fmt: skip
+    }
     names = list(dict.fromkeys(name for name, *_ in kinds))
     idle = [
         (label, name) for name in names for label in study.players

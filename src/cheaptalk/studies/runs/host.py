@@ -137,9 +137,12 @@ class Host:
     """
 
     def __init__(
-        self, rows: StudyRows, dispatcher: Dispatcher, sources: Sources,
+        self,
+        rows: StudyRows,
+        dispatcher: Dispatcher,
+        sources: Sources,
         observer: RunObserver = NULL_OBSERVER,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.rows, self.dispatcher = rows, dispatcher
         self.sources, self.observer = sources, observer
         dispatcher.models = observer.models(dispatcher.models)
@@ -152,9 +155,11 @@ class Host:
         return MatchCounts(self._begun, done, failed, forfeited=forfeited)
 
     async def play(
-        self, match: PlannedMatch, ask_person: AskPerson | None = None,
+        self,
+        match: PlannedMatch,
+        ask_person: AskPerson | None = None,
         watch: Watch = lambda _table: None,
-    ) -> End:  # fmt: skip
+    ) -> End:
         """Play a match to its end, or resume it from the ledger.
 
         Args:

@@ -144,9 +144,14 @@ def run(
         else:
             planned = target if isinstance(target, Plan) else lay_out(target, opened)
             checked = check(
-                planned, opened, ask_person=ask_person, remote_agents=agents, prices=prices,
-                cap=cap, batching=batching,
-            )  # fmt: skip
+                planned,
+                opened,
+                ask_person=ask_person,
+                remote_agents=agents,
+                prices=prices,
+                cap=cap,
+                batching=batching,
+            )
         sources = Sources(recordings(opened), ask_person, agents)
         with (
             nullcontext() if on is None else cluster(on) as machines,
@@ -191,11 +196,19 @@ class _Run:
     """The state of a running plan."""
 
     def __init__(
-        self, checked: Checked, store: Store, shares: Shares, report: Callable[[Progress], None],
-        new_dispatcher: Callable[..., AbstractAsyncContextManager[Dispatcher]], sources: Sources,
-        expected: Mapping[str, float], models: Models | None, machines: Cluster | None,
-        observer: RunObserver, stop: Event,
-    ) -> None:  # fmt: skip
+        self,
+        checked: Checked,
+        store: Store,
+        shares: Shares,
+        report: Callable[[Progress], None],
+        new_dispatcher: Callable[..., AbstractAsyncContextManager[Dispatcher]],
+        sources: Sources,
+        expected: Mapping[str, float],
+        models: Models | None,
+        machines: Cluster | None,
+        observer: RunObserver,
+        stop: Event,
+    ) -> None:
         self.checked, self.store, self.shares = checked, store, shares
         self.report, self.observer, self.stop = report, observer, stop
         self.models, self.machines, self.sources = models, machines, sources
