@@ -97,8 +97,9 @@ class Folder(NamedTuple):
         try:
             core = import_module("fsspec.core")
         except ImportError:
-            cure = 'pip install "cheaptalk[archive]"'
-            raise CheaptalkError(f"archives require fsspec: {cure}") from None
+            raise CheaptalkError(
+                'archives require fsspec: pip install "cheaptalk[archive]"'
+            ) from None
         try:
             fs, path = core.url_to_fs(url)
         except ImportError as error:
@@ -116,8 +117,9 @@ class Folder(NamedTuple):
         with self.doing("written"):
             self.fs.pipe_file(self.at_name(name), data)
             if self.fs.cat_file(self.at_name(name)) != data:
-                problem = "differs from the data written; try another folder"
-                raise StoreError(f"{self.name}/{name} {problem}")
+                raise StoreError(
+                    f"{self.name}/{name} differs from the data written; try another folder"
+                )
 
     @contextmanager
     def doing(self, action: str) -> Iterator[None]:
