@@ -1,4 +1,4 @@
-"""Processes that work at the same time, and what is heard when one of them is lost."""
+"""Parallel processes, and the error raised if one of them is lost."""
 
 import os
 import time
@@ -13,24 +13,24 @@ from cheaptalk.rules import CheaptalkError
 
 
 def end_at(sign: Path) -> None:
-    """End the process that this is called in, once a file is there."""
+    """End the calling process as soon as a file exists."""
     while not sign.exists():
         time.sleep(0.01)
     os._exit(1)
 
 
-def test_whoever_waits_hears_of_a_lost_process_whatever_was_taken_back(tmp_path: Path) -> None:
-    def lose_one() -> None:
+def test_a_lost_process_fails_a_waiting_task_despite_a_cancelled_one(tmp_path: Path) -> None:
+    def lose_process() -> None:
         with processes(1, "ask for none") as pool:
             pool.submit(end_at, sign)
-            taken_back, waited_for = [pool.submit(abs, -1) for _ in range(6)][-2:]
-            assert taken_back.cancel()
+            cancelled, waiting = [pool.submit(abs, -1) for _ in range(6)][-2:]
+            assert cancelled.cancel()
             sign.touch()
-            waited_for.result(timeout=60)
+            waiting.result(timeout=60)
 
     sign = tmp_path / "now"
     with pytest.raises(CheaptalkError, match="a process was killed"):
-        lose_one()
+        lose_process()
 
 
 def test_an_interrupt_ends_a_pool_whose_pipe_is_full_of_work() -> None:

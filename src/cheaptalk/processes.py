@@ -79,7 +79,10 @@ def _abandon(pool: ProcessPoolExecutor) -> None:
     """Kill the processes of a pool, and close open pipes, for which its threads would wait."""
     for process in [*(pool._processes or {}).values()]:  # like kill_workers since Python 3.14
         process.kill()
-    for queue, end in (("_result_queue", "_writer"), ("_call_queue", "_reader")):  # not public
+    pipes = [("_result_queue", "_writer")]  # not public
+    if sys.version_info < (3, 11, 5):  # newer versions close this one in a thread of the pool
+        pipes.append(("_call_queue", "_reader"))
+    for queue, end in pipes:
         if getattr(pool, queue) is not None:
             getattr(getattr(pool, queue), end).close()
 
