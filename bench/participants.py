@@ -50,7 +50,7 @@ STUDY: dict[str, Any] = {
             {"comprehension": [{"name": "sum", "ask": "1 + 1?", "choices": ["one", "two"],
                                 "right": "two"}]},
             {"games": {
-                "most": 3, "may_stop": True, "lobby": {"minutes": 0.5, "substitutes": True},
+                "max": 3, "can_stop": True, "lobby": {"minutes": 0.5, "substitutes": True},
                 "before": [{"instructions": {"pages": ["First.\n\nSecond."], "game": True,
                                              "code_word": "sdkot"}}],
                 "attention": {"after": [0, 5], "seconds": 300},

@@ -54,8 +54,8 @@ async def play(session: Any, after: Callable[[int], Awaitable[None]]) -> list[st
     answered: list[str] = []
     worked, seen = await used(session, "look")
     while worked and seen["state"] != "over":
-        if seen["state"] == "asked":
-            question = seen["question"]
+        if seen["state"] == "open":
+            question = seen["request"]
             given = {"call": question["call"], "seconds": 20, **said(question["messages"])}
             worked, seen = await used(session, "answer", **given)
             if (
@@ -140,7 +140,7 @@ def test_the_tools_tell_a_model_all_that_it_has_to_know() -> None:
         assert f"{name}: " in tools["answer"].description
     assert seen == (
         True,
-        {"state": "waiting", "next": "there is no question now: use the tool wait"},
+        {"state": "waiting", "next": "there is no open request: use the tool wait"},
     )
 
 
@@ -154,7 +154,7 @@ def test_what_a_client_does_wrong_is_told_in_a_sentence_and_changes_nothing(
     async def wrong(url: str) -> None:
         async with seated(url) as session:
             worked, seen = await used(session, "wait", seconds=60)
-            call = seen["question"]["call"]
+            call = seen["request"]["call"]
             for arguments in (
                 {"call": call},
                 {"call": call, "text": "7", "answer": {"price": 7}},

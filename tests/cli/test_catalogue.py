@@ -85,10 +85,10 @@ def test_every_command_explains_itself_in_whole_words_of_80_columns(
     ("arguments", "saying"),
     [
         ((), "plan Preview a study"),
-        (("plam",), "No such command 'plam'. Did you mean"),
+        (("plam",), "no such command 'plam'; did you mean"),
         (("game", "list", "bargaining", "more"), "unexpected extra argument"),
         (("run", "quickstart", "--workers", "0"), "should be greater than or equal to 1"),
-        (("run", "quickstart", "--wrkers", "2"), "No such option: --wrkers"),
+        (("run", "quickstart", "--wrkers", "2"), "no such option: --wrkers"),
     ],
 )
 def test_wrong_usage_ends_with_2(
@@ -99,7 +99,7 @@ def test_wrong_usage_ends_with_2(
     assert saying in done.out + done.said
 
 
-def test_games_are_listed_with_their_roles_and_how_many_places_they_have(
+def test_games_are_listed_with_their_roles_and_numbers_of_seats(
     cheaptalk: Command,
 ) -> None:
     done = cheaptalk("game", "list")
@@ -125,10 +125,10 @@ def test_a_game_is_shown_with_parameters_that_can_be_copied_to_a_study(
     assert game_spec.rules.model_validate(written) == game_spec.rules()
     for key, metric in [*written.items(), *game_spec.metrics.items()]:
         assert any(line.startswith(f"{key} ") for line in done.out.splitlines()), metric
-    places = game_spec.rules().seats
-    assert f"Seats (default parameters): {', '.join(places)}" in done.out.splitlines()
+    seats = game_spec.rules().seats
+    assert f"Seats (default parameters): {', '.join(seats)}" in done.out.splitlines()
     data = json.loads(cheaptalk("game", "list", name, "--json").out)
-    assert data["places"] == places
+    assert data["seats"] == seats
     assert list(data["parameters"]["properties"]) == list(game_spec.rules.model_fields)
     assert data["strategies"] == list(strategies(name))
     assert data["payoffs"]["units"] == game_spec.rules.payoff_units()

@@ -50,11 +50,11 @@ class Visitor:
         async with asked as response:
             return response.status, await response.json()
 
-    async def questions(self, **query: Any) -> list[str]:
-        """The numbers of the questions that are shown."""
+    async def requests(self, **query: Any) -> list[str]:
+        """The numbers of the listed requests."""
         status, seen = await self.look(**query)
         assert status == 200
-        return [one["call"] for one in seen["questions"]]
+        return [one["call"] for one in seen["requests"]]
 
     async def answer(
         self, said: Any = None, name: str = "mine", headers: dict[str, str] = OURS, **sent: Any
@@ -101,8 +101,8 @@ def test_a_remote_agent_is_shown_what_an_agent_is_posted_and_answers_as_one_does
 
     (reply,) = asked(visit, call())
     (_, first), (_, then) = seen
-    assert first["state"] == "asked"
-    assert first["questions"] == [
+    assert first["state"] == "open"
+    assert first["requests"] == [
         {
             "call": CALL,
             "agent": "mine",
@@ -112,7 +112,7 @@ def test_a_remote_agent_is_shown_what_an_agent_is_posted_and_answers_as_one_does
             "form": {"name": "Price", "schema": SCHEMA},
         }
     ]
-    assert (then["state"], then["questions"]) == ("waiting", [])
+    assert (then["state"], then["requests"]) == ("waiting", [])
     assert (reply.text, reply.route, reply.model) == ('{"price":7}', "schema", "mine-2")
     assert reply.usage == Usage(input_tokens=3, output_tokens=2)
 
@@ -134,8 +134,8 @@ def time_is_up(monkeypatch: pytest.MonkeyPatch) -> Event:
 
 def test_a_question_is_shown_until_it_is_answered_and_the_same_answer_is_taken_once() -> None:
     async def visit(visitor: Visitor) -> None:
-        assert await visitor.questions(wait=20) == [CALL]  # fetched, and lost on the way
-        assert await visitor.questions() == [CALL]
+        assert await visitor.requests(wait=20) == [CALL]  # fetched, and lost on the way
+        assert await visitor.requests() == [CALL]
         said = {"call": CALL, "text": "I ask 7."}
         assert await visitor.answer(said) == TAKEN
         assert await visitor.answer(said) == TAKEN
@@ -151,12 +151,12 @@ def test_several_are_answered_in_any_order_and_those_behind_a_mark_are_shown_alo
     numbers = [f"m/{place}/alice/0/0" for place in range(3)]
 
     async def visit(visitor: Visitor) -> None:
-        while len(await visitor.questions(wait=20)) < 3:
+        while len(await visitor.requests(wait=20)) < 3:
             pass
-        _, first = await visitor.look(most=2)
-        assert [one["call"] for one in first["questions"]] == numbers[:2]
-        assert await visitor.questions(after=first["after"]) == numbers[2:]
-        assert await visitor.questions(after="of another run-17") == numbers
+        _, first = await visitor.look(max=2)
+        assert [one["call"] for one in first["requests"]] == numbers[:2]
+        assert await visitor.requests(after=first["after"]) == numbers[2:]
+        assert await visitor.requests(after="of another run-17") == numbers
         for number in reversed(numbers):
             assert await visitor.answer({"call": number, "text": f"to {number}"}) == TAKEN
 
@@ -166,8 +166,8 @@ def test_several_are_answered_in_any_order_and_those_behind_a_mark_are_shown_alo
 
 def test_an_answer_that_is_late_is_refused_and_the_call_has_timed_out() -> None:
     async def visit(visitor: Visitor) -> None:
-        assert await visitor.questions(wait=20) == [CALL]
-        while await visitor.questions():
+        assert await visitor.requests(wait=20) == [CALL]
+        while await visitor.requests():
             pass
         status, problem = await visitor.answer({"call": CALL, "text": "I ask 7."})
         assert status == 409
@@ -217,7 +217,7 @@ def test_patience_with_a_remote_agent_that_never_came_is_that_of_a_run_and_not_o
             door.begin()
             again = asyncio.create_task(door.call(call(), CALL, PATIENCE))
             await asyncio.sleep(0)
-            while not await visitor.questions(wait=20):
+            while not await visitor.requests(wait=20):
                 pass
             assert await visitor.answer({"call": CALL, "text": "7"}) == TAKEN
             assert (await again).text == "7"
@@ -232,7 +232,7 @@ def test_calls_to_a_remote_agent_that_never_came_are_given_up_when_the_run_stops
             await visitor.look()
             came = asyncio.create_task(door.call(call(), CALL, PATIENCE))
             early = asyncio.create_task(door.call(call("other"), "m/1/bob/0/0", PATIENCE))
-            assert await visitor.questions(wait=20) == [CALL]
+            assert await visitor.requests(wait=20) == [CALL]
             door.halt()
             late = await door.call(call("other"), "m/2/bob/0/0", PATIENCE)
             gone = [await early, late]
@@ -264,10 +264,10 @@ def test_nonsense_is_refused_and_the_question_stays_open(
     sent: dict[str, Any], status: int, why: str
 ) -> None:
     async def visit(visitor: Visitor) -> None:
-        assert await visitor.questions(wait=20) == [CALL]
+        assert await visitor.requests(wait=20) == [CALL]
         found, problem = await visitor.answer(**sent)
         assert (found, why in problem["error"]) == (status, True), problem
-        assert await visitor.questions() == [CALL]
+        assert await visitor.requests() == [CALL]
         assert await visitor.answer({"call": CALL, "text": "I ask 7."}) == TAKEN
 
     (reply,) = asked(visit, call())
@@ -289,7 +289,7 @@ def test_who_sends_nonsense_alone_is_recorded_as_that_and_not_as_late(
     time_is_up: Event, sent: dict[str, Any], why: str
 ) -> None:
     async def visit(visitor: Visitor) -> None:
-        assert await visitor.questions(wait=20) == [CALL]
+        assert await visitor.requests(wait=20) == [CALL]
         assert (await visitor.answer(**sent))[0] in (400, 413)
         time_is_up.set()
 
@@ -303,7 +303,7 @@ def test_who_sends_nonsense_alone_is_recorded_as_that_and_not_as_late(
 
 def test_nonsense_to_one_question_says_nothing_of_another(time_is_up: Event) -> None:
     async def visit(visitor: Visitor) -> None:
-        while len(await visitor.questions(wait=20)) < 2:
+        while len(await visitor.requests(wait=20)) < 2:
             pass
         assert (await visitor.answer({"call": CALL, "answer": 7}))[0] == 400
         time_is_up.set()
@@ -314,7 +314,7 @@ def test_nonsense_to_one_question_says_nothing_of_another(time_is_up: Event) -> 
 
 def test_a_remote_agent_s_own_complaint_is_told() -> None:
     async def visit(visitor: Visitor) -> None:
-        assert await visitor.questions(wait=20) == [CALL]
+        assert await visitor.requests(wait=20) == [CALL]
         assert await visitor.answer({"call": CALL, "error": "no such game"}) == TAKEN
 
     (reply,) = asked(visit, call())
@@ -364,7 +364,7 @@ def test_no_remote_agent_sees_or_answers_what_another_is_asked(
         ({"wait": "long"}, "wait must be a number from 0 to 60"),
         ({"wait": "nan"}, "wait must be a number from 0 to 60"),
         ({"wait": "61"}, "wait must be a number from 0 to 60"),
-        ({"most": "0"}, "most must be a number from 1 to 64"),
+        ({"max": "0"}, "max must be a number from 1 to 64"),
     ],
 )
 def test_a_look_that_asks_for_what_cannot_be_is_refused(query: dict[str, Any], why: str) -> None:
@@ -396,7 +396,7 @@ def test_who_waits_hears_that_it_is_over_and_it_goes_on_where_more_is_asked() ->
             assert (await waits)[1]["state"] == "over"
             door.begin()
             reply = asyncio.create_task(door.call(call(), CALL, PATIENCE))
-            while not await visitor.questions():
+            while not await visitor.requests():
                 pass
             assert await visitor.answer({"call": CALL, "text": "7"}) == TAKEN
             assert (await reply).text == "7"
@@ -442,7 +442,7 @@ def test_the_description_has_the_routes_and_the_answers_that_there_are() -> None
     taken = {"answer", "text", "model", "usage", "error"}
     assert set(answer) == {"call"} | taken == {"call"} | set(AgentReply.__struct_fields__)
     assert set(answer["usage"]["properties"]) == set(Usage.model_fields)
-    shown = OPENAPI["components"]["schemas"]["Question"]["properties"]
+    shown = OPENAPI["components"]["schemas"]["Request"]["properties"]
     assert set(shown) == set(body(call(), CALL))
 
 

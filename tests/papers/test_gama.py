@@ -22,7 +22,7 @@ from cheaptalk.papers.gama.scores import (
     scored,
 )
 from cheaptalk.records import MatchRecord
-from cheaptalk.records.store.queries import MatchFilter, count, places_of
+from cheaptalk.records.store.queries import MatchFilter, count, seats_of
 from cheaptalk.reports.charts.chart import Line, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
@@ -223,7 +223,7 @@ def test_a_row_leads_to_as_many_matches_as_are_behind_it(
 ) -> None:
     table, led = found.tables[name], 0
     with ct.Store.open(path) as store:
-        places = places_of(store, NAME)
+        places = seats_of(store, NAME)
         for one in table.rows:
             lead = table.leads(one)
             if lead is not None:

@@ -40,7 +40,7 @@ def test_glee_is_one_game_a_visit_with_a_code_word_before_and_a_quiz_after() -> 
         "consent", "first_name", "instructions", "games", "quiz", "debrief",
     ]  # fmt: skip
     limits = people.limits
-    assert (people.games.most, limits.visits, limits.games, limits.hours) == (1, 40, 40, 12)
+    assert (people.games.max, limits.visits, limits.games, limits.hours) == (1, 40, 40, 12)
     (instructions,) = (step for step in people.steps if isinstance(step, Instructions))
     assert (instructions.game, instructions.on_fail) == (True, "failed_attention")
     assert instructions.code_word
@@ -99,7 +99,7 @@ def test_chip_trading_is_144_tables_of_three_with_checks_and_a_survey() -> None:
         ["competitive", "certainty", "satisfaction", "exertion"], (1, 10)
     )
     assert len(survey.items) == 8
-    assert (people.games.most, people.games.lobby.minutes) == (2, 10)
+    assert (people.games.max, people.games.lobby.minutes) == (2, 10)
     pay = people.pay
     assert (pay.base, pay.one_game, pay.ended["timed_out"]) == (4, True, 1)
     assert bonus_cents(pay, "chip_trading", 1.8) == 180
@@ -114,7 +114,7 @@ def test_deal_or_no_deal_pays_by_its_objective() -> None:
     assert set(sides.values()) == {200}
     people = protocol_of("deal-or-no-deal-human")
     assert kinds(people) == ["consent", "screening", "instructions", "games", "debrief"]
-    assert (people.games.most, people.games.may_stop, people.limits.games) == (40, True, 40)
+    assert (people.games.max, people.games.can_stop, people.limits.games) == (40, True, 40)
     pay = people.pay
     assert (pay.base, pay.game) == (1, 0.1)
     paid = {
@@ -167,7 +167,7 @@ def test_both_games_of_chip_trading_are_of_one_variant_and_an_abort_of_a_partner
     chips, talk = ct.preset("chip-trading-human"), ct.preset("deal-or-no-deal-human")
     assert chips is not None
     assert chips.people is not None
-    assert chips.people.games.same
+    assert chips.people.games.same_treatment
     assert talk is not None
     assert talk.people is not None
     assert talk.people.pay.aborted == 0.25

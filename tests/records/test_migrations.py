@@ -158,7 +158,14 @@ def test_a_store_of_before_the_vocabulary_opens_and_resumes(tmp_path: Path) -> N
         people = specs["people"]["people"]
         (item,) = people["path"][1]["comprehension"]["items"]
         assert (item["correct"], item["feedback"]) == (["a"], "Because.")
-        assert people["pay"]["bonus"][0]["metric"] == "agreement"
+        assert people["path"][2] == {"games": {"max": 2, "can_stop": True, "same_treatment": True}}
+        assert people["pay"] == {
+            "currency": "EUR", "base": 1.0, "max": 3,
+            "bonus": [{
+                "game": "bargaining", "rate": 0.1, "metric": "agreement", "min": 0.05,
+                "at_zero": 0.01, "when": {"most": 1},
+            }],
+        }  # fmt: skip
         Study.model_validate(specs["people"])
         earlier = {record.id: record.instance for record in store.records("earlier", bodies=True)}
         assert not examine(store).hurts

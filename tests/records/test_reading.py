@@ -107,8 +107,8 @@ def test_games_are_those_of_the_study(store: Store) -> None:
     selling = store.register_configurations({"key": ("negotiation", 1, {})})["key"]
     shelf.add("a")
     store.add(shelf.study, [shelf.match(id_, configuration_id=selling) for id_ in ("b", "c")])
-    assert browsing.places_of(store, "shelf") == {"bargaining": PLACES, "negotiation": PLACES}
-    assert browsing.places_of(store, "other") == {}
+    assert browsing.seats_of(store, "shelf") == {"bargaining": PLACES, "negotiation": PLACES}
+    assert browsing.seats_of(store, "other") == {}
     assert other.study != shelf.study
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.frames import match_frames
-from cheaptalk.records.store.queries import places_of
+from cheaptalk.records.store.queries import seats_of
 from cheaptalk.reports.recipes.tables import estimate
 from cheaptalk.reports.study import figures
 from cheaptalk.reports.study.scores import GameScores
@@ -41,7 +41,7 @@ def records_of(path: Path, game: str) -> list[ct.MatchRecord]:
 def scores(path: Path, game: str) -> GameScores:
     with ct.Store.open(path) as store:
         frame = match_frames(store, "crowd")[game]
-        return GameScores(game, frame, places_of(store, "crowd")[game])
+        return GameScores(game, frame, seats_of(store, "crowd")[game])
 
 
 def gain(record: ct.MatchRecord, label: str) -> float:

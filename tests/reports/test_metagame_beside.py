@@ -19,7 +19,7 @@ from cheaptalk.equilibrium import (
 from cheaptalk.equilibrium.analysis import providers
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.rankings import rankings
-from cheaptalk.records.store.queries import MatchFilter, count, places_of
+from cheaptalk.records.store.queries import MatchFilter, count, seats_of
 from cheaptalk.reports import Played, analysis_json, metagame_report
 from tests.pages import Page
 from tests.played import play
@@ -255,7 +255,7 @@ def test_scripts_are_told_all_of_it(one: Analysis) -> None:
 def test_a_cell_s_link_finds_its_matches_in_its_configuration_alone(path: Path) -> None:
     with ct.Store.open(path) as store:
         analyses = Played.of(store, "table").analyses(["BG4", "BG4+BG6", "BGS0"], draws=0)
-        places = places_of(store, "table")["item_bargaining"]
+        places = seats_of(store, "table")["item_bargaining"]
         for found, games in zip(analyses, (1, 2, 3), strict=True):
             assert found.selected is not None
             chosen = found.selected.query.get("configuration", "")

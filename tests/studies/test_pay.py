@@ -29,7 +29,7 @@ def test_a_platform_pays_for_one_visit_by_itself_and_all_else_is_bonus() -> None
 
 
 def test_what_a_visit_pays_for_taking_part_is_no_part_of_the_bonus_s_bound() -> None:
-    assert dues(journey(30, 40, most=0.5), "seed") == [
+    assert dues(journey(30, 40, max=0.5), "seed") == [
         Due("base/1", "base", 100), Due("game/1", "bonus", 30),
         Due("base/2", "bonus", 100), Due("game/2", "bonus", 20),
     ]  # fmt: skip

@@ -30,7 +30,7 @@ CLAIM = re.compile(
 )
 """What a button says that its answer brings."""
 TITLES = re.compile("Divide the dollar|Den Dollar teilen")
-EUROS = {"path": [{"games": {"most": 1}}], "pay": {"currency": "EUR", "bonus": [{"rate": 1}]}}
+EUROS = {"path": [{"games": {"max": 1}}], "pay": {"currency": "EUR", "bonus": [{"rate": 1}]}}
 
 
 def visible(page: str) -> str:
@@ -143,8 +143,8 @@ def test_what_stopping_pays_is_what_the_payout_has(tmp_path: Path) -> None:
     """The page names the sum of the finished games, the payment for withdrawing, and the cap."""
     study = people_study(
         BOT,
-        path=[{"games": {"most": 3, "may_stop": True}}],
-        pay={"currency": "EUR", "game": 1.5, "ended": {"withdrawn": 2}, "most": 3.1},
+        path=[{"games": {"max": 3, "can_stop": True}}],
+        pay={"currency": "EUR", "game": 1.5, "ended": {"withdrawn": 2}, "max": 3.1},
     )
 
     async def main() -> list[str]:
@@ -180,8 +180,8 @@ BONUS = {
 @pytest.mark.parametrize(
     ("code", "bonus", "note"),
     [
-        ("de", [{"rate": 0.013, "most": 4}], BONUS["de"]),
-        ("en", [{"rate": 0.02, "least": 0.5, "nothing": 0.1}], BONUS["en"]),
+        ("de", [{"rate": 0.013, "max": 4}], BONUS["de"]),
+        ("en", [{"rate": 0.02, "min": 0.5, "at_zero": 0.1}], BONUS["en"]),
         ("en", [{"rate": 1}], "Your bonus for this game (in EUR) equals your result."),
         ("de", [], "Ihr Ergebnis in diesem Spiel hat keinen Einfluss auf Ihre Bezahlung."),
         ("en", [{"rate": 1, "game": "negotiation"}],
@@ -192,9 +192,9 @@ BONUS = {
 def test_a_game_s_page_says_how_its_amounts_become_pay(
     tmp_path: Path, code: str, bonus: list[dict[str, object]], note: str | None
 ) -> None:
-    path = [{"games": {"most": 1}}]
+    path = [{"games": {"max": 1}}]
     study = people_study(
-        BOT, path=path, pay=PAY | {"bonus": bonus} | ({"most": 9} if code == "de" else {})
+        BOT, path=path, pay=PAY | {"bonus": bonus} | ({"max": 9} if code == "de" else {})
     )
 
     async def main() -> str:

@@ -59,7 +59,7 @@ MORE = st.one_of(st.just(""), st.just(""), st.sampled_from([".", ".x", ".1", ".p
 FIELDS = st.lists(st.tuples(st.integers(0, 23), MORE, WILD), max_size=4)
 """Fields by number, those of the form below 20; more of their names; and what stands in them."""
 FIELD_NAMES = st.one_of(
-    st.sampled_from(["question", "me", "offer", "place", "message", "a.b", ".", "x.1"]),
+    st.sampled_from(["question", "me", "offer", "seat", "message", "a.b", ".", "x.1"]),
     st.text(max_size=8),
 )
 
@@ -179,7 +179,7 @@ def test_a_place_is_kept_until_there_is_another(hall: Hall) -> None:
         (f"/join/{second.room.code}", me, 409),
         (
             "/open",
-            me | {"offer": LINKS.table_template(table_templates[0].name), "place": "nowhere"},
+            me | {"offer": LINKS.table_template(table_templates[0].name), "seat": "nowhere"},
             409,
         ),
         ("/open", me | {"offer": "none"}, 404),

@@ -16,24 +16,24 @@ from cheaptalk.extras import needing
 PATIENCE = 60.0
 """Seconds for which a tool retries while the agent server is unreachable."""
 INSTRUCTIONS = """You play games of bargaining, negotiation and persuasion in cheaptalk. Each
-question is self-contained: its messages contain the rules, the match so far, and the current
-request. Wait for a question, answer it, and repeat until the state is over. Several matches may be
-in progress at once; the call number identifies the question that you answer."""
-LOOK = """Return the current question without waiting. The state is asked (there is a question),
-waiting (there is none: use wait) or over (all games have ended: stop). A question has a call
-number, the game, your seat, the messages, and the form of the answer with its JSON schema."""
-WAIT = """Wait for a question or the end of all games; returns the same as look.
-seconds: maximum time to wait, up to 60; if there is no question by then, wait again."""
-ANSWER = """Answer a question and return the next one, as look does.
-call: the question's call number.
+request is self-contained: its messages contain the rules, the match so far, and the decision to
+make. Wait for a request, answer it, and repeat until the state is over. Several matches may be in
+progress at once; the call number identifies the request that you answer."""
+LOOK = """Return the open request without waiting. The state is open (there is a request), waiting
+(there is none: use wait) or over (all games have ended: stop). A request has a call number, the
+game, your seat, the messages, and the form of the answer with its JSON schema."""
+WAIT = """Wait for a request or the end of all games; returns the same as look.
+seconds: maximum time to wait, up to 60; if there is no request by then, wait again."""
+ANSWER = """Answer a request and return the next one, as look does.
+call: the request's call number.
 answer: an object that fits the form's schema; the usual way to answer.
 text: instead of answer, the full reply as text, if the messages ask for more than JSON.
-seconds: maximum time to wait for the next question, up to 60.
-An invalid answer costs a try: the same question is repeated, and its last messages contain your
-answer and the reason."""
+seconds: maximum time to wait for the next request, up to 60.
+An invalid answer counts as an attempt: the same request is repeated, and its last messages contain
+your answer and the reason."""
 NEXT = {
-    "asked": "read the messages and use the tool answer with this call number",
-    "waiting": "there is no question now: use the tool wait",
+    "open": "read the messages and use the tool answer with this call number",
+    "waiting": "there is no open request: use the tool wait",
     "over": "all games have ended: there is nothing left to do",
 }
 """The next step in each state."""
@@ -71,7 +71,7 @@ def mcp_server(url: str, token: str | None = None) -> Any:
                 state = await remote_agent.look(min(max(seconds, 0), 60), 1)
         except RemoteAgentError as refused:
             raise errors.ToolError(str(refused)) from None
-        request = {"question": state["questions"][0]} if state["questions"] else {}
+        request = {"request": state["requests"][0]} if state["requests"] else {}
         return {"state": state["state"], "next": NEXT[state["state"]], **request}
 
     async def look() -> dict[str, Any]:

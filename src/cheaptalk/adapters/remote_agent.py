@@ -92,13 +92,13 @@ class RemoteAgent:
             after: the marker of an earlier poll, to return only later requests.
 
         Returns:
-            The ``state`` (``asked``, ``waiting`` or ``over``), the open ``questions``, and the
+            The ``state`` (``open``, ``waiting`` or ``over``), the open ``requests``, and the
             marker for the next poll, ``after``.
 
         Raises:
             RemoteAgentError: the token is wrong, or the server is unreachable.
         """
-        query = {"wait": f"{wait:g}", "most": f"{maximum}", "after": after}
+        query = {"wait": f"{wait:g}", "max": f"{maximum}", "after": after}
         return await self._send("GET", self.url, SLACK + wait, params=query)
 
     async def answer(self, call: str, fields: Mapping[str, Any]) -> None:
@@ -167,18 +167,18 @@ async def _play(remote_agent: RemoteAgent, agent: Agent, at_once: int) -> int:
     taken, after = 0, ""
     room = asyncio.Semaphore(at_once)
 
-    async def answer(question: Mapping[str, Any]) -> None:
+    async def answer(request: Mapping[str, Any]) -> None:
         nonlocal taken
         try:
-            fields = await answer_of(agent, question)
+            fields = await answer_of(agent, request)
             try:
-                await remote_agent.answer(question["call"], fields)
+                await remote_agent.answer(request["call"], fields)
                 taken += "error" not in fields
             except RemoteAgentError as refused:
                 if refused.status in (None, 401):
                     raise
                 if refused.status in (400, 413):
-                    await remote_agent.answer(question["call"], {"error": str(refused)})
+                    await remote_agent.answer(request["call"], {"error": str(refused)})
         finally:
             room.release()
 
@@ -190,8 +190,8 @@ async def _play(remote_agent: RemoteAgent, agent: Agent, at_once: int) -> int:
             after = state["after"]
             if state["state"] == "over":
                 break
-            if state["questions"]:
-                task = group.create_task(answer(state["questions"][0]))
+            if state["requests"]:
+                task = group.create_task(answer(state["requests"][0]))
                 under_way.add(task)
                 task.add_done_callback(under_way.discard)
             else:

@@ -19,7 +19,7 @@ import polars as pl
 from cheaptalk.extras import needing
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Store
-from cheaptalk.records.store.queries import places_of
+from cheaptalk.records.store.queries import seats_of
 from cheaptalk.rules.registry import Registry
 from cheaptalk.studies import Progress, Study
 
@@ -220,7 +220,7 @@ def _step(progress: Progress) -> int:
 
 
 def _mean_payoffs(store: Store, study: str) -> Iterator[tuple[str, str, str, float]]:
-    roles = places_of(store, study)
+    roles = seats_of(store, study)
     for game, frame in match_frames(store, study, only=()).items():
         seats = pl.concat([
             frame.select(

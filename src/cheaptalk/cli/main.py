@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
+from typer._click.exceptions import NoArgsIsHelpError, UsageError
 from typer.completion import install_callback, show_callback
 
 import cheaptalk as ct
@@ -84,9 +85,17 @@ def _status() -> int:
     try:
         with _plain_warnings():
             completion.enable()
-            app(prog_name="cheaptalk")
+            status = app(prog_name="cheaptalk", standalone_mode=False)
+        return status if isinstance(status, int) else 0
     except SystemExit as end:
         return int(end.code or 0)
+    except NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
+    except UsageError as error:
+        return _failed(_usage_problem(error), error.exit_code)
+    except typer.Abort:
+        return _failed("aborted", 1)
     except KeyboardInterrupt:
         return STOPPED
     except OSError as error:
@@ -95,6 +104,13 @@ def _status() -> int:
     except ct.CheaptalkError as error:
         return _failed(str(error), 2)
     return 0
+
+
+def _usage_problem(error: UsageError) -> str:
+    """Return an error about an invalid command line, with the command that shows the help."""
+    message = error.format_message().rstrip(".").replace(". Did", "; did")
+    command = error.ctx.command_path if error.ctx else "cheaptalk"
+    return f"{message[:1].lower()}{message[1:]}; see {command} --help"
 
 
 def _failed(message: str, status: int) -> int:

@@ -18,7 +18,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store, line_up
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.store.parts import Part, of_part, over_parts
-from cheaptalk.records.store.queries import places_of
+from cheaptalk.records.store.queries import seats_of
 from cheaptalk.rules import Metric, get_game
 from cheaptalk.studies.lookup import reads_study
 
@@ -118,7 +118,7 @@ def observed_frames(
     Args:
         observers: the observers' classes; one instance of each is returned.
     """
-    seats = places_of(store, study)
+    seats = seats_of(store, study)
     metrics = chosen(seats, "metric", lambda game_spec: game_spec.metrics, only)
     metric_names = {game: [item.name for item in metrics[game]] for game in seats}
     parts = over_parts(

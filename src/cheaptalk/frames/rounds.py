@@ -16,7 +16,7 @@ from cheaptalk.frames.reader import (
     failed,
 )
 from cheaptalk.records import MatchRecord, Store, line_up
-from cheaptalk.records.store.queries import places_of
+from cheaptalk.records.store.queries import seats_of
 from cheaptalk.rules import Series
 from cheaptalk.studies.lookup import reads_study
 
@@ -55,7 +55,7 @@ def round_frames(
         UnknownName: a game is not installed, or none of the study's games has such a series.
         MetricError: a series failed.
     """
-    reader, seats = Reader.of(store, study), places_of(store, study)
+    reader, seats = Reader.of(store, study), seats_of(store, study)
     series = chosen(seats, "series", lambda game_spec: game_spec.series, only)
     games = {
         game: _Rounds(list(seats[game]), series[game], reader, as_published)
@@ -90,22 +90,20 @@ class _Rounds:
         for column, series in enumerate(self.series):
             try:
                 points = [
-                    (number, self.seats[place], value)
-                    for number, place, value in series.variant(self.as_published)(result)
+                    (number, self.seats[seat], value)
+                    for number, seat, value in series.variant(self.as_published)(result)
                 ]
             except Exception as error:
                 raise failed("series", series.name, record, error) from error
             for number, seat, value in points:
                 check_bounds("series", series, value, record)
                 values_by_key.setdefault((number, seat), [None] * len(self.series))[column] = value
-        labels = {place: record.label(place) for place in record.seats}
+        labels = {seat: record.label(seat) for seat in record.seats}
         self.matches.append(
             [record.id, record.configuration.digest, record.instance_key, record.repeat,
              line_up(list(labels.values()))]
         )  # fmt: skip
-        self.players += [
-            [index, self.seats[place], place, player] for place, player in labels.items()
-        ]
+        self.players += [[index, self.seats[seat], seat, player] for seat, player in labels.items()]
         self.rows += [[index, *key, *values] for key, values in values_by_key.items()]
         if len(self.rows) > PART:
             self.pack()

@@ -120,6 +120,6 @@ def _metrics(names: Sequence[str]) -> list[str]:
 
 def _seated(record: MatchRecord, players: Sequence[str], seats: Mapping[str, str]) -> bool:
     """Return whether a match has all these players, and has given players in given seats."""
-    labels = {place: player["label"] for place, player in record.seats.items()}
+    labels = {seat: player["label"] for seat, player in record.seats.items()}
     present = labels.values()
     return all(label in present for label in players) and seats.items() <= labels.items()

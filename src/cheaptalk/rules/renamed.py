@@ -10,15 +10,23 @@ from types import MappingProxyType
 RENAMED_KEYS: Mapping[str, str] = MappingProxyType({
     "deals": "instances",
     "deals_from": "instances_from",
+    "least": "min",
+    "may_stop": "can_stop",
     "measure": "metric",
+    "most": "max",
+    "nothing": "at_zero",
     "otherwise": "on_fail",
     "redeals": "max_replacements",
     "right": "correct",
+    "same": "same_treatment",
     "stand_ins": "substitutes",
+    "together": "fixed_groups",
     "why": "feedback",
 })  # fmt: skip
 """New keys of study files by old key."""
 RENAMED_POLICIES: Mapping[str, str] = MappingProxyType({"redeal": "replace"})
 """New names of policies for invalid answers by old name."""
+RENAMED_PLACEHOLDERS: Mapping[str, str] = MappingProxyType({"{place}": "{seat}", "{most}": "{max}"})
+"""New placeholders in participants' texts and metrics by old placeholder."""
 RENAMED_PROVIDERS: Mapping[str, str] = MappingProxyType({"guest": "remote"})
 """New prefixes of model strings by old prefix."""

@@ -237,18 +237,18 @@ def test_what_participants_go_through_comes_back() -> None:
     people = {
         "pay.base": "2.5", "cohorts": "a\n b",
         "title": "{en: Money, de: Geld}", "pay.bonus": "- rate: 0.1", "recruitment.source": "sona",
-        "more": "codes: {complete: ''}\npay: {most: 9}",
+        "more": "codes: {complete: ''}\npay: {max: 9}",
     }  # fmt: skip
     players = second(label="ann", kind="person")
     steps = [
         StepFields("consent", "", "Do you agree: yes, or no?"), StepFields("quiz", "after"),
-        StepFields("games", "", "most: 2"), StepFields("debrief", "", "text: {en: Bye, de: Ade}"),
+        StepFields("games", "", "max: 2"), StepFields("debrief", "", "text: {en: Bye, de: Ade}"),
     ]  # fmt: skip
     study = study_from(filled(players=players, pairing="people", people=people, steps=steps))
     assert study.people is not None
     assert [step.called for step in study.people.steps] == ["consent", "games", "quiz", "debrief"]
-    assert study.people.games.most == 2
-    assert (study.people.pay.base, study.people.pay.most) == (2.5, 9)
+    assert study.people.games.max == 2
+    assert (study.people.pay.base, study.people.pay.max) == (2.5, 9)
     assert study.people.cohorts == ["a", "b"]
     assert study.people.title == {"en": "Money", "de": "Geld"}
     assert study_from(posted(fields_from(study))) == study

@@ -128,7 +128,7 @@ def test_a_study_is_launched_taken_part_in_paid_once_and_deleted(tmp_path: Path)
 
 def test_somebody_is_shown_wherever_they_are(tmp_path: Path) -> None:
     before, after = [{"instructions": ["Read."]}], [{"survey": [{"name": "so", "ask": "So?"}]}]
-    games = {"games": {"most": 2, "may_stop": True, "before": before, "after": after}}
+    games = {"games": {"max": 2, "can_stop": True, "before": before, "after": after}}
     study = people_study(BOT, instances=5, path=[{"consent": "We play."}, games])
     text = yaml.safe_dump(study.model_dump(mode="json", exclude_defaults=True))
 

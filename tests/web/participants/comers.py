@@ -28,7 +28,7 @@ PEOPLE: dict[str, Any] = {
     "recruitment": {"source": "prolific", "id_parameter": "PROLIFIC_PID"},
     "path": [
         {"consent": {"text": "We play.", "statements": ["I am 18"]}},
-        {"games": {"most": 1}},
+        {"games": {"max": 1}},
         {"survey": [{"name": "feedback", "ask": "Why?", "lines": 4}]},
     ],
     "pay": {"base": 1, "bonus": [{"rate": 0.01}], "ended": {"partner_left": 0.5, "technical": 0.7}},

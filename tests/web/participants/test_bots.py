@@ -24,7 +24,7 @@ PATH = [
     "first_name",
     {"comprehension": {"items": [ITEM], "tries": 1}},
     {"games": {
-        "most": 3, "may_stop": True, "lobby": {"minutes": 0.0001, "substitutes": True},
+        "max": 3, "can_stop": True, "lobby": {"minutes": 0.0001, "substitutes": True},
         "attention": {"after": [0, 0.01], "games": [1, 2]},
         "before": [{"instructions": {"pages": ["One."], "game": True, "code_word": "sdkot"}}],
     }},

@@ -12,7 +12,7 @@ from tests.web.participants.comers import PEOPLE, Open, opened, people_study
 STUDY = people_study(path=[
     PEOPLE["path"][0], "first_name",
     {"survey": {"name": "before", "items": [{"name": "feedback", "ask": "Why?", "lines": 4}]}},
-    {"games": {"most": 2, "may_stop": True}}, PEOPLE["path"][-1],
+    {"games": {"max": 2, "can_stop": True}}, PEOPLE["path"][-1],
 ])  # fmt: skip
 ID, NAME, SAID = "zerlina-7781", "Zerlina", "batti batti o bel Masetto"
 

@@ -10,7 +10,7 @@ from tests.web.participants.comers import Comer, Open, opened, people_study
 from tests.web.participants.test_faults import owed, rows
 
 TOGETHER = people_study(
-    path=[{"games": {"most": 3, "same": True, "together": True}}],
+    path=[{"games": {"max": 3, "same_treatment": True, "fixed_groups": True}}],
     pay={"base": 1, "ended": {"partner_left": 0.5}},
 )
 
@@ -70,5 +70,5 @@ def test_who_is_left_alone_goes_without_fault(tmp_path: Path, when: str) -> None
 
 
 def test_people_stay_together_at_tables_of_one_kind_alone() -> None:
-    with pytest.raises(StudyError, match="same: true"):
-        people_study(path=[{"games": {"most": 2, "together": True}}])
+    with pytest.raises(StudyError, match="same_treatment: true"):
+        people_study(path=[{"games": {"max": 2, "fixed_groups": True}}])

@@ -26,7 +26,7 @@ STUDY = people_study(
         PEOPLE["path"][0], "first_name", {"screening": RIGHT},
         {"comprehension": {"name": "again", "items": RIGHT}},
         {"games": {
-            "most": 2, "may_stop": True, "attention": {"after": [0, 0], "on_fail": "go_on"},
+            "max": 2, "can_stop": True, "attention": {"after": [0, 0], "on_fail": "go_on"},
             "lobby": {"minutes": 0.0001, "substitutes": True},
             "before": [{"instructions": {"pages": ["Read."], "game": True, "code_word": "w"}}],
         }},

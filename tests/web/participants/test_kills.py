@@ -21,7 +21,7 @@ from cheaptalk.records.store.backend import Backend
 from tests.web.participants.comers import PEOPLE, Comer, Open, opened, people_study
 
 STUDY = people_study(path=[
-    PEOPLE["path"][0], "first_name", {"games": {"most": 2, "may_stop": False}},
+    PEOPLE["path"][0], "first_name", {"games": {"max": 2, "can_stop": False}},
     PEOPLE["path"][-1],
 ])  # fmt: skip
 FILES = ("s.sqlite", "s.sqlite-wal", "s.identities")

@@ -11,7 +11,7 @@ from tests.web.participants.comers import BOT, opened, people_study
 from tests.web.served import served_experiment
 
 ITEM = {"name": "age", "ask": "How many?", "number": [0, 5_000], "correct": 1_500}
-PATH = [{"comprehension": {"items": [ITEM], "tries": 5}}, {"games": {"most": 1}}]
+PATH = [{"comprehension": {"items": [ITEM], "tries": 5}}, {"games": {"max": 1}}]
 
 
 async def answered(folder: Path, language: str, written: str) -> tuple[object, bool | None] | None:

@@ -40,12 +40,12 @@ class Seat(NamedTuple):
     name: str
 
     @property
-    def place(self) -> str:
+    def seat(self) -> str:
         return self.record.seat_of(self.name)
 
     @property
     def settings(self) -> dict[str, Any]:
-        spec: dict[str, Any] = self.record.seats[self.place]["spec"]
+        spec: dict[str, Any] = self.record.seats[self.seat]["spec"]
         return spec
 
     @property

@@ -75,7 +75,7 @@ def _game(spec: ct.GameSpec) -> dict[str, Any]:
         "description": rules.__doc__,
         "version": rules.version,
         "roles": rules.roles,
-        "places": rules().seats,
+        "seats": rules().seats,
         "parameters": rules.model_json_schema(),
         "payoffs": payoffs,
         "forfeit": rules.forfeit,

@@ -13,7 +13,7 @@ from cheaptalk.cli.shared.options import (
     ParametersOption,
     PromptStyleOption,
     SeatOption,
-    parameters,
+    configured_game,
     player_entry,
     roster_players,
 )
@@ -67,7 +67,7 @@ def prompt(
 
     The command plays a sample match to build the prompt. No model is called.
     """
-    rules = _game(game, set_ or [])
+    rules = configured_game(game, set_ or [])
     seats = list(rules.seats)
     own_seat = seat or seats[0]
     if own_seat not in seats:
@@ -82,13 +82,6 @@ def prompt(
     matches = f"with seed {seed}" if seed is not None else f"in any of {MAX_SEEDS} sample matches"
     requests = counted(turn, "decision request")
     raise ct.StudyError(f"{own_seat} has fewer than {requests} {matches}; decrease --turn")
-
-
-def _game(name: str, settings: list[str]) -> ct.Game:
-    ct.get_game(name)
-    grid = {"game": name, "fixed": parameters(settings)}
-    study = {"name": "prompt", "games": [grid], "players": {"x": {"model": ct.players.MOCK_MODEL}}}
-    return ct.studies.parse_study(study, "--set").games[0].configurations()[0]
 
 
 def _model(text: str, style: str | None, game: ct.Game, seat: str) -> ct.players.ModelSeat:
@@ -143,7 +136,7 @@ def _show(
 ) -> None:
     if json:
         calls = [call.model_dump(mode="json", exclude_none=True) for call in preview.calls]
-        request = {"game": game.name, "place": seat, "seat": preview.actor, "turn": turn}
+        request = {"game": game.name, "seat": seat, "actor": preview.actor, "turn": turn}
         style = {"style": spec.style, "words": spec.words}
         print_json(request | style | _settings(preview, spec, game) | {"calls": calls})
         return

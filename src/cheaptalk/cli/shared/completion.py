@@ -113,7 +113,7 @@ def styles(typed: Typed) -> Iterable[str]:
 
 
 @completer
-def places(typed: Typed) -> Iterable[str]:
+def seats(typed: Typed) -> Iterable[str]:
     """Complete the seats of the given game."""
     return ct.get_game(typed.given["game"]).rules().seats
 

@@ -91,7 +91,7 @@ SeatOption = Annotated[
     typer.Option(
         "--seat",
         help="Choose this seat, e.g. bob or player_3.",
-        autocompletion=completion.places,
+        autocompletion=completion.seats,
         show_default="the first seat",
     ),
 ]
@@ -304,6 +304,19 @@ def parameters(texts: Sequence[str], option: str = "--set") -> dict[str, Any]:
     """Return the values of an option of the form NAME=VALUE, with VALUE in YAML."""
     pairs = [pair(text, "NAME=VALUE", option, empty=True) for text in texts]
     return {name: _yaml(value) for name, value in pairs}
+
+
+def configured_game(name: str, settings: Sequence[str]) -> ct.Game:
+    """Return a game with the parameters of the option ``--set``.
+
+    Raises:
+        CheaptalkError: there is no such game, or a parameter is invalid.
+    """
+    rules = ct.get_game(name).rules
+    try:
+        return ct.rules.errors.legal(rules, parameters(settings))
+    except ct.CheaptalkError as error:
+        raise ct.CheaptalkError(f"--set: {error}") from None
 
 
 def roster_players(text: str) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from cheaptalk.cli.shared.options import (
     PromptStyleOption,
     SeatOption,
     StoreOption,
+    configured_game,
     parameters,
     player_entry,
 )
@@ -65,6 +66,11 @@ def play(
     """
     spec = ct.get_game(game)
     style_name = ct.styles.style(game, style).name
+    rules = configured_game(game, set_ or [])
+    seats = list(rules.seats)
+    own_seat = seat or seats[0]
+    if own_seat not in seats:
+        raise _unknown_seat(own_seat, seats)
     check_free(store)
     number = secrets.randbelow(2**31) if seed is None else seed
     rival = opponent.strip()
@@ -77,14 +83,12 @@ def play(
         "games": [{"game": game, "fixed": parameters(set_ or [])}],
         "players": {label: {"person": "terminal"} | style_setting, rival: player_entry(opponent)},
     }
-    study = ct.studies.parse_study(data, "cheaptalk play")
-    seats = list(study.games[0].configurations()[0].seats)
-    own_seat = seat or seats[0]
-    if own_seat not in seats:
-        raise _unknown_seat(own_seat, seats)
     seating = [label if name == own_seat else rival for name in seats]
-    study = study.model_copy(update={"pairing": [seating]})
-    (match,) = ct.studies.plan(study).matches
+    try:
+        study = ct.studies.parse_study(data | {"pairing": [seating]}, "cheaptalk play")
+        (match,) = ct.studies.plan(study).matches
+    except ct.StudyError as error:
+        raise ct.StudyError(_problem(str(error), rival)) from None
     match = match._replace(planned_instance=match.planned_instance._replace(key=str(number)))
     with opened(store) as earlier:
         planned = ct.studies.Plan.of(_with_earlier(study, earlier), [match])
@@ -106,6 +110,13 @@ def play(
     _print_end(record, own_seat, store)
     if progress.failed:
         raise typer.Exit(1)
+
+
+def _problem(message: str, rival: str) -> str:
+    """Return an error about a study as one about the options from which the study was made."""
+    message = message.removeprefix("cheaptalk play: ")
+    of_rival = message.removeprefix(f"players.{rival}").lstrip(".: ")
+    return message if of_rival == message else f"--opponent: {of_rival}"
 
 
 def _with_earlier(study: ct.Study, store: ct.Store | None) -> ct.Study:

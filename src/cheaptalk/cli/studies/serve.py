@@ -65,7 +65,7 @@ def serve(
     async def main() -> None:
         with ct.web.listen(port, host) as sock:
             address = public or ct.web.own_address(sock)
-            if study is None and not demo:
+            if spec is None:
                 async with ct.web.open_laboratory(
                     folder, address, private_models=private_models
                 ) as site:
@@ -74,7 +74,6 @@ def serve(
                         say(note)
                     await ct.web.serve_app(site.app, sock, address)
                 return
-            spec = ct.web.demo() if study is None else ct.studies.study_of(study)
             prefix = "Open" if spec.people is None else "Participants join at"
             async with ct.web.open_site(spec, store, address) as site:
                 say(f"{prefix} {site.link} (stop with Ctrl-C; matches resume after a restart)")
@@ -83,5 +82,6 @@ def serve(
                 await ct.web.serve_app(site.app, sock, address)
 
     with needing("analysis"):
+        spec = ct.studies.study_of(study) if study else ct.web.demo() if demo else None
         public = None if url is None else ct.web.public_address(url)
         asyncio.run(main())

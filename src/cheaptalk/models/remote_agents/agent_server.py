@@ -38,7 +38,7 @@ PATIENCE = 600.0
 """Default timeout in seconds for a remote agent to connect."""
 LONGEST_WAIT = 60.0
 """Maximum waiting time of a poll in seconds."""
-MOST = 64
+MAX_LISTED = 64
 """Maximum number of requests per poll."""
 FAREWELL = 5.0
 """Timeout in seconds for agents to poll that the run is over."""
@@ -155,8 +155,8 @@ class AgentServer:
     def begin(self) -> None:
         """Start a run: its calls wait for remote agents to connect."""
         self._over = self._halted = False
-        for questions in self._remote_agents.values():
-            questions.awaited = None
+        for pending in self._remote_agents.values():
+            pending.awaited = None
 
     def halt(self) -> None:
         self._halted = True
@@ -183,17 +183,17 @@ class AgentServer:
         await runner.cleanup()
 
     def _give_up(self) -> None:
-        for questions in self._remote_agents.values():
-            if not questions.connected.is_set():
-                questions.settle(STOPPED)
+        for pending in self._remote_agents.values():
+            if not pending.connected.is_set():
+                pending.settle(STOPPED)
 
     def _end(self) -> None:
         self._ending.set()
         self._ring()
 
     def _ring(self) -> None:
-        for questions in self._remote_agents.values():
-            questions.ring()
+        for pending in self._remote_agents.values():
+            pending.ring()
 
     async def _conclude(self) -> None:
         self._over = True
@@ -205,48 +205,48 @@ class AgentServer:
 
     async def _ask(self, call: ModelCall, number: str, deadline: float) -> Reply:
         name, started = ModelName.parse(call.model).model, time.monotonic()
-        questions = self._remote_agents[name]
-        question = questions.put(number, body(call, number))
+        pending = self._remote_agents[name]
+        request = pending.put(number, body(call, number))
         try:
-            reply = await self._awaited(name, questions, number, question.reply, deadline)
+            reply = await self._awaited(name, pending, number, request.reply, deadline)
         finally:
-            questions.close(number)
+            pending.close(number)
         seconds = round(time.monotonic() - started, 4)
         return metered(reply, call, alone=False).model_copy(update={"seconds": seconds})
 
     async def _awaited(
         self,
         name: str,
-        questions: PendingRequests,
+        pending: PendingRequests,
         number: str,
         reply: "asyncio.Future[Reply]",
         deadline: float,
     ) -> Reply:
         """Wait for the reply to a request; return a failure after a timeout."""
-        if self._halted and not questions.connected.is_set():
+        if self._halted and not pending.connected.is_set():
             return STOPPED
-        if not questions.connected.is_set():
+        if not pending.connected.is_set():
             now = time.monotonic()
-            questions.awaited = now if questions.awaited is None else questions.awaited
-            remaining = max(0.0, questions.awaited + self.patience - now)
-            connected = asyncio.create_task(questions.connected.wait())
+            pending.awaited = now if pending.awaited is None else pending.awaited
+            remaining = max(0.0, pending.awaited + self.patience - now)
+            connected = asyncio.create_task(pending.connected.wait())
             either: set[asyncio.Future[Any]] = {connected, reply}
             await asyncio.wait(either, timeout=remaining, return_when=FIRST_COMPLETED)
             connected.cancel()
-        if not (questions.connected.is_set() or reply.done()):
-            return broken(self._absence_text(name, questions), retry=True, unreached=True)
+        if not (pending.connected.is_set() or reply.done()):
+            return broken(self._absence_text(name, pending), retry=True, unreached=True)
         await asyncio.wait({reply}, timeout=deadline)
         if reply.done():  # accepted even if it arrived at the last moment
             return reply.result()
-        if why := questions.refused(number):
+        if why := pending.refused(number):
             detail = f"the remote agent {name} has sent only invalid answers: {why}"
             return broken(detail, retry=True)
         detail = f"the remote agent {name} gave no answer within {deadline:g} seconds"
         return Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
 
-    def _absence_text(self, name: str, questions: PendingRequests) -> str:
-        strangers = counted(questions.strangers, "request")
-        wrong = f" ({strangers} had a wrong token)" if questions.strangers else ""
+    def _absence_text(self, name: str, pending: PendingRequests) -> str:
+        strangers = counted(pending.strangers, "request")
+        wrong = f" ({strangers} had a wrong token)" if pending.strangers else ""
         return (
             f"remote agent {name} has not connected to {self.url_of(name)} within "
             f"{self.patience:g} seconds{wrong}: start it with this URL and the displayed token"
@@ -269,24 +269,24 @@ class AgentServer:
         return self._remote_agents[name], token
 
     async def _look(self, request: web.Request) -> web.StreamResponse:
-        questions, _ = self._authenticate(request)
-        questions.connected.set()
+        pending, _ = self._authenticate(request)
+        pending.connected.set()
         wait = number_in(request, "wait", 0, 0, LONGEST_WAIT)
-        limit = int(number_in(request, "most", MOST, 1, MOST))
+        limit = int(number_in(request, "max", MAX_LISTED, 1, MAX_LISTED))
         after = request.query.get("after", "")
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
-                while not (self._over or self._ending.is_set() or questions.listed(after, 1)[0]):
-                    await questions.news()
-        pending, mark = questions.listed(after, limit)
-        state = "asked" if pending else "over" if self._over else "waiting"
+                while not (self._over or self._ending.is_set() or pending.listed(after, 1)[0]):
+                    await pending.news()
+        listed, mark = pending.listed(after, limit)
+        state = "open" if listed else "over" if self._over else "waiting"
         if state == "over":
-            questions.notified.set()
-        return web.json_response({"state": state, "questions": pending, "after": mark})
+            pending.notified.set()
+        return web.json_response({"state": state, "requests": listed, "after": mark})
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        questions, token = self._authenticate(request)
-        questions.connected.set()
+        pending, token = self._authenticate(request)
+        pending.connected.set()
         data, call = b"", None
         try:
             data = await request.read()
@@ -296,14 +296,14 @@ class AgentServer:
             call = answer.pop("call")
             reply = read(answer)
         except web.HTTPRequestEntityTooLarge:
-            questions.refuse(f"it is larger than {LARGEST:,} bytes")
+            pending.refuse(f"it is larger than {LARGEST:,} bytes")
             raise
         except (ValueError, RecursionError) as error:
-            questions.refuse(f"{error}; {beginning(data, (token,))}", call)
+            pending.refuse(f"{error}; {beginning(data, (token,))}", call)
             message = f"invalid answer: {error}; the request is still open"
             raise web.HTTPBadRequest(text=message) from None
         try:
-            questions.take(call, answer, reply)
+            pending.take(call, answer, reply)
         except NotOpen as problem:
             kind = web.HTTPConflict if problem.known else web.HTTPNotFound
             raise kind(text=str(problem)) from None

@@ -30,20 +30,20 @@ def function_of(agent: Agent) -> Callable[[list[dict[str, str]]], Any]:
     return function
 
 
-async def answer_of(agent: Agent, question: Mapping[str, Any]) -> dict[str, Any]:
+async def answer_of(agent: Agent, request: Mapping[str, Any]) -> dict[str, Any]:
     """Call an agent and return its answer in the HTTP format.
 
     Synchronous functions run in their own thread.
 
     Args:
         agent: receives the request's messages, each with ``role`` and ``content``.
-        question: the request in the HTTP format.
+        request: the request in the HTTP format.
 
     Returns:
         ``text``, or ``answer`` if the agent returned a mapping, or ``error`` if the agent failed.
     """
     try:
-        ask, messages = function_of(agent), question["messages"]
+        ask, messages = function_of(agent), request["messages"]
         is_async = inspect.iscoroutinefunction(ask)
         result = ask(messages) if is_async else await in_a_thread(ask, messages)
         return _answer(await result if inspect.isawaitable(result) else result)

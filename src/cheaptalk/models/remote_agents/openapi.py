@@ -23,7 +23,7 @@ NAME = {
     "description": "The remote agent's name, without remote/.",
 }  # fmt: skip
 UNKNOWN = _refused("The token is wrong.")
-QUESTION = {
+REQUEST = {
     "type": "object",
     "required": ["call", "agent", "game", "seat", "messages", "form"],
     "properties": {
@@ -52,16 +52,16 @@ QUESTION = {
 }  # fmt: skip
 LOOK = {
     "type": "object",
-    "required": ["state", "questions", "after"],
+    "required": ["state", "requests", "after"],
     "properties": {
         "state": {
-            "enum": ["asked", "waiting", "over"],
+            "enum": ["open", "waiting", "over"],
             "description": "There are open requests; there are none now; the run is over.",
         },
-        "questions": {
+        "requests": {
             "type": "array",
             "description": "The open requests, oldest first.",
-            "items": {"$ref": "#/components/schemas/Question"},
+            "items": {"$ref": "#/components/schemas/Request"},
         },
         "after": TEXT | {"description": "The cursor for later requests."},
     },
@@ -116,7 +116,7 @@ OPENAPI: dict[str, Any] = {
                         {"type": "number", "minimum": 0, "maximum": 60, "default": 0},
                     ),
                     _of_query(
-                        "most", "Maximum number of requests.",
+                        "max", "Maximum number of requests.",
                         {"type": "integer", "minimum": 1, "maximum": 64, "default": 64},
                     ),
                     _of_query("after", "The cursor of an earlier poll, to return only later "
@@ -157,7 +157,7 @@ OPENAPI: dict[str, Any] = {
     "components": {
         "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         "schemas": {
-            "Question": QUESTION, "Look": LOOK, "Answer": ANSWER,
+            "Request": REQUEST, "Look": LOOK, "Answer": ANSWER,
             "Error": {"type": "object", "required": ["error"], "properties": {"error": TEXT}},
         },
     },

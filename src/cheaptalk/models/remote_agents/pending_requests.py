@@ -62,10 +62,10 @@ class PendingRequests:
 
     def put(self, number: str, content: dict[str, Any]) -> OpenRequest:
         self._last += 1
-        question = OpenRequest(self._last, content, asyncio.get_running_loop().create_future())
-        self._open[number] = question
+        request = OpenRequest(self._last, content, asyncio.get_running_loop().create_future())
+        self._open[number] = request
         self.ring()
-        return question
+        return request
 
     def close(self, number: str, answer: str | None = None) -> None:
         """Close an open request, with the digest of the accepted answer, if any."""
@@ -89,9 +89,9 @@ class PendingRequests:
 
     def settle(self, reply: Reply) -> None:
         """Resolve all open requests with the same reply."""
-        for question in self._open.values():
-            if not question.reply.done():
-                question.reply.set_result(reply)
+        for request in self._open.values():
+            if not request.reply.done():
+                request.reply.set_result(reply)
 
     def ring(self) -> None:
         self._bell.set()
@@ -120,11 +120,11 @@ class PendingRequests:
             NotOpen: the request is not open, or already has a different answer.
         """
         digest = hashlib.sha256(msgspec.json.encode(answer, order="deterministic")).hexdigest()
-        question = self._open.get(number)
-        if question is not None:
+        request = self._open.get(number)
+        if request is not None:
             self.close(number, digest)
-            if not question.reply.done():
-                question.reply.set_result(reply)
+            if not request.reply.done():
+                request.reply.set_result(reply)
         elif number not in self._closed:
             raise NotOpen(
                 f'this remote agent has no request "{number:.100}": poll for the current requests',

@@ -172,9 +172,9 @@ def bonuses() -> list[dict[str, Any]]:
         {
             "game": game,
             "when": {parameter: scale},
-            "metric": "{place}_gain",
+            "metric": "{seat}_gain",
             "rate": round(average / 100 / gain, 4),
-            "most": MAX_BONUSES * average / 100,
+            "max": MAX_BONUSES * average / 100,
         }
         for game, (parameter, gain) in AVERAGE_GAINS.items()
         for scale, average in zip(SCALES, AVERAGE_CENTS, strict=True)
@@ -192,7 +192,7 @@ def protocol() -> dict[str, Any]:
             "first_name",
             {
                 "games": {
-                    "most": 1,
+                    "max": 1,
                     "before": [
                         {"instructions": {"pages": [PAID], "game": True, "code_word": "sdkot"}}
                     ],

@@ -48,7 +48,7 @@ from cheaptalk.records.ledger.spending import Buyers
 from cheaptalk.records.people.queries import has_people
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store.parts import Part, of_part, over_parts
-from cheaptalk.records.store.queries import places_of
+from cheaptalk.records.store.queries import seats_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
 
@@ -185,7 +185,7 @@ def _write_part(
 
 
 def _sheets(store: Store, study: str) -> dict[str, Sheet]:
-    seats = {game: [*places] for game, places in places_of(store, study, past=True).items()}
+    seats = {game: [*seats] for game, seats in seats_of(store, study, past=True).items()}
     game_specs = [game_spec for name, game_spec in games().items() if name in seats]
     sheets = {
         "matches": Sheet(match_columns(game_specs, seats)),

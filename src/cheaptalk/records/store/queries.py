@@ -182,12 +182,12 @@ class Overview(NamedTuple):
 
     Attributes:
         pairings: all pairings with their match counts, sorted by game and labels.
-        places: the seats of each game over all its configurations, with their roles. Games without
+        seats: the seats of each game over all its configurations, with their roles. Games without
             a match are omitted.
     """
 
     pairings: list[PlayedPairing]
-    places: dict[str, dict[str, str]]
+    seats: dict[str, dict[str, str]]
 
 
 def overview(store: Store, study: str, *, past: bool = False) -> Overview:
@@ -213,7 +213,7 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
             pairing = pairings.setdefault((game, *players.items()), new)
             pairing.counts[status] = pairing.counts.get(status, 0) + count
             firsts[game, *players] = min(first, firsts.get((game, *players), first))
-    game_seats = _places(store, study, firsts.values())
+    game_seats = _seats(store, study, firsts.values())
     missing = {
         key: next((seat for seat in game_seats[pairing.game] if seat not in pairing.players), None)
         for key, pairing in pairings.items()
@@ -222,7 +222,7 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
     return Overview(complete, game_seats)
 
 
-def places_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:
+def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:
     """Return the seats and roles of each of a study's games; see :class:`Overview`."""
     is_member = sa.exists().where(
         members.c.study_id == study_number(study), members.c.match_number == matches.c.number,
@@ -236,10 +236,10 @@ def places_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict
     )
     with store.reading() as connection:
         numbers = connection.scalars(sa.select(first_match).select_from(configurations)).all()
-    return _places(store, study, (number for number in numbers if number is not None))
+    return _seats(store, study, (number for number in numbers if number is not None))
 
 
-def _places(store: Store, study: str, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
+def _seats(store: Store, study: str, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
     """Return the seats of each game, read from one match per set of seats."""
     by_game: dict[str, list[dict[str, str]]] = {}
     for record in store.records(study, where=matches.c.number.in_(list(numbers)), past=True):
@@ -326,8 +326,8 @@ def ended_matches(
         .where(matches.c.number.in_(members_of(study)), matches.c.status == status.value)
         .order_by(matches.c.number)
     )
-    places = places_of(store, study).values() if player else ()
-    seats = {seat for game_seats in places for seat in game_seats}
+    by_game = seats_of(store, study).values() if player else ()
+    seats = {seat for game_seats in by_game for seat in game_seats}
     with store.reading() as connection:
         if player:
             query = query.where(_seated(people_of(connection, study), seats, player))

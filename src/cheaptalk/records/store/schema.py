@@ -40,7 +40,7 @@ from cheaptalk.records.validation import (
     RecordedReply,
 )
 
-REVISION = "0012"
+REVISION = "0013"
 """Newest schema version; stores with a later version are refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")

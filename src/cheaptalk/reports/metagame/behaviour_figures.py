@@ -9,7 +9,7 @@ from cheaptalk.frames import round_frames
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
 from cheaptalk.records import Store
-from cheaptalk.records.store.queries import places_of
+from cheaptalk.records.store.queries import seats_of
 from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Line, Mark
 from cheaptalk.reports.charts.kinds import columns
 from cheaptalk.rules import SHARE, counted, get_game
@@ -91,7 +91,7 @@ def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | Non
 
 def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
     """Return the demand of each player in each round, for games with this metric."""
-    having = any(DEMAND in get_game(game).series for game in places_of(store, study))
+    having = any(DEMAND in get_game(game).series for game in seats_of(store, study))
     return round_frames(store, study, only=[DEMAND]) if having else {}
 
 

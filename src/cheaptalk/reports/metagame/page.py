@@ -20,7 +20,7 @@ from cheaptalk.equilibrium.analysis.two_seats import SeatsAnalysis
 from cheaptalk.frames import match_frames
 from cheaptalk.frames.unscored import unscored
 from cheaptalk.records import Store
-from cheaptalk.records.store.queries import places_of
+from cheaptalk.records.store.queries import seats_of
 from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.colours import tones_of
 from cheaptalk.reports.metagame.behaviour_figures import (
@@ -80,7 +80,7 @@ class Played(NamedTuple):
         with Store.opened(store) as opened:
             check_players(opened, names)
             frames = [
-                match_frames(opened, name, only=shown_metrics(places_of(opened, name)))
+                match_frames(opened, name, only=shown_metrics(seats_of(opened, name)))
                 for name in names
             ]
         return cls(opened, first, _together(frames), sample, viewer, tuple(rest))

@@ -284,7 +284,7 @@ def _rows(
                     "difference.clusters": change.clusters,
                     "difference.wanted": change.wanted,
                     "paired": change.paired, "gain": key == gain, "p": change.p,
-                    "decimals": before.decimals.get(key, 2), "place": role, "seated": who,
+                    "decimals": before.decimals.get(key, 2), "seat_role": role, "seated": who,
                     "matches": None if score.role else matches,
                 }  # fmt: skip
 
@@ -408,7 +408,7 @@ def _charts(game: str, frame: pl.DataFrame, other: Evidence) -> Charts:
 
 
 def _lead(game: str, row: Mapping[str, Any]) -> Lead:
-    return Lead(game, {f"player_{row['place']}": row["seated"], "status": "finished"})
+    return Lead(game, {f"player_{row['seat_role']}": row["seated"], "status": "finished"})
 
 
 def _hover_text(row: Mapping[str, Any]) -> str:

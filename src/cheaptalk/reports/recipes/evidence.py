@@ -11,7 +11,7 @@ from cheaptalk.frames.matches import SCORED, Observer, observed_frames
 from cheaptalk.frames.people import with_people
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.encoding import standard_json
-from cheaptalk.records.store.queries import overview, places_of
+from cheaptalk.records.store.queries import overview, seats_of
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.rules import CheaptalkError, get_game
 from cheaptalk.text import plain
@@ -138,7 +138,7 @@ class Evidence:
     @cached_property
     def seats(self) -> Mapping[str, Mapping[str, str]]:
         """Return the role of each seat, by game."""
-        return places_of(self.store, self.study)
+        return seats_of(self.store, self.study)
 
     @cached_property
     def imported(self) -> str | None:

@@ -22,7 +22,7 @@ class Treatment(NamedTuple):
     wanted: int
 
     @property
-    def places(self) -> int:
+    def seats(self) -> int:
         """Number of required participants."""
         return self.people * self.wanted
 
@@ -47,7 +47,7 @@ def assign(
         assigned: number of earlier assignments of this participant, by name.
     """
     open_ = [
-        treatment for treatment in treatments if filled.get(treatment.name, 0) < treatment.places
+        treatment for treatment in treatments if filled.get(treatment.name, 0) < treatment.seats
     ]
     if not open_:
         return None
@@ -55,7 +55,7 @@ def assign(
     def order(treatment: Treatment) -> tuple[bool, int, float]:
         count = filled.get(treatment.name, 0)
         starts_match = count % treatment.people == 0
-        return starts_match, assigned.get(treatment.name, 0), count / treatment.places
+        return starts_match, assigned.get(treatment.name, 0), count / treatment.seats
 
     first = min(map(order, open_))
     return rng.pick([treatment for treatment in open_ if order(treatment) == first])

@@ -228,7 +228,7 @@ class _Path:
 
     def _games(self, step: Games) -> Steps:
         played = 0
-        while played < step.most and self.game < self.protocol.limits.games:
+        while played < step.max and self.game < self.protocol.limits.games:
             assignment = yield Assign("assignment", self.visit, self.game + 1)
             if assignment.answer.get("treatment") is None:
                 return None if played or self.visit > 1 else "screened_out"
@@ -241,8 +241,8 @@ class _Path:
             played += 1
             if (ending := (yield from self._around(step.after))) is not None:
                 return ending
-            may_continue = played < step.most and self.game < self.protocol.limits.games
-            if step.may_stop and may_continue:
+            may_continue = played < step.max and self.game < self.protocol.limits.games
+            if step.can_stop and may_continue:
                 wish = yield GoOn(GO_ON, self.visit, self.game)
                 if not wish.answer["more"]:
                     return None

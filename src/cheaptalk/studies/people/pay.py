@@ -45,7 +45,7 @@ def game_cents(
     if bonus.metric is None:
         earned: float | None = game.seat_payoffs(result.outcome)[seat]
     else:
-        metric = get_game(game.name).metrics[bonus.metric.replace("{place}", seat)]
+        metric = get_game(game.name).metrics[bonus.metric.replace("{seat}", seat)]
         earned = None if metric.of is None else metric.of(result)
     return cents(pay.game) + bonus.of(earned or 0.0)
 
@@ -53,23 +53,23 @@ def game_cents(
 def visit_cents(protocol: Protocol) -> tuple[int, int | None]:
     """Return the minimum and the maximum payment for a completed visit, in cents.
 
-    The maximum is None if a bonus has no ``most``.
+    The maximum is None if a bonus has no ``max``.
 
     >>> from cheaptalk.studies.people.protocol import Protocol
-    >>> paid = {"base": 1.5, "game": 0.1, "bonus": [{"rate": 0.02, "most": 2}]}
-    >>> visit_cents(Protocol(path=[{"games": {"most": 2}}], pay=paid))
+    >>> paid = {"base": 1.5, "game": 0.1, "bonus": [{"rate": 0.02, "max": 2}]}
+    >>> visit_cents(Protocol(path=[{"games": {"max": 2}}], pay=paid))
     (170, 570)
     """
     pay, games = protocol.pay, protocol.games
-    min_games = 1 if games.may_stop or pay.one_game else games.most
-    max_games = 1 if pay.one_game else games.most
+    min_games = 1 if games.can_stop or pay.one_game else games.max
+    max_games = 1 if pay.one_game else games.max
     base, game = cents(pay.base), cents(pay.game)
-    min_bonus = min((cents(rule.least) for rule in pay.bonus), default=0)
-    bounds = [rule.most for rule in pay.bonus]
+    min_bonus = min((cents(rule.min) for rule in pay.bonus), default=0)
+    bounds = [rule.max for rule in pay.bonus]
     bonus = None if None in bounds else max((cents(bound or 0) for bound in bounds), default=0)
     maximum = None if bonus is None else max_games * (game + bonus)
-    if pay.most is not None:
-        maximum = min(limit for limit in (maximum, cents(pay.most)) if limit is not None)
+    if pay.max is not None:
+        maximum = min(limit for limit in (maximum, cents(pay.max)) if limit is not None)
     return base + min_games * (game + min_bonus), None if maximum is None else base + maximum
 
 
@@ -98,7 +98,7 @@ def _dues(journey: Journey, endings: Sequence[Ending], seed: str) -> list[Due]:
     owed: list[Due] = []
     for visit, ending in enumerate(endings, 1):
         owed += _dues_of_visit(journey, visit, ending, seed)
-    return list(_bounded(owed, journey.protocol.pay.most))
+    return list(_bounded(owed, journey.protocol.pay.max))
 
 
 def _games(journey: Journey, visit: int) -> list[Response]:

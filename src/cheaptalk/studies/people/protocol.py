@@ -150,19 +150,20 @@ class Bonus(Value):
         game: name of the game; None for all games.
         when: parameter values that the game must have.
         rate: dollars per unit of payoff or, if set, of ``metric``.
-        metric: a metric of the game, such as ``surplus_ratio``; ``{place}`` is replaced with the
+        metric: a metric of the game, such as ``surplus_ratio``; ``{seat}`` is replaced with the
             participant's seat.
-        least, most: the minimum and the maximum in dollars.
-        nothing: dollars for a result of zero or less; by default ``least``.
+        min: minimum in dollars.
+        max: maximum in dollars; None for no maximum.
+        at_zero: dollars for a result of zero or less; by default ``min``.
     """
 
     game: str | None = None
     when: dict[str, Any] = Field(default_factory=dict)
     rate: float
     metric: str | None = None
-    least: Annotated[float, Field(ge=0)] = 0
-    most: Annotated[float, Field(ge=0)] | None = None
-    nothing: Annotated[float, Field(ge=0)] | None = None
+    min: Annotated[float, Field(ge=0)] = 0
+    max: Annotated[float, Field(ge=0)] | None = None
+    at_zero: Annotated[float, Field(ge=0)] | None = None
 
     def fits(self, game: str, parameters: dict[str, Any]) -> bool:
         """Return whether the rule applies to a game with these parameters."""
@@ -173,14 +174,14 @@ class Bonus(Value):
     def of(self, earned: float) -> int:
         """Return the bonus in cents.
 
-        >>> Bonus(rate=0.013).of(35), Bonus(rate=1, most=0.3).of(2), Bonus(rate=1, nothing=1).of(0)
+        >>> Bonus(rate=0.013).of(35), Bonus(rate=1, max=0.3).of(2), Bonus(rate=1, at_zero=1).of(0)
         (46, 30, 100)
         """
-        if earned <= 0 and self.nothing is not None:
-            return cents(self.nothing)
-        rate, minimum = Decimal(str(self.rate)), Decimal(str(self.least))
+        if earned <= 0 and self.at_zero is not None:
+            return cents(self.at_zero)
+        rate, minimum = Decimal(str(self.rate)), Decimal(str(self.min))
         dollars = max(minimum, rate * Decimal(str(earned)))  # in floats 0.013 * 35 is too little
-        return cents(dollars if self.most is None else min(dollars, Decimal(str(self.most))))
+        return cents(dollars if self.max is None else min(dollars, Decimal(str(self.max))))
 
 
 class Pay(Value):
@@ -194,7 +195,7 @@ class Pay(Value):
         aborted: payment for a game that another player forfeited; None to pay ``game`` and the
             bonus.
         one_game: whether only one randomly drawn game of the visit is paid.
-        most: maximum bonus of one participant over all visits; None for no maximum.
+        max: maximum bonus of one participant over all visits; None for no maximum.
         ended: additional payments by ending; ``timed_out`` is paid to participants who waited in
             vain for others.
     """
@@ -205,7 +206,7 @@ class Pay(Value):
     bonus: list[Bonus] = Field(default_factory=list)
     aborted: Annotated[float, Field(ge=0)] | None = None
     one_game: bool = False
-    most: Annotated[float, Field(ge=0)] | None = None
+    max: Annotated[float, Field(ge=0)] | None = None
     ended: dict[Ending, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
 
     @property

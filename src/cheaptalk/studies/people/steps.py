@@ -210,23 +210,23 @@ class Games(Step):
     """A sequence of games, each with the steps before and after it.
 
     Attributes:
-        most: maximum number of games in one visit.
-        may_stop: whether participants may stop after each game.
-        same: whether all games of a visit have the treatment drawn for the first.
-        together: whether the group of the first game stays together; if a member leaves, the visit
-            of the others ends with ``partner_left``.
+        max: maximum number of games in one visit.
+        can_stop: whether participants may stop after each game.
+        same_treatment: whether all games of a visit have the treatment drawn for the first.
+        fixed_groups: whether the group of the first game stays together; if a member leaves, the
+            visit of the others ends with ``partner_left``.
         before, after: steps around each game.
         lobby: the waiting room.
         attention: attention checks during games.
     """
 
     kind = "games"
-    shorthand = "most"
+    shorthand = "max"
 
-    most: Annotated[int, Field(ge=1, le=1000)] = 1
-    may_stop: bool = False
-    same: bool = False
-    together: bool = False
+    max: Annotated[int, Field(ge=1, le=1000)] = 1
+    can_stop: bool = False
+    same_treatment: bool = False
+    fixed_groups: bool = False
     before: "list[AnyStep]" = Field(default_factory=list)
     after: "list[AnyStep]" = Field(default_factory=list)
     lobby: Lobby = Lobby()
@@ -235,8 +235,8 @@ class Games(Step):
 
     @model_validator(mode="after")
     def _holds_no_games(self) -> "Games":
-        if self.together and not self.same:
-            raise ValueError("games: together: true requires same: true")
+        if self.fixed_groups and not self.same_treatment:
+            raise ValueError("games: fixed_groups: true requires same_treatment: true")
         if any(isinstance(step, Games) for step in (*self.before, *self.after)):
             raise ValueError("games: before and after cannot contain games")
         if any(isinstance(step, Quiz) for step in self.before):

@@ -244,7 +244,7 @@ def _names(protocol: Protocol) -> Iterator[str]:
     last = [*games.before, games, *games.after][-1].called
     for step in protocol.steps:
         yield step.called
-        if step.called == last and games.may_stop:
+        if step.called == last and games.can_stop:
             yield GO_ON
 
 

@@ -8,13 +8,13 @@ from cheaptalk.web.participants.people import Participant
 def group_of(person: Participant, people: Mapping[str, Participant]) -> frozenset[str] | None:
     """Return the codes of all participants in a participant's group.
 
-    The result is None in the first game of a visit, and in studies without ``together``.
+    The result is None in the first game of a visit, and in studies without ``fixed_groups``.
 
     Args:
         people: all participants by code.
     """
     journey = person.journey
-    if not journey.protocol.games.together:
+    if not journey.protocol.games.fixed_groups:
         return None
     stop = journey.stop
     earlier = [

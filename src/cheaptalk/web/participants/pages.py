@@ -46,7 +46,7 @@ COOKIE = "participant"
 COOKIE_SECONDS = 90 * 24 * 3600
 AMOUNTS: Mapping[str, Callable[[Pay], float | None]] = {
     "base": lambda pay: pay.base, "game": lambda pay: pay.game, "aborted": lambda pay: pay.aborted,
-    "most": lambda pay: pay.most, "waiting": lambda pay: pay.ended.get("timed_out"),
+    "max": lambda pay: pay.max, "waiting": lambda pay: pay.ended.get("timed_out"),
 }  # fmt: skip
 """Amounts that a study's texts can contain in braces, such as ``{base}``."""
 START_COOKIE = "participant-"
@@ -272,7 +272,7 @@ class ParticipantPages(RoomPages):
             "withdrawn_pay": sum(
                 due.cents for due in payments if not (drawn and due.key in in_games)
             ),
-            "finished": bool(in_games), "place": self._step_number(person),
+            "finished": bool(in_games), "progress": self._step_number(person),
             "expels": self.supervisor.ends_on_failure, "pay": self.protocol.pay,
             "own": self._started_here(request, person),
         }  # fmt: skip
@@ -318,7 +318,7 @@ class ParticipantPages(RoomPages):
             case GoOn(visit=visit, game=game):
                 played = sum(response.visit == visit for response in person.journey.games)
                 games, limits = self.protocol.games, self.protocol.limits
-                remaining = min(games.most - played, limits.games - game)
+                remaining = min(games.max - played, limits.games - game)
                 return "go_on.html.jinja", {"played": played, "left": remaining}
             case End() as end:
                 return "end.html.jinja", self._end(person, end)

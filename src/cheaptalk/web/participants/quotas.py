@@ -34,7 +34,7 @@ class Quotas:
         self.chance = chance
         self.filled: Counter[str] = Counter()
         self._completed = self._active = 0
-        games = protocol.games.most if protocol.games.same else 1
+        games = protocol.games.max if protocol.games.same_treatment else 1
         self.treatments = [
             Treatment(
                 template.name, template.game.name, len(template.human_seats),
@@ -52,7 +52,7 @@ class Quotas:
         return not self._open()
 
     def _open(self) -> list[Treatment]:
-        return [item for item in self.treatments if self.filled[item.name] < item.places]
+        return [item for item in self.treatments if self.filled[item.name] < item.seats]
 
     def free_from(self, person: Participant) -> float | None:
         """Return the time of a participant's next possible game in seconds since 1970, or None."""
@@ -67,9 +67,9 @@ class Quotas:
 
     def assign(self, person: Participant, game: int) -> Treatment | None:
         """Assign a participant to a treatment for a game; return None if none is available."""
-        now, previous = time.time(), person.journey.assigned
+        now, previous, games = time.time(), person.journey.assigned, self.protocol.games
         allowed = [item for item in self.treatments if self._free_from(person, item) <= now]
-        if self.protocol.games.same and previous and previous.visit == person.journey.stop.visit:
+        if games.same_treatment and previous and previous.visit == person.journey.stop.visit:
             name = previous.answer["treatment"]
             return next((item for item in allowed if item.name == name), None)
         played = Counter(play["treatment"] for play in person.plays.values())
@@ -88,7 +88,7 @@ class Quotas:
             if "treatment" in response.answer
         }  # fmt: skip
         treatments = {
-            visits[number] if self.protocol.games.same else number: play["treatment"]
+            visits[number] if self.protocol.games.same_treatment else number: play["treatment"]
             for number, play in person.plays.items()
             if stays and play["state"] in STATES
         }

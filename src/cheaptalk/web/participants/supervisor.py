@@ -75,7 +75,7 @@ class Supervisor:
             await self.erase(person)
         if person.ending is not None:
             return
-        if self.protocol.games.together:
+        if self.protocol.games.fixed_groups:
             await self.experiment.leave_broken_group(person)
         attention = self.protocol.games.attention
         if person.prompt_due is not None and now >= person.prompt_due:

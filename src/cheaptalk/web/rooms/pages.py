@@ -167,7 +167,7 @@ class RoomPages:
         if table_template is None:
             raise HTTPException(404)
         visitor = self.form_visitor(request, posted)
-        await self.room_manager.open(table_template, visitor, posted.get("place") or None)
+        await self.room_manager.open(table_template, visitor, posted.get("seat") or None)
         return self.to_page_of(request, visitor, posted.get("me", ""))
 
     async def by_code(self, request: Request, code: str = "", me: str = "") -> Response:

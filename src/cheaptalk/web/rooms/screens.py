@@ -45,8 +45,8 @@ class Screen:
         seat_names = {seat: language.writing.called(game.called(seat)) for seat in game.seats}
         names = {name: seat_names[seat] for name, seat in seat_of.items()} | seat_names
         self._values: dict[str, Any] = {
-            "all": self.all, "last": self.last, "names": names, "seat": actor, "game": game,
-            "place": seat_of[actor], "me": names[actor], "places": tuple(game.seats), "pays": pays,
+            "all": self.all, "last": self.last, "names": names, "actor": actor, "game": game,
+            "seat": seat_of[actor], "me": names[actor], "seats": tuple(game.seats), "pays": pays,
         }  # fmt: skip
 
     def all(self, name: str) -> list[Event]:
@@ -94,7 +94,7 @@ def introduced(language: Language, game: Game, block: str, seat: str = "") -> Ma
             a seat. The block must not use private parameters of the game.
         seat: the seat for ``part``.
     """
-    return _render(game, language, block, {"game": game, "place": seat})
+    return _render(game, language, block, {"game": game, "seat": seat})
 
 
 def _render(game: Game, language: Language, block: str, values: Mapping[str, Any]) -> Markup | None:

@@ -67,9 +67,9 @@ GROUPS = (
         PeopleField("pay.currency", "Currency", "", "text", "USD"),
         PeopleField("pay.base", "Base payment", "", "number", "0"),
         PeopleField("pay.game", "Payment per game", "", "number", "0"),
-        PeopleField("pay.most", "Maximum bonus", "Per participant.", "number"),
+        PeopleField("pay.max", "Maximum bonus", "Per participant.", "number"),
         PeopleField(BONUS, "Bonus per game", "YAML. The first rule that matches a game applies. "
-                    "rate is the amount per unit of payoff.", "yaml", "- {rate: 0.02, most: 2}"),
+                    "rate is the amount per unit of payoff.", "yaml", "- {rate: 0.02, max: 2}"),
     )),
     FieldGroup("Completion codes", (
         PeopleField("codes.complete", "Completed", "Blank: a different code for each participant."),

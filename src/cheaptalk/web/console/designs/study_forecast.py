@@ -103,14 +103,14 @@ def participant_cost(protocol: Protocol) -> str:
     ]
     recipients = f"for {counted(slots, 'place')}" if slots else "for each completed visit"
     total = f"{' to '.join(amounts)} {currency} {recipients}"
-    games = protocol.games.most
+    games = protocol.games.max
     open_ended = ""
     if maximum is None:
-        played = f", with {counted(1 if protocol.games.may_stop else games, 'game')} each"
+        played = f", with {counted(1 if protocol.games.can_stop else games, 'game')} each"
         open_ended = (
             f"{played if games > 1 else ''}, plus bonuses"
             f"{f' for up to {games} games' if games > 1 else ''} without a maximum. "
-            "Set pay.most to limit them"
+            "Set pay.max to limit them"
         )
     return f"Participants cost {total}{open_ended}."
 
@@ -120,7 +120,7 @@ def seat_shortage(planned: Plan) -> str:
     protocol = planned.study.people
     if protocol is None or protocol.recruitment.places is None:
         return ""
-    slots, max_games = protocol.recruitment.places, protocol.games.most
+    slots, max_games = protocol.recruitment.places, protocol.games.max
     people_per_row: dict[int, float] = {}
     seats = 0.0
     for block in planned.matches.blocks:

@@ -7,7 +7,7 @@
 
   const sent = new WeakSet(), ready = new WeakSet();
   const state = () => part("turn", document) ?? part("view", document) ?? document.querySelector("main");
-  const said = () => [...state().querySelectorAll("h1, .waiting, .earned, .places li")]
+  const said = () => [...state().querySelectorAll("h1, .waiting, .earned, .seats li")]
     .map((one) => one.textContent.replace(/\s+/g, " ").trim()).join(". ");
   const moment = () => [state().dataset.question, said()].join();
   let last = moment();

@@ -1,0 +1,71 @@
+"""Replacement of renamed keys and values in the JSON of stored studies and players."""
+
+from collections.abc import Callable
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+from cheaptalk.records.identity import study_digest
+from cheaptalk.rules.renamed import RENAMED_KEYS, RENAMED_PLACEHOLDERS, RENAMED_POLICIES
+
+UNCHANGED = ("parameters", "fixed", "cases", "grid", "when", "factors")
+"""Keys of a study whose values contain names from games or the study's author, which stay."""
+
+
+def rewrite(table: str, key: str, column: str, change: Callable[[Any], Any]) -> None:
+    """Change the JSON in a column of each row and, for studies, the digest of that JSON."""
+    rows = sa.table(table, sa.column(key), sa.column(column, sa.JSON), sa.column("name"),
+                    sa.column("digest"))  # fmt: skip
+    digested = table == "studies"
+    connection = op.get_bind()
+    selected = [rows.c[key], rows.c[column], *([rows.c.name, rows.c.digest] if digested else [])]
+    for row in connection.execute(sa.select(*selected)).all():
+        data = change(row[1])
+        if data == row[1]:
+            continue
+        values: dict[str, Any] = {column: data}
+        if digested and row.digest is not None:
+            values["digest"] = study_digest(row.name, data)
+        connection.execute(sa.update(rows).where(rows.c[key] == row[0]).values(values))
+
+
+def renamed_study(spec: Any) -> Any:
+    """Return a study's definition with the new keys."""
+    match spec:
+        case dict():
+            return {
+                RENAMED_KEYS.get(key, key): renamed_player(value) if key == "players"
+                else value if key in UNCHANGED
+                else _policies(value) if key == "unanswered" else renamed_study(value)
+                for key, value in spec.items()
+            }  # fmt: skip
+        case list():
+            return [renamed_study(value) for value in spec]
+        case str():
+            for old, new in RENAMED_PLACEHOLDERS.items():
+                spec = spec.replace(old, new)
+            return spec
+        case _:
+            return spec
+
+
+def _policies(unanswered: dict[str, Any]) -> dict[str, Any]:
+    return {
+        RENAMED_KEYS.get(key, key): RENAMED_POLICIES.get(value, value)
+        if isinstance(value, str) else value
+        for key, value in unanswered.items()
+    }  # fmt: skip
+
+
+def renamed_player(spec: Any) -> Any:
+    """Return players' settings with the new prefix of remote agents."""
+    match spec:
+        case dict():
+            return {key: renamed_player(value) for key, value in spec.items()}
+        case list():
+            return [renamed_player(value) for value in spec]
+        case str() if spec.startswith("guest/"):
+            return f"remote/{spec.removeprefix('guest/')}"
+        case _:
+            return spec
