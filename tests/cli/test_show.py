@@ -30,8 +30,8 @@ def test_a_match_is_told_as_it_happened(cheaptalk: Command, match: str) -> None:
     lines = done.out.splitlines()
     assert done.status == 0
     assert lines[0] == f"bargaining {match}  finished"
-    assert lines[1].startswith('alice: tiny {"model": "vllm/tiny", "style": "plain", "temperature"')
-    assert lines[2] == 'bob: fair {"game": "bargaining", "strategy": "equal_split", "settings": {}}'
+    assert lines[1].startswith("alice: tiny (model=vllm/tiny, style=plain, temperature=1.0")
+    assert lines[2] == "bob: fair (game=bargaining, strategy=equal_split)"
     assert 'horizon={"rounds": 2, "hidden": false}' in lines[3]
     told = [line for line in lines if line.startswith("to ")]
     assert told[:3] == ["to Alice (alice)", "to Bob (bob)", "to Alice (alice), request 0"]
@@ -44,8 +44,8 @@ def test_ten_players_are_shown_in_short(cheaptalk: Command, toys: None, tmp_path
         record = next(one for one in store.records("crowd") if len(one.seats) == 10)
     shown = ["match", "show", record.id, "--store", "crowd.sqlite"]
     lines = cheaptalk(*shown).out.splitlines()
-    assert lines[1].startswith('giver_1: free {"game": "giving", "strategy": "steady"')
-    assert lines[2].startswith('giver_2 to giver_10: luck {"game": "giving", "strategy": "random"')
+    assert lines[1].startswith("giver_1: free (game=giving, strategy=steady")
+    assert lines[2].startswith("giver_2 to giver_10: luck (game=giving, strategy=random)")
     assert lines.count("How many coins do you put into the pot?") == 1
     place = lines.index("All 10: request 0")
     assert lines[place + 2] == 'Giver 1 responds: {"coins": 0}'

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -15,7 +16,7 @@ from cheaptalk.studies import parse_study
 from cheaptalk.web import Crowd, Tally, make_experiment, open_experiment
 from cheaptalk.web.bots.pages import Page
 from cheaptalk.web.bots.replies import attention, reply
-from tests.web.participants.comers import people_study
+from tests.web.participants.comers import PEOPLE, people_study
 from tests.web.walker import LINKS
 
 ITEM = {"name": "sum", "ask": "1 + 1?", "choices": ["one", "two", "three"], "correct": "two"}
@@ -37,9 +38,12 @@ PATH = [
 ]  # fmt: skip
 
 
-def went(folder: Path, answers: dict[str, str], people: int = 4) -> Tally:
-    """What bots did at a study."""
-    written = people_study([["people", "bot"], ["people", "people"]], path=PATH).written()
+def went(
+    folder: Path, answers: dict[str, str], people: int = 4, *, seed: int = 0, **changes: Any
+) -> Tally:
+    """Return the tally of bots that took part in a study."""
+    pairing = [["people", "bot"], ["people", "people"]]
+    written = people_study(pairing, path=PATH, **changes).written()
     stood_in = {"person": "browser", "deadline": 300, "away": "random"}
     written["players"] = written["players"] | {"people": stood_in}
     study = parse_study(written, "here")  # the last of them may come to a table of two alone
@@ -53,8 +57,9 @@ def went(folder: Path, answers: dict[str, str], people: int = 4) -> Tally:
                 serving = asyncio.create_task(server.serve(sockets=[site]))
                 url = f"http://127.0.0.1:{site.getsockname()[1]}/?PROLIFIC_PID={{id}}"
                 tally = await Crowd(
-                    url, people, matches=2, answers=answers, rest=lambda _: asyncio.sleep(0.01)
-                ).play()
+                    url, people, matches=2, seed=seed, answers=answers,
+                    rest=lambda _: asyncio.sleep(0.01),
+                ).play()  # fmt: skip
                 server.should_exit = True
                 await serving
                 return tally
@@ -83,6 +88,17 @@ def test_a_bot_that_answers_wrongly_ends_there(tmp_path: Path) -> None:
     tally = went(tmp_path, {"sum": "three"}, people=2)
     assert tally.endings == Counter(screened_out=2)
     assert (tally.matches, tally.errors) == (0, {})
+
+
+def test_bots_give_up_at_once_if_the_study_is_full(tmp_path: Path) -> None:
+    full = {"recruitment": PEOPLE["recruitment"] | {"places": 1}}
+    first = went(tmp_path, {"sum": "two"}, people=1, **full)
+    late = went(tmp_path, {"sum": "two"}, people=2, seed=1, **full)
+    assert first.endings == {"complete": 1}
+    ((error, count),) = late.errors.items()
+    assert (late.endings, count, late.pages) == ({}, 2, 2)
+    assert error.startswith("409: ")
+    assert "This study has enough participants" in error
 
 
 def test_statements_are_ticks_and_rows_are_choices() -> None:

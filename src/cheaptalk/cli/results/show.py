@@ -129,12 +129,18 @@ def _definition(record: ct.MatchRecord, standings: list[ct.records.Stand]) -> No
             out.print(f"replaces match {standing.replaces}")
     for seats, player in ct.records.runs(record.seats):
         say(_seated(seats, player["label"], player["spec"]))
-    say(", ".join(f"{key}={_plain(value)}" for key, value in record.parameters.items()))
+    say(_settings(record.parameters))
 
 
 def _seated(seats: Sequence[str], player: str, spec: Mapping[str, Any]) -> str:
-    settings = {key: value for key, value in spec.items() if value is not None}
-    return f"{' to '.join(seats)}: {player} {_plain(settings)}"
+    shown = {key: value for key, value in spec.items() if key != "words"}  # a digest of templates
+    return f"{' to '.join(seats)}: {player} ({_settings(shown)})"
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{key}={_plain(value)}" for key, value in values.items() if value not in (None, {}, "")
+    )
 
 
 def _plain(value: object) -> str:

@@ -318,10 +318,10 @@ class Bot:
                 self.tally.seconds.append(time.perf_counter() - start)
                 if response.status == 200:
                     return page
-                await self.refused(page, response.status)
+                await self.refused(page, response.status, final=self.address == self.link)
             link, start = self.link, None
 
-    async def refused(self, page: Page, status: int, *, final: bool = False) -> None:
+    async def refused(self, page: Page, status: int, *, final: bool) -> None:
         """Record a failed request and wait; give up if it was ``final`` or for the bot's page."""
         error = f"{status}: {' '.join(page.words.split())[:200]}"
         if status in (429, 503):
