@@ -79,6 +79,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, page, content=text))
     for page, lines in generated_pages():
         text = "\n".join(lines) + "\n"
+        if placeholder := files.get_file_from_path(page):  # for readers of the repository
+            files.remove(placeholder)
         files.append(File.generated(config, page, content=text))
     return files
 
