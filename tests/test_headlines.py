@@ -44,7 +44,7 @@ def test_a_metagame_of_few_instances_names_nobody(drawing: Simulator, instances:
     cell = Cell("metagame", 2, instances, 1, paired=True, outcome="skewed", ahead=9.0)
     said = HEADLINES["metagame"](drawing, cell, np.random.default_rng(3))
     assert said.named is None, said.text
-    assert f"the smallest cell has {instances} instances; at least 6 are needed" in said.text
+    assert f"the pair with the fewest has {instances} instances; at least 6 are needed" in said.text
 
 
 def test_progress_is_kept_and_taken_up(tmp_path: Path) -> None:

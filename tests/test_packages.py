@@ -204,7 +204,7 @@ def test_of_two_of_one_name_one_is_refused_and_both_origins_are_named(packages: 
             "from cheaptalk import rules as r\nTHING = r.StyleFile('x', folder=r.game_spec.Path())",
             "template not found",
         ),
-        ("metrics", "bargaining.mine", "THING = 3", "it is not a Metric, nor a list or module"),
+        ("metrics", "bargaining.mine", "THING = 3", "the object neither is nor contains a Metric"),
         (
             "metrics", "bargaining.mine",
             "import cheaptalk as ct\nTHING = [ct.Metric('a', abs), ct.Metric('a', all)]",

@@ -35,7 +35,7 @@ def test_no_text_replaces_a_store(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     Store.open(path, create=True).close()
     before = path.read_bytes()
-    with pytest.raises(FileExistsError, match="it is a store of matches"), whole_file(path) as file:
+    with pytest.raises(FileExistsError, match="the file is a store"), whole_file(path) as file:
         file.write("text")
     assert path.read_bytes() == before
 

@@ -1,4 +1,4 @@
-"""Atomic reading and writing of files: completely, or not at all."""
+"""Atomic writing of files and folders, and reading of entire files."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ STORE = b"SQLite format 3\0"
 
 
 def is_store(path: Path) -> bool:
-    """Return whether a path is an existing store or another SQLite database."""
+    """Return whether a path is an SQLite database, such as a store."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -45,7 +45,7 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
             yield file
         return
     if is_store(path):
-        raise FileExistsError(errno.EEXIST, "it is a store of matches", str(path))
+        raise FileExistsError(errno.EEXIST, "the file is a store; choose another name", str(path))
     with whole_path(path) as partial, partial.open("x", encoding="utf-8", newline="") as file:
         yield file
 
@@ -76,7 +76,7 @@ def whole_path(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder that becomes the new or empty folder at a path when it is complete.
+    """Yield a temporary folder that is renamed to ``path`` when it is complete.
 
     Raises:
         FileExistsError: the path is a file or a non-empty folder.

@@ -35,7 +35,7 @@ class MachineLost(CheaptalkError):
 
 
 class Cluster:
-    """Machines that work in parallel; the work of a lost machine is repeated on another machine."""
+    """Machines that work in parallel; if one is lost, another machine repeats its work."""
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
@@ -45,21 +45,21 @@ class Cluster:
 
     @property
     def cpus(self) -> int:
-        """The current number of processors, at least 1."""
+        """The current number of the cluster's processors, at least 1."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 0)))
 
     @property
     def machines(self) -> int:
-        """The current number of machines."""
+        """The current number of the cluster's machines."""
         return sum(node["Alive"] for node in self._ray.nodes())
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a module's function on one of the machines."""
+        """Call a module-level function on one of the machines."""
         future: Future[T] = self._task.remote(__version__, work, args, kwargs).future()
         return future
 
     def actors(self, kind: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> list[Any]:
-        """Create a Ray actor on each machine; an actor of a lost machine is created elsewhere."""
+        """Create a Ray actor on each machine; if it is lost, Ray recreates its actor elsewhere."""
         reservations = [MINIMAL_RESERVATION] * self.machines
         group = self._groups.placement_group(reservations, strategy="SPREAD")
         self._reservations.append(group)
@@ -217,9 +217,9 @@ def _start(ray: Any) -> None:
 
 @contextmanager
 def loopback_only() -> Iterator[None]:
-    """Make clusters that Ray starts listen on loopback, which is the default on Windows and macOS.
+    """Make clusters that Ray starts on this machine listen only on the loopback interface.
 
-    Ray replaces loopback addresses unless clusters of several machines are disabled.
+    On Linux, Ray replaces loopback addresses unless clusters of several machines are disabled.
     """
     constants: Any = import_module("ray._private.ray_constants")
     before = constants.ENABLE_RAY_CLUSTER
@@ -232,7 +232,7 @@ def loopback_only() -> Iterator[None]:
 
 @contextmanager
 def working(count: int, on: str | None, lost: str) -> Iterator[Pool]:
-    """Yield processes of this machine, or the machines of a cluster.
+    """Yield a pool of processes on this machine, or of the machines of a cluster.
 
     Args:
         count: number of processes.
@@ -248,7 +248,7 @@ def working(count: int, on: str | None, lost: str) -> Iterator[Pool]:
 
 
 def _check_listening(on: str, host: str, port: int) -> None:
-    """Check within seconds that a server listens; Ray would wait for minutes."""
+    """Check that a server listens, within seconds instead of Ray's timeout of minutes."""
     try:
         create_connection((host.strip("[]"), port), CONNECT_TIMEOUT).close()
     except (OSError, OverflowError) as error:

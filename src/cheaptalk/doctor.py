@@ -119,7 +119,7 @@ def imported(modules: Sequence[str]) -> list[Imported]:
 
 
 def located(modules: Sequence[str]) -> list[Imported]:
-    """Find modules without importing them, which takes milliseconds."""
+    """Check within milliseconds whether modules are installed, without importing them."""
     return [
         Imported(name, version="is installed") if _is_there(name) else Imported(name, absent=True)
         for name in modules
@@ -213,7 +213,7 @@ def _works(modules: list[Imported]) -> bool:
 
 
 def _of_extra(extra: str, modules: list[Imported]) -> Iterator[str]:
-    """Yield the versions of an extra's modules, or the problems and how to fix them."""
+    """Yield the versions of an extra's modules or, if any fails, problems and their solutions."""
     absent = [module.module for module in modules if module.absent]
     for module in modules:
         if module.problem and not module.absent:

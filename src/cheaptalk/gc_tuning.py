@@ -1,4 +1,4 @@
-"""Thresholds of the garbage collector, which is slow with many live objects and little garbage."""
+"""Garbage collector settings for programs with many live objects and little garbage."""
 
 import gc
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ READ: Thresholds = (700, 10, 1_000)
 
 @contextmanager
 def collecting(thresholds: Thresholds) -> Iterator[None]:
-    """Set the garbage collector's thresholds in the context."""
+    """Set the garbage collector's thresholds, and restore them at the end of the context."""
     previous = gc.get_threshold()
     gc.set_threshold(*thresholds)
     try:

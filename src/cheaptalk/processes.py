@@ -23,11 +23,11 @@ class Pool(Protocol):
     """Workers that run in parallel."""
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a module's function in a worker."""
+        """Call a module-level function in a worker."""
 
 
 class Processes:
-    """Parallel processes, which ignore stop signals and lack objects registered in the parent."""
+    """A pool of processes that ignore stop signals and lack objects the parent registered."""
 
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         self._pool = pool
@@ -76,7 +76,7 @@ def processes(count: int, lost: str) -> Iterator[Processes]:
 
 
 def _abandon(pool: ProcessPoolExecutor) -> None:
-    """Kill the processes of a pool, and close open pipes, for which its threads would wait."""
+    """Kill the processes of a pool, and close its pipes because its threads wait for them."""
     for process in [*(pool._processes or {}).values()]:  # like kill_workers since Python 3.14
         process.kill()
     pipes = [("_result_queue", "_writer")]  # not public
@@ -113,7 +113,7 @@ def _signals_blocked() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Handle stop signals only after the context; processes started in it ignore these signals."""
+    """Defer stop signals until the context ends; processes started in it ignore them."""
     signals: list[int] = []
     is_main = current_thread() is main_thread()
     if is_main:
@@ -129,7 +129,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """End this process with its parent, and ignore plugin warnings, which the parent prints."""
+    """Prepare a process: end it with its parent, and ignore warnings that the parent prints."""
     warnings.simplefilter("ignore", PluginWarning)
     parent = parent_process()
     assert parent is not None

@@ -31,7 +31,7 @@ def money(dollars: float) -> str:
 
 
 def plain(name: object) -> str:
-    """Return an identifier as words.
+    """Return an identifier as words separated by spaces instead of underscores.
 
     >>> plain("alice_gain")
     'alice gain'
@@ -122,7 +122,7 @@ def interval_text(
 
 
 def few_text(sufficient: int) -> str:
-    """Return the explanation of :data:`FEW_MARK`, with the number of sufficient instances."""
+    """Return the footnote that marks intervals based on too few instances."""
     return (
         f"{FEW_MARK} Too few instances to estimate how skewed the values are: the interval may "
         f"be too narrow; {sufficient:,} would suffice."
@@ -130,7 +130,7 @@ def few_text(sufficient: int) -> str:
 
 
 def decimals(values: Sequence[float], *, noise: float = 1e-9) -> int:
-    """Return a common number of decimals, with which the largest number has at least three digits.
+    """Return how many decimals to show, with at least three digits for the largest number.
 
     Args:
         noise: maximum of numbers that may be rounding errors of 0.

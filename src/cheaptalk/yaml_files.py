@@ -1,4 +1,4 @@
-"""Reading of YAML that users wrote, and writing of values in the same form."""
+"""Reading of YAML files that users write, and formatting of values as YAML."""
 
 import math
 from collections import Counter
@@ -12,7 +12,7 @@ import yaml
 from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
-from cheaptalk.atomic_files import read_whole
+from cheaptalk.atomic_files import is_store, read_whole
 from cheaptalk.rules import Horizon
 from cheaptalk.rules.errors import shown
 
@@ -132,7 +132,7 @@ def _refused(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 def parse_yaml(text: str) -> Any:
-    """Parse YAML.
+    """Parse YAML text into Python objects.
 
     >>> parse_yaml("{share: 0.5}")
     {'share': 0.5}
@@ -167,7 +167,10 @@ def read_yaml(source: Path | Traversable) -> Any:
     except FileNotFoundError:
         raise ValueError(f"{source}: file not found") from None
     except UnicodeDecodeError:
-        raise ValueError(f"{source}: cannot be read as text; save it as UTF-8") from None
+        kind = "not text in UTF-8; save it as UTF-8"
+        if isinstance(source, Path) and is_store(source):
+            kind = "a store, not a YAML file; name a study file, or a study in the store"
+        raise ValueError(f"{source}: {kind}") from None
     except OSError as error:
         raise ValueError(f"{source}: cannot be read: {error.strerror}") from None
     try:
@@ -182,7 +185,7 @@ def yaml_files(module: str, folder: str) -> dict[str, Path]:
 
 
 def plain_data(value: Any, **how: Any) -> Any:
-    """Convert a value to plain data with options of :meth:`pydantic.TypeAdapter.dump_python`."""
+    """Convert a value to plain Python data; keyword arguments are Pydantic's dump options."""
     return TypeAdapter[Any](Any).dump_python(value, **how)
 
 

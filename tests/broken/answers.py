@@ -132,7 +132,7 @@ def bidding(folder: Path, objection: Callable[[Bid], str | None]) -> GameSpec:
     return boxed(Bidding, strategies={"random": random}, metrics={}, **words)
 
 
-@breaks("check_forfeits", "a forfeit by left in request 0 failed: play() of Brittle: it fails: R")
+@breaks("check_forfeits", "a forfeit by left in request 0 failed: play() of Brittle: the game")
 def a_forfeit_that_crashes(_: Path) -> GameSpec:
     class Brittle(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:

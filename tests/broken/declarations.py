@@ -82,7 +82,7 @@ def a_role_without_a_place(_: Path) -> GameSpec:
     return boxed(Onesided)
 
 
-@breaks("check_seats", 'play() of Odd: it asks "middle" (GuessNow), which is not an actor')
+@breaks("check_seats", 'play() of Odd: the game asks "middle" (GuessNow), which is not an actor')
 def a_stranger_is_asked(_: Path) -> GameSpec:
     class Odd(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
@@ -93,7 +93,7 @@ def a_stranger_is_asked(_: Path) -> GameSpec:
 
 @breaks(
     "check_seats",
-    'play() of Odd: it tells "middle" (GuessNow), which is not an actor',
+    'play() of Odd: the game tells "middle" (GuessNow), which is not an actor',
 )
 def a_stranger_is_told(_: Path) -> GameSpec:
     class Odd(Short):

@@ -124,7 +124,7 @@ def a_secret_in_the_length(_: Path) -> GameSpec:
     return boxed(Hasty)
 
 
-@breaks("check_secrets", "a secret of left changes neither the instance nor the game")
+@breaks("check_secrets", "a secret of left changes neither instance nor game; change one")
 def a_secret_that_changes_nothing(_: Path) -> GameSpec:
     class Vain(Guessing):
         def secrets(self, instance: Cards) -> Iterator[Secret]:

@@ -289,7 +289,7 @@ def test_who_does_not_run_is_told_why(store: Store, tmp_path: Path) -> None:
     [
         (
             {"limits": {"vllm/tny": 3}},
-            'there have been no calls to "vllm/tny" (did you mean "vllm/tiny"?)',
+            'this run has not called a model "vllm/tny" (did you mean "vllm/tiny"?)',
         ),
         ({"limits": {"tine": 3}}, 'with a model has the label "tine" (did you mean "tiny"?)'),
         ({"limits": {"fair": 3}}, 'no player with a model has the label "fair" (known: tiny)'),

@@ -66,9 +66,7 @@ def test_no_wait_leaves_with_a_status_of_its_own_until_all_is_done(
         assert found["waiting"] > 0
         done = cheaptalk("resume", "small")
         assert done.status == 2
-        assert (
-            "calls are in a provider's batch; to collect them, run: cheaptalk resume" in done.said
-        )
+        assert "are in a provider's batch; to collect them, run: cheaptalk resume" in done.said
         assert cheaptalk("resume", "small", *QUICK).status == 0
     assert server.billed.total() == sum(server.sizes)
     assert max(server.billed.values()) == 1

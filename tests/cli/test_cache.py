@@ -96,7 +96,7 @@ def test_explain_tells_a_purchase_from_a_hit_and_names_what_differs(
     cheaptalk: Command, tmp_path: Path, played: list[str]
 ) -> None:
     told = cheaptalk("model", "cache", "explain", played[0], "--store", "one.sqlite", *FILE).out
-    assert "request 0 alice: a hit for later requests; the entry was bought for this match" in told
+    assert "request 0 alice: a hit for later requests; this match stored the entry" in told
     none = cheaptalk(
         "model", "cache", "explain", played[0], "--store", "one.sqlite", *FILE, "--request", "99"
     )
@@ -109,7 +109,7 @@ def test_explain_tells_a_purchase_from_a_hit_and_names_what_differs(
             ct.run(plan, other, models=Canned(), cache=tmp_path / "replies.sqlite")
         written(tmp_path, url, instances=1)
     told = cheaptalk("model", "cache", "explain", played[0], "--store", "two.sqlite", *FILE).out
-    assert f"request 0 alice: hit: bought for match {played[0]}" in told
+    assert f"request 0 alice: hit: stored by match {played[0]}" in told
 
 
 def test_explain_names_the_setting_that_misses(
@@ -139,7 +139,7 @@ def test_explain_knows_the_seed_of_a_match_that_did_not_end(
         ct.run(ct.studies.parse_study(study, "halted"), other, models=Canned(), concurrency=1)
         (begun,) = other.with_open_calls()
     told = cheaptalk("model", "cache", "explain", begun, "--store", "two.sqlite", *FILE).out
-    assert "request 0 alice: hit: bought for match" in told
+    assert "request 0 alice: hit: stored by match" in told
 
 
 def test_a_call_in_a_file_is_explained_and_what_is_none_is_refused(
@@ -150,13 +150,13 @@ def test_a_call_in_a_file_is_explained_and_what_is_none_is_refused(
     call = tmp_path / "call.json"
     call.write_text(json.dumps(entry.request))
     assert (
-        "call.json: hit: bought for match"
+        "call.json: hit: stored by match"
         in cheaptalk("model", "cache", "explain", str(call), *FILE).out
     )
     call.write_text(json.dumps(entry.request | {"model": "vllm/other"}))
     told = cheaptalk("model", "cache", "explain", str(call), *FILE).out
     assert "miss" in told
-    assert "model differs from character 5" in told
+    assert "model differs from the stored request at character 5" in told
     call.write_text("[]")
     done = cheaptalk("model", "cache", "explain", str(call), *FILE)
     assert done.status == 2

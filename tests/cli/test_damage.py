@@ -159,22 +159,22 @@ HURTS = {
         SET.format("payoffs = json_set(payoffs, '$.alice', 123456)"),
         'payoffs is {"alice":123456,',
     ),
-    "cost changed": Hurt(SET.format("input_tokens = 99"), "input_tokens is 99, but its answers"),
+    "cost changed": Hurt(SET.format("input_tokens = 99"), "input_tokens is 99, but the answers"),
     "no number": Hurt(SET.format("input_tokens = 'many'"), "input_tokens is not a number"),
     "parameters changed": Hurt(
         "UPDATE configurations SET parameters = json_set(parameters, '$.money', 1)",
-        "its id does not match its game, instance, seed and players",
+        "the id does not match the game, instance, seed and players",
     ),
     "player changed": Hurt(
         "UPDATE players SET spec = json_set(spec, '$.model', 'openai/gpt-4o')",
-        "its id does not match its game, instance, seed and players",
+        "the id does not match the game, instance, seed and players",
     ),
     "move changed": Hurt(
         body(lambda data: data["answers"][0]["action"].update(alice_gain=1.0)), "refused", ("show",)
     ),
     "answer missing": Hurt(body(lambda data: data["answers"].pop(0)), "no open request", ("show",)),
     "last answer missing": Hurt(
-        body(lambda data: data["answers"].pop()), "its answers end before the match"
+        body(lambda data: data["answers"].pop()), "the answers end before the match does"
     ),
     "answers out of order": Hurt(
         body(lambda data: data["answers"].reverse()), "matches no open request", ("show",)
@@ -185,7 +185,7 @@ HURTS = {
     ),
     "seed changed": Hurt(
         body(lambda data: data.update(seed="mine")),
-        "its id does not match its game, instance, seed and players",
+        "the id does not match the game, instance, seed and players",
     ),
     "sending of a finished match missing": Hurt(
         "DELETE FROM calls WHERE match_id = :id", "had 2 attempts, but 0 of those before",
@@ -195,9 +195,9 @@ HURTS = {
         ("show", "report", "export")
     ),
     "membership missing": Hurt(
-        "DELETE FROM members WHERE match_number = 1", "it belongs to no study"
+        "DELETE FROM members WHERE match_number = 1", "the match belongs to no study"
     ),
-    "purchase missing": Hurt("DELETE FROM purchases", "calls, but studies bought 0"),
+    "purchase missing": Hurt("DELETE FROM purchases", "calls, but studies paid for 0"),
     "study of a membership missing": Hurt(
         "INSERT INTO members (study_id, match_number) VALUES (99, 1)",
         "study_id references a missing row of studies", where="row 99/1 of members",
@@ -219,48 +219,48 @@ HURTS = {
         ("show", "export"), where="match :id, call 1",
     ),
     "digest of a player changed": Hurt(
-        "UPDATE players SET digest = 'x' WHERE id = 1", "its digest does not match its contents",
+        "UPDATE players SET digest = 'x' WHERE id = 1", "the digest does not match the contents",
         where="row 1 of players",
     ),
     "label swapped": Hurt(
-        "UPDATE rosters SET label = 'tiny 2'", "its digest does not match its contents",
+        "UPDATE rosters SET label = 'tiny 2'", "the digest does not match the contents",
         where="row 1/1 of rosters",
     ),
     "study changed": Hurt(
         "UPDATE studies SET spec = json_set(spec, '$.seed', 99)",
-        "its digest does not match its contents", where="study hurt",
+        "the digest does not match the contents", where="study hurt",
     ),
     "study renamed": Hurt(
-        "UPDATE studies SET name = 'whole'", "its digest does not match its contents",
+        "UPDATE studies SET name = 'whole'", "the digest does not match the contents",
         ALL[2:], where="study whole",
     ),
     "instance renamed": Hurt(SET.format("instance = '7'"),
-    'its instance key is "7", which does not'),
+    'the instance key is "7", which does not'),
     "an infinite payoff": Hurt(
         SET.format("payoffs = json_set(payoffs, '$.alice', json('1e999'))"),
         "payoffs: Expected `float`",
         ("show", "report", "export"),
     ),
     "call emptied": Hurt(
-        "UPDATE calls SET call = '{}' WHERE match_id = :id", "call: it contains no messages",
+        "UPDATE calls SET call = '{}' WHERE match_id = :id", "call: contains no messages",
         where="match :id, call 1",
     ),
     "call without messages": Hurt(
-        "UPDATE calls SET call = json_remove(call, '$.messages')", "call: it contains no messages",
+        "UPDATE calls SET call = json_remove(call, '$.messages')", "call: contains no messages",
         ("resume",), where="match :id, call 1",
     ),
     "view dropped": Hurt(
-        "DROP VIEW v_matches", "it is missing", where="view v_matches",
+        "DROP VIEW v_matches", "the view is missing", where="view v_matches",
     ),
     "table dropped": Hurt(
         "DROP TABLE purchases", "no such table: purchases: the file is damaged", ("status",),
         where="the database",
     ),
     "a match set back": Hurt(
-        SET.format("status = 'live'"), "its status is live, but its row contains a result"
+        SET.format("status = 'live'"), "the status is live, but the row contains a result"
     ),
     "a call of no seat": Hurt(
-        "UPDATE calls SET actor = 'carol' WHERE match_id = :id", 'it has calls of "carol"',
+        "UPDATE calls SET actor = 'carol' WHERE match_id = :id", 'a call is of "carol"',
         ("export",),
     ),
     "a call of no study": Hurt(

@@ -117,7 +117,7 @@ def test_strategies_can_be_left_out(cheaptalk: Command, store: Path) -> None:
     ("arguments", "said"),
     [
         (["--game", "BG7"], 'no game "BG7" (did you mean "BG6"?) in this study'),
-        (["--exclude", "talk"], 'No strategy "talk"'),
+        (["--exclude", "talk"], 'Unknown strategy "talk"'),
         (["--save-payoffs", "all.csv"], "choose one with --game: BG4, BG5, BG6, BGS0"),
         (["--game", "BG4", "--save-payoffs", "a.txt"], "payoff files must end in .nfg or .csv"),
     ],
@@ -156,7 +156,7 @@ def test_a_continuum_is_called_one(cheaptalk: Command, tmp_path: Path) -> None:
     assert "1 continuum of symmetric equilibria, and no others" in done.out
     assert "  a 0.500, b 0.500: payoff 1.000, regret 0, of a continuum" in done.out
     assert "  Every payoff is 1.000: no deviation gains anything.\n" in done.out
-    assert "Best response excludes ties: several responses are best against a, b.\n" in done.out
+    assert "several strategies do equally well against a, b.\n" in done.out
 
 
 @pytest.mark.parametrize(

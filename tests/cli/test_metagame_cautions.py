@@ -20,7 +20,7 @@ STUDY: dict[str, Any] = {
         "tiny": {"model": "vllm/tiny"}, "soft": {"strategy": "soft"}, "tough": {"strategy": "tough"}
     },
 }  # fmt: skip
-FEW = "the smallest cell has 3 instances; at least 6 are needed"
+FEW = "the pair with the fewest has 3 instances; at least 6 are needed"
 
 
 def breaking(matches: int) -> Canned:
@@ -94,7 +94,7 @@ def test_payoffs_that_never_varied_do_not_tell_who_is_chosen(
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.Study.model_validate(study), store)
     text, game, page = answers(cheaptalk, path)
-    why = "payoffs did not vary within any cell, but other instances can differ"
+    why = "each pair had the same payoffs on all its instances, but others can differ"
     assert game["uncertain_because"] == why
     assert f"The uncertainty cannot be estimated: {why}." in text
     assert f"The uncertainty cannot be estimated: {why}." in page

@@ -92,7 +92,7 @@ def test_payoffs_in_a_file_say_why_no_cells_are_proposed(
     file = tmp_path / "doves.csv"
     file.write_text(",hawk,dove\nhawk,-1,2\ndove,0,1\n", encoding="utf-8")
     done = cheaptalk("metagame", str(file), "--propose", "60")
-    assert "No pairings can be proposed: These payoffs have no matches to resample" in done.out
+    assert "No pairings can be proposed: A bootstrap resamples matches" in done.out
     owned = cheaptalk("metagame", str(file), "--provider", "hawk=A", "--provider", "dove=B")
     assert "Best response to A" in " ".join(owned.out.split())
 
@@ -128,14 +128,14 @@ def test_pairs_that_sat_in_one_order_name_the_option(cheaptalk: Command, tmp_pat
     assert "use --allow-single-order if the seats are identical" in " ".join(done.said.split())
     page = tmp_path / "page.html"
     assert cheaptalk(*asked(store, "--allow-single-order", "--out", str(page))).status == 0
-    assert "In 3 cells, the players always sat in one order" in page.read_text(encoding="utf-8")
+    assert "In 3 pairs, the players never swapped seats" in page.read_text(encoding="utf-8")
 
 
 def test_missing_cells_name_whom_to_leave_out(cheaptalk: Command, tmp_path: Path) -> None:
     store = stored(tmp_path, swap=True, pairing=[*SELVES, ["soft", "tough"]])
     done = cheaptalk(*asked(store))
     assert done.status == 2
-    assert "--exclude aspire has every cell" in " ".join(done.said.split())
+    assert "--exclude aspire leaves only strategies that have" in " ".join(done.said.split())
     assert cheaptalk(*asked(store, "--exclude", "aspire")).status == 0
 
 

@@ -87,7 +87,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
         ("--junit", "new/me.xml"),
         "--junit requires at least one gate",
     ),
-    "no battery": (("--battery", "standard"), 'no battery or file "standard" (did you mean'),
+    "no battery": (("--battery", "standard"), 'unknown battery "standard" (did you mean'),
 }
 
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_is_refused_before_anything_is_bought(
         ("{strategy: linear, start: 9}", "error: start: should be less than or equal to 1"),
         (
             "{strategies: {persuasion: {alice: honest}}}",
-            "me can't fill any seat in tiny-1: can play none",
+            "me can't fill any seat in tiny-1: the player cannot play",
         ),
     ],
 )
@@ -283,7 +283,7 @@ def closing(request: dict[str, Any]) -> dict[str, Any] | None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"), [(crashing, "status 500"), (closing, "closed it without a response")]
+    ("answer", "reason"), [(crashing, "status 500"), (closing, "without a response")]
 )
 def test_an_agent_that_crashes_on_some_requests_gets_a_page_of_the_other_matches(
     profiled: Profiled, tmp_path: Path, no_waits: None, answer: Answer, reason: str

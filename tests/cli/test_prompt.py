@@ -55,7 +55,7 @@ def test_a_prompt_is_the_messages_of_the_first_question(cheaptalk: Command) -> N
     assert done.out.startswith("--- system\nYou are Bob. You and Alice have $500 to divide")
     assert "\n--- user\nRound 1." in done.out
     words = style("bargaining")
-    assert done.out.rstrip().endswith(f"--- prompt style {words.name}, words {words.digest}")
+    assert done.out.rstrip().endswith(f"--- prompt style {words.name}, digest {words.digest}")
 
 
 def test_a_prompt_comes_with_all_that_decides_how_the_model_is_asked(cheaptalk: Command) -> None:
@@ -114,7 +114,7 @@ def test_another_style_may_be_read(cheaptalk: Command) -> None:
     plain = cheaptalk("model", "prompt", "guess_the_average").out
     done = cheaptalk("model", "prompt", "guess_the_average", "--prompt-style", "v3")
     assert done.status == 0
-    assert "--- prompt style v3, words" in done.out
+    assert "--- prompt style v3, digest" in done.out
     assert done.out != plain
 
 

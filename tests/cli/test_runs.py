@@ -47,7 +47,7 @@ def test_a_plan_of_very_many_seatings_lists_some_and_says_how_many_more(
     (tmp_path / "crowd.yaml").write_text(json.dumps(crowd))
     done = cheaptalk("plan", "crowd.yaml")
     assert done.status == 0
-    assert "and 206 more seatings (--json prints all)" in done.out
+    assert "and 206 more rows (--json prints all)" in done.out
     assert "256 matches" in done.out
 
 
@@ -455,7 +455,8 @@ def test_dropped_and_replaced_matches_are_told_everywhere(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     written(tmp_path, **SILENT)
-    policy = "illegal dropped, refused replaced (at most once), all others as by default"
+    policy = "illegal dropped, refused replaced (at most once), all others kept"
+    policy += " (except left, stood in)"
     plan = cheaptalk("plan", "small.yaml")
     assert f"matches without a valid response: {policy}" in plan.out.splitlines()
     kept = json.loads(cheaptalk("plan", "small.yaml", "--json").out)["unanswered"]
@@ -515,7 +516,7 @@ def test_attempts_that_reach_no_server_are_told_apart_from_calls(
 # a study that the store has in another form
 
 
-SET_ASIDE = "small: 5 of its 9 recorded matches would be superseded, and 0 would be new"
+SET_ASIDE = "small: 5 of 9 recorded matches would be superseded, and 0 would be new"
 
 
 @pytest.fixture
@@ -543,7 +544,7 @@ def test_matches_are_set_aside_only_where_that_is_wanted(changed: Command, tmp_p
 def test_what_only_adds_matches_is_said_and_not_asked(changed: Command, tmp_path: Path) -> None:
     done = changed("run", "small.yaml", "--player", "extra=boulware", "--player", "more=linear")
     assert done.status == 0
-    assert "small: its 9 recorded matches are kept, and 7 are new" in done.err.splitlines()
+    assert "small: 9 recorded matches kept, and 7 new" in done.err.splitlines()
     same = changed("run", "small.yaml", "--player", "extra=boulware", "--player", "more=linear")
     assert "recorded" not in same.err
 

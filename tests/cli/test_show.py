@@ -121,7 +121,7 @@ def test_a_forfeit_is_shown_as_such(cheaptalk: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "saying"),
     [
-        (("zzz",), 'no match begins with "zzz" in cheaptalk.sqlite'),
+        (("zzz",), 'no match id begins with "zzz" in cheaptalk.sqlite'),
         (("MATCH", "--actor", "bub"), 'unknown actor "bub" (did you mean "bob"?)'),
         (("MATCH", "--store", "no.sqlite"), "no store at no.sqlite; name an existing one with"),
     ],

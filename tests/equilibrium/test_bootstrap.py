@@ -153,7 +153,7 @@ def test_tables_hold_estimates_errors_and_intervals() -> None:
     assert drawn.against("regret").min() > -1e-8
     assert "payoff at equilibrium 1.19 (0.011)" in str(drawn)
     assert drawn.regrets[:, :2].any() == 0
-    with pytest.raises(ValueError, match='No metric "envy"; there are: joint'):
+    with pytest.raises(ValueError, match=r'No metric "envy" .known: joint'):
         drawn.against("envy")
 
 

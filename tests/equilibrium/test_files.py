@@ -133,15 +133,15 @@ def test_numbers_too_large_or_small_to_reckon_with_are_refused(text: str, saying
 
 NFG = 'NFG 1 R "t" { "A" "B" } '
 BAD = {
-    "empty.csv": ("", "no payoffs under a heading"),
-    "head.csv": (",a,b\n", "no payoffs under a heading"),
+    "empty.csv": ("", "expected a heading and lines of payoffs"),
+    "head.csv": (",a,b\n", "expected a heading and lines of payoffs"),
     "semicolons.csv": (";a;b\na;1;2\nb;3;4\n", "separated by commas"),
     "wide.csv": (
         ",a,b\na,1,234.50,2\nb,1,2\n",
         "line 2: there are 4 cells but the heading has 3",
     ),
-    "short row.csv": (",a,b\na,1,2\nb,3\n", 'line 3, "b": there is no cell under "b"'),
-    "short line.csv": ("row,column,payoff\na,a\n", 'line 2, "a": there is no cell under "payoff"'),
+    "short row.csv": (",a,b\na,1,2\nb,3\n", 'line 3, "b": no payoff under "b"'),
+    "short line.csv": ("row,column,payoff\na,a\n", 'line 2, "a": no payoff under "payoff"'),
     "long cell.csv": (",a\na," + "1" * 200_000 + "\n", "line 2: a cell has more than 131,072 char"),
     "minus.csv": (",a,b\na,1,\u22122\nb,3,4\n", 'line 2, "a" against "b": .* write minus as -'),
     "quote.csv": (',a\n"a,1\n', "line 2: unexpected end of data"),

@@ -209,7 +209,7 @@ def test_aimed_matches_make_the_same_interval_with_fewer() -> None:
 @pytest.mark.parametrize("wrong", [{"pilot": 1}, {"studies": 0}])
 def test_designs_need_something_to_compare(wrong: dict[str, Any]) -> None:
     options = {"pilot": 20, "budget": 60, "studies": 2} | wrong
-    with pytest.raises(ValueError, match="pilot of at least 2"):
+    with pytest.raises(ValueError, match="pilot must be 2 or more"):
         compare_designs(MIXED, 1.0, **options)
 
 

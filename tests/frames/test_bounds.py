@@ -40,7 +40,7 @@ def test_the_first_match_that_breaks_a_bound_is_named() -> None:
     )  # fmt: skip
     (said,) = beyond(frame, {"share": (0.0, 1.0), "pot": ("pot.least", "pot.most")})
     assert said == (
-        "pot is 11 in match a, and by the game's own bounds it can be 0 to 10: the bounds are "
-        "wrong, and no interval keeps to them"
+        "pot is 11 in match a, outside its declared bounds 0 to 10: its intervals ignore "
+        "these bounds; correct them in the game"
     )
     assert list(beyond(frame, {"absent": (0.0, 1.0), "pot": (float("-inf"), 12.0)})) == []

@@ -413,7 +413,7 @@ play(game, instance, "x", {"player": SPEC.strategies["bayesian"]})
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "True\n"
-    assert 'this needs numpy: pip install "cheaptalk[analysis]"' in done.stderr.splitlines()[-1]
+    assert 'requires numpy: pip install "cheaptalk[analysis]"' in done.stderr.splitlines()[-1]
 
 
 def test_importing_the_game_loads_neither_numpy_nor_scipy() -> None:

@@ -149,7 +149,7 @@ def test_ratios_are_exact(written: object, read: Fraction) -> None:
         ({"minimum": 100}, "maximum must be greater than the minimum"),
         ({"minimum": 50, "maximum": 20}, "maximum must be greater than the minimum"),
         ({"maximum": 99.5}, "valid integer"),
-        ({"told": "equilibrium", "ratio": 1}, "needs a ratio other than 1"),
+        ({"told": "equilibrium", "ratio": 1}, "requires a ratio other than 1"),
         ({"told": "everything"}, "'nothing', 'equilibrium', 'smart' or 'random'"),
     ],
 )

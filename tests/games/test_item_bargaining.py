@@ -308,7 +308,7 @@ def test_poisson_numbers_invert_the_distribution(mean: float, place: float) -> N
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        ({"values": ((1, 2, 3), (1, 2))}, "one for every kind of items"),
+        ({"values": ((1, 2, 3), (1, 2))}, "one value of each player for each kind"),
         ({"values": ((1, 2, 3), (1, 2, 0))}, "greater than or equal to 1"),
         ({"outside": (1, -1)}, "greater than or equal to 0"),
     ],

@@ -128,7 +128,7 @@ def test_a_bid_is_a_whole_number(bid: object) -> None:
     [
         ({"low": 200}, "high: must be low plus a positive multiple of step"),
         ({"step": 7}, "high: must be low plus a positive multiple of step"),
-        ({"players": 22}, "distinct: 22 valuations cannot all differ, as only 21 are possible"),
+        ({"players": 22}, "distinct: 22 players need as many valuations, but only 21"),
         ({"high": 1_000_000, "step": 10}, "at most 10,001"),
         ({"draws": "gama", "distinct": False}, "draws: "),
         ({"low": -10}, "greater than or equal to 0"),

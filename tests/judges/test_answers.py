@@ -101,10 +101,9 @@ def test_a_sample_is_of_people_and_an_estimate_counts_their_answers(
 def test_what_cannot_be_judged_is_said_in_a_sentence(store: Store, people: People) -> None:
     rubric = BY.rubric
     cases = {
-        "the rubric is for thoughts, and its surveys ask strategy, comments, satisfaction": {
-            "answers": ["thoughts"]
-        },
-        "no participant who played persuasion wrote one": {"games": ["persuasion"]},
+        "the rubric is for answers to thoughts, but the study's surveys ask strategy, "
+        "comments, satisfaction": {"answers": ["thoughts"]},
+        "no participant of persuasion wrote a free answer": {"games": ["persuasion"]},
     }
     for saying, change in cases.items():
         with pytest.raises(ct.CheaptalkError, match=saying):

@@ -262,7 +262,7 @@ def test_other_words_or_settings_make_another_judge() -> None:
 
 def test_a_study_that_the_rubric_does_not_fit_is_refused(store: Store) -> None:
     play(store, instances=1)
-    with pytest.raises(ct.CheaptalkError, match="its games are deal_or_no_deal"):
+    with pytest.raises(ct.CheaptalkError, match="games: deal_or_no_deal"):
         ct.judge(store, STUDY, judge_of(rubric="honesty"), models=always("honest"))
     with pytest.raises(ct.StoreError, match="no study"):
         ct.judge(store, "talks", judge_of(), models=always("consistent"))

@@ -202,7 +202,7 @@ def test_the_command_trains_by_name_and_says_what_is_not_there(
     for wrong, said in (
         (["rnad", "--out", str(out)], "name a game with --game"),
         (["sarsa", "--game", "BG4", "--out", str(out)], "unknown learning algorithm"),
-        (["rnad-bg4", "--out", str(out), "--device", "gpu"], "JAX finds no gpu here"),
+        (["rnad-bg4", "--out", str(out), "--device", "gpu"], "no gpu; use --device auto"),
         (["rnad-bg4", "--out", str(out), "--hyperparameter", "sizes=[5]"], "the same length"),
     ):
         done = cheaptalk("train", "policy", *wrong)

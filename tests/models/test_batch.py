@@ -126,7 +126,7 @@ def test_a_batch_that_may_be_ours_is_waited_for_where_it_carries_no_tag() -> Non
 
     with (
         batch_server.BatchServer(looks=9) as there,
-        pytest.raises(EndpointTrouble, match="may be this one") as trouble,
+        pytest.raises(EndpointTrouble, match="may contain these calls") as trouble,
     ):
         ask(MODELS[1], there.url, work)
     assert trouble.value.again

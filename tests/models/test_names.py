@@ -71,8 +71,8 @@ def test_what_looks_like_no_model_gets_no_hint(text: str) -> None:
         ("openai/ gpt-4o", "has a space at the start or end of the name"),
         ("https://gpu/v1", "is a URL without a model: write openai-compatible/NAME@https://gpu/v1"),
         ("HTTPS://gpu/v1", "is a URL without a model: write openai-compatible/NAME@HTTPS://gpu/v1"),
-        ("vllm/x@http://gpu:port/v1", "its port is not a number"),
-        ("vllm/x@http://gpu:99999/v1", "its port is not a number"),
+        ("vllm/x@http://gpu:port/v1", "the port is not a number"),
+        ("vllm/x@http://gpu:99999/v1", "the port is not a number"),
     ],
 )
 def test_what_could_never_be_reached_is_refused(text: str, saying: str) -> None:

@@ -107,7 +107,7 @@ def test_ours_can_be_written_to_a_file_and_read_again(write: Write) -> None:
         ("lab: {url: https://h/v1, models: [{pattern: x}]}",
         'models: add a last entry with the pattern'),
         ("lab: {url: https://h/v1, models: [{settings: [sed]}]}", 'no setting "sed" (did you mean'),
-        ("lab: {url: https://h/v1, models: [{routes: [text, tool]}]}", "put text last"),
+        ("lab: {url: https://h/v1, models: [{routes: [text, tool]}]}", "last route must be text"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_said_with_its_place_and_no_key(

@@ -281,7 +281,7 @@ def test_nonsense_is_refused_and_the_question_stays_open(
         ({"json": [CALL]}, f'it begins with: ["{CALL}"]'),
         ({"json": {"call": CALL, "answer": 7}}, "Expected `object | null`, got `int`"),
         ({"json": {"call": [CALL], "text": "7"}}, 'set "call"'),
-        ({"data": BytesIO(b"7" * 2**20)}, f"it is larger than {LARGEST:,} bytes"),
+        ({"data": BytesIO(b"7" * 2**20)}, f"the answer is larger than {LARGEST:,} bytes"),
     ],
     ids=["words", "list", "wrong type", "wrong call", "megabyte"],
 )
@@ -538,7 +538,7 @@ def test_a_function_may_answer_with_the_fields_of_the_form() -> None:
     ("agent", "why"),
     [
         (7, "int is not an agent: pass a function of chat messages"),
-        (lambda messages: 7, "it returned int: return a text"),
+        (lambda messages: 7, "returned int; return a text"),
         (lambda messages: messages[9], "IndexError"),
         (lambda: "7", "takes 0 positional arguments"),
     ],

@@ -96,7 +96,7 @@ OR_TLS = "; if it uses https, write https:// in the URL"
         ("https://127.0.0.1:{port}/v1", {"say": page(200, "")},
          r"the server at 127.0.0.1:\d+ does not use https: write http:// in the URL"),
         ("http://127.0.0.1:{port}/v1", {"tls": True},
-         "connection failed: the server closed it without a response" + OR_TLS),
+         "connection failed: the server closed the connection without a response" + OR_TLS),
         ("http://127.0.0.1:{port}/v1", {"say": ALERT},
          "connection failed: the server's response is not HTTP" + OR_TLS),
         ("http://127.0.0.1:{port}/v1", {"say": page(400, NGINX)},
@@ -131,7 +131,7 @@ def test_a_name_that_nobody_has_is_told() -> None:
     error = aiohttp.ClientConnectorDNSError(key, OSError(-2, "Name or service not known"))
     reply = lost_connection(error, str(URL("http://no.invalid/v1")))
     assert reply.detail == (
-        'no server has the name "no.invalid" (Name or service not known): check URL and network'
+        'the server "no.invalid" was not found (Name or service not known): check URL and network'
     )
     assert (reply.retry, reply.unreached) == (True, True), "the network may be away for a moment"
 

@@ -123,7 +123,7 @@ def test_settings_none_of_which_is_the_paper_s_count_alike(tmp_path: Path) -> No
     assert board.frame["battle_royale.n"].to_list() == [24]
     settings = shown.tables["settings-battle-royale"].frame["setting"].to_list()
     assert settings[:2] == ["hit rates 0.1 to 0.5", "hit rates 0.5 to 0.9"]
-    assert "has played guess the average from 0 to 100" in shown.lacking["Comparison with people"]
+    assert "guess the average from 0 to 100: no match" in shown.lacking["Comparison with people"]
     runs = shown.tables["scores-by-run"]
     assert runs.headings[-1] == "Run 10"
     assert "run 12" in runs.frame.columns

@@ -362,7 +362,7 @@ def test_predictions_are_made_when_asked_for(store: Store) -> None:
     assert as_printed.height == 12
     assert as_printed["catboost.printed"][8:].to_list() == [0.352, 0.840, 0.378, 0.371]
     for wrong in ("0", "many", "-3"):
-        with pytest.raises(ct.CheaptalkError, match=f"whole number >= 1, not {wrong}"):
+        with pytest.raises(ct.CheaptalkError, match=f"integer >= 1, not {wrong}"):
             made(store, options={"splits": wrong})
 
 

@@ -254,7 +254,7 @@ BAD = {
     "text for a number": (AGREED[0].replace(ADA, "1 0 4 two 1 2"), '"input": "1 0 4 two 1 2" is'),
     "five numbers": (TAGGED[0].replace(f"> {BEN}", "> 1 4 4 1 1"), '"partner_input": "1 4 4 1'),
     "a number below zero": (AGREED[0].replace(BEN, "1 -4 4 1 1 2"), '"partner_input": "1 -4 4'),
-    "other counts": (AGREED[0].replace(BEN, "2 2 4 1 1 2"), '"partner_input": its counts differ'),
+    "other counts": (AGREED[0].replace(BEN, "2 2 4 1 1 2"), '"partner_input": the counts differ'),
     "an illegal context": (AGREED[0].replace(BEN, "1 5 4 1 1 2"), "worth 10 to player 2, not 11"),
     "a stranger": (AGREED[0].replace("THEM:", "EVE:"), 'turn 2: must begin with "YOU: " or'),
     "twice in a row": (AGREED[0].replace("THEM:", "YOU:"), "turn 2: YOU must not speak twice"),

@@ -214,7 +214,7 @@ def test_one_player_and_one_instance_give_tables_without_intervals(store: Path) 
     regret = found.tables["BG4-strategies"]
     assert regret.frame["regret"].to_list() == [0.0]
     assert regret.notes[0].startswith("There are no intervals")
-    assert "No player plays tough" in found.tables["low-acceptances-bad-acceptance"].notes[0]
+    assert "uses the strategy tough" in found.tables["low-acceptances-bad-acceptance"].notes[0]
 
 
 def test_another_game_lacks_everything_but_what_was_played(store: Path) -> None:

@@ -74,7 +74,7 @@ def test_the_last_iterations_of_lineages_that_differ_by_their_seed_meet() -> Non
 def test_what_cannot_be_run_is_said_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(
         ct.CheaptalkError,
-        match=r"there is no experiment nothing; use gpu, inverted, options, seconds, tiny or the "
+        match=r"unknown experiment nothing; use gpu, inverted, options, seconds, tiny or the "
         r"path",
     ):
         read_experiment("nothing")

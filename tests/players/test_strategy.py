@@ -129,13 +129,13 @@ def elsewhere(asked: ct.DecisionRequest) -> ct.Action:
     ("player", "saying"),
     [
         (made(0.5), '"closed" depends on share, which the store cannot check'),
-        (Stubborn().demand, '"demand" depends on its object'),
+        (Stubborn().demand, '"demand" depends on an object'),
         (untold, 'players.a: strategy "untold": its setting "share" has no default'),
         (slow, r"write def slow\(request\): ... as a function that returns an action"),
         (linear, 'bargaining already has a strategy named "linear"; rename the function'),
-        (elsewhere, "players.a: can play none of bargaining"),
+        (elsewhere, "players.a: the player cannot play bargaining"),
         ("gpt-4o", "for the model write openai/gpt-4o"),
-        (ct.players.StrategySeat(game="persuasion", strategy="honest"), "can play none of barg"),
+        (ct.players.StrategySeat(game="persuasion", strategy="honest"), "cannot play barg"),
     ],
 )
 def test_a_player_that_cannot_play_is_told(player: object, saying: str) -> None:

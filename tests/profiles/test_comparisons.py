@@ -229,7 +229,7 @@ def test_a_change_that_never_varied_is_known_of_scripts_and_takes_six_instances_
         (
             None,
             Verdict.OPEN,
-            "it never varied within a configuration, so its variation is unknown",
+            "the metric never varied within a configuration, so its variation is unknown",
         ),
         (0.0, Verdict.PASS, ""),
     ],

@@ -47,10 +47,10 @@ def spread(count: int, mean: float, deviation: float) -> list[float]:
 @pytest.mark.parametrize(
     ("size", "cure"),
     [
-        ("small", ("small has too few instances to estimate which size decides; try --size "
-                  "standard")),
-        ("large", ("large has too few instances to estimate which size decides, and no size has "
-                  "more")),
+        ("small", ("small has too few instances to estimate which size can decide this gate; "
+                  "try --size standard")),
+        ("large", ("large has too few instances to estimate which size can decide this gate, and "
+                  "no size has more")),
     ],
 )  # fmt: skip
 def test_an_interval_of_few_instances_is_not_extrapolated(size: str, cure: str) -> None:

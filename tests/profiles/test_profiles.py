@@ -444,7 +444,7 @@ def test_a_battery_that_is_published_stays_as_it_is() -> None:
 
 
 def test_a_battery_that_is_wrong_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ct.CheaptalkError, match='no battery or file "standard"'):
+    with pytest.raises(ct.CheaptalkError, match='unknown battery "standard"'):
         battery("standard")
     data = STANDARD.model_dump(mode="json", exclude_unset=True)
     with pytest.raises(ValueError, match="have a configuration in common"):

@@ -244,7 +244,7 @@ def test_the_summary_names_the_closest_manipulation_that_was_not_found() -> None
         " ".join(summary(replace(profile, examination=Examination(one))).scope)
         for one in (missed, missed[:1])
     )
-    assert f"{closest} matches took another course, p = 0.007 uncorrected)." in shown
+    assert f"{closest} matches had different moves, p = 0.007 uncorrected)." in shown
     assert "closest" not in silent
 
 

@@ -130,7 +130,7 @@ def test_changing_one_character_of_a_message_misses(
     stored, asked = request(messages=messages), request(messages=new)
     assert asked.key != stored.key
     (told,) = differences(asked.data, stored.data)
-    assert told.startswith(f"messages[{place}].content differs from character")
+    assert told.startswith(f"messages[{place}].content differs from the stored request")
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_the_nearest_request_is_the_one_with_the_fewest_differences(cache: Cache
     place = "messages[1].content differs"
     here, there = '"…you accept $50?"', '"…you accept $40?"'
     assert list(differences(request().data, entry.request)) == [
-        f"{place} from character 15 on: {here} (stored: {there})"
+        f"{place} from the stored request at character 15: {here} (stored: {there})"
     ]
     exact = nearest(cache, request())
     assert exact is not None
@@ -216,7 +216,7 @@ def test_the_nearest_request_is_the_one_with_the_fewest_differences(cache: Cache
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"model": "openai/gpt-5"}, "model differs from character"),
+        ({"model": "openai/gpt-5"}, "model differs from the stored request at character"),
         ({"settings": {"temperature": 1}}, "settings.temperature is 1.0 (stored: 0.5)"),
         ({"form": None}, "form is missing (stored: {"),
         ({"messages": changed(1, "Hm?")[:1]}, "messages has 1 entry (stored: 2)"),

@@ -117,9 +117,9 @@ def test_a_match_is_found_by_the_beginning_of_its_id(store: Store) -> None:
     assert store.find("abc").body["seed"] == "abc1"
     assert store.find("abd2").id == "abd2"
     assert store.find("a_").id == "a_c3"
-    with pytest.raises(StoreError, match='several matches begin with "ab"; give more characters'):
+    with pytest.raises(StoreError, match='several match ids begin with "ab"; give more characters'):
         store.find("ab")
-    with pytest.raises(StoreError, match=r'no match begins with "b" in .*store'):
+    with pytest.raises(StoreError, match=r'no match id begins with "b" in .*store'):
         store.find("b")
 
 

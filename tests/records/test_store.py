@@ -544,7 +544,7 @@ def test_a_copy_that_lacks_the_log_of_a_run_is_detected(store: Store, tmp_path: 
     diagnoses = doctor.examine_store(copies[0])
     assert [one.ok for one in diagnoses] == [False, False]
     assert diagnoses[0].what == "study small"
-    assert f"of the {done} matches that its last run was to add" in diagnoses[0].detail
+    assert f"of {done} matches that its last run should add" in diagnoses[0].detail
     assert not doctor.examine_store(copies[0], deep=True)[-1].ok
     assert ct.run(study(), copies[0]).left == 0
     assert doctor.examine_store(copies[0])[-1].ok

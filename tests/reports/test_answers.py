@@ -118,11 +118,9 @@ def test_what_cannot_be_told_yet_says_how_many_matches_would_tell() -> None:
 def test_what_never_varied_is_said_of_these_instances_and_one_instance_tells_nothing() -> None:
     always = played(12, ann=lambda _: 2.0, bob=lambda _: 1.9)
     assert answer(always).text.startswith(
-        "On these 12 instances, ann was best as Left: Payoff Left 2.000, 0.100 more than bob (the "
-        "same "
-        "on every instance, 95 % interval -0.364 to 0.520). This does not show that it is best "
-        "on "
-        "other instances. "
+        "On these 12 instances, ann has the highest mean as Left: Payoff Left 2.000, 0.100 more "
+        "than bob (the same on every instance, 95 % interval -0.364 to 0.520). This does not show "
+        "that it is best: on other instances, the order may differ. "
     )
     once = played(1, ann=lambda _: 2.0, bob=lambda _: 1.0)
     assert "yet: ann (Payoff Left 2.000) is 1.000 ahead of bob (one instance); more" in (
@@ -376,6 +374,7 @@ def test_a_sure_lead_that_never_varied_in_a_configuration_says_what_that_may_lac
     (margin,) = margins_over(rows, "who", "x", [("a", means["a"]), ("b", means["b"])])
     assert (margin.significant, margin.quiet, margin.instances) == (True, 10, 30)
     assert caution(margin) == (
-        " The lead never varied in one of the configurations. Outcomes rarer than 1 in 4 may be "
-        "missing in 10 instances."
+        " In one configuration, the lead is the same on every instance. With only 10 instances, "
+        "outcomes that occur in fewer than 1 in 4 may not have appeared yet and could change this "
+        "result."
     )

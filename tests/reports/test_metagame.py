@@ -299,11 +299,11 @@ def test_a_thin_cell_is_named_and_no_interval_made_up(path: Path) -> None:
         one_instance = pl.col("instance") == pl.col("instance").first().over("configuration")
         thin = {"item_bargaining": frame.filter(~soft | one_instance)}
         (one,) = played(store)._replace(frames=thin).analyses(["BG4"], draws=50)
-        assert one.no_draws_reason == "1 cell with a single instance: soft / walk"
+        assert one.no_draws_reason == "1 pair with a single instance: soft / walk"
         assert one.draws == 0
         assert {spread.error for spread in one.equilibrium_payoffs} == {None}
         none = {"item_bargaining": frame.filter(~soft)}
-        with pytest.raises(ct.CheaptalkError, match="BG4: 1 cell without a match: soft / walk"):
+        with pytest.raises(ct.CheaptalkError, match="BG4: 1 pair without a match: soft / walk"):
             played(store)._replace(frames=none).analyses(["BG4"])
         (left,) = played(store)._replace(frames=none).analyses(["BG4"], draws=9, without=["soft"])
         assert left.labels == ("tough", "walk")

@@ -209,7 +209,7 @@ def test_the_cells_proposed_are_those_that_make_regrets_certain(one: Analysis) -
 
 def test_payoffs_without_matches_propose_no_cells() -> None:
     found = analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove"), budget=10)
-    assert found.next_cells == "These payoffs have no matches to resample"
+    assert found.next_cells == "A bootstrap resamples matches, but only payoffs were given"
 
 
 # The page and the data
@@ -236,7 +236,7 @@ def test_the_page_shows_all_of_it(one: Analysis, path: Path, tmp_path: Path) -> 
 def test_a_page_without_providers_or_a_budget_has_no_such_sections(tmp_path: Path) -> None:
     metagame_report("x", [analyse_payoffs("x", table(CASES, *"abc"))], tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert "Elo is missing: it needs wins and ties" in page.text
+    assert "Elo is missing: this rating requires wins and ties" in page.text
     assert "Where to play next" not in page.text
     assert "Value given" not in page.text
 
@@ -249,7 +249,7 @@ def test_scripts_are_told_all_of_it(one: Analysis) -> None:
     assert sum(cell["add_matches"] for cell in data["next"]["cells"]) <= 100
     without = analysis_json(analyse_payoffs("x", table(CASES, *"abc"), budget=5), 0)
     assert without["providers"] is None
-    assert "no matches to resample" in without["next"]["none_because"]
+    assert "only payoffs were given" in without["next"]["none_because"]
 
 
 def test_a_cell_s_link_finds_its_matches_in_its_configuration_alone(path: Path) -> None:

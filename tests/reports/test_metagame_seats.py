@@ -204,11 +204,11 @@ def test_missing_and_thin_cells_are_named(well: Path) -> None:
     frame, pair = chosen.frame, pl.col("player_alice", "player_bob") == "luck"
     lucky = pl.all_horizontal(pair)
     without = chosen._replace(frame=frame.filter(~lucky))
-    with pytest.raises(ct.CheaptalkError, match="2 cells without a match: luck / luck in"):
+    with pytest.raises(ct.CheaptalkError, match="2 pairs without a match: luck / luck in"):
         analyse_seats(without)
     first = pl.col("instance") == pl.col("instance").first().over("configuration")
     thin = analyse_seats(chosen._replace(frame=frame.filter(~lucky | first)))
-    assert thin.no_draws_reason.startswith("2 cells with a single instance: luck / luck in")
+    assert thin.no_draws_reason.startswith("2 pairs with a single instance: luck / luck in")
     assert thin.draws == 0
 
 
@@ -227,7 +227,7 @@ def test_pooled_matches_need_not_have_played_every_configuration(well: Path) -> 
     none = chosen.frame.filter(pl.col("player_alice") != "luck")
     alone = none.with_columns(pl.when(pl.col("player_bob") == "luck").then(pl.lit("new"))
                               .otherwise("player_alice").alias("player_alice"))  # fmt: skip
-    with pytest.raises(ct.CheaptalkError, match=r"leave strategies out$"):
+    with pytest.raises(ct.CheaptalkError, match=r"or omit strategies$"):
         analyse_seats(chosen._replace(frame=alone), pooled=True)
 
 

@@ -59,7 +59,7 @@ def test_a_model_without_source_explains_nothing() -> None:
         ("bargaining", "messages", "true or false"),
         ("deal_or_no_deal", "objective", "number >= -1 and <= 1"),
         ("item_bargaining", "least_outside", "0 or 1"),
-        ("item_bargaining", "quantities", "list of whole number >= 0 and <= 99, or Drawn"),
+        ("item_bargaining", "quantities", "list of integer >= 0 and <= 99, or Drawn"),
         ("chip_trading", "colours", "list of text"),
     ],
 )

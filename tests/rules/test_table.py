@@ -233,9 +233,9 @@ def endless(step: Step) -> Iterator[Step]:
     ("rules", "why"),
     [
         (lambda: Score(left=0, right=0), r"play\(\) returns .*; it must yield"),
-        (lambda: (yield from ()), "it returns null, but outcome_type is Score; return an"),
+        (lambda: (yield from ()), "the game returns null, but outcome_type is Score; return an"),
         (lambda: endless(Tell("left", Reveal(1))), "yields 100,001 events without a request"),
-        (lambda: endless(Ask("left", Guess, GuessNow(1))), "makes more than 3 requests; end the"),
+        (lambda: endless(Ask("left", Guess, GuessNow(1))), "makes more than 3 requests; end it"),
     ],
 )
 def test_rules_that_do_not_come_to_an_outcome_are_at_fault(

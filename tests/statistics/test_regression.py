@@ -473,9 +473,9 @@ def test_predicted_means_say_what_they_keep_and_what_they_do_not_know() -> None:
     assert found.over == "1 given configurations, loss as in the regression's rows"
     with pytest.raises(StatisticsError, match='"horizon" has no level 99; its levels are 1, 2, 12'):
         predicted_means(fit, ["model"], configurations=pl.DataFrame({"horizon": [99]}))
-    with pytest.raises(StatisticsError, match="no configurations"):
+    with pytest.raises(StatisticsError, match="configurations has no rows"):
         predicted_means(fit, configurations=pl.DataFrame({"horizon": []}))
-    with pytest.raises(ValueError, match='no factor "instance"'):
+    with pytest.raises(ValueError, match='unknown factor "instance"'):
         predicted_means(fit, ["instance"])
     one = pl.DataFrame({"horizon": [12], "w": [-1.0]})
     for weight, said in (("w", "must be >= 0"), ("v", 'no column "v"')):

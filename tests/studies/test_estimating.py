@@ -228,7 +228,7 @@ def test_a_game_without_a_stand_in_is_named(toys: None, monkeypatch: pytest.Monk
     monkeypatch.setattr(rehearsing, "strategies", lambda game: {})
     found = estimate(planned)
     assert found.total.calls == Range(0, 0)
-    assert "no strategy can rehearse giving, which is not included" in found.assumes
+    assert "giving is not included: no strategy can simulate it" in found.assumes
 
 
 def test_a_rehearsal_reads_what_the_match_would(store: Store) -> None:
@@ -303,7 +303,7 @@ def test_after_some_replies_a_model_is_taken_to_go_on_as_it_began(store: Store) 
     few, _ = left(ENOUGH - 1)
     assert "goes on" not in str(few)
     enough, before = left(ENOUGH)
-    assert "model uses as much in bargaining as in" in str(enough)
+    assert "model in bargaining: as in" in str(enough)
     assert ct.run(planned, store, models=Chatty(), prices=PRICES).left == 0
     rest, (low, high) = spent(store, 1).dollars - before, enough.total.dollars or (0, 0)
     assert guessed.total.dollars is not None
@@ -320,7 +320,7 @@ def test_replies_to_other_calls_tell_nothing(store: Store) -> None:
 
     def foretold(*games: str, **settings: Any) -> bool:
         planned = ct.studies.plan(made(*games, model=settings))
-        return "uses as much in" in str(estimate(planned, PRICES, history=seen))
+        return ": as in " in str(estimate(planned, PRICES, history=seen))
 
     assert foretold("bargaining")
     assert not foretold("negotiation")

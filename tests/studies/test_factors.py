@@ -67,11 +67,11 @@ def test_models_cross_with_readable_names_and_levels_that_set_several_things() -
         ({"x": {"a": 1, "b": 2}}, "players.a.cross.x.a: 1 is not a mapping of settings; write"),
         (
             {"strategy": ["linear", "conceder"]},
-            'players.a.cross.strategy: "strategy" is also set by the entry itself',
+            'players.a.cross.strategy: "strategy" is also set by the entry itself; set one',
         ),
         (
             {"share": [0.5, 0.6], "x": {"a": {"share": 1}, "b": {}}},
-            'players.a.cross.x: "share" is also set by the factor share',
+            'players.a.cross.x: "share" is also set by the factor share; set one',
         ),
         ({"x": [*range(40)], "y": [*range(40)]}, "players.a.cross: 1,600 players exceed"),
     ],

@@ -283,7 +283,7 @@ def test_a_recorded_player_repeats_its_moves_against_a_model(store: Store) -> No
 @pytest.mark.parametrize(
     ("changes", "saying"),
     [
-        ({"recorded": "ffff"}, 'players.a: no match begins with "ffff" in '),
+        ({"recorded": "ffff"}, 'players.a: no match id begins with "ffff" in '),
         ({"recorded": "LIVE"}, "has not ended"),
         ({"recorded": "OTHER"}, "was played in negotiation, not in bargaining"),
         ({"model": "openai/gpt-4o"}, "players.a: set the environment variable OPENAI_API_KEY"),

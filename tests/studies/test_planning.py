@@ -203,7 +203,7 @@ HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
     [
         (
             {"players": ROSTER | {"n": {"strategies": {"negotiation": "linear"}}}},
-            "players.n: can play none of bargaining",
+            "players.n: the player cannot play bargaining",
         ),
         (
             {"players": {"a": {"strategy": "linear", "strat": 1}}, "pairing": "all"},
@@ -228,11 +228,11 @@ HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
         ),
         (
             {"games": FAMILIES[2:], "players": HONEST, "pairing": [["h", "t"], ["t", "h"]]},
-            "pairing: [t, h] cannot be seated in persuasion",
+            "pairing: [t, h] cannot fill the seats of persuasion",
         ),
         (
             {"games": FAMILIES[2:], "players": {"h": HONEST["h"]}, "pairing": "all"},
-            "players: no seating of the roster can play persuasion",
+            "players: they cannot fill all seats of persuasion; add a player",
         ),
         (
             {"players": {"a": ROSTER["fair"], "b": ROSTER["fair"]}, "pairing": "all"},
@@ -275,7 +275,7 @@ def huge(**changes: Any) -> ct.studies.Plan:
 
 
 def test_more_matches_than_anybody_plays_are_refused() -> None:
-    with pytest.raises(ct.StudyError, match="4,000,000,000 matches exceed 1,000"):
+    with pytest.raises(ct.StudyError, match="4,000,000,000 matches exceed the maximum, 1,000"):
         huge(instances=1_000_000_000)
 
 

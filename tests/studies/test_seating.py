@@ -105,8 +105,8 @@ def test_configurations_of_several_sizes_may_have_pairings_of_their_own() -> Non
         (
             {"games": giving(100), "pairing": "all"},
             (
-                f"pairing: the roster has {2**100:,} seatings in giving, more than 5,000,000; list "
-                "the seatings, write self, or remove players"
+                f"pairing: the players can fill the seats of giving in {2**100:,} ways, more than "
+                "5,000,000; list the players by seat, write self, or remove players"
             ),
         ),
         (

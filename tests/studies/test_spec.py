@@ -109,7 +109,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (spec(**game(instances=0)), "games.0.instances: should be greater than or equal to 1, not 0"),
     (spec(**game(pairing="al")),
-    'games.0.pairing: "al" is not a pairing; write all, self, a list of'),
+    'games.0.pairing: "al" is not a pairing; write all, self, lists of'),
     (spec(players={}), "players: write each player as LABEL: {strategy: NAME} or another entry"),
     (spec(players={"": {"strategy": "linear"}}), "players: a player has no name; write LABEL: be"),
     (spec(players={True: {"strategy": "linear"}}), "players: YAML reads a label as true; put it i"),
@@ -132,7 +132,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (spec(players={"a": {"model": "opnai/x"}}), 'players.a.model: unknown provider "opnai" (did'),
     (spec(players={"a": {"person": "tv"}}), "players.a.person: should be browser or terminal"),
-    (spec(pairing="everyone"), 'pairing: "everyone" is not a pairing; write all, self, a list of'),
+    (spec(pairing="everyone"), 'pairing: "everyone" is not a pairing; write all, self, lists of'),
     (spec(pairing=None), "pairing: null is not a pairing"),
     (spec(pairing=[]), "pairing: [] is not a pairing"),
     (spec(pairing=["fair", "firm"]), 'pairing: ["fair", "firm"] is not a pairing'),
@@ -143,7 +143,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (spec(pairing={"sample": 0}), "pairing.sample: should be greater than or equal to 1, not 0"),
     (
         spec(pairing="all", swap=True),
-        "swap requires a list of seatings; other pairings already include both orders",
+        "swap requires listed pairs, such as [[A, B]]; other pairings include both orders",
     ),
 ]  # fmt: skip
 
@@ -192,7 +192,7 @@ def test_a_file_that_cannot_be_read_is_told_why(tmp_path: Path) -> None:
         ct.load_study(tmp_path / "nowhere.yaml")
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ct.StudyError, match=r"binary\.yaml: cannot be read as text; save it as"):
+    with pytest.raises(ct.StudyError, match=r"binary\.yaml: not text in UTF-8; save it as"):
         ct.load_study(binary)
 
 

@@ -42,5 +42,5 @@ def test_neither_plan_nor_run_begins_with_such_a_player(cheaptalk: Command, tmp_
     for command in ("plan", "run"):
         done = cheaptalk(command, "bad.yaml")
         assert done.status == 2
-        assert "a trial of guess_the_average by " in done.said
+        assert "trial match of guess_the_average by " in done.said
     assert cheaptalk("status").said.startswith("error: no store at")

@@ -1,4 +1,4 @@
-"""Adapters to other projects: games, runs and records in their formats.
+"""Adapters that make games, runs and records available in other projects' formats.
 
 Adapters are imported on first use; each adapter needs its own extra.
 """

@@ -37,7 +37,7 @@ class Observed(NamedTuple):
 
 
 class ChatEnvironment:
-    """An environment in which a model plays a seat of a game, match after match.
+    """An environment in which a language model plays one seat in consecutive matches.
 
     Args:
         game: the rules.
@@ -72,29 +72,29 @@ class ChatEnvironment:
 
     @property
     def table(self) -> Table:
-        """The current match, for scoring; it contains other seats' private information.
+        """The current match, including the private information of other seats, for scoring.
 
         Raises:
             CheaptalkError: no match has started.
         """
         if self._table is None:
-            raise CheaptalkError("there is no match: start one with reset")
+            raise CheaptalkError("no match has started; start one with reset")
         return self._table
 
     def reset(self, seed: str) -> Observed:
-        """Start a match; equal seeds give the same instance and the same play of other seats."""
+        """Start a match whose instance and opponents' random choices depend only on the seed."""
         self._table = Table(self.game, self.game.draw_instance(Chance(seed)), seed)
         self._thinking = None
         return self._ask(None)
 
     def step(self, response: str | Reply) -> Observed:
-        """Process a response: a complete text, or a reply, which can be truncated or empty.
+        """Process the model's response, given as complete text or as a possibly truncated reply.
 
         Raises:
             CheaptalkError: no request is open because the match is over or hasn't started.
         """
         if self._table is None or self._thinking is None:
-            raise CheaptalkError("there is no open request: start a match with reset")
+            raise CheaptalkError("no request is open: start a match with reset")
         reply = Reply(text=response, finish="stop") if isinstance(response, str) else response
         try:
             call = self._thinking.send(reply)
@@ -158,7 +158,7 @@ def chat_environment(
     other: str | Mapping[str, Any] = "random",
     **player: Any,
 ) -> ChatEnvironment:
-    """Return an environment for a game and players written as in study files.
+    """Return a chat environment for a game, given its name and players as in a study file.
 
     Args:
         parameters: game parameters that differ from the defaults.

@@ -42,7 +42,7 @@ App: TypeAlias = Callable[[Scope, Any, Any], Awaitable[None]]
 
 
 def mcp_server(url: str, token: str | None = None) -> Any:
-    """Return an MCP server for a remote agent, built with MCP's Python SDK; it needs ``[mcp]``.
+    """Return an MCP server for a remote agent; requires the ``[mcp]`` extra.
 
     Args:
         url: the agent server's URL for the remote agent, shown at the start of the run.
@@ -63,7 +63,7 @@ def mcp_server(url: str, token: str | None = None) -> Any:
     RemoteAgent(url, token)  # reports errors before the first client connects
 
     async def shown(seconds: float, sent_answer: tuple[str, dict[str, Any]] | None = None) -> Any:
-        """Send an answer, if any, and return the state with the open request."""
+        """Send the answer, if given, and return the state with any open request."""
         try:
             async with RemoteAgent(url, token, PATIENCE) as remote_agent:
                 if sent_answer is not None:
@@ -95,7 +95,7 @@ def mcp_server(url: str, token: str | None = None) -> Any:
 
 
 def serve_mcp(url: str, token: str | None = None, listener: socket.socket | None = None) -> None:
-    """Serve a remote agent to an MCP client until it disconnects; it needs ``[mcp]``.
+    """Serve a remote agent to an MCP client until it disconnects; requires ``[mcp]``.
 
     Args:
         url: see :func:`mcp_server`.
@@ -134,7 +134,7 @@ def standard_streams_lent() -> Iterator[None]:
 
 
 def locked(app: App, token: str) -> App:
-    """Return an application that requires the token as a bearer token."""
+    """Wrap an application so that it requires a bearer token."""
     right = f"Bearer {token}".encode()
     body = json.dumps(
         {"error": "send the remote agent's token as Authorization: Bearer TOKEN"}

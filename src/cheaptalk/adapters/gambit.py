@@ -1,4 +1,4 @@
-"""Export small games as Gambit trees (.efg) for its solvers and graphical interface.
+"""Export of small games to files for Gambit's solvers and graphical interface (.efg).
 
 Source: Gambit documentation, File formats, The extensive game (.efg) file format. For strategic
 games (.nfg), use :func:`~cheaptalk.equilibrium.write_payoffs`.
@@ -42,7 +42,7 @@ def write_efg(tree: Tree, path: Path | str, title: str = "") -> None:
 
 
 def efg_lines(tree: Tree, title: str = "") -> Iterator[str]:
-    """Return the lines of the file, with nodes in depth-first order."""
+    """Return the lines of a Gambit file, with nodes in depth-first order."""
     players = " ".join(map(_quoted, tree.game.players))
     yield f"EFG 2 R {_quoted(title or tree.game.rules.name)} {{ {players} }}"
     yield '""'
@@ -72,7 +72,7 @@ def efg_lines(tree: Tree, title: str = "") -> Iterator[str]:
 
 
 def _information_sets(tree: Tree) -> dict[tuple[int, int], int]:
-    """Number each player's information sets from 1, by level and decision."""
+    """Number each player's information sets from 1; keys are level and decision."""
     counts = [0] * len(tree.game.players)
     numbers = {}
     for depth, level in enumerate(tree.levels):

@@ -1,4 +1,4 @@
-"""Export a study as a Hugging Face dataset with a dataset card, and upload it.
+"""Export of a study as a Hugging Face dataset with a card, and upload to the Hub.
 
 A dataset is a folder: ``data`` contains the Parquet files of an export and their codebook; the
 header of the card, ``README.md``, lists the tables with their files.
@@ -43,7 +43,7 @@ SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M
 
 
 class Uploader(Protocol):
-    """An uploader of folders: ``huggingface_hub.HfApi`` or a compatible object."""
+    """Interface for uploading folders, implemented by ``huggingface_hub.HfApi``."""
 
     def create_repo(
         self, repo_id: str, *, repo_type: str, private: bool, exist_ok: bool
@@ -74,7 +74,7 @@ def write_dataset(
     people: bool = False,
     workers: int = 1,
 ) -> Exported:
-    """Write a study as a dataset, atomically.
+    """Write a study as a Hugging Face dataset, atomically.
 
     ``datasets.load_dataset(FOLDER, "matches")`` then loads a table.
 
@@ -112,7 +112,7 @@ def write_dataset(
 def push_dataset(
     folder: Path | str, repo: str, *, private: bool = True, api: Uploader | None = None
 ) -> str:
-    """Upload a dataset to the Hugging Face Hub, replacing its previous ``data``.
+    """Upload a dataset to the Hugging Face Hub, replacing the data of any earlier version.
 
     Check the card and tables first: published data can't be withdrawn.
 

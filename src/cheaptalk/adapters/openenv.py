@@ -1,4 +1,4 @@
-"""A seat as an OpenEnv environment: a server with which trainers play many matches in parallel.
+"""OpenEnv environment for a seat: a server for training on many matches in parallel.
 
 OpenEnv's clients, and trainers that build on them (trl, verifiers and others), send each response
 and receive the next chat to answer, and the reward at the end.
@@ -21,7 +21,7 @@ def openenv_app(
     sessions: int = 64,
     **player: Any,
 ) -> Any:
-    """Return the server of a seat, for uvicorn; it needs ``[openenv]``.
+    """Return an OpenEnv server for a seat, to be run by uvicorn; requires ``[openenv]``.
 
     An action has a ``text``; an observation has ``messages`` and ``kind``, the kind of the previous
     answer. Equal seeds give the same instance.

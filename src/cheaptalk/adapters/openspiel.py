@@ -1,4 +1,4 @@
-"""The games as OpenSpiel games, for its algorithms (CFR, best responses, learning).
+"""The games as OpenSpiel games, for algorithms such as CFR and best responses.
 
 Simultaneous decisions are sequential and unobserved. The instance is drawn at chance
 nodes with known probabilities: one outcome per instance if they can be listed, else the bytes of
@@ -35,7 +35,7 @@ brackets."""
 
 
 class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
-    """An OpenSpiel game; each subclass names a cheaptalk game in ``plays``.
+    """An OpenSpiel game; each subclass sets ``plays`` to the name of a cheaptalk game.
 
     Args:
         parameters: OpenSpiel's parameters, one of which contains the game's as quoted JSON.
@@ -71,7 +71,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the call that creates the game, so that it loads where it isn't registered."""
+        """Pickle the game so that it can be loaded in a process where it isn't registered."""
         return loaded, (self.plays, self.get_parameters()["parameters"])
 
     def new_initial_state(self) -> "SpielState":
@@ -81,7 +81,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         return self.draws
 
     def make_py_observer(self, kind: Any = None, params: Any = None) -> "SpielObserver | None":
-        """Return a seat's observer (without parameters); None for other kinds of information."""
+        """Return an observer of one player's information; None if another kind is requested."""
         if params:
             raise CheaptalkError(f"observers of {self.arrays.rules.name} take no parameters")
         single_player = pyspiel.PrivateInfoType.SINGLE_PLAYER
@@ -90,14 +90,14 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         return SpielObserver(self.arrays)
 
     def begun(self, draws: Sequence[int]) -> Any:
-        """Return the array state that follows from the chance nodes' outcomes."""
+        """Return the initial state that results from the outcomes of the chance nodes."""
         if self._instances:
             return self.arrays.from_instances([self._instances[draws[0] if draws else 0]])
         return self.arrays.from_seed(str(int.from_bytes(draws)))
 
 
 class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no types
-    """The state of a match.
+    """State of a match in OpenSpiel's interface.
 
     Attributes:
         match: the array state; None until the instance is drawn.
@@ -165,7 +165,7 @@ class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no type
 
 
 class SpielObserver:
-    """The observation of a seat with perfect recall; zeros until the instance is drawn.
+    """An observer of a seat with perfect recall; all zeros until the instance is drawn.
 
     Attributes:
         tensor: the observation of the array game.
@@ -179,18 +179,18 @@ class SpielObserver:
         self.dict = dict(zip(arrays.features, np.split(self.tensor, ends[:-1]), strict=True))
 
     def set_from(self, state: SpielState, player: int) -> None:
-        """Set the observation to that of a seat, given by its number."""
+        """Set the tensor to the observation of the player with the given number."""
         has_match = state.match is not None
         self.tensor[:] = self._arrays.observe(state.match, player)[0] if has_match else 0
 
     def string_from(self, state: SpielState, player: int) -> str:
-        """Return the observation as text; equal texts mean equal information."""
+        """Return a seat's observation as text; equal texts mean equal information."""
         self.set_from(state, player)
         return "; ".join(f"{name} {' '.join(map(str, piece))}" for name, piece in self.dict.items())
 
 
 def listed(arrays: ArrayGame[Any, Any]) -> tuple[list[Any], list[float]]:
-    """Return instances and probabilities; if there are too many, those of a random byte."""
+    """Return the possible instances, if not too many, and the chance nodes' probabilities."""
     try:
         instances, chances = arrays.every_instance()
     except NotArrayed:
@@ -208,7 +208,7 @@ def shared_sum(rules: Game) -> float | None:
 
 
 def game_type(arrays: ArrayGame[Any, Any], draws: int) -> Any:
-    """Return OpenSpiel's description of a game, with the number of chance outcomes."""
+    """Return OpenSpiel's type description of a game."""
     name, count, kinds = arrays.rules.name, len(arrays.players), pyspiel.GameType
     chance, sums = kinds.ChanceMode, kinds.Utility
     return kinds(
@@ -235,7 +235,7 @@ def short_name(game: str) -> str:
 
 
 def read(quoted: str) -> dict[str, Any]:
-    """Parse a game's parameters from the quoted JSON among OpenSpiel's parameters."""
+    """Parse a game's parameters from the quoted JSON text that OpenSpiel passes."""
     try:
         data: dict[str, Any] = json.loads(unquote(quoted))
     except json.JSONDecodeError as error:
@@ -245,7 +245,7 @@ def read(quoted: str) -> dict[str, Any]:
 
 
 def loaded(game: str, quoted: str) -> SpielGame:
-    """Return a game from OpenSpiel's registry, which registers the game on first use.
+    """Load a game from OpenSpiel's registry, registering it on first use.
 
     OpenSpiel releases the registered object after Python's shutdown, which works with a class but
     not with a function.

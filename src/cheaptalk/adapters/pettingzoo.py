@@ -78,7 +78,7 @@ class Seats:
         return dict(zip(self.agents, self.game.returns(self._state)[0].tolist(), strict=True))
 
     def observation(self, agent: str, is_active: bool) -> Observation:
-        """Return an agent's observation; no action is legal unless the agent is active."""
+        """Return an agent's observation, in which no action is legal unless the agent is active."""
         return self._shown(agent, self.game.legal(self._state)[0] & is_active)
 
     def simultaneous_observations(self) -> dict[str, Observation]:
@@ -98,7 +98,7 @@ class Seats:
         return {"observation": numbers, "action_mask": legal.astype(np.int8)}
 
     def take(self, actions: Mapping[str, Any]) -> None:
-        """Take consecutive actions; if one isn't legal, take none and raise a CheaptalkError."""
+        """Apply actions in order; if one is illegal, apply none and raise a CheaptalkError."""
         state = self._state
         for agent, action in actions.items():
             legal = self.game.legal(state)[0]
@@ -112,7 +112,7 @@ class Seats:
 
 
 class Spaces:
-    """Observation and action spaces of both kinds of environment."""
+    """Observation and action spaces, shared by both kinds of environment."""
 
     def __init__(self, seats: Seats) -> None:
         self.metadata = seats.metadata
@@ -128,7 +128,7 @@ class Spaces:
 
 
 class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no types
-    """A game whose agents act in turns; simultaneous actions are sequential and unobserved.
+    """A turn-based environment that plays simultaneous actions in sequence, unobserved.
 
     Attributes: see PettingZoo's ``AECEnv``.
     """
@@ -148,7 +148,7 @@ class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no
         return self._seats.observation(agent, is_active=agent == self.agent_selection)
 
     def step(self, action: Any) -> None:
-        """Take the current agent's action; None after the match.
+        """Take the current agent's action; pass None after the match has ended.
 
         Raises:
             CheaptalkError: the action isn't legal, or no match is in progress.
@@ -169,7 +169,7 @@ class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no
 
 
 class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # PettingZoo ships no types
-    """A game whose agents act simultaneously in each round.
+    """An environment in which all agents act simultaneously in each round.
 
     Attributes: see PettingZoo's ``ParallelEnv``.
     """
@@ -183,7 +183,7 @@ class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # Pettin
         return self._seats.simultaneous_observations(), {agent: {} for agent in self.agents}
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Take an action for every agent.
+        """Take the simultaneous actions of all agents.
 
         Returns:
             observations, rewards, terminations, truncations and infos, each by agent.
@@ -212,7 +212,7 @@ class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # Pettin
 
 
 def refuse_without_match() -> NoReturn:
-    """Raise an error because no match is in progress."""
+    """Raise an error that says that no match is in progress."""
     raise CheaptalkError("no match is in progress; call reset")
 
 

@@ -53,7 +53,7 @@ def agent_token(token: str | None = None) -> str:
 
 
 class RemoteAgent:
-    """A client for one remote agent. Use it as an asynchronous context manager.
+    """Client of the agent server, used as an asynchronous context manager.
 
     Args:
         url: the agent server's URL for the remote agent, shown at the start of the run.
@@ -84,7 +84,7 @@ class RemoteAgent:
             await self._session.close()
 
     async def look(self, wait: float = 0, maximum: int = 64, after: str = "") -> dict[str, Any]:
-        """Return the open requests.
+        """Return the open decision requests, waiting for one if necessary.
 
         Args:
             wait: maximum seconds to wait for a request, up to 60.
@@ -102,7 +102,7 @@ class RemoteAgent:
         return await self._send("GET", self.url, SLACK + wait, params=query)
 
     async def answer(self, call: str, fields: Mapping[str, Any]) -> None:
-        """Answer a request.
+        """Send the answer to a decision request.
 
         Args:
             call: the request's number.
@@ -115,7 +115,7 @@ class RemoteAgent:
         await self._send("POST", f"{self.url}/answers", SLACK, json={"call": call, **fields})
 
     async def _send(self, method: str, url: str, patience: float, **request: Any) -> dict[str, Any]:
-        assert self._session is not None, "use it as an asynchronous context manager"
+        assert self._session is not None, "use the remote agent in an async with statement"
         until, pause = time.monotonic() + self.patience, 0.1
         limit = aiohttp.ClientTimeout(total=patience)
         while True:
@@ -155,7 +155,7 @@ async def play_as_remote_agent_async(
     at_once: int = 8,
     patience: float = PATIENCE,
 ) -> int:
-    """Connect an agent like :func:`play_as_remote_agent`, as a coroutine."""
+    """Connect an agent to a run asynchronously; see :func:`play_as_remote_agent`."""
     try:
         async with RemoteAgent(url, token, patience) as remote_agent:
             return await _play(remote_agent, agent, at_once)

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces and metrics of a run in the conventions for generative AI.
+"""OpenTelemetry traces and metrics of a run, following the conventions for generative AI.
 
 A match is a span, and each attempt of a model call is a child span. Names follow the semantic
 conventions for generative AI, v0.1.0 (spans and metrics of client inference); cheaptalk's own begin
@@ -99,7 +99,7 @@ class Telemetry(RunObserver):
 
     @contextmanager
     def call(self, call: ModelCall, number: str) -> Iterator[Callable[[Reply], None]]:
-        """Open a span for an attempt of a call; yield a function to call with the reply.
+        """Open a span for one attempt of a model call; yield a function that records the reply.
 
         Args:
             number: the call's number, see :class:`.Models`.
@@ -139,7 +139,7 @@ class Telemetry(RunObserver):
 
     @contextmanager
     def _span(self, name: str, kind: str, attributes: Attributes) -> Iterator[Any]:
-        """Open a span, the parent of inner ones; record only the type of an exception."""
+        """Open a span for the enclosed code; if it raises an exception, record only the type."""
         with self._tracer.start_as_current_span(
             name, kind=self._trace.SpanKind[kind], attributes=attributes,
             record_exception=False, set_status_on_exception=False,
@@ -171,7 +171,7 @@ class _Traced:
 
 @contextmanager
 def open_telemetry(*, content: bool = False) -> Iterator[Telemetry]:
-    """Export telemetry by OTLP over HTTP; remaining data are sent on exit.
+    """Export telemetry over OTLP/HTTP, and send the remaining data on exit.
 
     Use OpenTelemetry's environment variables, such as ``OTEL_EXPORTER_OTLP_ENDPOINT`` (default:
     port 4318 of this machine), ``OTEL_EXPORTER_OTLP_HEADERS``, ``OTEL_SERVICE_NAME`` and
@@ -211,7 +211,7 @@ def _status(end: End) -> str:
 
 
 def _model_attributes(call: ModelCall) -> Attributes:
-    """Return a call's low-cardinality attributes: operation, model and server.
+    """Return the attributes that describe a call's operation, model and server.
 
     >>> _model_attributes(ModelCall(model="xai/grok-4", messages=()))["gen_ai.provider.name"]
     'x_ai'
@@ -244,7 +244,7 @@ def _setting_attributes(call: ModelCall) -> Attributes:
 
 
 def _request_attributes(number: str) -> Attributes:
-    """Return the attributes that a call's number encodes, such as match and attempt.
+    """Return span attributes parsed from a call's number, such as match and attempt.
 
     >>> _request_attributes("a1b2/3/alice/0/2")["gen_ai.conversation.id"]
     'a1b2/alice'

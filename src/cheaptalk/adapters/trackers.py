@@ -40,11 +40,11 @@ class Tracker(AbstractContextManager["Tracker"], ABC):
 
     @abstractmethod
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Record metrics. Steps never decrease; names consist of letters, digits and ``_-./``."""
+        """Record metrics at a non-decreasing step; names use letters, digits and ``_-./``."""
 
     @abstractmethod
     def close(self) -> None:
-        """Write buffered metrics."""
+        """Close the tracker after writing all buffered metrics."""
 
     def __exit__(self, *exception: object) -> None:
         self.close()
@@ -134,7 +134,7 @@ TRACKERS: Registry[type[Tracker]] = Registry("tracker", "cheaptalk.trackers", _i
 
 
 def tracker(written: str, run: str) -> Tracker:
-    """Open a tracker.
+    """Open an experiment tracker, given by name and optional location.
 
     Args:
         written: name of the tracker, optionally with a location, such as ``tensorboard:runs``,
@@ -150,7 +150,7 @@ def tracker(written: str, run: str) -> Tracker:
 
 
 class Follower:
-    """A ``progress`` callback of a run that reports to a tracker.
+    """A ``progress`` callback that reports a run's progress to an experiment tracker.
 
     Args:
         tracker: receives ``matches/...``, ``cost/...`` and ``answers/PLAYER/KIND``.

@@ -1,4 +1,4 @@
-"""Alternating offers on a grid: the base class of the array versions of two games.
+"""Alternating offers on a grid: the base class of array versions of bargaining and negotiation.
 
 These games are bargaining, with offers of shares of a sum, and negotiation, with offers of a price.
 """
@@ -35,7 +35,7 @@ class Haggle(NamedTuple):
 
 
 class AlternatingOffers(ArrayGame[Rules, Haggle]):
-    """Alternating offers: Alice proposes in odd stages, and Bob in even stages.
+    """A game of alternating offers: Alice proposes in odd stages, and Bob in even stages.
 
     The first actions are ``answers`` in order, followed by the points of the grid in ascending
     order. The game has no random draws.
@@ -64,7 +64,7 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
     @staticmethod
     @abstractmethod
     def possible(rules: Any) -> list[bool]:
-        """Return whether the rules allow each answer."""
+        """Return whether each answer to an offer is legal under the rules."""
 
     @abstractmethod
     def paid(self, offer: Array, stage: Array, ended: Array) -> tuple[Array, Array]:
@@ -82,7 +82,7 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
 
     @abstractmethod
     def grid_offer(self, point: int) -> Action:
-        """Convert an offer of the grid to an action of the rules, without a message."""
+        """Convert a grid point to an offer in the rules, without a message."""
 
     @abstractmethod
     def grid_point(self, offer: Any) -> int:

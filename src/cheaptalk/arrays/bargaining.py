@@ -1,4 +1,4 @@
-"""The array version of bargaining without messages."""
+"""Bargaining without messages as an array game, which plays many matches at once."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ACCEPT = 1
 
 
 class BargainingArrays(AlternatingOffers[Bargaining]):
-    """Bargaining over a sum in equal parts; an offer is Alice's number of parts."""
+    """Bargaining in which an offer is the number of equal parts of the sum that Alice receives."""
 
     answers = ("reject", "accept")
 

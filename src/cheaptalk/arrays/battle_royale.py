@@ -1,4 +1,4 @@
-"""The array version of battle royale."""
+"""Battle royale as an array game, which plays many matches at once."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -51,7 +51,7 @@ class Shootout(NamedTuple):
 
 
 class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
-    """The array version of battle royale; the rules must have a last round."""
+    """Battle royale as an array game, for rules with a last round."""
 
     def __init__(self, rules: BattleRoyale) -> None:
         super().__init__(rules)
@@ -162,7 +162,7 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         return (state.living & (state.living.sum(axis=-1, keepdims=True) == 1)) * 1.0
 
     def scale(self, state: Shootout) -> Array:
-        """Return 1, the payoff of the winner."""
+        """Return the maximum payoff, which is 1 for the winner."""
         return namespace(state.moves).ones(state.living.shape, np.float32)
 
     # Observations

@@ -1,4 +1,4 @@
-"""The array version of chip trading.
+"""Chip trading as an array game, which plays many matches at once.
 
 Responses to a proposal are processed one by one, in the order of the players, but no response is
 revealed before the turn ends.
@@ -65,7 +65,7 @@ class Market(NamedTuple):
 
 
 class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
-    """The array version of chip trading.
+    """Chip trading as an array game, which plays many matches at once.
 
     A proposal that requests more chips of a colour than exist is a request for all of them.
     """
@@ -160,7 +160,7 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         return xp.where(number < 0, proposer, number + (number >= proposer))
 
     def _in_this_turn(self, state: Market, by_turn: Array) -> Array:
-        """Return an array's entry for this turn, or for the last turn if the match is over."""
+        """Return an array's entry for the current turn, or the last turn of a finished match."""
         turn = namespace(by_turn).minimum(state.moves // self.count, self.turns - 1)
         return entry_at(by_turn, turn)
 
@@ -227,7 +227,7 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         return closed._replace(moves=state.moves + moves)
 
     def _closed(self, state: Market, mask: Array) -> Market:
-        """Carry out the trades of the completed turns in the mask, and return the states."""
+        """Carry out the trades of completed turns, selected by ``mask``, and return the states."""
         xp, willing = namespace(state.moves), self._in_this_turn(state, state.willing)
         ends = mask.any(axis=-1) & willing.any(axis=-1)
         partner = pick(willing, self._in_this_turn(state, state.lots)).astype(np.int32)

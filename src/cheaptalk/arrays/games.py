@@ -41,7 +41,7 @@ MAX_ACTIONS = 100_000
 
 
 class ArrayGame(ABC, Generic[Rules, State]):
-    """The array version of a game.
+    """The array version of a game, which plays many matches at once.
 
     Args:
         rules: the game with its parameters; if arrays can't represent the parameters,
@@ -70,10 +70,10 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
     @abstractmethod
     def from_instances(self, instances: Sequence[Instance]) -> State:
-        """Return the initial states of matches with these instances, along one axis."""
+        """Return the initial states of matches with the given instances, stacked along one axis."""
 
     def every_instance(self) -> tuple[list[Instance], list[float]]:
-        """Return all instances and their probabilities; by default the only instance, without data.
+        """Return all instances and their probabilities; by default, a single instance without data.
 
         Raises:
             NotArrayed: the game has too many instances.
@@ -81,7 +81,7 @@ class ArrayGame(ABC, Generic[Rules, State]):
         return [Instance()], [1.0]
 
     def instances_of(self, state: Any) -> list[Instance]:
-        """Return the instances of matches along one axis; by default instances without data."""
+        """Return the instance of each match in one-dimensional states; by default without data."""
         return [Instance() for _ in state.moves]
 
     def with_chances(self, state: State, chances: Sequence[Chance]) -> State:
@@ -119,7 +119,7 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
     @abstractmethod
     def random_action(self, state: State, uniforms: Array) -> Array:
-        """Return a random legal action for each random number, or any action after the end."""
+        """Return a random legal action for each random number, or any action in ended matches."""
 
     def step(self, state: State, action: Array) -> State:
         """Return the states after one more action in each match, shape (...).
@@ -142,22 +142,22 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
     @abstractmethod
     def observe(self, state: State, player: Array) -> Array:
-        """Return the observation of one player, or of one per match; shape (..., ``observed``)."""
+        """Return each match's observation for the given player; shape (..., ``observed``)."""
 
     @abstractmethod
     def returns(self, state: State) -> Array:
-        """Return payoffs in the game's unit; shape (..., players), 0 before the end."""
+        """Return payoffs in the game's unit, 0 in unfinished matches; shape (..., players)."""
 
     @abstractmethod
     def scale(self, state: State) -> Array:
-        """Return positive numbers by which learners divide returns; shape (..., players).
+        """Return the positive divisors with which learners scale payoffs; shape (..., players).
 
         Each player knows its own number, so the division doesn't change the best action.
         """
 
     @abstractmethod
     def position(self, request: DecisionRequest) -> State:
-        """Return the actor's knowledge as the state of one match, without leading axes.
+        """Return the actor's knowledge as the unbatched state of a single match.
 
         Unknown values are 0. The state determines the legal actions and, unless
         :meth:`observe_request` is overridden, the observation.
@@ -189,12 +189,12 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
     @property
     def observed(self) -> int:
-        """The size of an observation."""
+        """The number of values in an observation."""
         return sum(self.features.values())
 
 
 class NotArrayed(CheaptalkError):
-    """An error about a game or configuration that array games do not support."""
+    """An error about a game or configuration that has no array version."""
 
 
 def namespace(array: Array) -> Any:
@@ -203,12 +203,12 @@ def namespace(array: Array) -> Any:
 
 
 def one_hot(xp: Any, number: Array, width: int) -> Array:
-    """Return one-hot rows; shape (..., ``width``)."""
+    """Return the one-hot encoding of each number; shape (..., ``width``)."""
     return (number[..., None] == xp.arange(width)).astype(np.float32)
 
 
 def entry_at(array: Array, index: Array) -> Array:
-    """Return the entry at an index, such as a player's, for each match; shape (..., rest).
+    """Return the entry at a given index for each match, such as a player's; shape (..., rest).
 
     Args:
         array: shape (..., entries, rest).
@@ -220,13 +220,13 @@ def entry_at(array: Array, index: Array) -> Array:
 
 
 def concatenated(player: Array, features: Sequence[Array]) -> Array:
-    """Return an observation's features in one row per match; ``player`` has one entry per match."""
+    """Return all features of an observation in one row for each entry of ``player``."""
     rows = [feature.reshape(*player.shape, -1).astype(np.float32) for feature in features]
     return namespace(player).concatenate(rows, axis=-1)
 
 
 def check_action_count(game: str, actions: int) -> None:
-    """Raise :class:`NotArrayed` for more than :data:`MAX_ACTIONS` actions."""
+    """Raise :class:`NotArrayed` if a game has more than :data:`MAX_ACTIONS` actions."""
     if actions > MAX_ACTIONS:
         raise NotArrayed(
             f"{game} has {actions:,} actions with these parameters; array games support at most "

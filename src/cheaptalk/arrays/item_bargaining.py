@@ -1,4 +1,4 @@
-"""The array version of item bargaining."""
+"""Item bargaining as an array game, which plays many matches at once."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -35,7 +35,7 @@ TRIES = 4
 
 
 class Bargain(NamedTuple):
-    """States of item bargaining; every move that doesn't end a match is an offer.
+    """States of item bargaining; all moves that do not end a match are offers.
 
     Attributes:
         quantities: the number of items of each kind, shape (..., kinds).
@@ -55,7 +55,7 @@ class Bargain(NamedTuple):
 
 
 class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
-    """The array version of item bargaining."""
+    """Item bargaining as an array game, which plays many matches at once."""
 
     def __init__(self, rules: ItemBargaining) -> None:
         super().__init__(rules)

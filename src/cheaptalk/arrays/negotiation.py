@@ -1,4 +1,4 @@
-"""The array version of negotiation without messages."""
+"""Negotiation without messages as an array game, which plays many matches at once."""
 
 from typing import Any
 

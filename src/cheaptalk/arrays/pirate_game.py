@@ -1,4 +1,4 @@
-"""The array version of the pirate game.
+"""The pirate game as an array game, which plays many matches at once.
 
 Votes on a plan are processed one by one, by seniority, but no vote is revealed before the count.
 """
@@ -52,7 +52,7 @@ class Voyages(NamedTuple):
 
 
 class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
-    """The array version of the pirate game.
+    """The pirate game as an array game, which plays many matches at once.
 
     Attributes:
         plans: the coins of every pirate in each plan, shape (plans, pirates). Plans that give
@@ -93,14 +93,14 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
     # Moves
 
     def turn(self, state: Voyages) -> Array:
-        """Return the proposer at a ballot's first move, then the less senior pirates in order."""
+        """Return the player who moves: the ballot's proposer, then the voters by seniority."""
         return namespace(state.moves).minimum(state.ballot + state.moves, self.count - 1)
 
     def over(self, state: Voyages) -> Array:
         return state.status != RUNNING
 
     def _plans_now(self, state: Voyages) -> Array:
-        """Return the number of plans for the living pirates; shape (...)."""
+        """Return the number of possible plans for the living pirates; shape (...)."""
         xp = namespace(state.moves)
         return xp.asarray(self._choices)[xp.minimum(state.ballot, self.ballots - 1)]
 
@@ -128,7 +128,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         return self._counted(updated, moves, moves & (state.ballot + state.moves == self.count - 1))
 
     def _counted(self, state: Voyages, moves: Array, last: Array) -> Voyages:
-        """Return the states after a plan or vote, and after the count of complete ballots."""
+        """Return the states after a move, with completed ballots counted."""
         xp, ballot = namespace(state.moves), state.ballot
         index = xp.minimum(ballot, self.ballots - 1)
         passed = entry_at(state.votes, index).sum(axis=-1) >= xp.asarray(self._votes_needed)[index]
@@ -149,7 +149,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         return xp.where(self.over(state)[..., None], paid, 0.0)
 
     def scale(self, state: Voyages) -> Array:
-        """Return the amount of gold."""
+        """Return the amount of gold, which is the maximum payoff."""
         xp, shape = namespace(state.moves), (*state.moves.shape, self.count)
         return xp.full(shape, self.rules.gold, np.float32)
 

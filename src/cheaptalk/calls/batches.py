@@ -58,7 +58,7 @@ class Batching(NamedTuple):
 
 @dataclass
 class Carrier:
-    """Submits provider batches and collects their results.
+    """A client that submits provider batches and collects their results.
 
     Attributes:
         ply: number of batch rounds in this run.
@@ -91,7 +91,7 @@ class Carrier:
         return self._servers[model]
 
     async def carry(self, batch: Batch, *, fresh: bool) -> dict[int, Reply]:
-        """Resume a batch from its stored state, and return its replies by call number.
+        """Continue a batch from its stored state until it ends; return its replies by call number.
 
         Args:
             fresh: whether the batch is certainly not submitted yet.
@@ -170,7 +170,7 @@ class Carrier:
                     readings += 1
                     if not results.missing or readings == READINGS:
                         return results
-                    self._say(batch, f"its results are missing {counted(results.missing, 'reply')}")
+                    self._say(batch, f"{counted(results.missing, 'reply')} not in the results")
             except EndpointTrouble as trouble:
                 if not trouble.again:
                     raise
@@ -187,7 +187,7 @@ class Carrier:
         raise Halted(self.halted)
 
     def _say(self, batch: Batch, state: str | None) -> None:
-        """Report the progress of all open batches; a state of None removes the batch."""
+        """Update a batch's state (None after its end), and report the progress of all batches."""
         self._states.pop(batch.id, None)
         if state is not None:
             minutes = (time.time() - batch.planned) / 60
@@ -218,7 +218,7 @@ class WaitingCall(NamedTuple):
 
 
 class Batches:
-    """Collects calls from matches, submits them in provider batches and distributes the replies.
+    """Provider batches of a run, which collect the calls of matches and distribute the replies.
 
     Attributes:
         in_order: halt reasons after which the run still waits for submitted calls.
@@ -241,7 +241,7 @@ class Batches:
         await self._carrier.close()
 
     def stop(self, reason: str) -> None:
-        """Stop waiting for batches, unless the reason for stopping is in ``in_order``."""
+        """Stop waiting for batches, unless the run halted for a reason in ``in_order``."""
         if reason in self.in_order:
             return
         self._carrier.stop(reason)
@@ -250,7 +250,7 @@ class Batches:
             self._pass_on(waiting_call, Halted(reason))
 
     async def reply(self, intent: Intent, call: ModelCall) -> Reply:
-        """Return the reply to a call, which is submitted when all matches wait for replies.
+        """Queue a call for the next batch, and return its reply when the batch has ended.
 
         Raises:
             Halted: the run stopped waiting; a submitted call stays in its batch.
@@ -272,13 +272,13 @@ class Batches:
         return call.model_copy(update={"form": call.form.model_copy(update={"route": route})})
 
     def should_retry(self, call: ModelCall, reply: Reply) -> bool:
-        """Return whether the next batch should contain a call again."""
+        """Return whether a call must be sent again in the next batch."""
         if refuses(reply, reply.route):
             return call.form is not None and call.form.route == "auto"
         return bool(reply.failure and reply.retry)
 
     async def recover(self, batches: Sequence[Batch]) -> None:
-        """Collect the batches of earlier runs.
+        """Collect the results of batches that earlier runs submitted.
 
         Raises:
             Halted: a batch has not ended, and the run does not wait for batches.

@@ -27,7 +27,7 @@ USUAL_ANSWER = 400
 
 @dataclass
 class Sizes:
-    """Estimates the size of the next call to one model from earlier calls.
+    """An estimator of the size of a model's next call, based on earlier calls.
 
     Attributes:
         density: input tokens per character: a default at first, then the observed maximum.
@@ -38,7 +38,7 @@ class Sizes:
     answer: int | None = None
 
     def expected(self, call: ModelCall, *, unset: str = "none") -> Usage:
-        """Return the estimated maximum usage of a call.
+        """Return the estimated maximum token usage of a call.
 
         Args:
             unset: the model's default reasoning level.
@@ -89,15 +89,15 @@ DUST = 1e-9
 
 
 class Halted(Exception):
-    """Stops a run early; the store keeps all recorded data, and the run can be resumed."""
+    """Raised to stop a run early; the run can be resumed from the recorded data."""
 
 
 class MatchSpent(Exception):
-    """The match's own budget is exhausted: the match fails, and resumes if the budget is raised."""
+    """Raised when a match exhausts its own budget; a higher budget lets it resume."""
 
 
 class CallSize(NamedTuple):
-    """The estimated maximum size of a call; ``guessed`` before the model's first reply."""
+    """The estimated maximum tokens and cost of a call, ``guessed`` before the first reply."""
 
     tokens: int
     dollars: float
@@ -109,7 +109,7 @@ SMALLEST = CallSize(1, 1e-8, guessed=True)
 
 @dataclass(eq=False)
 class Account:
-    """Tracks one budget: its limits, the cost so far, and reservations for calls in flight.
+    """The account of one budget: limits, cost so far, and reservations for calls in flight.
 
     Attributes:
         name: the name of the limit in messages.
@@ -131,7 +131,7 @@ class Account:
     _came_back: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def reserve(self, expected: Callable[[], CallSize]) -> CallSize:
-        """Reserve a call's maximum cost; if a limit is near, first wait for calls in flight.
+        """Reserve a call's maximum cost, waiting for calls in flight if a limit is near.
 
         A call of unknown size may be sent without other calls in flight, unless an earlier call had
         no token count.
@@ -157,7 +157,7 @@ class Account:
             return size
 
     def release(self, size: CallSize, paid: Cost) -> None:
-        """Record a call's cost and release its reservation, unless the usage is unknown."""
+        """Record a call's cost, and release its reservation if the usage is known."""
         self.in_flight -= 1
         if not paid.unknown:
             self.held_tokens -= size.tokens
@@ -174,7 +174,7 @@ class Account:
         self._came_back.set()
 
     def exceeded(self, size: CallSize, cap: Cap) -> str | None:
-        """Return the first limit that a call would exceed, such as ``tokens``; None if none."""
+        """Return the unit of the first limit that a call would exceed, such as ``tokens``."""
         spent = self.spent
         if cap.calls is not None and spent.calls + self.in_flight >= cap.calls:
             return "calls"
@@ -206,7 +206,7 @@ class Reservation(NamedTuple):
 
 
 class BudgetTracker:
-    """Tracks the budgets of a study, a run and its matches, including calls in flight.
+    """A tracker of the budgets of a study, a run and its matches, including calls in flight.
 
     The size of a call is estimated from its characters, earlier calls to the model, and
     ``max_tokens`` or the longest answer so far.
@@ -252,12 +252,12 @@ class BudgetTracker:
         self.study.wake()
 
     def tab(self, spent: Cost | None = None) -> Account:
-        """Return the account of a match, which includes its cost in earlier runs."""
+        """Return a budget account for a match, including its cost in earlier runs."""
         cap = "the match's budget"
         return Account(cap, lambda: self.budget.per_match, spent or Cost(), MatchSpent)
 
     def learn(self, replies: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
-        """Learn call sizes, and which models report no token counts, from earlier replies."""
+        """Learn from earlier replies how large calls are and which models omit token counts."""
         for call, reply in replies:
             if not reply.get("cached"):
                 usage = Usage.model_validate(reply.get("usage", {}))
@@ -271,7 +271,7 @@ class BudgetTracker:
             account.held_dollars += size.dollars
 
     async def open(self, call: ModelCall, tab: Account) -> Reservation:
-        """Reserve a call's maximum cost; if a limit is near, first wait for calls in flight.
+        """Reserve a call's maximum cost, waiting for calls in flight if a limit is near.
 
         Raises:
             Halted: the call would exceed the study's or the run's budget, or its cost is unknown.
@@ -302,7 +302,7 @@ class BudgetTracker:
         return CallSize(usage.input_tokens + usage.output_tokens, dollars, sizes.answer is None)
 
     def close(self, reservation: Reservation, reply: Reply | None) -> None:
-        """Record the cost of a completed call; if ``reply`` is None, the call was cancelled."""
+        """Record the cost of a completed call; pass None as ``reply`` if the call was cancelled."""
         parts = {"usage", "status", "cached", "unreached", "dollars"}
         data = None if reply is None else reply.model_dump(include=parts)
         if reply is not None:

@@ -35,7 +35,7 @@ class CacheUse(NamedTuple):
 
 @contextmanager
 def open_cache(path: Path | str | None) -> Iterator["CallCache | None"]:
-    """Open the response cache in a file, which is created if missing; None disables the cache."""
+    """Open the response cache in a file, creating it if missing; yield None if path is None."""
     if path is None:
         yield None
         return
@@ -44,7 +44,7 @@ def open_cache(path: Path | str | None) -> Iterator["CallCache | None"]:
 
 
 class CallCache:
-    """Looks up each call before it is sent; concurrent identical calls are sent once."""
+    """The response cache of a run, which sends concurrent identical calls only once."""
 
     def __init__(self, cache: Cache) -> None:
         self.cache = cache
@@ -58,7 +58,7 @@ class CallCache:
     async def reply(
         self, request: Request, match_id: str, pace: Pace, buy: Callable[[], Awaitable[Reply]]
     ) -> Reply:
-        """Return the cached reply to a request, or call ``buy`` and cache its reply."""
+        """Return the cached reply to a request, or call ``buy`` to obtain and cache a reply."""
         while (pending := self._buying.get(request.key)) is not None:
             with pace.resting():
                 await pending.wait()

@@ -1,4 +1,4 @@
-"""Control of a run from other terminals: the run publishes its state and obeys commands."""
+"""Control of a run from other processes: the run publishes its state and accepts commands."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ STOPPED = "stopped by cheaptalk control"
 
 
 class Control:
-    """Publishes a run's state and executes orders. Use it as a context manager.
+    """The control interface of a running study. Use it as a context manager.
 
     Args:
         mailbox: the store's mailbox.
@@ -61,7 +61,7 @@ class Control:
     async def minding(
         self, dispatcher: Dispatcher, tell: Callable[[RunState], None]
     ) -> AsyncIterator[None]:
-        """Publish the state and execute orders every second while the context is open."""
+        """Publish the state and carry out commands every second while the context is open."""
         self.dispatcher = dispatcher
 
         async def mind() -> None:
@@ -78,12 +78,12 @@ class Control:
                 await task
 
     def beat(self) -> None:
-        """Publish the state and execute orders if an update is due."""
+        """Publish the state and carry out commands if an update is due."""
         if time.monotonic() >= self._due:
             self.give_account()
 
     def give_account(self) -> RunState:
-        """Execute new orders, publish the run's state and return it."""
+        """Carry out new commands, publish the run's state and return it."""
         now = time.monotonic()
         self._due = now + BEAT
         with suppress(OSError, StoreAway):  # the run continues without control
@@ -95,11 +95,11 @@ class Control:
         return state
 
     def _take(self, id_: str, text: str) -> None:
-        """Execute an order once and record its result."""
+        """Carry out a command once, and record its result."""
         try:
             order = Order.model_validate_json(text)
         except ValidationError as error:
-            self._replies[id_] = f"the order cannot be read: {error}"
+            self._replies[id_] = f"the command cannot be read: {error}"
         else:
             if order.run == self.run and order.id not in self._replies:
                 self._replies[order.id] = self._obey(order) or ""
@@ -107,14 +107,14 @@ class Control:
             del self._replies[next(iter(self._replies))]
 
     def _obey(self, order: Order) -> str | None:
-        """Execute an order; return an error message if that is impossible."""
+        """Carry out a command; return an error message if that is impossible."""
         if order.action == "stop":
             self.halted = STOPPED
             if self.dispatcher is not None:
                 self.dispatcher.halt(STOPPED)
             return None
         if self.dispatcher is None:
-            return "no match with a model is in progress"
+            return "no match with a model is in progress; only stop is possible now"
         if order.action == "set":
             return _change(self.dispatcher, order)
         if order.action == "pause":
@@ -159,11 +159,11 @@ class Control:
 
 
 def _change(dispatcher: Dispatcher, order: Order) -> str | None:
-    """Apply all settings of an order or none; return an error message if that is impossible."""
+    """Apply all settings of a command or none; return an error message if any is invalid."""
     models = [limiter.name for limiter, _ in dispatcher.limiters.all()]
     for model in order.limits:
         if model not in models:
-            return f"there have been no calls to {suggest(model, models)}"
+            return f"this run has not called a model {suggest(model, models)}"
     if order.budget:
         tracker = dispatcher.budget_tracker
         try:
@@ -184,7 +184,7 @@ def _change(dispatcher: Dispatcher, order: Order) -> str | None:
 
 
 def _spent_already(order: Order, spent: Cost) -> str | None:
-    """Return an error message if the study has already used up a new budget."""
+    """Return an error message if the study's cost has already reached a newly set budget."""
     for unit, limit in order.budget.items():
         used = getattr(spent, unit)
         if limit is not None and limit <= used:

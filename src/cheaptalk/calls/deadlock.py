@@ -1,4 +1,4 @@
-"""Detection of deadlock: all matches of a run wait for replies."""
+"""Detection of deadlocks, in which all matches of a run wait for replies."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -10,7 +10,7 @@ A = TypeVar("A")
 
 
 class Pace:
-    """Counts active tasks: matches that compute their next request, and answers in progress.
+    """A counter of active tasks: matches that compute a request, and answers in progress.
 
     ``when_still`` is called when no task is active. A match becomes active again before it receives
     a reply.
@@ -24,7 +24,7 @@ class Pace:
         self.moving += 1
 
     def rest(self) -> None:
-        """Mark a task as waiting; if no task is active, schedule ``when_still``."""
+        """Mark a task as waiting, and schedule ``when_still`` if no task is active."""
         self.moving -= 1
         if not self.moving and self.when_still is not None:
             asyncio.get_running_loop().call_soon(self._look)
@@ -39,7 +39,7 @@ class Pace:
             self.go()
 
     def answering(self, answer: Callable[[Q], Awaitable[A]]) -> Callable[[Q], Awaitable[A]]:
-        """Wrap a match's answer function, so that the match is active until all answers wait."""
+        """Wrap a match's answer function to keep the match active until all its answers wait."""
         thinking = 0
 
         async def counted(request: Q) -> A:

@@ -65,7 +65,7 @@ class Models(Protocol):
 
 @dataclass
 class Dispatcher:
-    """State that all live matches of a run share: clients, budgets, rate limiters, halt reason.
+    """State that all live matches of a run share, such as clients, budgets and rate limiters.
 
     Create it inside the event loop.
 
@@ -156,7 +156,7 @@ class Dispatcher:
 
 
 class Caller:
-    """Sends the calls of one match.
+    """A client that sends the calls of one match.
 
     Args:
         match_id: the match's id in the ledger.
@@ -238,7 +238,7 @@ class Caller:
     async def _look_up(
         self, key: CallKey, call: ModelCall, data: dict[str, Any], deadline: float
     ) -> Reply:
-        """Return the cached reply and record it without cost, or send the call."""
+        """Return the cached reply to a call and record it without cost, or send the call."""
         dispatcher = self.dispatcher
         ask = (
             partial(self._ask_model, key, call, data, deadline)
@@ -256,7 +256,7 @@ class Caller:
         return reply
 
     async def _ask_in_batch(self, batches: Batches, key: CallKey, call: ModelCall) -> Reply:
-        """Send a call in one batch after another until its reply is final."""
+        """Send a call in successive batches until its reply is final."""
         dispatcher = self.dispatcher
         tried = 0
         while True:
@@ -282,7 +282,7 @@ class Caller:
     async def _ask_model(
         self, key: CallKey, call: ModelCall, data: dict[str, Any], deadline: float
     ) -> Reply:
-        """Send a call until its reply is final; fail immediately if the circuit is open."""
+        """Send a call until its reply is final; fail at once if the circuit breaker is open."""
         dispatcher = self.dispatcher
         limiter = dispatcher.limiters[call.model]
         retries = Retries(limiter)
@@ -303,7 +303,7 @@ class Caller:
     async def _send(
         self, key: CallKey, call: ModelCall, data: dict[str, Any], deadline: float, retries: Retries
     ) -> tuple[Reply, float | None]:
-        """Make one attempt; return the reply, and the seconds until a retry (None if final).
+        """Make one attempt at a call; return the reply and the delay before a retry, if any.
 
         Replies that play uses, including a final timeout, are settled as answered. Replies that are
         retried or that fail the match are settled as failed.
@@ -335,7 +335,7 @@ class Caller:
         return reply, wait
 
     async def _settled_if_broken(self, number: int, pending: Awaitable[Reply]) -> Reply:
-        """Await a call; settle it as failed if its client raises an unexpected error."""
+        """Await a call, and record it as failed if its client raises an unexpected error."""
         try:
             return await pending
         except Halted:
@@ -354,7 +354,7 @@ class Caller:
         try:
             reply = await self._settled_if_broken(number, self.ask_person(call))
         except Halted as halt:
-            abandoned = Reply(failure=Failure.TIMED_OUT, detail=f"left without an answer: {halt}")
+            abandoned = Reply(failure=Failure.TIMED_OUT, detail=f"the run stopped first: {halt}")
             await ledger.settle(number, "failed", abandoned)
             raise
         await ledger.settle(number, "answered", reply)

@@ -70,7 +70,7 @@ def awaitable(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
 
 
 def drive(main: Coroutine[Any, Any, None], dispatcher: Callable[[], Dispatcher | None]) -> None:
-    """Run a coroutine, in its own thread if this one has an event loop (as in notebooks).
+    """Run a coroutine, in a separate thread if an event loop is already running, as in notebooks.
 
     Args:
         main: the coroutine; of several errors, the first is raised.

@@ -1,6 +1,6 @@
-"""Orders to a running study, and the state that it publishes, exchanged in the store's mailbox.
+"""Commands for a running study and the state that it publishes, exchanged in a mailbox.
 
-A run publishes its state about once per second. State and orders are deleted when the run ends.
+A run publishes its state about once per second. State and commands are deleted when the run ends.
 """
 
 import secrets
@@ -23,17 +23,17 @@ from cheaptalk.rules.errors import first_problem
 QUIET = 120.0
 """Seconds without a reply or an ended match after which a notice is shown."""
 REPLY_WAIT = 15.0
-"""Timeout in seconds for a run to process an order."""
+"""Timeout in seconds for a run to process a command."""
 LOOK = 0.1
-"""Polling interval in seconds for the result of an order."""
+"""Polling interval in seconds for the result of a command."""
 
 
 class ControlError(CheaptalkError):
-    """The study is not running, or the run rejects an order."""
+    """Raised when a study is not running or rejects a command."""
 
 
 class MatchCounts(NamedTuple):
-    """The match counts of a run.
+    """Numbers of matches in a run, by status.
 
     Attributes:
         planned: all matches.
@@ -97,7 +97,7 @@ class RunState(Frozen):
         budget: the study's budget.
         quiet: seconds since the last answer or ended match.
         limiters: the models' rate limiters.
-        replies: results of the latest orders: the reason of a rejection, or an empty string.
+        replies: results of the latest commands: the reason of a rejection, or an empty string.
     """
 
     run: str
@@ -134,7 +134,7 @@ class RunState(Frozen):
 
     @property
     def notice(self) -> str:
-        """Problems that a waiting user should see; empty if there are none."""
+        """Problems to report to a user who waits for the run; empty if there are none."""
         parts: list[str] = [self.state] if self.state != "running" else []
         for limiter in self.limiters:
             if limiter.given_up:
@@ -150,10 +150,10 @@ class RunState(Frozen):
 
 
 class Order(Frozen):
-    """An order to a running study.
+    """A command for a running study.
 
     Attributes:
-        id: the order's id, in ascending order.
+        id: the command's id, in ascending order.
         run: the run's id.
         action: the action; ``set`` uses the fields below.
         concurrency: maximum number of concurrent matches.
@@ -232,13 +232,13 @@ def _idle_reason(store: Store, study: str) -> str:
 
 
 def account_of(store: Store) -> RunState | None:
-    """Return the latest state of a live run, or None; see :func:`last_account`."""
+    """Return the latest published state of a running study; None if no study is running."""
     state = last_account(store)
     return state if state is not None and store.held() else None
 
 
 def last_account(store: Store) -> RunState | None:
-    """Return the last published state, possibly of a killed run; None if there is none.
+    """Return the state last published by a run, which may have been killed; None if there is none.
 
     Raises:
         ControlError: the state cannot be read.
@@ -281,7 +281,7 @@ def give_order(
     limits: Mapping[str, int | None] | None = None,
     budget: Mapping[str, float | None] | None = None,
 ) -> RunState:
-    """Send an order to a running study and return the run's state after the order.
+    """Send a command to a running study, and return the run's state afterwards.
 
     Args:
         store: the store, its file or its URL.
@@ -291,7 +291,7 @@ def give_order(
         budget: the study's budget by unit; None removes a limit.
 
     Raises:
-        ControlError: the study is not running, or the run rejects the order.
+        ControlError: the study is not running, or the run rejects the command.
     """
     with _opened(store) as opened:
         state = _watch(opened, study)
@@ -324,7 +324,7 @@ def _limits_by_model(limits: Mapping[str, Any], store: Store, state: RunState) -
 
 
 def _reply_to(order: Order, store: Store, state_before: RunState) -> RunState:
-    """Wait for the result of an order, and withdraw the order after a timeout."""
+    """Wait for the result of a command, and withdraw the command after a timeout."""
     until = time.monotonic() + REPLY_WAIT
     while time.monotonic() < until:
         time.sleep(LOOK)
@@ -340,5 +340,5 @@ def _reply_to(order: Order, store: Store, state_before: RunState) -> RunState:
             return state
     store.backend.mailbox.withdraw(order.id)
     raise ControlError(
-        f'"{state_before.study}" did not process the order within {REPLY_WAIT:g} seconds; try again'
+        f'"{state_before.study}" did not process the command in {REPLY_WAIT:g} seconds; try again'
     )

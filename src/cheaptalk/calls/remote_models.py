@@ -1,4 +1,4 @@
-"""Model calls from the machines of a cluster; budgets and the ledger stay on the main machine."""
+"""Model calls from the machines of a cluster, with budgets and ledger on the main machine."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ PAUSE = 1.0
 
 
 class Asker:
-    """Sends calls to models from one machine of the cluster.
+    """A client that sends calls to models from one machine of the cluster.
 
     Args:
         variables: environment variables with the providers' keys and parts of their URLs.
@@ -52,7 +52,7 @@ class Asker:
 
 
 class RemoteModels:
-    """Distributes calls over the machines of a cluster in turn.
+    """A client that distributes calls over the machines of a cluster in turn.
 
     The actor of a lost machine gets no calls until it responds again, possibly on another machine.
     """
@@ -87,7 +87,7 @@ class RemoteModels:
         return cls(cluster, askers)
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Send one call; if its machine is lost, the call may or may not have been made."""
+        """Send a call from one of the machines; the reply is a failure if the machine is lost."""
         queued = ModelName.parse(call.model).protocol == "in process"  # for an unknown time
         try:
             async with asyncio.timeout(None if queued else deadline + GRACE):
@@ -113,7 +113,7 @@ class RemoteModels:
             task.add_done_callback(self._returning.discard)
 
     async def _return(self, asker: Any) -> None:
-        """Wait until an asker responds again, possibly on another machine."""
+        """Wait until the client on a lost machine responds again, possibly on another machine."""
         while True:
             try:
                 await self._cluster.answer(asker.missing_models.remote([]))

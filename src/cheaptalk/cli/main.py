@@ -62,7 +62,7 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Handle the options before a command."""
+    """Handle the global options, which precede the command."""
     if version:
         typer.echo(f"cheaptalk {ct.__version__}")
         raise typer.Exit
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def _status() -> int:
-    """Run the command, print its error if any, and return the exit status."""
+    """Run a command, print its error message if it fails, and return the exit status."""
     try:
         with _plain_warnings():
             completion.enable()
@@ -124,7 +124,7 @@ def _failed(message: str, status: int) -> int:
 
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Print a warning about a broken plug-in once, in one line; print others as Python does."""
+    """Print each warning about a broken plug-in once, on one line; leave others unchanged."""
     with warnings.catch_warnings():
         warnings.filterwarnings("always", module=r"cheaptalk\.rules\.registry$")
         if completion.completing():

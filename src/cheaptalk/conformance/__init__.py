@@ -76,7 +76,7 @@ SEEDS = ("1", "2", "3")
 
 
 class Verdict(NamedTuple):
-    """The result of a check.
+    """The result of a conformance check.
 
     Attributes:
         check: the check's name.
@@ -117,7 +117,7 @@ def verdicts(
 def _planned(
     game_spec: GameSpec, seeds: Sequence[str], limit: float
 ) -> Iterator[tuple[Law | SpecLaw, list[Callable[[], None]]]]:
-    """Yield every check with a function for each configuration and seed."""
+    """Yield each check with the functions that run it for each configuration and seed."""
     pairs = list(product(variants(game_spec).values(), seeds))
     for check in CHECKS:
         yield check, [partial(check, game_spec, game, seed, limit=limit) for game, seed in pairs]

@@ -1,4 +1,4 @@
-"""Laws of answers: illegal answers are refused with a reason and change nothing."""
+"""Laws of answers: illegal answers are rejected with a reason and change nothing."""
 
 import math
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ TRIES = 50
 
 
 class Stranger(Action):
-    """An action that belongs to no game."""
+    """An action type that no game declares."""
 
 
 @law
@@ -71,7 +71,7 @@ def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def _fields(action: Action) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the names and schemas of an action's fields, without the alternative null."""
+    """Yield the names and JSON schemas of an action's fields, without null as an alternative."""
     for name, spec in type(action).model_json_schema()["properties"].items():
         kinds = [kind for kind in spec.get("anyOf", ()) if kind.get("type") != "null"]
         yield name, kinds[0] if len(kinds) == 1 else spec
@@ -104,14 +104,14 @@ def check_answers(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 def _other_answer(game_spec: GameSpec, request: DecisionRequest, action: Action) -> Action | None:
-    """Return a different legal answer, if random play finds one."""
+    """Return a legal answer that differs from ``action``, if random play finds one."""
     requests = (request._replace(chance=Chance(f"other {number}")) for number in range(TRIES))
     answers = map(game_spec.strategies["random"], requests)
     return next((answer for answer in answers if answer != action), None)
 
 
 def _check_reading(style: Style, request: DecisionRequest, action: Action) -> None:
-    """Check that a style does not misread an answer that it wrote, without or within other text."""
+    """Check that a style never misreads an answer that it wrote, even within other text."""
     written = style.codec.write(action)
     for reply in (written, f"Very well.\n{written}\nThank you."):
         with no_error(f'reading {reply!r} in style "{style.name}"'):
@@ -128,7 +128,7 @@ def _check_reading(style: Style, request: DecisionRequest, action: Action) -> No
 def _check_unreadable(
     style: Style, request: DecisionRequest, action: Action, other: Action | None
 ) -> None:
-    """Check that a style refuses responses with no answer, a huge answer or several answers."""
+    """Check that a style rejects responses with no answer, a huge answer or several answers."""
     write = style.codec.write
     wrong = list(NO_ANSWERS) if type(action).model_fields else list(NO_ANSWERS[:3])
     for name, maximum in texts_of(action).items():
@@ -145,7 +145,7 @@ def _check_unreadable(
 
 
 def _check_refusals(table: Table, request: DecisionRequest, action: Action) -> None:
-    """Check that the table refuses actions of another type, and actions that the rules refuse."""
+    """Check that a match rejects illegal actions and actions of another type."""
     candidates: list[Action] = [Stranger()]
     for name, spec in _fields(action):
         if spec.get("type") in ("number", "integer"):
@@ -162,7 +162,7 @@ def _check_refusals(table: Table, request: DecisionRequest, action: Action) -> N
 
 @law
 def check_forfeits(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """A forfeit at any request ends the match, as forfeited or as the rules define, without errors.
+    """A forfeit at any request ends the match without errors, as forfeited or as the rules define.
 
     At every request, first one actor forfeits, then all actors with simultaneous requests; all
     other actors continue.

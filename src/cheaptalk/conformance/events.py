@@ -1,4 +1,4 @@
-"""The law of events: every declared event occurs in some match."""
+"""The law of events: every declared event occurs in at least one match."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ MATCHES = 20
 
 @spec_law
 def check_events(game_spec: GameSpec, seeds: Sequence[str]) -> None:
-    """Every declared event and action occurs in some match.
+    """Every declared event and action occurs in at least one match.
 
     The matches have random play, every strategy or forfeits, in every variant and at the edges of
     numeric parameters. They end when every event and action has occurred.

@@ -18,7 +18,7 @@ STREAMS = ("", "another", "a third")
 
 @law
 def check_extremes(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """Numbers that are huge, tiny, 0 or negative are refused, or the match continues within bounds.
+    """Extreme numbers (huge, tiny, 0 or negative) are rejected or keep the match within bounds.
 
     The first and the last answer of each actor and type are changed: every number individually, and
     every pair of adjacent numbers without a change of its sum.

@@ -27,7 +27,7 @@ from cheaptalk.rules.game import expect_finite, expect_json
 
 
 class Named(Protocol):
-    """An object with a name, as functions have."""
+    """An object with a ``__name__``, such as a function."""
 
     __name__: str
 
@@ -65,12 +65,12 @@ class OutOfTime(ConformanceError):
 
 
 class Broken(ConformanceError):
-    """A violation of a law before its check and configuration are known."""
+    """A violation of a law, before the check and configuration are added to the message."""
 
 
 @contextmanager
 def no_error(activity: str) -> Iterator[None]:
-    """Raise any error in the block as a violation."""
+    """Convert any error in the block to a violation of a law."""
     sign_of_life()
     try:
         yield
@@ -127,13 +127,13 @@ def root_cause(error: BaseException) -> str:
 
 
 def _setting(game_spec: GameSpec, game: Game) -> str:
-    """Return the label of a configuration in :func:`variants`, or its parameters as JSON."""
+    """Return a configuration's label in :func:`variants`, or otherwise its parameters as JSON."""
     labels = (label for label, variant in variants(game_spec).items() if variant == game)
     return next(labels, None) or game.model_dump_json(exclude_defaults=True)
 
 
 def variants(game_spec: GameSpec) -> dict[str, Game]:
-    """Return the configurations to check by label: the defaults and individual changes.
+    """Return the configurations to check by label: the defaults, and variants with one change.
 
     Each flag, choice and horizon is changed individually, unless the game refuses the change.
     """
@@ -210,7 +210,7 @@ def questions(
 
 
 def _expect_numbers(game: Game, outcome: Outcome) -> None:
-    """Refuse payoffs and outcomes with non-finite numbers, because NaN is not equal to itself."""
+    """Raise an error for non-finite payoffs or outcomes, because NaN is not equal to itself."""
     paid: dict[str, float] = {}
     with suppress(Exception):  # reported by check_payoffs
         paid = game.payoffs(outcome)
@@ -221,7 +221,7 @@ def _expect_numbers(game: Game, outcome: Outcome) -> None:
 def finished(
     game_spec: GameSpec, table: Table, players: Mapping[str, Decide] | None = None, stream: str = ""
 ) -> Table:
-    """Play a match to its end, as in :func:`questions`, and return the match."""
+    """Play a match to its end and return it; players answer as in :func:`questions`."""
     for _ in questions(game_spec, table, players, stream):
         pass
     return table
@@ -230,7 +230,7 @@ def finished(
 def played(
     game_spec: GameSpec, game: Game, seed: str, players: Mapping[str, Decide] | None = None
 ) -> Table:
-    """Return a match with this seed, played to its end as in :func:`questions`."""
+    """Play a match with the given seed to its end, as in :func:`questions`, and return it."""
     return finished(game_spec, new_table(game, seed), players)
 
 
@@ -281,5 +281,5 @@ def outcome_of(match: Table) -> Outcome:
 
 
 def in_bounds(match: Table) -> None:
-    """Check that a match pays every actor, and every seat within the bounds of its role."""
+    """Check that a match pays every actor, with payoffs within the bounds of their roles."""
     match.game.seat_payoffs(outcome_of(match))

@@ -42,7 +42,7 @@ def check_simultaneous(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 def _play_in_order(game_spec: GameSpec, game: Game, seed: str, order: int) -> State:
-    """Return the end of a match with simultaneous answers in order (1) or in reverse (-1)."""
+    """Return the final state after simultaneous answers given in order (1) or in reverse (-1)."""
     table = new_table(game, seed)
     move, *_ = random_moves(game_spec).values()
     while not table.over:
@@ -64,7 +64,7 @@ def _sees(table: Table, actor: str) -> str:
 
 
 class Observation(NamedTuple):
-    """An event that an actor observes, or a request if it has an action type."""
+    """An event that an actor observes, or a decision request if ``action`` is set."""
 
     actor: str
     event: Event
@@ -77,7 +77,7 @@ class Observation(NamedTuple):
 
 
 class Refused(Event):
-    """The refusal of a move that was legal in the original match."""
+    """A marker for the refusal of a move that was legal in the original match."""
 
     reason: str
 
@@ -114,7 +114,7 @@ def check_secrets(game_spec: GameSpec, game: Game, seed: str) -> None:
             )
         owners, fact = ", ".join(sorted(secret.owners)) or "no actor", _fact(match, secret)
         if not fact:
-            raise Broken(f"a secret of {owners} changes neither the instance nor the game")
+            raise Broken(f"a secret of {owners} changes neither instance nor game; change one")
         for line, other in _both(match, secret, actors - secret.owners):
             if line != other:
                 raise Broken(
@@ -151,7 +151,7 @@ def _fact(match: Table, secret: Secret) -> str:
 def _both(
     match: Table, secret: Secret, actors: frozenset[str]
 ) -> Iterator[tuple[Observation, Observation]]:
-    """Yield the observations in both matches, pair by pair, until the fact is revealed."""
+    """Yield pairs of observations, original and changed, until the secret is revealed."""
     lines = _observations(match.game, match.instance, match, secret, actors)
     others = _observations(secret.game, secret.instance, match, secret, actors)
     for line, other in zip_longest(lines, others, fillvalue=OVER):
@@ -163,7 +163,7 @@ def _both(
 def _observations(
     game: Game, instance: Any, match: Table, secret: Secret, actors: frozenset[str]
 ) -> Iterator[Observation]:
-    """Yield the actors' observations when the moves of a match are repeated; end with ``CUT``."""
+    """Replay a match's moves and yield the actors' observations; ``CUT`` marks a revelation."""
     moves = {
         actor.name: iter([given.action for given in match.given if given.actor == actor.name])
         for actor in game.actors

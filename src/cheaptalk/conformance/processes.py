@@ -80,7 +80,7 @@ def spec_at(location: str) -> GameSpec:
 
 
 def _start(arguments: Sequence[str], hash_seed: str) -> subprocess.Popen[str]:
-    """Start a process that plays the matches."""
+    """Start a Python process that plays the matches with the given hash seed."""
     return subprocess.Popen(  # noqa: S603 - this Python
         [sys.executable, "-c", PROGRAM, *arguments],
         env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -91,7 +91,7 @@ def _start(arguments: Sequence[str], hash_seed: str) -> subprocess.Popen[str]:
 def _lines(printed: str, errors: str, status: int) -> list[str]:
     """Return the output lines of a finished process; raise a violation if it failed."""
     if status:
-        cause = CheaptalkError((errors.strip().splitlines() or ["it was killed"])[-1])
+        cause = CheaptalkError((errors.strip().splitlines() or ["the process was killed"])[-1])
         raise Broken(f"another process failed to play the matches: {cause}") from cause
     return printed.splitlines()
 

@@ -28,7 +28,7 @@ ANSWERS = 1_000
 
 @spec_law
 def check_parameters(game_spec: GameSpec, seeds: Sequence[str]) -> None:
-    """Matches of up to 1,000 answers work with every numeric parameter at its minimum and maximum.
+    """Matches of up to 1,000 answers run at the minimum and maximum of every numeric parameter.
 
     The check also plays with the adjacent numbers, and one match with the defaults to its end.
     Configurations that the game refuses are skipped. For a parameter without a range, the numbers
@@ -44,7 +44,7 @@ def check_parameters(game_spec: GameSpec, seeds: Sequence[str]) -> None:
 
 
 def edge_settings(game: Game) -> dict[str, Game]:
-    """Return the valid configurations with one numeric parameter at an edge, by label."""
+    """Return valid configurations, by label, that set one numeric parameter to an extreme value."""
     games = {}
     for name, field in type(game).model_fields.items():
         for value in edges(field):
@@ -62,7 +62,7 @@ def played_some(game_spec: GameSpec, game: Game, seed: str) -> Table:
 
 
 def edges(field: FieldInfo) -> tuple[float, ...]:
-    """Return a numeric parameter's minimum, maximum and adjacent numbers; () for other types."""
+    """Return a numeric parameter's minimum, maximum and their neighbours; () for other types."""
     bounds = limits(field)
     if bounds is None:
         return ()

@@ -28,7 +28,7 @@ def check_strategies(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 @law
 def check_memory(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """A strategy repeats a match identically after other matches.
+    """A strategy replays a match identically after it has played other matches.
 
     The check detects strategies that keep state between matches or use their own random generator.
     """
@@ -44,7 +44,7 @@ def check_memory(game_spec: GameSpec, game: Game, seed: str) -> None:
 def seatings(
     game_spec: GameSpec, game: Game, *, single: bool = True
 ) -> Iterator[tuple[Strategy, tuple[str, ...]]]:
-    """Yield each strategy with all seats of its roles and, if ``single``, with only one seat."""
+    """Yield each strategy with all seats that it can fill and, if ``single``, with only one."""
     for strategy in game_spec.strategies.values():
         seats = tuple(seat for seat, role in game.seats.items() if role in strategy.roles)
         for filled in dict.fromkeys((seats, seats[:1])) if single else (seats,):

@@ -15,7 +15,7 @@ HARMLESS = "x" * len(ATTACK)
 
 @law
 def check_talk(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """Messages of other players appear with the filter ``quoted``, and change no other text.
+    """Other players' messages appear only through the filter ``quoted``, and change no other text.
 
     The same moves are repeated twice. All free-text fields contain harmless text in one match, and
     text that imitates the referee in the other match.

@@ -14,7 +14,7 @@ LIMIT = 60.0
 
 
 class Stuck(BaseException):
-    """An error about code that exceeds the limit; the arguments are its location and the limit.
+    """An error about code that exceeds the time limit, with its location and the limit.
 
     The class is no :class:`Exception`, so that game code with ``except Exception`` cannot catch it.
     """
@@ -29,7 +29,7 @@ class Stuck(BaseException):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise :class:`Stuck` after this time without :func:`sign_of_life`; 0 for no limit.
+    """Raise :class:`Stuck` after ``seconds`` without :func:`sign_of_life`; 0 means no limit.
 
     Only the main thread can be interrupted; other threads, and single calls of compiled library
     code, have no limit.
@@ -51,7 +51,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def allowed() -> float:
-    """Return the current limit, in seconds; 0 if there is none."""
+    """Return the time limit in force, in seconds; 0 if there is none."""
     return signal.getitimer(signal.ITIMER_REAL)[1]
 
 

@@ -1,4 +1,4 @@
-"""Equilibria of empirical games. Loaded when first used; needs ``[analysis]``."""
+"""Equilibria of empirical games, imported on first use; requires the extra ``[analysis]``."""
 
 import lazy_loader
 

@@ -112,7 +112,7 @@ def balance(store: Store, study: str) -> Balance:
 def _varied(
     rows: pl.DataFrame, parameters: dict[str, dict[str, Any]]
 ) -> Iterator[tuple[str, list[str], pl.DataFrame]]:
-    """Yield each game with varied parameters, the names of these, and rows with their values."""
+    """Yield the games with varied parameters: name, parameters, and rows with their values."""
     known = rows.drop_nulls("configuration")
     for (game,), of_game in known.group_by("game", maintain_order=True):
         configurations = {key: parameters[key] for key in of_game["configuration"].unique().sort()}
@@ -138,7 +138,7 @@ def _settings(rows: pl.DataFrame, game: str, names: list[str]) -> pl.DataFrame:
 
 
 def _counts(rows: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
-    """Count participants (assigned, finished, dropped out) and treatments for each key."""
+    """Count treatments and participants (assigned, finished, dropped out) by key columns."""
     finished, under_way = pl.col("state") == "finished", pl.col("state").is_in(UNDER_WAY)
     person = rows.group_by(*key, "participant", maintain_order=True).agg(
         finished=finished.any(), dropped=~(finished | under_way).any()
@@ -170,7 +170,7 @@ def _test_of(counts: pl.DataFrame) -> tuple[int, int, float, float | None]:
 def _test(
     assigned: Sequence[int], treatments: Sequence[int]
 ) -> tuple[int, int, float, float | None]:
-    """Return cells, participants, their largest difference per treatment, and p if balanced."""
+    """Test the balance of an assignment; return groups, people, largest difference and p-value."""
     people = sum(assigned)
     ratios = [count / size for count, size in zip(assigned, treatments, strict=True)]
     largest = max(ratios, default=0.0) - min(ratios, default=0.0)

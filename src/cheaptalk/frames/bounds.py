@@ -1,4 +1,4 @@
-"""Bounds of scores: the minimum and maximum that the matches' parameters imply."""
+"""Bounds of metrics and payoffs, as implied by the parameters of matches."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -55,7 +55,7 @@ def with_bounds(
 
 
 def beyond(frame: pl.DataFrame, values: Mapping[str, Bounds | BoundsColumns]) -> Iterator[str]:
-    """Yield a sentence for each score with values outside its bounds, naming the first such match.
+    """Yield a sentence for each score that violates its bounds, with the first match affected.
 
     Args:
         frame: matches, with the columns of bounds.
@@ -76,8 +76,8 @@ def beyond(frame: pl.DataFrame, values: Mapping[str, Bounds | BoundsColumns]) ->
             )
             match, got, low, high = row.row(0)
             yield (
-                f"{plain(name)} is {got:g} in match {match}, and by the game's own bounds it can "
-                f"be {low:g} to {high:g}: the bounds are wrong, and no interval keeps to them"
+                f"{plain(name)} is {got:g} in match {match}, outside its declared bounds "
+                f"{low:g} to {high:g}: its intervals ignore these bounds; correct them in the game"
             )
 
 

@@ -76,7 +76,7 @@ def funnel(store: Store, study: str) -> Funnel:
 def _stages(
     store: Store, study: str, steps: list[ReachedStep]
 ) -> tuple[pl.DataFrame, list[tuple[str | None, int]]]:
-    """Return the frame of checks, and the number of participants who reached each stage."""
+    """Return a frame with the results of checks, and the number of participants at each stage."""
     by_kind: dict[str, list[str]] = {}
     for item in steps:
         kind = step_kind(item.step)

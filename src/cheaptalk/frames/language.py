@@ -82,7 +82,7 @@ def corpus_metrics(
 def _measured(
     cell: pl.DataFrame, ngrams: Sequence[int], cluster: Sequence[str], level: float
 ) -> Iterator[list[Any]]:
-    """Yield one row per metric of a cell, without the cell's key."""
+    """Yield one row per metric, without grouping columns, for one group of messages."""
     instances = cell.select(cluster).unique().height
     words = cell.select(
         instance=pl.struct(cluster).rank("dense"),
@@ -106,7 +106,7 @@ def _measured(
 
 
 def _counts(words: pl.DataFrame, n: int) -> pl.DataFrame:
-    """Count each n-gram within each instance (``own``) and over all instances (``whole``)."""
+    """Count each n-gram by instance (``own``) and over all instances (``whole``)."""
     later = {f"word.{step}": pl.col("word").shift(-step) for step in range(1, n)}
     within = pl.col("text") == pl.col("text").shift(1 - n)
     names = ["word", *later]

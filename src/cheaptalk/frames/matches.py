@@ -45,13 +45,13 @@ HEAD = {
 
 
 class Observer(Protocol):
-    """Processes matches while they are read, and accumulates data on them."""
+    """A protocol for objects that accumulate data from matches while they are read."""
 
     def add(self, record: MatchRecord) -> None:
-        """Process a match, which was read with its answers."""
+        """Process one match, including its recorded answers."""
 
     def join(self, later: Self) -> None:
-        """Merge the data of another observer, which processed later matches."""
+        """Merge the data of another observer that processed later matches."""
 
 
 class _Part(NamedTuple):
@@ -113,7 +113,7 @@ def observed_frames(
     as_published: bool = False,
     workers: int = 1,
 ) -> tuple[Frames, Sequence[Observer]]:
-    """Return :func:`match_frames`, and observers that processed all scored matches.
+    """Return a study's matches as one frame per game, and observers of all scored matches.
 
     Args:
         observers: the observers' classes; one instance of each is returned.
@@ -174,7 +174,7 @@ def _read_part(
     as_published: bool,
     kinds: Sequence[type[Observer]],
 ) -> tuple[dict[str, _Part], Sequence[Observer]]:
-    """Return the rows of a part of a study by game, and the observers of its matches."""
+    """Read a part of a study; return its rows by game, and observers that processed its matches."""
     reader, observers = Reader.of(store, study), [kind() for kind in kinds]
     games = {}
     for game, game_seats in seats.items():
@@ -263,7 +263,7 @@ class _Rows:
 
 
 def _uniform(values: list[Any]) -> list[Any]:
-    """Return the values as one column: unchanged if they share a plain type, otherwise as JSON."""
+    """Return a column's values, converted to JSON unless all have the same plain type."""
     types = {type(value) for value in values if value is not None}
     if types == {int, float}:
         return [None if value is None else float(value) for value in values]

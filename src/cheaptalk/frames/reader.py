@@ -1,4 +1,4 @@
-"""Selection of scored matches, shared by the frames by match and by round."""
+"""Selection of the matches to score, shared by frames of matches and frames of rounds."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -139,7 +139,7 @@ def decoded(value: Any) -> Any:
 
 
 class Frames(dict[str, pl.DataFrame]):
-    """Data frames by the name of the game."""
+    """A mapping of game names to data frames, displayed as a summary of their sizes."""
 
     def __repr__(self) -> str:
         sizes = (f"{name} ({len(frame):,} rows)" for name, frame in self.items())

@@ -25,7 +25,7 @@ VERBS = {
 
 
 def unscored(frame: pl.DataFrame) -> dict[str, int]:
-    """Count the unscored matches of a frame by status, or :data:`DROPPED`."""
+    """Count the unscored matches of a frame by reason."""
     ends = frame.filter(~SCORED).group_by(REASON.alias("reason"), maintain_order=True)
     counts = dict(ends.len().iter_rows())
     return {reason: counts[reason] for reason in VERBS if reason in counts}
@@ -49,7 +49,7 @@ ENDS = {Status.LIVE.value: "not ended", BY_OTHERS: BY_OTHERS}
 
 
 def own_end(role: str) -> pl.Expr:
-    """Return why a player's match is not scored, as a column ``end``; null if it is scored.
+    """Return a column expression ``end``: why a player's match is not scored, or null if it is.
 
     The reason is the kind of the player's own invalid answer, such as ``refused``, or
     :data:`BY_OTHERS`, or a key of :func:`unscored`.

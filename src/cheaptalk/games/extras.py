@@ -1,4 +1,4 @@
-"""Imports of optional dependencies on first use, from the extra ``[analysis]``."""
+"""Lazy imports of optional dependencies, which the extra ``[analysis]`` installs."""
 
 from importlib import import_module
 from typing import Any
@@ -22,7 +22,7 @@ class Deferred:
         try:
             module = import_module(self._name)
         except ModuleNotFoundError as error:
-            message = f'this needs {error.name}: pip install "cheaptalk[analysis]"'
+            message = f'this function requires {error.name}: pip install "cheaptalk[analysis]"'
             raise CheaptalkError(message) from None
         value = getattr(module, attribute)
         setattr(self, attribute, value)
@@ -30,5 +30,5 @@ class Deferred:
 
 
 def needed(name: str) -> Any:
-    """Return a lazily imported module; if it is missing, its first use names the extra."""
+    """Return a lazily imported module; using it raises an error if it is not installed."""
     return Deferred(name)

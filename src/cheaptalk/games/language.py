@@ -19,7 +19,7 @@ def words(text: str) -> list[str]:
 
 
 def vocabulary(texts: Iterable[str]) -> int:
-    """Return the number of different words (Liao, Tomlin and Klein 2024, appendix E.3).
+    """Return the number of different words in texts (Liao, Tomlin and Klein 2024, appendix E.3).
 
     >>> vocabulary(["Deal?", "No deal."])
     2

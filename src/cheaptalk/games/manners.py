@@ -1,4 +1,4 @@
-"""Messages of scripted talkers in several games, by manner, such as polite or threatening.
+"""Scripted messages for several games, in manners such as polite or threatening.
 
 ``manners.yaml`` describes each manner, and each game defines the claims in it (:class:`Topics`).
 Talkers with the same strategy but different manners make the same moves at the same times. Any
@@ -36,7 +36,7 @@ Manner = Literal[
 
 
 class Topics(NamedTuple):
-    """Game-specific phrases of a speaker, which fill the placeholders in messages.
+    """Phrases for one game and speaker, which fill the placeholders in scripted messages.
 
     Attributes:
         anchor: a clause with a number that strongly favours the speaker.
@@ -56,7 +56,7 @@ class Topics(NamedTuple):
 
 
 class Description(NamedTuple):
-    """A manner of speaking.
+    """A manner of speaking, such as polite, with its messages.
 
     Attributes:
         meaning: a description of the speaker, such as "flatters the player".
@@ -71,7 +71,7 @@ class Description(NamedTuple):
 
 @cache
 def manners() -> Mapping[str, Description]:
-    """Return all manners by name, the silent one first."""
+    """Return all manners of speaking by name, starting with the silent one."""
     text = files(__package__).joinpath("manners.yaml").read_text(encoding="utf-8")
     return {
         name: Description(entry["meaning"], entry["untrue"], tuple(entry["wordings"]))
@@ -80,7 +80,7 @@ def manners() -> Mapping[str, Description]:
 
 
 def wording(manner: Manner, topics: Topics, request: DecisionRequest) -> str:
-    """Return the message of a manner for a request; "" if the manner is silent.
+    """Return the next message in a manner of speaking; "" if the manner is silent.
 
     The first wording of a match is drawn from the actor's random stream, which does not depend on
     the other player. Later requests in the match use the next wordings.

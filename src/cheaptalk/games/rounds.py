@@ -57,7 +57,7 @@ class Over(Event):
 
 
 class Rounds(Game):
-    """A game in which N players decide simultaneously in each of K rounds, then get reports.
+    """A game of K rounds in which N players decide simultaneously and then receive reports.
 
     The players are player_1, player_2 and so on, all in one role. A subclass declares parameters,
     one action with one field, and events: first the briefing, then the event of each request. It
@@ -78,7 +78,7 @@ class Rounds(Game):
         return numbered("player", self.players)
 
     def _same_event(self, event_type: Any, *values: Any) -> list[Event]:
-        """Return one event for all players; missing fields get the parameter of the same name."""
+        """Return the same event for each player; missing fields come from the game's parameters."""
         field_names = event_type.__struct_fields__[len(values) :]
         return [event_type(*values, *(getattr(self, name) for name in field_names))] * self.players
 
@@ -87,7 +87,7 @@ class Rounds(Game):
         return self._same_event(self.events[0])
 
     def questions(self, number: int, instance: Any) -> list[Event]:
-        """Return the event of each player's request in a round, numbered from 1."""
+        """Return the event that requests each player's decision in a round, counted from 1."""
         return self._same_event(self.events[1], number)
 
     def objection(self, question: Any, action: Any) -> str | None:
@@ -161,7 +161,7 @@ def out_of_range(field: str, value: int, low: int, high: int) -> str | None:
 
 
 def in_turn(choices: Sequence[C], number: int) -> C:
-    """Return the choice in a round, numbered from 1, of a player who cycles through choices.
+    """Return the choice for a round, counted from 1, when cycling through the given choices.
 
     >>> [in_turn(("go", "stay"), number) for number in (1, 2, 3)]
     ['go', 'stay', 'go']
@@ -179,7 +179,7 @@ def by_player(
     rows: Iterable[Sequence[float | None]],
     total: Callable[[Sequence[float]], float] = fmean,
 ) -> Iterator[Point]:
-    """Yield each player's number in each round, and an aggregate over all players.
+    """Yield each player's value in each round, and an aggregate over all players.
 
     Args:
         rows: one row per round with a number, or None, for each player in order.
@@ -194,5 +194,5 @@ def by_player(
 
 
 def gain_by_round(result: Result) -> Iterator[Point]:
-    """Each player's gain in the round; for all players, the mean."""
+    """Each player's gain in the round, and the mean gain of all players."""
     return by_player(result, result.outcome.gains)

@@ -1,4 +1,4 @@
-"""Names of seats: find the seat that a name in an answer refers to, and a player's number."""
+"""Lookup of seats by names in answers, and of player numbers."""
 
 from cheaptalk.rules import Game
 

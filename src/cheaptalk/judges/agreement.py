@@ -1,4 +1,4 @@
-"""Agreement between judges, and of judges with a game's exact check."""
+"""Agreement of judges with each other and with a game's exact check."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -75,7 +75,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of a judge with a reference: the exact check or another judge.
+    """The agreement of a judge with a reference, which is an exact check or another judge.
 
     Attributes:
         judge: the judge's digest.
@@ -118,13 +118,13 @@ class Agreement:
 
     @property
     def items(self) -> int:
-        """Number of items with both verdicts."""
+        """Number of items with verdicts of both the judge and the reference."""
         return sum(map(sum, self.table))
 
 
 @reads_study
 def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
-    """Return the agreement of each judge of a study with the exact check and with other judges.
+    """Return each judge's agreement with the exact check and with other judges of a study.
 
     Two judges are compared on the items for which both gave a valid verdict, if their rubrics have
     the same name and verdicts. The reference is the earlier judge, or a person. An agreement with
@@ -223,7 +223,7 @@ def _compare(
 
 
 def _share(tables: VerdictTables, numerator: Cells, denominator: Cells, *, seed: int) -> Share:
-    """Return the share of items in the denominator's cells that are in the numerator's cells."""
+    """Return the ratio of two counts of items, each over selected cells of the tables."""
     count_numerator, count_denominator = (
         partial(_count, cells=cells) for cells in (numerator, denominator)
     )
@@ -268,7 +268,7 @@ def kappa(tables: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.floa
 def interval(
     tables: NDArray[Any], statistic: TableStatistic, counts: TableStatistic, seed: int
 ) -> Interval:
-    """Return a statistic of the sum of tables, with its 95 % bootstrap interval.
+    """Return a statistic of the summed tables, with its 95 % bootstrap interval.
 
     The bootstrap draws 2,000 samples of instances, because verdicts on the same instance are
     dependent. The interval spans the 2.5 % and 97.5 % quantiles (Efron and Tibshirani 1993, An

@@ -26,7 +26,7 @@ COLUMNS: dict[str, Any] = {
 
 
 def people_for(store: Store, study: str, rubric: Rubric) -> list[str]:
-    """Return the ids (see :func:`.answers_id`) of participants whose answers a rubric judges.
+    """Return the ids of participants whose answers a rubric judges (see :func:`.answers_id`).
 
     Raises:
         CheaptalkError: no participant gave such an answer and played a game of the rubric.
@@ -43,16 +43,16 @@ def _why(store: Store, study: str, rubric: Rubric) -> str:
     texts = [name for name in survey_answers(store, study).columns if name != "participant"]
     if not texts:
         return "no participant answered a survey"
-    questions = f"its surveys ask {', '.join(texts)}"
+    questions = f"the study's surveys ask {', '.join(texts)}"
     if rubric.answers is not None and not {*rubric.answers} & {*texts}:
-        return f"the rubric is for {', '.join(rubric.answers)}, and {questions}"
+        return f"the rubric is for answers to {', '.join(rubric.answers)}, but {questions}"
     if rubric.games is not None:
-        return f"no participant who played {', '.join(rubric.games)} wrote one"
-    return f"no participant wrote one; {questions}"
+        return f"no participant of {', '.join(rubric.games)} wrote a free answer"
+    return f"no participant wrote a free answer; {questions}"
 
 
 def answers_of(store: Store, study: str, rubric: Rubric) -> dict[str, list[Item]]:
-    """Return the survey answers that a rubric judges, by participants who played its games."""
+    """Return the survey answers that a rubric judges, for participants who played its games."""
     responses = survey_answers(store, study)
     texts = [
         name for name, kind in responses.schema.items()
@@ -100,7 +100,7 @@ def answer_verdicts(store: Store, study: str) -> pl.DataFrame:
 
 
 def verdict_of(judgement: Judgement, rubric: Rubric) -> tuple[str | None, float | None]:
-    """Return a verdict as text and as a number; see :func:`answer_verdicts`."""
+    """Return a verdict as text and as a score, or None for each if the verdict is invalid."""
     if judgement.verdict is None:
         return None, None
     verdict = label(judgement.verdict)

@@ -1,4 +1,4 @@
-"""Code free survey answers with a judge."""
+"""Coding of free survey answers by a judge."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Judge the matches or survey answers of a study, and store the verdicts.
+"""Runs that judge the matches or survey answers of a study and store the verdicts.
 
 Judges share the ledger and dispatcher of players, so that a later run continues an earlier one, and
 no response is paid for twice. ``cheaptalk control`` also controls running judges.
@@ -294,7 +294,7 @@ class _JudgingRun:
     async def judge_item(
         self, subject: Subject, item: Item, caller: Caller, dispatcher: Dispatcher
     ) -> bool:
-        """Store the verdict on an item with its calls; return False if the provider failed."""
+        """Judge an item and store the verdict; return False if the provider failed."""
         earlier_calls = self.calls_before(subject, item)
         thought = await caller.think(
             self.by.think(item), item.request, item.actor, self.by.seat, attempts=len(earlier_calls)

@@ -39,7 +39,7 @@ Words = Annotated[str, Field(max_length=4_000)]
 
 
 class Verdict(NamedTuple):
-    """A judge's final answer, or None if invalid, and the kind of the answer."""
+    """A judge's final verdict on an item (None if invalid), and the kind of the judge's answer."""
 
     data: dict[str, Any] | None
     kind: Kind
@@ -174,7 +174,7 @@ def matches_for(
     store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0,
     player: str | None = None,
 ) -> list[str]:  # fmt: skip
-    """Return the ids of the matches to judge or, for survey answers, of the participants.
+    """Return the ids of the matches to judge, or of the participants if the rubric is for answers.
 
     Args:
         sample: as for :func:`.judge`.
@@ -203,7 +203,7 @@ def _matches(store: Store, study: str, by: Judge, player: str | None) -> list[st
     games = sorted({game for _, game in ended})
     ids = [id_ for id_, game in ended if by.rubric.fits(game)]
     if not ids:
-        available = f"its games are {', '.join(games)}" if games else "it has no finished match"
+        available = f"games: {', '.join(games)}" if games else "no finished match"
         required_games = f", which fits {', '.join(by.rubric.games)}" if by.rubric.games else ""
         raise CheaptalkError(
             f"{study} has nothing to judge with {by.rubric.name}{required_games}: {available}"
@@ -216,7 +216,7 @@ def first_item(
     store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0,
     player: str | None = None,
 ) -> tuple[str, Item]:  # fmt: skip
-    """Return the first item to judge, preceded by the id of its match or participant.
+    """Return the id of the first match or participant with an item to judge, and the item.
 
     Raises:
         StoreError: the store has no study of this name.
@@ -232,7 +232,7 @@ def first_item(
 
 
 def why_nothing(rubric: Rubric, before: int = 0, without: int = 0) -> str:
-    """Return the reason why there is nothing to judge by a rubric.
+    """Return a phrase that explains why a rubric has nothing to judge.
 
     Args:
         before: number of items with a verdict.
@@ -243,5 +243,5 @@ def why_nothing(rubric: Rubric, before: int = 0, without: int = 0) -> str:
     if before:
         return "everything was judged before"
     if rubric.item == "move" and rubric.actions is not None:
-        return f"no player took an action that it judges ({', '.join(rubric.actions)})"
+        return f"no player took an action that the rubric judges ({', '.join(rubric.actions)})"
     return "no player sent a message"

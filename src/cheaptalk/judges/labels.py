@@ -39,7 +39,7 @@ POOL = 10
 
 
 class Labels(NamedTuple):
-    """Counts of an imported sheet.
+    """Counts of labels and empty rows in an imported sheet.
 
     Attributes:
         taken: number of new labels.
@@ -139,7 +139,7 @@ def take_labels(
 
 
 def hand_judge(rubric: Rubric, by: str) -> dict[str, Any]:
-    """Return an annotator's definition as a judge, in JSON-compatible form."""
+    """Define an annotator as a judge, in JSON-compatible form."""
     return {
         "rubric": rubric.model_dump(mode="json", exclude_none=True),
         "model": {"model": by, "person": True},
@@ -147,7 +147,7 @@ def hand_judge(rubric: Rubric, by: str) -> dict[str, Any]:
 
 
 def _items(store: Store, study: str, by: Judge, sample: int, seed: int) -> set[tuple[str, str]]:
-    """Return the items judged by the rubric, or else the items of randomly drawn matches."""
+    """Return the items judged by the rubric, or items of random matches if none was judged."""
     name = by.rubric.name
     judgements = _judgements(store, study, by.rubric)
     specs = specs_of_judges(store, {judgement.judge for judgement in judgements})

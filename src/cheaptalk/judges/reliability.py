@@ -48,7 +48,7 @@ class Reliability:
 
 @reads_study
 def reliabilities(store: Store, study: str, *, seed: int = 0) -> list[Reliability]:
-    """Return the agreement of all raters, models and people, for each rubric.
+    """Return the agreement between all raters of each rubric, both models and people.
 
     Raters form a group if their rubrics have the same name and verdicts. Items with at least two
     valid verdicts count. A scale has two results: ``interval`` uses the distances between scores,
@@ -86,7 +86,7 @@ def reliabilities(store: Store, study: str, *, seed: int = 0) -> list[Reliabilit
 def coincidences_by_instance(
     raters: Sequence[Verdicts], labels: Sequence[str], instances: Mapping[str, Hashable]
 ) -> tuple[Tables, int]:
-    """Return the coincidences of verdicts and the number of items with at least two verdicts.
+    """Return the coincidence tables by instance, and the number of items with several verdicts.
 
     Each of an item's m verdicts is paired with the other m - 1; each pair counts 1 / (m - 1), so
     that an item's weight is the number of its verdicts. Shape (instances, labels, labels).

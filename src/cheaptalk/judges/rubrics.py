@@ -165,7 +165,7 @@ def find_rubric(name: Rubric | Path | str) -> Rubric:
     registered = RUBRICS.get(str(name))
     if registered is None:
         raise RubricError(
-            f"no rubric {suggest(str(name), rubric_names())}; a file's name ends in .yaml"
+            f"no rubric {suggest(str(name), rubric_names())}; a file's name must end in .yaml"
         )
     return registered if isinstance(registered, Rubric) else load_rubric(registered)
 

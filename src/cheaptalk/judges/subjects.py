@@ -1,4 +1,4 @@
-"""The subjects of a judge: matches, or participants with their free survey answers."""
+"""Matches, or participants with free survey answers, as the subjects of a judge."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -26,7 +26,7 @@ class Subject(NamedTuple):
 def subjects(
     store: Store, study: str, rubric: Rubric, ids: Sequence[str], batch: int = 200
 ) -> Iterator[Subject]:
-    """Yield the subjects of a judge in the order of ids.
+    """Yield the matches or participants with the given ids, in the given order.
 
     Args:
         ids: ids of matches, or of participants if the rubric is for answers.

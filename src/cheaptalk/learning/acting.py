@@ -1,4 +1,4 @@
-"""Batches of whole matches for learning algorithms."""
+"""Batches of complete matches for learning algorithms."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from cheaptalk.learning.networks import Array, jax, jnp
 
 
 class Played(NamedTuple):
-    """A batch of complete matches. The leading axes are steps and matches.
+    """A batch of complete matches, whose leading axes are steps and matches.
 
     Attributes:
         player, seen, legal, action: the acting player, its observation, legal actions and action.
@@ -61,17 +61,17 @@ def rows_of(by_step: Any) -> Any:
 
 
 def picked(numbers: Array, index: Array) -> Array:
-    """Return the number at each index; shapes (..., numbers) and (...)."""
+    """Select the number at an index along the last axis; shapes (..., numbers) and (...)."""
     return jnp.take_along_axis(numbers, index[..., None], axis=-1)[..., 0]
 
 
 def by_lot(shares: Array, draws: Array) -> Array:
-    """Draw an action in proportion to ``shares``, shape (..., actions), using numbers in [0, 1)."""
+    """Draw actions with probabilities proportional to ``shares``, from uniform random numbers."""
     cumulative = jnp.cumsum(shares, axis=-1)
     total = cumulative[..., -1:]
     return ((cumulative <= draws[..., None] * total) & (cumulative < total)).sum(axis=-1)
 
 
 def likeliest(shares: Array, count: int) -> Array:
-    """Return the most likely actions like :func:`.rounding.likeliest`, but faster in JAX."""
+    """Return the indices of the most likely actions, computed with JAX, shape (..., count)."""
     return jax.lax.top_k(shares, count)[1]

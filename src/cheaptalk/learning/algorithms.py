@@ -40,7 +40,7 @@ class Standing(Protocol):
 
     @property
     def loops(self) -> Array:
-        """The number of completed loops."""
+        """The number of completed loops of playing and learning."""
 
 
 S = TypeVar("S", bound=Settings)
@@ -69,7 +69,7 @@ class Progress(NamedTuple):
         return {"matches": self.matches, **self.metrics, "returns": list(self.returns), **optional}
 
     def numbers(self) -> dict[str, float]:
-        """Return all values except the matches as numbers, with seats counted from 1."""
+        """Return all values, except the number of matches, by name; seats are counted from 1."""
         result = dict(self.metrics)
         for seat, payoff in enumerate(self.returns, start=1):
             result[f"returns/player_{seat}"] = payoff
@@ -117,7 +117,7 @@ class Training(ABC, Generic[S, L]):
 
     @abstractmethod
     def _loop(self, learned: L) -> tuple[L, Array]:
-        """Play and learn once; return the new state, and the metrics followed by the payoffs."""
+        """Play a batch and update once; return the new state, and metrics followed by payoffs."""
 
     def rounding(self, learned: L) -> Rounding:
         """Return how the policy's probabilities are rounded before play."""
@@ -130,7 +130,7 @@ class Training(ABC, Generic[S, L]):
         self, learned: L, matches: int, *, every: int = 100,
         progress: Callable[[L, Progress], None] | None = None,
     ) -> L:  # fmt: skip
-        """Train for at least this number of additional matches.
+        """Train for at least the given number of additional matches.
 
         Args:
             every: loops between calls of ``progress``.
@@ -169,7 +169,7 @@ class Training(ABC, Generic[S, L]):
         return Policy(self.game, weights, metadata | about, self.rounding(learned), self.network)
 
     def _loops(self, learned: L, count: Array) -> tuple[L, Array, Array]:
-        """Run loops; return the state, the mean metrics, and whether all numbers are finite."""
+        """Play and update repeatedly; return state, mean metrics, and whether all are finite."""
 
         def loop(_: Array, state: tuple[L, Array]) -> tuple[L, Array]:
             learned, means = self._loop(state[0])

@@ -89,7 +89,7 @@ class BestResponse(NFSP):
         return jnp.log(self.rounded(jax.nn.softmax(logits), likeliest))
 
     def _value_mask(self, counts: Array, best: Array) -> Array:
-        """Return the mask of the best response's own decisions."""
+        """Return the mask of the decisions that the best response takes."""
         return counts & best
 
     def _modes(self, key: Array) -> Array:

@@ -41,7 +41,7 @@ class Exploitability(NamedTuple):
 
 
 class ExploitabilityEvaluator:
-    """Computes the exploitability of a game's policies, exactly or by a learned response.
+    """An evaluator of policies' exploitability, exact or by training a best response.
 
     Args:
         game: the array game.

@@ -36,7 +36,7 @@ class Log:
 
 
 def logged(policy: Path) -> list[dict[str, Any]]:
-    """Return a policy's log in order: :class:`.Progress` values and ``seconds``; may be empty."""
+    """Return the rows of a policy's training log, in order; empty if there is no log."""
     return _rows(log_beside(policy))
 
 

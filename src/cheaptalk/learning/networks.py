@@ -46,7 +46,7 @@ class Network(nnx.Module):
         self.head = nnx.Linear(hidden, actions, rngs=rngs)
 
     def inner(self, observations: Array) -> Array:
-        """Return the head's input; shape (..., hidden)."""
+        """Return the hidden features from which the output is computed, shape (..., hidden)."""
         output = nnx.relu(self.first(observations))
         return output + nnx.relu(self.second(output))
 
@@ -83,5 +83,5 @@ def device_of(kind: Device) -> Any:
     except RuntimeError:
         available = ", ".join(sorted({device.platform for device in jax.devices()}))
         raise CheaptalkError(
-            f"JAX finds no {kind} here, only {available}; use --device auto, or install JAX for it"
+            f"JAX found only {available}, no {kind}; use --device auto, or install JAX for it"
         ) from None

@@ -1,4 +1,4 @@
-"""Neural fictitious self-play on batches of whole matches, compiled end to end.
+"""Neural fictitious self-play on batches of complete matches, compiled end to end.
 
 Two networks are trained: the action values of a best response (Q-learning), and the players'
 average policy (imitation). In each match, each player plays the best response with probability
@@ -26,7 +26,7 @@ MAX_DECISIONS = 2**31 - 1
 
 
 class NFSPSettings(Settings):
-    """Settings of neural fictitious self-play. Values with (G) are from the paper's appendix G."""
+    """Settings of neural fictitious self-play; (G) marks values from the paper's appendix G."""
 
     anticipatory: float = Field(default=0.1, ge=0, le=1)
     """Probability that a player plays the best response in a match (eta; G)."""
@@ -58,7 +58,7 @@ class NFSPSettings(Settings):
 
 
 class Decisions(NamedTuple):
-    """A batch of decisions with their consequences.
+    """A batch of decisions, each with its reward and the player's next decision.
 
     Attributes:
         seen, legal, action: the observation, the legal actions and the action taken.
@@ -189,7 +189,7 @@ class NFSP(Training[NFSPSettings, Learned]):
         return Learned(weights, target, newest, reservoir, key, loops), means
 
     def _play(self, learned: Learned, key: Array) -> tuple[Decisions, Array, Array, Array]:
-        """Play matches; return decisions, masks of actual and best-response ones, and payoffs."""
+        """Play matches; return decisions, non-padding and best-response masks, and payoffs."""
         instance_key, mode_key, step_key = jax.random.split(key, 3)
         draws = jax.random.uniform(instance_key, (self.settings.matches, self.game.uniforms))
         responds = self._modes(mode_key)
@@ -203,7 +203,7 @@ class NFSP(Training[NFSPSettings, Learned]):
         return (*rows_of((rows, played.here, played.more)), played.returns)
 
     def _value_mask(self, counts: Array, best: Array) -> Array:
-        """Return the mask of decisions from which values are learned: here, all."""
+        """Return the mask of decisions from which action values are learned, by default all."""
         return counts
 
     def _modes(self, key: Array) -> Array:
@@ -236,7 +236,7 @@ class NFSP(Training[NFSPSettings, Learned]):
     def _with_next(
         self, player: Array, seen: Array, legal: Array, action: Array, here: Array, shares: Array
     ) -> Decisions:
-        """Return decisions by step and match with each player's next decision (backward scan)."""
+        """Return decisions by step and match, each with the same player's next decision."""
         matches = shares.shape[0]
         players = jnp.arange(shares.shape[1])
         empty = (
@@ -281,7 +281,7 @@ class NFSP(Training[NFSPSettings, Learned]):
         return Weights(policy, q, policy_steps, q_steps), jnp.stack([q_loss, policy_loss])
 
     def _q_loss(self, weights: Any, target: Any, rows: Decisions) -> Array:
-        """Return the mean squared error of values against payoffs or the target's next values."""
+        """Return the mean squared error of action values against one-step Q-learning targets."""
         values = nnx.merge(self.graph, weights)(rows.seen)
         predicted = picked(values, rows.action)
         next_value = masked(nnx.merge(self.graph, target)(rows.after), rows.later).max(axis=1)
@@ -301,7 +301,7 @@ def _put(memory: Memory, rows: Decisions, counts: Array) -> Memory:
 
 
 def _keep(memory: Memory, rows: Decisions, counts: Array, key: Array) -> Memory:
-    """Add decisions to a reservoir that samples all past ones uniformly (Vitter 1985)."""
+    """Add decisions to a reservoir, a uniform sample of all past decisions (Vitter 1985)."""
     size = memory.rows.action.shape[0]
     number = memory.count + jnp.cumsum(counts) - 1
     replaced = jnp.floor(jax.random.uniform(key, number.shape) * (number + 1)).astype(jnp.int32)
@@ -310,7 +310,7 @@ def _keep(memory: Memory, rows: Decisions, counts: Array, key: Array) -> Memory:
 
 
 def _written(memory: Memory, rows: Decisions, counts: Array, position: Array) -> Memory:
-    """Write rows to their positions (the last row wins), and drop those beyond the buffer."""
+    """Write rows to buffer positions; the last of duplicates wins, invalid ones are ignored."""
     size, number = memory.rows.action.shape[0], jnp.arange(position.shape[0])
     last = jnp.full(size, -1).at[position].max(number, mode="drop")
     is_last = last.at[position].get(mode="fill", fill_value=-1) == number
@@ -322,7 +322,7 @@ def _written(memory: Memory, rows: Decisions, counts: Array, position: Array) ->
 
 
 def drawn(memory: Memory, batch: int, key: Array) -> Decisions:
-    """Sample decisions with replacement; zeros from an empty buffer."""
+    """Sample decisions with replacement; all zeros if the buffer is empty."""
     size = memory.rows.action.shape[0]
     available = jnp.maximum(jnp.minimum(memory.count, size), 1)
     indices = jax.random.randint(key, (batch,), 0, available)

@@ -42,7 +42,7 @@ LARGEST = 200_000_000
 
 
 class PolicyError(CheaptalkError):
-    """Raised if a file isn't a policy, or not a policy for this game."""
+    """Raised if a file isn't a policy, or if the policy is for another game."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Policy:
     def _check_weights(self) -> None:
         broken = [name for name, array in self.weights.items() if not np.isfinite(array).all()]
         if broken:
-            raise PolicyError(f"weights that are not finite: {', '.join(broken)}; train it again")
+            raise PolicyError(f"weights not finite: {', '.join(broken)}; train the policy again")
         try:
             with np.errstate(all="ignore"):
                 observation = np.zeros(self.game.observed, np.float32)
@@ -155,7 +155,7 @@ class Policy:
         return game.action(request, min(number, int(np.flatnonzero(legal)[-1])))
 
     def why_not(self, game: Game) -> str | None:
-        """Return why the policy can't play a game (the parameter that differs), or None."""
+        """Return why the policy can't play a game, such as a parameter that differs, or None."""
         offered = game.model_dump(mode="json")
         for name, value in self.game.rules.model_dump(mode="json").items():
             if name != "names" and value != offered.get(name):
@@ -164,7 +164,7 @@ class Policy:
 
 
 class RoundingHeader(Struct):
-    """The :class:`.Rounding` in the header of a policy's file."""
+    """How probabilities are rounded, as recorded in the header of a policy's file."""
 
     threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     bins: Annotated[int, Meta(ge=0)] = 0
@@ -227,7 +227,7 @@ def read_policy(file: Path | str) -> Policy:
     file = Path(file)
     try:
         if file.stat().st_size > LARGEST:
-            raise PolicyError(f"{file} is larger than a policy can be ({LARGEST:,} bytes)")
+            raise PolicyError(f"{file} is too large for a policy (maximum {LARGEST:,} bytes)")
         data = file.read_bytes()
     except OSError as error:
         raise PolicyError(f"{file}: cannot be read: {error.strerror}") from None
@@ -260,7 +260,7 @@ def _known(name: str, _digest: str) -> Policy:
 
 
 def policy_file(name: str) -> Path:
-    """Return the file of a policy: an included one by name, or a path.
+    """Return the path of an included policy's file by name, or the given path.
 
     Raises:
         PolicyError: there is no such policy.
@@ -269,7 +269,7 @@ def policy_file(name: str) -> Path:
         return SHIPPED / f"{name}{SUFFIX}"
     if not Path(name).is_file():
         unknown = suggest(name, policy_names())
-        raise PolicyError(f"there is no policy {unknown}: give a file or an included policy's name")
+        raise PolicyError(f"no policy {unknown}; name a policy file or an included policy")
     return Path(name)
 
 
@@ -287,7 +287,7 @@ def _digest(name: str) -> str:
 
 
 class Learned:
-    """A learned policy as a player in matches with slower players; it makes no calls."""
+    """A learned policy that plays in ordinary matches and makes no model calls."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
@@ -336,7 +336,7 @@ class PolicySeat(SeatSpec):
         return bool(self._read().game.rules.name == game.name)
 
     def why_not(self, game: Game) -> str | None:
-        """Return why the policy can't play this configuration of its game, or None."""
+        """Return why the policy can't play a configuration of its game, or None if it can."""
         return self._read().why_not(game)
 
     def seat(self, game: Game, seat_name: str) -> "PolicySeat | None":

@@ -1,4 +1,4 @@
-"""Regularised Nash dynamics on batches of whole matches, compiled end to end.
+"""Regularised Nash dynamics on batches of complete matches, compiled end to end.
 
 Players pay for deviating from an anchor, a past policy, so that learning converges instead of
 cycling; the anchor then moves to the new policy, and so on until nothing changes (Perolat and
@@ -29,7 +29,7 @@ updates, so several sizes are compiled."""
 
 
 class RNaDSettings(Settings):
-    """Settings of regularised Nash dynamics. Values from the paper's appendix H have an (H).
+    """Settings of regularised Nash dynamics; (H) marks values from the paper's appendix H.
 
     The appendix has the same values for BG4 to BG6.
     """
@@ -251,7 +251,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         return Learned(weights, target, anchor, before, steps, key, learned.loops + 1), means
 
     def _inner(self, loops: Array) -> tuple[Array, Array]:
-        """Return the number of loops since the anchor was set, and until the next change."""
+        """Return the number of loops since the anchor changed, and the number between changes."""
         sizes = np.repeat(self.settings.sizes, self.settings.repeats)
         begins = jnp.asarray(np.cumsum([0, *sizes[:-1]]))
         index = jnp.searchsorted(begins, loops, side="right") - 1
@@ -267,7 +267,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         return action, picked(shares, action)
 
     def _slope(self, learned: Learned, played: Played) -> tuple[Any, Array]:
-        """Return the gradient of the loss and the metrics.
+        """Return the loss's gradient, and the metrics.
 
         Steps after the end of matches are skipped: actual decisions are sorted to the front, and
         the smallest compiled size that holds them is used.
@@ -302,7 +302,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         shares: Array,
         weights: Any,
     ) -> tuple[Array, Array]:
-        """Return the loss and the metrics; ``indices`` are the positions of ``rows``."""
+        """Return the loss and the metrics for a batch of decisions."""
         logits, value = self._net(weights).both(rows.seen)
         log_policy = jax.lax.stop_gradient(jax.nn.log_softmax(masked(logits, rows.legal)))
         log_ratio = jnp.where(rows.legal, log_policy - self._anchor(learned, rows), 0.0)
@@ -322,7 +322,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         return value_loss + policy_loss, metrics
 
     def _anchor(self, learned: Learned, rows: Decisions) -> Array:
-        """Return the anchor's log-probabilities, at first mixed with the previous anchor's."""
+        """Return the anchor policy's log-probabilities, at first mixed with its predecessor's."""
         since, size = self._inner(learned.loops)
         share = jnp.minimum(1.0, 2 * since / size)
 
@@ -403,9 +403,9 @@ class RNaD(Training[RNaDSettings, Learned]):
         return result
 
     def pushed(self, logits: Array, action_values: Array, legal: Array) -> Array:
-        """Return NeuRD's pushes of the logits (Hennes and others 2020); 0 for illegal actions.
+        """Return NeuRD's updates of the logits (Hennes and others 2020); 0 for illegal actions.
 
-        A push is the action's advantage over the policy; no logit is pushed further from the mean
+        An update is the advantage over the policy; no logit is pushed further from the mean
         than ``beta``.
         """
         policy = jax.nn.softmax(masked(logits, legal))

@@ -10,7 +10,7 @@ TINY = 1e-4
 
 
 def likeliest(shares: Array, count: int) -> Array:
-    """Return the most likely actions, ties by position; shape (..., count)."""
+    """Return the indices of the most likely actions, shape (..., count)."""
     return namespace(shares).argsort(-shares, axis=-1, stable=True)[..., :count]
 
 
@@ -26,7 +26,7 @@ class Rounding(NamedTuple):
     bins: int = 0
 
     def __call__(self, shares: Array, ordered: Callable[[Array, int], Array] = likeliest) -> Array:
-        """Round probabilities; ``ordered`` is a faster equivalent of :func:`likeliest`."""
+        """Round probabilities; ``ordered`` ranks the actions, by default with :func:`likeliest`."""
         likely = without_unlikely(shares, self.threshold)
         return in_parts(likely, self.bins, ordered) if self.bins else likely
 

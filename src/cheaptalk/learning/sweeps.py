@@ -52,7 +52,7 @@ def sweep(
     on: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Trained]:
-    """Train a policy for each combination of settings, into a folder; skip completed runs.
+    """Train a policy for each combination of settings, skipping combinations already trained.
 
     Locally, a stopped training resumes from its checkpoint. On a cluster, a training on a lost
     machine restarts on another.

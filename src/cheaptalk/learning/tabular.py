@@ -31,7 +31,7 @@ class TooLarge(CheaptalkError):
 
 
 class Level(NamedTuple):
-    """The nodes of a tree after a given number of actions.
+    """All nodes of a game tree at the same depth.
 
     Attributes:
         over: whether the match has ended; shape (nodes).
@@ -112,14 +112,14 @@ class Tree:
                 for level in self.levels]  # fmt: skip
 
     def policy(self, probabilities: Callable[[Floats, Integers], Floats]) -> Policy:
-        """Convert a policy, a function of observations and legal actions, to a table."""
+        """Tabulate a policy that is given as a function of observations and legal actions."""
         return [
             probabilities(level.seen, level.legal) if len(level.seen) else level.legal.astype(float)
             for level in self.levels
         ]
 
     def reach(self, policy: Policy) -> list[Floats]:
-        """Return each node's reach probabilities by player, with chance's in the last column."""
+        """Return each player's contribution to the probability of each node; chance is last."""
         players = len(self.game.players)
         reaches = [np.ones((len(self.chances), players + 1))]
         reaches[0][:, players] = self.chances
@@ -131,7 +131,7 @@ class Tree:
         return reaches[:-1]
 
     def values(self, policy: Policy) -> list[Floats]:
-        """Return the players' expected payoffs from each node; shape (nodes, players) per level."""
+        """Return the players' expected payoffs at each node; (nodes, players) at each depth."""
         below: Floats = np.zeros((0, len(self.game.players)))
         expected: list[Floats] = []
         for level, table in zip(reversed(self.levels), reversed(policy), strict=True):
@@ -148,7 +148,7 @@ class Tree:
         return payoffs
 
     def best_response(self, policy: Policy, player: int) -> tuple[float, Policy]:
-        """Return a player's expected payoff from a best response, and the changed policy."""
+        """Return a player's expected payoff from a best response, and the responding policy."""
         below: Floats = np.zeros(0)
         best: Policy = []
         reversed_levels = reversed(list(zip(self.levels, policy, self.reach(policy), strict=True)))
@@ -256,7 +256,7 @@ def solve(
 
 
 def _renew(tree: Tree, policy: Policy, player: int, regrets: list[Floats]) -> None:
-    """Add a player's regrets under a policy, floored at 0."""
+    """Add a policy's counterfactual regrets to a player's regrets, with a minimum of 0."""
     values, reaches = tree.values(policy), tree.reach(policy)
     for index, (level, reach) in enumerate(zip(tree.levels, reaches, strict=True)):
         is_own = (level.player == player)[level.parent]

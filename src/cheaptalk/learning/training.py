@@ -1,4 +1,4 @@
-"""Train a policy and save it, with checkpoints, a log and resumption."""
+"""Training of policies, with checkpoints, logs and resumption."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ class Pace(NamedTuple):
 
 
 def game_of(name: str, parameters: Mapping[str, Any]) -> Game:
-    """Return a game by its name, or by a paper's name for one of its configurations.
+    """Return a game by its name, or by the name that a paper gives one of its configurations.
 
     >>> game_of("BG4", {"rounds": 2}).discount, game_of("bargaining", {}).name
     (0.9, 'bargaining')
@@ -59,7 +59,7 @@ def game_of(name: str, parameters: Mapping[str, Any]) -> Game:
     if name in GAMES:
         return legal(get_game(name).rules, parameters)
     if name.lower() not in configurations:
-        raise CheaptalkError(f"there is no game {suggest(name, [*games(), *configurations])}")
+        raise CheaptalkError(f"unknown game {suggest(name, [*games(), *configurations])}")
     game_spec, fixed = configurations[name.lower()]
     return legal(game_spec.rules, {**fixed, **parameters})
 

@@ -1,4 +1,4 @@
-"""A mock model server: answers over real HTTP, without a key or cost.
+"""A mock model server that answers over real HTTP, without API key or cost.
 
 ``cheaptalk model mock-server`` starts it. It serves examples, rehearsals and tests.
 """

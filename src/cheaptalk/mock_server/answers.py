@@ -1,4 +1,4 @@
-"""Answers of the mock server, generated from a request's schema, form and text.
+"""Answers of the mock server, generated from a request's JSON schema and text.
 
 The mock server uses only what a model receives: the request's JSON schema, the form at its end,
 and, for some games, the conversation. An answer depends only on the conversation and a seed.
@@ -28,7 +28,7 @@ share = fraction
 
 
 def answer(messages: Messages, seed: int = 0) -> str:
-    """Return an answer to the last message, as JSON within text or as tagged text.
+    """Return an answer to the last message, as JSON or as tagged text.
 
     The answer is an instance of the request's schema, or of its form if there is no schema, within
     the bounds that the request names. It is legal in the usual prompt styles of the included games,
@@ -62,7 +62,7 @@ SPECIAL: Mapping[str, Callable[[Messages, float], dict[str, Any]]] = {
 
 
 def _fields(messages: Messages, draw: float) -> dict[str, Any]:
-    """Return an answer's fields, derived from the game's text if known, else from the schema."""
+    """Return an answer's fields, by game-specific rules if known, else from the schema."""
     question = messages[-1]["content"]
     for mark, special in SPECIAL.items():
         if mark in question:
@@ -86,7 +86,7 @@ def _filled(messages: Messages, draw: float) -> dict[str, Any]:
 
 
 def _schema(messages: Messages, form: str) -> Schema:
-    """Return the request's schema restricted to the form's fields, or the form's schema.
+    """Return the schema of the answer, from the request's schema and the form in its text.
 
     A form such as ``{"action": "miss"}`` shows which fields belong together. A strict schema
     requires all fields; fields that are missing from the form become null if possible.
@@ -113,7 +113,7 @@ def _can_be_null(schema: Schema) -> bool:
 
 
 def _typical(messages: Messages) -> Bounds:
-    """Return the range for an unbounded number: up to the smallest amount last mentioned."""
+    """Return the range for numbers without bounds, based on the amounts mentioned last."""
     for message in reversed(messages):
         if positive := [amount for amount in _amounts(message["content"]) if amount > 0]:
             return Bounds(0, min(positive))

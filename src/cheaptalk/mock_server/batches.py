@@ -1,4 +1,4 @@
-"""Batch endpoints of OpenAI and Anthropic: a batch ends after it has been polled a few times."""
+"""Batch endpoints of OpenAI and Anthropic, whose batches end after a few polls."""
 
 import json
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ Line: TypeAlias = tuple[str, Json]
 
 
 class Batches:
-    """The batch endpoints and the submitted batches.
+    """Batch endpoints of the mock server, with the batches submitted to them.
 
     Args:
         looks: number of polls before a batch ends.
@@ -63,7 +63,7 @@ class Batches:
         return self.batches[name]
 
     def result(self, name: str, body: Json, kind: str) -> Json | None:
-        """Return the result of a line; None for a line that gets no result."""
+        """Return the result of one call in a batch, or None to omit it."""
         if kind == "messages":
             message = formats.messages(body, self.answerer)
             return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
@@ -71,7 +71,7 @@ class Batches:
         return {"id": f"line-{name}", "custom_id": name, "response": response, "error": None}
 
     def work(self, batch: Batch) -> None:
-        """Answer all lines of a batch; the results are in a different order."""
+        """Answer all calls in a batch, and store the results in a different order."""
         results: dict[bool, list[str]] = {True: [], False: []}
         for name, body in reversed(batch["lines"]):
             answer = self.result(name, body, batch["kind"])

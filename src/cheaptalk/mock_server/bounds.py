@@ -18,19 +18,19 @@ AT_LEAST = re.compile(
 
 
 class Bounds(NamedTuple):
-    """A closed range of numbers, with infinite ends by default."""
+    """A closed range of numbers, unbounded by default."""
 
     low: float = -math.inf
     high: float = math.inf
 
     def within(self, other: "Bounds") -> "Bounds":
-        """Return the intersection with a range, or this range if the intersection is empty."""
+        """Return the intersection with another range, or this range if they are disjoint."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         return Bounds(low, high) if low <= high else self
 
 
 def named_bounds(text: str) -> Bounds:
-    """Return the bounds of a number in a request's text; later bounds replace earlier ones.
+    """Parse the bounds of a number from a request; bounds stated later take precedence.
 
     >>> named_bounds("A whole number from 3 to 1,900.")
     Bounds(low=3.0, high=1900.0)

@@ -1,4 +1,4 @@
-"""OpenAI's fine-tuning endpoint: a job ends after it has been polled a few times."""
+"""OpenAI's fine-tuning endpoint, whose jobs end after a few polls."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from cheaptalk.mock_server.formats import Json
 
 
 class FineTuning:
-    """The fine-tuning endpoint and the submitted jobs, which train nothing.
+    """Fine-tuning endpoint of the mock server, whose jobs train nothing.
 
     Args:
         files: uploaded files by name.
@@ -93,7 +93,7 @@ class FineTuning:
 
 
 def paged(newest: Sequence[Json], last: str | None) -> web.Response:
-    """Return a page with the two entries of a list after the given entry."""
+    """Return the next page of a list: the two entries after the given one."""
     start = next((n + 1 for n, entry in enumerate(newest) if entry["id"] == last), 0)
     page = newest[start : start + 2]
     return web.json_response({"data": page, "has_more": start + 2 < len(newest)})

@@ -1,4 +1,4 @@
-"""Request and response formats: OpenAI's chat, Anthropic's messages, and agents."""
+"""Request and response formats of OpenAI's chat, Anthropic's messages, and agents."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Respond: TypeAlias = Callable[[Json, Answerer], Json]
 
 
 def bare(text: str) -> str:
-    """Return the JSON contained in a text, without the surrounding text."""
+    """Extract the JSON from a text."""
     return text[text.find("{") : text.rfind("}") + 1]
 
 
@@ -23,7 +23,7 @@ def conversation(body: Json) -> Messages:
 
 
 def with_schema(messages: Messages, schema: Json | None) -> Messages:
-    """Add the schema of the answer to the last message, if the request has a schema."""
+    """Attach the answer's JSON schema, if any, to the last message of a conversation."""
     if not schema:
         return messages
     return [*messages[:-1], {**messages[-1], SCHEMA: json.dumps(schema)}]
@@ -35,7 +35,7 @@ def counted(messages: Messages, text: str) -> tuple[int, int]:
 
 
 def completion(body: Json, text: str) -> Json:
-    """Return a completion in the chat format, without surrounding text for schemas and tools."""
+    """Return a completion in OpenAI's chat format, as pure JSON if a schema or tool is given."""
     input_tokens, output_tokens = counted(body["messages"], text)
     message: Json = {"role": "assistant", "content": text}
     if bare(text) and body.get("tools"):

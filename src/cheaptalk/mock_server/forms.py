@@ -1,4 +1,4 @@
-"""JSON schemas of forms with blanks, as they appear in requests."""
+"""JSON schemas derived from answer forms with blanks in a request's text."""
 
 import json
 import re
@@ -14,7 +14,7 @@ BLANKS: Mapping[str, Mapping[str, Any]] = {
 
 
 def forms(text: str) -> list[str]:
-    """Return the outermost texts in balanced braces, in order.
+    """Return the outermost passages in balanced braces, in order.
 
     >>> forms('Say {"a": {"b": 1}} or {"c": 2}.')
     ['{"a": {"b": 1}}', '{"c": 2}']

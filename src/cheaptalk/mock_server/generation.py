@@ -1,4 +1,4 @@
-"""JSON values generated from a JSON schema and ``luck``, a number in [0, 1)."""
+"""JSON values generated from a JSON schema and a number that determines all choices."""
 
 import hashlib
 import math
@@ -23,7 +23,7 @@ ABOVE_KEYS, BELOW_KEYS = ("exclusiveMinimum", "gt"), ("exclusiveMaximum", "lt")
 
 
 def fraction(text: str) -> float:
-    """Return a number in [0, 1) that depends only on a text."""
+    """Return a number in [0, 1) derived from the hash of a text."""
     return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) / 2**32
 
 
@@ -54,7 +54,7 @@ class Generator:
         }  # fmt: skip
 
     def value(self, schema: Schema, draw: float | None = None) -> Any:
-        """Return a value of a part of the schema."""
+        """Generate a value for a schema or for a part of one."""
         draw = self.luck if draw is None else draw
         schema = self.resolved(schema)
         if "const" in schema:
@@ -72,7 +72,7 @@ class Generator:
         return self._makers[kind](schema, draw)
 
     def resolved(self, schema: Schema) -> Schema:
-        """Return a part of the schema with references and ``allOf`` expanded."""
+        """Return a schema with its references and ``allOf`` expanded."""
         while "$ref" in schema or "allOf" in schema:
             merged = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
             parts = list(schema.get("allOf", ()))

@@ -62,7 +62,7 @@ def make_mock_server(
 
 
 def serve(listening: socket.socket, seed: int = 0, delay: float = 0.0, faults: float = 0.0) -> None:
-    """Serve at a socket until stopped.
+    """Serve the mock server on a listening socket until stopped.
 
     Args:
         listening: the socket.

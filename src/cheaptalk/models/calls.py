@@ -169,7 +169,7 @@ class Reply(Frozen):
 
     @property
     def uncounted(self) -> bool:
-        """Whether token usage is unknown: the call was sent and not rejected, but has no count."""
+        """Whether token usage is unknown for a call that was sent and not rejected."""
         return not (self.usage.input_tokens or self.status or self.unreached)
 
     @property

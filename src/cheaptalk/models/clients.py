@@ -23,7 +23,7 @@ from cheaptalk.models.usage import metered
 
 
 class Client(TypingProtocol):
-    """A client for one protocol; it returns all failures as replies."""
+    """A client for one API protocol, which returns all failures as replies."""
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         """Send one call and return its reply.
@@ -39,7 +39,7 @@ class Client(TypingProtocol):
 
 @dataclass
 class HttpModels:
-    """Sends calls over HTTP in one provider's format.
+    """A client for calls over HTTP in one provider's API format.
 
     A call uses the strictest answer format that the server has not rejected yet. A rejection is
     returned as a reply with ``rerouted``; the next attempt uses the next format.
@@ -77,7 +77,7 @@ class HttpModels:
 
 
 class AgentModels:
-    """Sends calls to agents over HTTP."""
+    """A client for calls to agents over HTTP."""
 
     def __init__(self, wire: HttpTransport) -> None:
         self._wire = wire
@@ -93,7 +93,7 @@ class AgentModels:
 
 
 class AllModels:
-    """A client for models of all providers, also an asynchronous context manager."""
+    """A client for models of all providers, usable as an asynchronous context manager."""
 
     def __init__(self, routes: RouteSupport, remote_agents: RemoteAgents | None) -> None:
         self._wire = wire = HttpTransport()

@@ -19,7 +19,7 @@ APART = ("position_bias", "s_aux", "softcap", "cache")
 
 
 def set_attention(model: Any) -> None:
-    """Replace a model's PyTorch attention with the implementation of this module."""
+    """Set a model's attention to the faster implementation in this module."""
     if model.config._attn_implementation == "sdpa":
         transformers = import_module("transformers")
         masks = import_module("transformers.masking_utils")
@@ -31,7 +31,7 @@ def set_attention(model: Any) -> None:
 def attention(
     module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any
 ) -> tuple[Any, None]:
-    """Compute attention for one new token; for several, use PyTorch's implementation.
+    """Compute attention for one new token; fall back to PyTorch for several tokens.
 
     Args:
         query: [chats, heads, tokens, width].
@@ -91,7 +91,7 @@ class Draw:
         self._temperature = temperature
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Mask all logits of each row except the sampled one."""
+        """Set all logits except those of the sampled tokens to minus infinity."""
         torch = import_module("torch")
         chances = (scores / self._temperature).softmax(-1).cumsum(-1, dtype=torch.float64)
         point = torch.rand((len(chances), 1), dtype=chances.dtype, device=chances.device)
@@ -107,16 +107,16 @@ def roomy_cache() -> Any:
 
 @cache
 def roomy_layer() -> type[Any]:
-    """Return the layer class of a cache with spare capacity, created on first use."""
+    """Return the class of a cache layer with spare capacity, created on first use."""
     base: type[Any] = import_module("transformers.cache_utils").DynamicLayer
 
     class RoomyLayer(base):  # type: ignore[misc] # known at run time
-        """A cache layer whose keys and values fill the start of larger tensors."""
+        """A cache layer that stores keys and values in larger tensors with spare capacity."""
 
         room: list[Any]
 
         def update(self, keys: Any, values: Any, *_: Any, **__: Any) -> tuple[Any, Any]:
-            """Append the keys and values of new tokens and return all."""
+            """Append the keys and values of new tokens, and return all keys and values."""
             read = self.get_seq_length()
             length = read + keys.shape[-2]
             if not read or length > self.room[0].shape[-2]:

@@ -79,7 +79,7 @@ FIRST_WAIT = 0.5
 
 
 def unknown_capacity(_: str) -> int | None:
-    """Return None for every model: its capacity is unknown."""
+    """Return None, because the capacity of the model is unknown."""
     return None
 
 
@@ -101,7 +101,7 @@ def trouble_of(reply: Reply) -> Trouble | None:
 
 
 class Retries:
-    """Decides whether and when to retry a call.
+    """A retry policy, which decides whether and when to send a call again.
 
     Each kind of failure has a maximum number of attempts; overload and outages are limited by time.
     The last attempt of a call that timed out is sent alone, so that a queue cannot cause a final
@@ -118,7 +118,7 @@ class Retries:
 
     @property
     def alone(self) -> bool:
-        """Whether to send the next attempt alone, because another timeout would be final."""
+        """Whether to make the last attempt after a timeout without concurrent calls."""
         final = self.met[Trouble.TIMED_OUT] == self.limiter.sendings[Trouble.TIMED_OUT] - 1
         return final and not self._hung
 
@@ -149,7 +149,7 @@ class Retries:
 
 
 class Sent(NamedTuple):
-    """A call in flight.
+    """A call that was sent and has no reply yet.
 
     Attributes:
         at: the time of sending, by the rate limiter's clock.
@@ -166,14 +166,14 @@ class Sent(NamedTuple):
 
 
 class CircuitOpen(NamedTuple):
-    """Why calls to a model fail immediately; ``wrong`` if its configuration is wrong."""
+    """The reason for rejecting further calls to a model, such as a wrong configuration."""
 
     reason: str
     wrong: bool
 
 
 class RateLimiter:
-    """Limits the concurrent calls to one model.
+    """A rate limiter that adapts the number of concurrent calls to one model.
 
     The limit follows additive increase, multiplicative decrease (Chiu and Jain 1989): two full
     round trips raise it by one, and a sign of overload reduces it to three quarters. Until the
@@ -234,12 +234,12 @@ class RateLimiter:
 
     @property
     def width(self) -> int:
-        """Current limit of concurrent calls."""
+        """Current limit on concurrent calls."""
         return self.fixed or self._capacity(self.name) or max(1, int(self.limit))
 
     @property
     def sendings(self) -> Mapping[Trouble, int]:
-        """Maximum attempts by kind of failure."""
+        """Maximum number of attempts by kind of failure."""
         return SENDINGS_TO_AGENTS if self._is_agent else SENDINGS
 
     @property
@@ -256,7 +256,7 @@ class RateLimiter:
         return self.answered > 0 and (broken.unreached or several)
 
     def hung(self, sent: Sent) -> bool:
-        """Return whether a call timed out because the server hung on it, without overload.
+        """Return whether a call timed out although the server kept answering other calls quickly.
 
         The server has answered at least :data:`IN_A_ROW` later calls, with a mean duration under a
         tenth of the timeout.
@@ -265,7 +265,7 @@ class RateLimiter:
         return overtaken and self.round_trip * IN_A_ROW < self.clock() - sent.at
 
     def wait(self, *, alone: bool = False) -> float:
-        """Return the seconds until another call may be sent; infinity if a reply is needed."""
+        """Return the seconds until the next call; infinite if a reply must arrive first."""
         pause = max(self.paused_until, self._next) - self.clock()
         if pause > 0:
             return pause
@@ -274,7 +274,7 @@ class RateLimiter:
         return math.inf if ahead or self.in_flight >= width else 0.0
 
     def go(self, *, alone: bool = False) -> Sent:
-        """Record a sent call; a call sent alone blocks other calls until its reply arrives."""
+        """Record that a call was sent; with ``alone``, block other calls until it returns."""
         self.in_flight += 1
         self._alone = alone
         self._this_turn += 1
@@ -287,7 +287,7 @@ class RateLimiter:
         return Sent(now, self._turn, self, alone, self._sent - 1)
 
     def back(self, sent: Sent, reply: Reply | None) -> None:
-        """Record a call's reply; None if the call was cancelled."""
+        """Record the reply to a call; pass None if the call was cancelled."""
         self.in_flight -= 1
         self._alone = self._alone and not sent.alone
         current = sent.turn == self._turn
@@ -329,14 +329,14 @@ class RateLimiter:
             self.limit = min(self.ceiling, self.limit + increase)
 
     def _listen(self) -> None:
-        """Count a reply; after two round trips, halve all counts."""
+        """Count a reply, and discount all counts about every two round trips."""
         self._heard += 1
         if self._heard > 2 * self.width + 20:
             self._heard /= 2
             self._signs /= 2
 
     def _crashed(self, reply: Reply) -> bool:
-        """Return whether an agent that answers other requests failed on this request."""
+        """Return whether an agent that has answered before failed on this request."""
         return self._is_agent and self.answered > 0 and _was_reached(reply)
 
     def _brake(self, trouble: Trouble, reply: Reply) -> None:
@@ -360,7 +360,7 @@ class RateLimiter:
             self._pause(reply.retry_after or 0.0, outage)
 
     def _pause(self, requested: float, outage: bool) -> None:
-        """Pause briefly, or for the requested delay if the probing call was rejected too."""
+        """Pause sending briefly or, after a failed probe, for as long as the server requested."""
         shortest = max(BREATH, self.round_trip / 2, 1.0 if outage else 0.0)
         pause = shortest * 2.0 ** min(self._turned_away, 30) * self.rng.uniform(0.5, 1)
         if self._turned_away:
@@ -370,7 +370,7 @@ class RateLimiter:
         self._turned_away += 1
 
     def _verdict(self, reply: Reply, *, alone: bool) -> CircuitOpen | None:
-        """Return the reason why calls must fail immediately from now on, if there is one."""
+        """Return why further calls must fail immediately; None if they may continue."""
         if self._crashed(reply):
             return None
         row, detail = self._row, reply.detail or trouble_of(reply)
@@ -405,13 +405,13 @@ class RateLimiter:
 
 
 def _was_reached(reply: Reply) -> bool:
-    """Return whether a call reached a server but failed, other than by overload or timeout."""
+    """Return whether a server received a call and answered with an error unrelated to load."""
     broken = (Trouble.BROKEN, Trouble.DENIED, Trouble.REJECTED)
     return not reply.unreached and trouble_of(reply) in broken
 
 
 class _AdmissionQueue:
-    """First-in, first-out queue of the calls to a model; calls sent alone come first."""
+    """First-in, first-out queue of calls to a model, with exclusive calls first."""
 
     def __init__(self, limiter: RateLimiter, *, closed: bool) -> None:
         self.limiter = limiter
@@ -439,7 +439,7 @@ class _AdmissionQueue:
             raise
 
     def admit(self) -> None:
-        """Admit calls as far as the limit allows, and schedule the next check."""
+        """Admit queued calls up to the rate limit, and schedule the next check."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -504,7 +504,7 @@ class RateLimiters:
         return any(queue.limiter.given_up is None for queue in self._queues.values())
 
     async def enter(self, model: str, *, alone: bool = False) -> Sent:
-        """Wait until a call may be sent; a run that stops admits all waiting calls."""
+        """Wait until a call may be sent or the run stops."""
         queue = self._queue_of(model)
         return queue.limiter.go() if self._stopped else await queue.enter(alone=alone)
 
@@ -514,7 +514,7 @@ class RateLimiters:
         self._queues[sent.limiter.name].admit()
 
     def pause(self) -> None:
-        """Stop sending; calls in flight continue."""
+        """Stop sending new calls; calls in flight continue."""
         self.paused = True
         for queue in self._queues.values():
             queue.closed = True
@@ -526,12 +526,12 @@ class RateLimiters:
             queue.admit()
 
     def fix(self, model: str, limit: int | None) -> None:
-        """Set a manual limit of concurrent calls; None restores the automatic limit."""
+        """Set a fixed limit on concurrent calls; pass None to restore the automatic limit."""
         self[model].fixed = limit
         self._queues[model].admit()
 
     def stop(self) -> None:
-        """Admit all waiting calls, so that they notice the end of the run."""
+        """Release all waiting calls at the end of the run."""
         self._stopped = True
         for queue in self._queues.values():
             queue.admit_all()

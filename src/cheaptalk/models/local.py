@@ -35,7 +35,7 @@ SMALL = 60_000_000
 
 
 class PendingCall(NamedTuple):
-    """A queued call to a model; its timeout ``deadline`` starts when processing begins."""
+    """A queued call to a model, with a timeout that starts when processing begins."""
 
     call: ModelCall
     deadline: float
@@ -43,7 +43,7 @@ class PendingCall(NamedTuple):
 
 
 class LocalModels:
-    """Sends calls to models that are loaded into this process: ``hf/NAME`` or ``hf/FOLDER``."""
+    """A client for models loaded into this process: ``hf/NAME`` or ``hf/FOLDER``."""
 
     def __init__(self) -> None:
         self._workers: dict[str, Worker] = {}
@@ -58,7 +58,7 @@ class LocalModels:
             give_back()
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Answer one call; the first call loads the model.
+        """Answer one call, loading the model on first use.
 
         Args:
             deadline: timeout in seconds from the start of processing; loading the model and waiting
@@ -82,7 +82,7 @@ class LocalModels:
         return reply.model_copy(update={"sent": sent, "route": route})
 
     def capacity(self, name: str) -> int:
-        """Return a model's batch size; the smallest one if the model is not loaded yet."""
+        """Return a model's batch size, or the smallest possible one before the model is loaded."""
         worker = self._workers.get(name)
         return TOGETHER[0] if worker is None else worker.batch_size
 
@@ -142,7 +142,7 @@ class Worker:
                 self._answer(generator, batch)
 
     def _take_waiting(self, pending: list[PendingCall]) -> bool:
-        """Take all waiting calls, at least one; return whether to continue."""
+        """Move all waiting calls to ``pending``, and return False when the worker must stop."""
         with contextlib.suppress(Empty):
             while (call := self.queue.get(block=not pending)) is not None:
                 pending.append(call)
@@ -157,7 +157,7 @@ class Worker:
 
 
 def answers(generator: "Generator", calls: list[PendingCall]) -> list[Reply]:
-    """Answer calls in one batch; if the batch fails, split it into halves.
+    """Answer calls in one batch; if it fails, answer each half separately.
 
     A single call that fails is a failed call. Each batch has the full timeout.
     """
@@ -176,7 +176,7 @@ def answers(generator: "Generator", calls: list[PendingCall]) -> list[Reply]:
 def together(
     waiting: list[PendingCall], maximum: int
 ) -> tuple[list[PendingCall], list[PendingCall]]:
-    """Split waiting calls into the next batch, which includes the first, and all other calls.
+    """Split waiting calls into the next batch and the calls that remain.
 
     All calls in a batch have equal settings and timeouts. Among them, the calls most similar to the
     first are chosen: padding makes all chats as long as the longest. A call with a seed gets a
@@ -191,7 +191,7 @@ def together(
     continues, length = continues_chat(first_call), characters(first_call)
 
     def unlike(index: int) -> tuple[bool, int]:
-        """Return a sort key: prefer the same use of the prefix cache, then similar lengths."""
+        """Return a sort key that favors the same cache use and then a similar length."""
         call = waiting[index].call
         return continues_chat(call) != continues, abs(characters(call) - length)
 
@@ -298,7 +298,7 @@ class Generator:
         states: Sequence[tuple[Any, int]],
         deadline: float,
     ) -> list[list[int]]:
-        """Return the tokens of all answers, possibly with tokens beyond an answer's end.
+        """Return the generated tokens of all answers, which may continue past an answer's end.
 
         Args:
             states: cached states of the prompts; if empty, the cache is not used.
@@ -329,7 +329,7 @@ class Generator:
         answers: Sequence[list[int]],
         cache: Any,
     ) -> None:
-        """Cache the states of prompts and answers, up to the ends of the answers."""
+        """Cache the key-value states of prompts and answers up to the end of each answer."""
         width = max(map(len, prompts))
         texts = [
             [*prompt, *answer[: min(self._length(answer) + 1, len(answer) - 1)]]

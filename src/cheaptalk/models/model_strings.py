@@ -72,11 +72,11 @@ class ModelName(NamedTuple):
 
     @property
     def at_home(self) -> bool:
-        """Whether the URL has the scheme, host and port of the provider's own URL."""
+        """Whether the URL has the provider's own scheme, host and port."""
         return origin(self.url) == origin(self.entry.address)
 
     def endpoint(self, path: str) -> str:
-        """Return the URL of a path below the model's URL, keeping a query.
+        """Append a path to the model's URL, keeping its query string.
 
         >>> ModelName("vllm", "tiny", "http://gpu/v1?version=2").endpoint("messages")
         'http://gpu/v1/messages?version=2'
@@ -97,7 +97,7 @@ class ModelName(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
-    """Parse a model string, given its provider's protocol (None if unknown) and default URL."""
+    """Parse a model string, given the protocol and default URL of its provider."""
     refuse_secrets(text)
     provider, slash, rest = text.partition("/")
     if not slash or not rest:
@@ -172,7 +172,7 @@ def _secret(model: str, problem: str) -> ValueError:
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:
-    """Return short, unique names of model strings for a table.
+    """Return short, unique names for model strings, for use in tables.
 
     URLs are omitted or shortened to their hosts if all names remain unique.
 
@@ -208,12 +208,12 @@ def _no_provider(provider: str, model: str) -> ValueError | UnknownName:
     if correction := advice(provider, model):
         return UnknownName(f'unknown provider "{provider}": {correction}')
     if new_name := RENAMED_PROVIDERS.get(provider):
-        return UnknownName(f'unknown provider "{provider}" (renamed to "{new_name}")')
+        return UnknownName(f'unknown provider "{provider}"; use its new name, "{new_name}"')
     problem = unknown_provider(provider)
     if "did you mean" in str(problem):
         return problem
     cure = _makers_hint(model.casefold()) or "for any other server write openai-compatible/NAME@URL"
-    return UnknownName(f"{problem}; {cure}")
+    return UnknownName(f"{problem}; {cure}; to add your own, see: cheaptalk model providers")
 
 
 def hint(text: str) -> str:
@@ -250,7 +250,7 @@ def _makers_hint(name: str) -> str:
 
 @cache
 def _provider_by_model() -> dict[str, str]:
-    """Return the providers of models with known prices, by model name."""
+    """Return the provider of each model that has a known price."""
     patterns = (pattern for price in read_prices(own_prices()) for pattern in price.models)
     parts = [pattern.partition("/") for pattern in patterns if "*" not in pattern]
     return {name: provider for provider, _, name in parts if is_maker(provider)}

@@ -26,7 +26,7 @@ class Reading(NamedTuple):
 
 
 class Readings:
-    """A cache of the most recently processed texts, limited in bytes."""
+    """A cache of the most recently processed texts, with a maximum size in bytes."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -34,7 +34,7 @@ class Readings:
         self._kept: OrderedDict[tuple[str, ...], list[Reading]] = OrderedDict()
 
     def find(self, call: ModelCall, ids: Sequence[int]) -> tuple[Any, int]:
-        """Return the state of a chat's previous call, and the number of shared tokens.
+        """Return the cached state of a chat's previous call, and the length of the shared prefix.
 
         Of several identical calls, the one with the longest shared prefix is used.
         """
@@ -63,7 +63,7 @@ class Readings:
 
 
 def _shared_tokens(reading: Reading, ids: Sequence[int]) -> int:
-    """Return how many cached tokens a text can reuse, leaving at least one token to process."""
+    """Return the number of cached tokens that a text can reuse, excluding its last token."""
     maximum = min(reading.state.shape[-2], len(ids) - 1)
     return next((index for index in range(maximum) if reading.ids[index] != ids[index]), maximum)
 
@@ -99,7 +99,7 @@ def joined(states: Sequence[tuple[Any, int]], lengths: Sequence[int]) -> Any:
 
 
 def separate(cache: Any, spans: Sequence[tuple[int, int]]) -> list[Any] | None:
-    """Split a cache into the state of each chat; None for an unsupported kind of cache.
+    """Return each chat's state from a batch's cache; None if the cache type is unsupported.
 
     Args:
         spans: the start and the number of tokens of each chat.

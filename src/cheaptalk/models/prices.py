@@ -29,7 +29,7 @@ Rate = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
 
 class PriceError(CheaptalkError, ValueError):
-    """A price file is invalid; the message names the file, the entry and the fix."""
+    """Raised if a price file is invalid; the message names the file, the entry and the fix."""
 
 
 class Price(Value):
@@ -85,11 +85,11 @@ class Prices:
         self._found: dict[str, Price | None] = {}
 
     def listed(self) -> list[tuple[Price, str]]:
-        """Return all prices with their file names, in lookup order."""
+        """Return all prices in lookup order, each with its file name."""
         return [(price, source) for source, prices in self.lists.items() for price in prices]
 
     def of(self, model: str) -> Price | None:
-        """Return a model's price by the longest matching pattern of the first file that has one."""
+        """Return a model's price: the longest matching pattern in the first file with a match."""
         if model not in self._found:
             self._found[model] = self._find(without_url(model))
         return self._found[model]

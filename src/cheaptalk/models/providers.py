@@ -77,11 +77,11 @@ SCHEME = r"(?i:https?)://"
 
 
 class ProviderError(CheaptalkError, ValueError):
-    """A provider file is invalid; the message names the file, the entry, the field and the fix."""
+    """Raised if a provider file is invalid; the message names the file, entry, field and fix."""
 
 
 def same(*names: str) -> dict[str, str]:
-    """Map settings to request fields of the same names."""
+    """Return a mapping of setting names to request fields of the same names."""
     return {name: name for name in names}
 
 
@@ -94,7 +94,7 @@ COUNTED = {"stream_options": {"include_usage": True}}
 
 
 def _setting_names(value: Any) -> Any:
-    """Convert settings to a mapping to request fields; for a list, the names are the same."""
+    """Convert a list of settings to a mapping of request fields, and check the settings' names."""
     settings = same(*value) if isinstance(value, (list, tuple)) else value
     for name in settings if isinstance(settings, Mapping) else ():
         if name == "reasoning" or name not in ModelSettings.model_fields:
@@ -105,7 +105,7 @@ def _setting_names(value: Any) -> Any:
 
 def _words_last(routes: tuple[Route, ...]) -> tuple[Route, ...]:
     if routes[-1] != "text":
-        raise ValueError("all models support text: put text last")
+        raise ValueError("the last route must be text, which all models support")
     return routes
 
 
@@ -215,7 +215,7 @@ class Provider:
         return (self.key and os.environ.get(self.key, "").strip()) or None
 
     def secret_for(self, url: str) -> str | None:
-        """Return the key for a URL; None for a host other than the provider's."""
+        """Return the key to send to a URL; None for other hosts than the provider's."""
         matches = origin(url) == origin(self.address) and not in_the_open(url)
         return self.secret if matches else None
 
@@ -238,7 +238,7 @@ class Provider:
 
     @property
     def trouble(self) -> str | None:
-        """The missing setup that calls require; None if the setup is complete."""
+        """The problem that prevents calls to the provider; None if the setup is complete."""
         if self.unset:
             several = "s" if len(self.unset) > 1 else ""
             return f"set the environment variable{several} {' and '.join(self.unset)}"
@@ -258,14 +258,14 @@ def _value(name: str) -> str:
 
 
 def _filled_problem(url: str) -> str | None:
-    """Return the problem with a URL whose variables are filled in; None if the URL is valid."""
+    """Return the problem with a URL after its variables are expanded; None if it is valid."""
     if not re.fullmatch(rf"{SCHEME}[^/\s]\S*", url):
         return "the resulting URL does not start with http:// or https://, or contains a space"
     return url_problem(url)
 
 
 def secret_problem(url: str) -> str | None:
-    """Return how to remove a secret from a URL, without repeating it; None if there is none.
+    """Return advice on removing the secret in a URL; None if the URL contains no secret.
 
     >>> secret_problem("https://gpu/v1?api_key=1"), secret_problem("https://gpu/sk-123456789/v1")
     ('remove "api_key" from the URL', 'remove the key in its path from the URL')
@@ -283,7 +283,7 @@ def secret_problem(url: str) -> str | None:
 
 
 def is_key(text: str) -> bool:
-    """Return whether a text, such as a part of a URL's path, looks like a key.
+    """Return whether a text, such as a part of a URL's path, looks like an API key.
 
     >>> is_key("sk-123456789"), is_key("gpt-4o-mini-2024-07-18-in-the-north-of-europe")
     (True, False)
@@ -307,12 +307,12 @@ def url_problem(url: str) -> str | None:
     try:
         _ = urlsplit(IN_URL.sub("x", url)).port
     except ValueError:
-        return "its port is not a number from 0 to 65535"
+        return "the port is not a number from 0 to 65535"
     return None
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port of a URL, which determine whether a key is sent to it.
+    """Return a URL's scheme, host and port, which decide whether it receives the key.
 
     >>> origin("https://API.example/v1") == origin("https://api.example:443/v2")
     True
@@ -341,12 +341,12 @@ def in_the_open(url: str) -> bool:
 
 
 def users_file() -> Path | None:
-    """Return the user's provider file; None if there is none."""
+    """Return the path of the user's provider file; None if there is none."""
     return configured_file(os.environ.get(VARIABLE), FILE)
 
 
 def users_providers(registered: Mapping[str, Provider]) -> dict[str, Provider]:
-    """Read the user's provider file; see :func:`read_providers`."""
+    """Read the user's provider file, if there is one."""
     return {} if (path := users_file()) is None else read_providers(path, registered)
 
 
@@ -413,7 +413,7 @@ def _entry(name: Any, entry: Any, registered: Mapping[str, Provider]) -> Provide
 
 
 def written(entry: Provider) -> dict[str, Any]:
-    """Return a provider as an entry of a provider file, without default values."""
+    """Convert a provider to an entry of a provider file, omitting default values."""
     data: dict[str, Any] = ADAPTER.dump_python(entry, mode="json", exclude_defaults=True)
     if "models" in data:
         data["models"] = [{"pattern": "*"} | family for family in data["models"]]
@@ -427,7 +427,7 @@ PROVIDERS: Registry[Provider] = Registry(
 
 
 def unknown_provider(prefix: str) -> UnknownName:
-    """Return the error for an unknown provider, with the closest match or all names.
+    """Return the error for an unknown provider, which suggests the closest match or all names.
 
     >>> print(unknown_provider("gogle"))
     unknown provider "gogle" (did you mean "gemini", also called "google"?)
@@ -441,7 +441,7 @@ def unknown_provider(prefix: str) -> UnknownName:
 
 
 def advice(prefix: str, model: str) -> str:
-    """Return how to write a model string whose provider is an alias; empty if unknown.
+    """Return advice on the provider name to use instead of an alias; empty if unknown.
 
     >>> advice("aws", "openai.gpt-oss-20b-1:0")
     'write bedrock/openai.gpt-oss-20b-1:0'

@@ -18,7 +18,7 @@ REMEMBERED = 100_000
 
 
 class ReplyIds:
-    """The reply ids of a run by server, to detect repeated replies."""
+    """Ids of the replies that a run has received, by server, to detect repeated replies."""
 
     def __init__(self) -> None:
         self._requests: defaultdict[tuple[str, str], OrderedDict[str, bytes]] = defaultdict(
@@ -26,7 +26,7 @@ class ReplyIds:
         )
 
     def checked(self, call: ModelCall, reply: Reply) -> Reply:
-        """Return the reply, or a provider error if an earlier request had the same reply.
+        """Return the reply, or a provider error if a different earlier request received it too.
 
         Identical requests may share a reply from a gateway's cache.
         """

@@ -14,7 +14,7 @@ WORDS = "No comment."
 
 
 class ScriptedModels:
-    """Sends calls to scripted models; :data:`~cheaptalk.models.SCRIPTS` lists them.
+    """A client for the scripted models in :data:`~cheaptalk.models.SCRIPTS`.
 
     A token is a word. Answers depend only on the messages and the form; settings are recorded but
     ignored.
@@ -36,7 +36,7 @@ class ScriptedModels:
 
 
 def legal(call: ModelCall) -> str:
-    """Return an answer in the required form; it is legal if the form has an example."""
+    """Return the example of a legal answer if a call has one, or else a made-up answer."""
     if call.form is None:
         return WORDS
     seed = json.dumps([message.content for message in call.messages])
@@ -52,7 +52,7 @@ SAYS: dict[str, Callable[[ModelCall], str]] = {
 
 
 def made_up(form: AnswerForm, seed: str) -> str:
-    """Return pseudo-random JSON that fits a form; it may still be illegal in the game.
+    """Return pseudo-random JSON that fits an answer's schema but may be illegal in the game.
 
     >>> schema = {"type": "object", "properties": {"share": {"type": "integer", "maximum": 0}}}
     >>> made_up(AnswerForm(name="Share", json_schema=schema), "any")

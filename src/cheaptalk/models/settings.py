@@ -132,7 +132,7 @@ def _check_tokens(settings: ModelSettings, kind: Family, name: ModelName) -> Non
 
 
 def routes(settings: ModelSettings, name: ModelName) -> tuple[Route, ...]:
-    """Return the answer formats that a model with these settings supports."""
+    """Return the answer formats that a model supports with given settings."""
     available = family(name).routes
     if name.protocol == "messages" and settings.reasoning not in (None, "none"):
         # With reasoning, tool calls cannot be forced.
@@ -141,7 +141,7 @@ def routes(settings: ModelSettings, name: ModelName) -> tuple[Route, ...]:
 
 
 def wire(settings: ModelSettings, model: str) -> dict[str, Any]:
-    """Return the request fields of the settings, which are cached and must not be changed.
+    """Return the request fields for settings as a cached mapping that must not be changed.
 
     >>> wire(ModelSettings(max_tokens=300, reasoning="low"), "openai/o3")
     {'max_completion_tokens': 300, 'reasoning_effort': 'low'}

@@ -27,7 +27,7 @@ class _Loose(Exception): ...
 
 
 class Sendable(NamedTuple):
-    """A JSON schema for a request; ``strict`` if it fits the provider's strict mode."""
+    """A JSON schema for a request, and whether it fits the provider's strict mode."""
 
     schema: dict[str, Any]
     strict: bool
@@ -106,7 +106,7 @@ def refuses(reply: Reply, route: Route | None) -> bool:
 
 
 def offered(reply: Reply, call: ModelCall) -> Reply:
-    """Discard calls of tools that were not offered; the detail keeps their text."""
+    """Remove calls of tools that were not offered from a reply, and quote them in its detail."""
     unoffered = sorted({*(reply.tools or ())} - {call.form.name if call.form else ""})
     if not unoffered or reply.text is None:
         return reply
@@ -115,7 +115,7 @@ def offered(reply: Reply, call: ModelCall) -> Reply:
 
 
 class RouteSupport:
-    """Tracks the answer formats that servers support.
+    """A record of the answer formats that servers support.
 
     Args:
         earlier: models and replies that may have rejected an answer format.

@@ -1,4 +1,4 @@
-"""Token usage: parse servers' counts, check their plausibility and estimate missing ones.
+"""Token usage: parsing, plausibility checks and estimates of missing counts.
 
 Implausible counts are kept in the record (``Reply.reported``) and replaced with an upper estimate
 from the number of bytes.
@@ -71,7 +71,7 @@ def _schema(call: ModelCall) -> str:
 
 
 def read_usage(reported: Any, kind: type[T], usage_of: Callable[[T], Usage]) -> dict[str, Any]:
-    """Parse a server's token counts; :func:`metered` checks their plausibility.
+    """Convert a server's token counts to usage, without checking their plausibility.
 
     Args:
         reported: the server's counts; None if it reports none.
@@ -132,14 +132,14 @@ def _tokens(text: str | None) -> int:
 
 
 def _consistent(usage: Usage) -> bool:
-    """Return whether all counts are in range and no part exceeds its total."""
+    """Return whether token counts are in range, and parts do not exceed their totals."""
     within = all(0 <= count <= MOST for _, count in usage)
     cached = usage.cached_tokens <= usage.input_tokens
     return within and cached and usage.reasoning_tokens <= usage.output_tokens
 
 
 def _is_implausible(reply: Reply, call: ModelCall) -> bool:
-    """Return whether counts are too small or too large for the texts."""
+    """Return whether token counts are implausible for the lengths of a call and its reply."""
     counted, used, answered = own_count(reply, call), reply.usage, reply.text is not None
     maximum = most_tokens(call.settings, call.model) or LONGEST_ANSWER
     sent = (

@@ -1,4 +1,4 @@
-"""Replications of papers, each with a recipe, presets and rosters; recipes need ``[analysis]``."""
+"""Replications of papers with presets, rosters and recipes (which require ``[analysis]``)."""
 
 import lazy_loader
 

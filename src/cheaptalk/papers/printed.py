@@ -50,7 +50,7 @@ def _models(evidence: Evidence) -> set[str]:
 
 
 def as_printed(evidence: Evidence, paper: str, table: ReportTable) -> ReportTable:
-    """Return a table with the printed values of a paper, if the option ``printed`` is ``beside``.
+    """Return a table, with the paper's printed values added if the option ``printed`` is set.
 
     Args:
         evidence: the source of the option.
@@ -110,7 +110,7 @@ def _compared(keys: Sequence[str]) -> pl.Expr:
 
 
 def _printed_key(name: str, table: ReportTable) -> str:
-    """Return the key of a printed column: ``gain.printed.low`` for ``gain.low``."""
+    """Return the column key of a printed value, such as ``gain.printed.low`` for ``gain.low``."""
     keys = (column.key for column in table.columns if f"{name}.".startswith(f"{column.key}."))
     key = max(keys, key=len, default=name.removesuffix(ERROR))
     return f"{key}.printed{name.removeprefix(key)}"

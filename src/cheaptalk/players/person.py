@@ -121,7 +121,7 @@ class PersonSeat(SeatSpec):
         return medium
 
     def seat(self, game: Game, seat: str) -> "PersonSeat":
-        """Return the settings with the prompt style and the substitute resolved for a game."""
+        """Return the settings with prompt style and substitute player resolved for a game."""
         words = style(game.name, self.style)
         resolved: dict[str, Any] = {"style": words.name, "words": words.digest}
         if self.away is not None:

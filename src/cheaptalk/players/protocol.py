@@ -97,7 +97,7 @@ def think(thinking: Generator[C, Reply, T], reply: Callable[[C], Reply]) -> T:
 
 
 class Player(Protocol):
-    """A player of a seat: answers decision requests."""
+    """A player that answers the decision requests of one seat."""
 
     def answer(self, request: DecisionRequest) -> Thinking:
         """Yield the calls for an answer to a request, then return the answer."""

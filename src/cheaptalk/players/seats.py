@@ -29,7 +29,7 @@ CALL_DEADLINE = 300.0
 
 
 class Recording(NamedTuple):
-    """The game of a recorded match, and the answers given in order."""
+    """The game of a recorded match, and its answers in order."""
 
     game: str
     given: Sequence[Given]
@@ -67,11 +67,11 @@ class RosterForm(Value):
     exact: ClassVar[bool] = False
 
     def check(self) -> None:
-        """Raise a ValueError if the settings are invalid in every game."""
+        """Raise a ValueError if the settings are invalid for every game."""
 
     @abstractmethod
     def seat(self, game: Game, seat: str) -> "SeatSpec | None":
-        """Return the player's settings for a seat of a game, or None if it cannot play the seat.
+        """Return the player's settings for a seat of a game, or None if it cannot fill the seat.
 
         Raises:
             ValueError: the settings are incompatible with the game.
@@ -92,11 +92,11 @@ class RosterForm(Value):
 
     def why_idle(self, games: Sequence[str]) -> str:
         """Return why the player cannot play any of these games."""
-        return f"can play none of {', '.join(games)}"
+        return f"the player cannot play {' or '.join(games)}"
 
 
 class SeatSpec(RosterForm):
-    """The complete settings of a seat's player; equal settings are the same player.
+    """All settings of a player in a seat; players with equal settings are the same player.
 
     Attributes:
         instant: whether :meth:`decide` computes moves from the actor's observations, immediately,
@@ -108,7 +108,7 @@ class SeatSpec(RosterForm):
     may_fail: ClassVar[bool] = False
 
     def seat(self, game: Game, seat: str) -> "SeatSpec | None":
-        """Return the same player, with all settings that depend on the game resolved."""
+        """Return the player's settings with all game-dependent values resolved."""
         return self
 
     @abstractmethod
@@ -116,12 +116,12 @@ class SeatSpec(RosterForm):
         """Create the player; raise a CheaptalkError if it is not available."""
 
     def decide(self) -> Decide:
-        """Return the decision function of an instant player."""
+        """Return the function that decides for a player that needs no calls."""
         raise NotImplementedError
 
     @property
     def searches(self) -> bool:
-        """Whether an instant player searches a game tree, which may take minutes."""
+        """Whether the player's decision function searches a game tree, which may take minutes."""
         return False
 
     def missing(self, game: Game, sources: Sources) -> str | None:
@@ -191,7 +191,7 @@ class RosterEntry(Value):
             form.check()
             return {"form": form}
         if not data:
-            raise ValueError(f"a player needs one of {', '.join(known)}")
+            raise ValueError(f"a player needs one of the keys {', '.join(known)}")
         key = str(next(iter(data)))
         if key.partition(":")[0] in known:
             raise ValueError(f'"{key}" lacks a space after its colon')
@@ -211,7 +211,7 @@ class RosterEntry(Value):
         return self.form.parts(game)
 
     def seat(self, game: Game, seat: str) -> SeatSpec | None:
-        """Return the player's settings for a seat; see :meth:`RosterForm.seat`."""
+        """Return the player's settings for a seat, or None if it cannot fill the seat."""
         return self.form.seat(game, seat)
 
 
@@ -219,7 +219,7 @@ LONGEST_LABEL = 200
 
 
 def labelled(players: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return entries by label, with numeric labels converted to text.
+    """Return roster entries by label, with numeric labels converted to text.
 
     Raises:
         ValueError: a label is invalid, or YAML reads the label as a boolean or null.

@@ -38,7 +38,7 @@ from cheaptalk.rules.registry import GAMES, STRATEGIES, is_function
 
 
 class Scripted:
-    """A strategy that plays with slower players, such as models; it makes no calls."""
+    """A strategy adapted to matches with slower players, such as models; it makes no calls."""
 
     def __init__(self, decide: Decide) -> None:
         self.decide = decide
@@ -122,7 +122,7 @@ def _digest(function: Callable[..., Any]) -> str | None:
     function = inspect.unwrap(function)
     variables: tuple[str, ...] = getattr(getattr(function, "__code__", None), "co_freevars", ())
     if inspect.ismethod(function) or variables:
-        name, dependencies = function.__name__, ", ".join(variables) or "its object"
+        name, dependencies = function.__name__, ", ".join(variables) or "an object"
         raise ValueError(
             f'"{name}" depends on {dependencies}, which the store cannot check; write a function '
             f"without free variables, with settings: def {name}(request, *, ...)"
@@ -161,7 +161,7 @@ class StrategyForm(RosterForm):
         return not isinstance(strategy, str) or any(strategy in strategies(game) for game in games)
 
     def why_idle(self, games: Sequence[str]) -> str:
-        """Return the message that the name is unknown, with the most similar name or the fix."""
+        """Return an error message for an unknown strategy, with a similar name or another fix."""
         known = sorted({name for game in games for name in strategies(game)})
         strategy = self.chosen["strategy"]
         if not isinstance(strategy, str):
@@ -218,8 +218,8 @@ def _check_strategy(entry: Any) -> None:
     if callable(strategy) and not isinstance(strategy, Strategy) and not is_function(strategy):
         name = getattr(strategy, "__name__", type(strategy).__name__)
         raise ValueError(
-            f"{name} is not a function; a store identifies players by name and source: write "
-            "def NAME(request): ... around it"
+            f"{name} is not a plain function, so a store cannot identify it by name and source; "
+            "wrap it in def NAME(request): ..."
         )
     if not isinstance(strategy, str | Strategy) and not is_function(strategy):
         raise ValueError(
@@ -251,7 +251,7 @@ def _is_packaged(strategy: Any) -> bool:
 
 
 def _resolved(game: str, entry: Any) -> Strategy:
-    """Return a strategy of a game by name; register a function under its own name."""
+    """Return a strategy by name, or register a function as a strategy under its own name."""
     if isinstance(entry, str):
         return strategy_named(game, entry)
     game_spec = get_game(game)

@@ -23,7 +23,7 @@ LATEST = "standard-2"
 
 
 class Part(Value):
-    """A set of configurations of a game.
+    """A set of configurations of one game in a battery.
 
     Attributes:
         title: the title on the page.
@@ -61,13 +61,13 @@ class Part(Value):
 
     @property
     def can_lose(self) -> bool:
-        """Whether a player's payoff can be negative."""
+        """Whether a player can have a negative payoff in any configuration."""
         bounds = (bound for game in self.games for bound in game.payoff_bounds().values())
         return any(minimum < 0 for minimum, _ in bounds)
 
 
 class Way(Value):
-    """Another presentation of the same decision.
+    """A variant of a decision that differs only in its presentation.
 
     Attributes:
         style: the prompt style, for players that read text.
@@ -83,7 +83,7 @@ class Way(Value):
 
 
 class AskedAnew(Part):
-    """A set of configurations that are played in several presentations of the same decision.
+    """A set of configurations, each played in several presentations of the same decision.
 
     Attributes:
         ways: the presentations, by a name for the difference, such as words, names or scale.
@@ -104,7 +104,7 @@ class AskedAnew(Part):
         return self
 
     def asked(self, name: str) -> Part:
-        """Return the part in another presentation."""
+        """Return the same configurations in another presentation."""
         way = self.ways[name]
         return Part(
             title=self.title, game=self.game, fixed=self.fixed | way.fixed, grid=self.grid,
@@ -114,7 +114,7 @@ class AskedAnew(Part):
 
 
 class Question(NamedTuple):
-    """A decision: its part, its index from 0 and its presentation (empty for the plain one)."""
+    """A presented decision: its part, its index (from 0) and its presentation (empty if plain)."""
 
     part: str
     number: int
@@ -122,7 +122,7 @@ class Question(NamedTuple):
 
 
 class Member(Value):
-    """A baseline: a player, and a verb phrase that describes its play."""
+    """A baseline player, with a description of how it plays."""
 
     meaning: str
     player: RosterEntry
@@ -193,7 +193,7 @@ class Battery(Value):
 
     @cached_property
     def part_of(self) -> Mapping[str, str]:
-        """The name of the part that contains a configuration, by the configuration's digest."""
+        """Names of the battery's parts by the digests of their configurations."""
         parts = {**self.parts, **self.words}
         once = {configuration_digest(game): name for name, part in parts.items()
                 for game in part.games}  # fmt: skip
@@ -201,7 +201,7 @@ class Battery(Value):
 
     @cached_property
     def asked_anew(self) -> Mapping[str, Question]:
-        """The decision and presentation of each configuration of :attr:`anew`, by digest.
+        """Decision and presentation of each configuration that varies presentations, by digest.
 
         Presentations that differ only in prompt style have the digest of the plain presentation.
         """
@@ -213,7 +213,7 @@ class Battery(Value):
         return questions
 
     def size(self, name: str) -> int:
-        """Return the factor by which a size multiplies the number of instances of each part.
+        """Return the factor by which a battery size multiplies the number of instances.
 
         Raises:
             CheaptalkError: the battery has no such size.
@@ -223,12 +223,12 @@ class Battery(Value):
         return self.sizes[name]
 
     def enough(self, size: str, times: float) -> str | None:
-        """Return the smallest size with ``times`` as many instances; None if there is none."""
+        """Return the smallest size with at least ``times`` as many instances; None without one."""
         larger = self.larger(size).items()
         return next((name for name, count in larger if count >= times), None)
 
     def larger(self, size: str) -> Mapping[str, float]:
-        """Return the larger sizes in order, with their instances as multiples of ``size``."""
+        """Return each larger battery size with its number of instances relative to ``size``."""
         current = self.size(size)
         ordered = sorted(self.sizes.items(), key=lambda size: size[1])
         return {name: count / current for name, count in ordered if count > current}
@@ -251,7 +251,7 @@ class Battery(Value):
         return self.model_copy(update={"name": name, "panel": {**self.panel, **members}})
 
     def study(self, label: str, entry: RosterEntry, size: str) -> Study:
-        """Return the study with the matches of a player and of the baselines on the same instances.
+        """Return the study that a player's profile requires, with baselines on the same instances.
 
         A baseline under its own name needs no additional matches.
 
@@ -312,14 +312,14 @@ class Battery(Value):
     def _surrounding(
         self, talker: str, players: Mapping[str, RosterEntry], size: int
     ) -> Iterator[GameGrid]:
-        """Yield the matches with a talker that are played before or after all others."""
+        """Yield game grids with one opponent, for matches before or after all others."""
         others = {talker: self.talkers[talker]} if talker else {}
         for part in self.words.values():
             if pairs := [*_pairs(part, players, others)]:
                 yield part.grid_of(pairs, size)
 
     def styled(self, entry: RosterEntry) -> dict[str, RosterEntry]:
-        """Return variants of a model player, one for each prompt style that presentations use."""
+        """Return variants of a model player, one per prompt style that the battery compares."""
         written = entry.written()
         games: dict[str, dict[str, str]] = {}
         for part in self.anew.values() if "model" in written else ():
@@ -335,7 +335,7 @@ class Battery(Value):
         return [game for part in parts for game in part.games]
 
     def _nowhere(self, entry: RosterEntry) -> str | None:
-        """Return the reason that a player can fill no seat; None if it can fill one."""
+        """Return why a player cannot fill any seat; None if it can fill at least one."""
         reasons: dict[str, None] = {}
         for game in self._games:
             for seat in game.seats:
@@ -348,7 +348,7 @@ class Battery(Value):
         return next(iter(reasons), entry.form.why_idle(names))
 
     def alike(self, entry: RosterEntry) -> dict[tuple[str, str], str]:
-        """Return the battery's players that are equal to another player, by game and seat.
+        """Return which of the battery's players equals a given player, by game and seat.
 
         Matches of the battery's player in such seats count for both players.
         """
@@ -366,7 +366,7 @@ class Battery(Value):
 
 
 def seat_at(entry: RosterEntry, game: Game, seat: str) -> SeatSpec | None:
-    """Return the player in a seat; None if the player cannot fill the seat.
+    """Return the settings of a player in a seat; None if it cannot fill the seat.
 
     Raises:
         CheaptalkError, ValueError: the player's settings do not fit the game.
@@ -384,7 +384,7 @@ def seat_at(entry: RosterEntry, game: Game, seat: str) -> SeatSpec | None:
 def _without(
     entry: RosterEntry, taken: Mapping[tuple[str, str], str], panel: Mapping[str, RosterEntry]
 ) -> RosterEntry | None:
-    """Return a player without the seats that other players fill; None if no seat remains."""
+    """Restrict a player to seats that are not taken; return None if no seat remains."""
     if not taken:
         return entry
     if entry.form.exact:
@@ -400,7 +400,7 @@ def _without(
 
 
 def _other_policies(entry: RosterEntry, panel: Mapping[str, RosterEntry]) -> RosterEntry | None:
-    """Return a player without the policies of the baselines; None if no policy remains."""
+    """Restrict a player to policies that no baseline uses; return None if none remains."""
     panel_policies = {policy for other in panel.values() for policy in _policies(other)}
     policies = [policy for policy in _policies(entry) if policy not in panel_policies]
     return RosterEntry.model_validate({"policies": policies}) if policies else None
@@ -412,7 +412,7 @@ def _policies(entry: RosterEntry) -> list[str]:
 
 
 def styled_label(label: str, style: str) -> str:
-    """Return the label of a player in another prompt style."""
+    """Return the label of a player's variant with another prompt style."""
     return f"{label}, {style}"
 
 
@@ -420,7 +420,7 @@ def _anew(
     part: AskedAnew, players: Mapping[str, RosterEntry], panel: Mapping[str, RosterEntry],
     styled: Mapping[str, RosterEntry], size: int,
 ) -> Iterator[GameGrid]:  # fmt: skip
-    """Yield a part's grids: the plain one, and one for each presentation without a prompt style."""
+    """Yield the games of a part in each presentation; one grid covers all prompt styles."""
     styles = {way.style for way in part.ways.values() if way.style is not None}
     inside = {
         change: entry for change, entry in styled.items() if change.rpartition(", ")[2] in styles
@@ -461,7 +461,7 @@ def battery(named: str | Path = LATEST) -> Battery:
     """
     path = SHIPPED.get(str(named), Path(named))
     if path.suffix not in FILES and not path.is_file():
-        raise CheaptalkError(f"no battery or file {suggest(str(named), list(SHIPPED))}")
+        raise CheaptalkError(f"unknown battery {suggest(str(named), list(SHIPPED))}")
     data = read_yaml(path)
     try:
         return Battery.model_validate(data)

@@ -32,13 +32,13 @@ UNCHANGED = 0.0005
 
 
 class Values(Struct):
-    """The values of each metric in a profile's file, as rows with the columns in ``PAIRED``."""
+    """Metric values in a profile's file, as rows of the columns ``PAIRED``."""
 
     rows: dict[str, list[tuple[str, str, str, str, str, int, float]]]
 
 
 class EarlierWeakness(Struct):
-    """A weakness in a profile's file."""
+    """A weakness as recorded in a profile's file."""
 
     key: str
     title: str
@@ -47,7 +47,7 @@ class EarlierWeakness(Struct):
 
 
 class Earlier(Struct):
-    """The content of a profile's file that a comparison needs."""
+    """The part of a profile's file that a comparison reads."""
 
     format: int
     player: str
@@ -104,12 +104,12 @@ class Change(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The title; for metrics that are times, with the unit."""
+        """The metric's title, with the unit if it measures time."""
         return f"{self.title} (seconds)" if self.key in TIMES else self.title
 
     @property
     def better(self) -> bool | None:
-        """Whether the metric improved; None without a significant change or a better direction."""
+        """Whether the metric improved; None without significance or a preferred direction."""
         value = self.change.value or 0
         if not self.significant or not self.good or abs(value) < UNCHANGED:
             return None
@@ -124,7 +124,7 @@ class Change(NamedTuple):
 
 
 def read_profile(path: Path | str, battery: Battery, size: str) -> Mapping[str, Any]:
-    """Read a profile's file for a comparison with a profile of this battery and size.
+    """Read a profile's file to compare it with a profile of the same battery and size.
 
     Raises:
         CheaptalkError: the file cannot be read, is not a profile, or has another battery or size.
@@ -147,7 +147,7 @@ def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
     if data.get("format") in OLD_FORMATS and data.get("battery") == battery.name:
         raise CheaptalkError(
             f"the profile has the outdated format {data['format']}; to convert it, run cheaptalk "
-            "profile again with the same store, which calls the player no more"
+            "profile again with the same store, which reuses the recorded matches"
         )
     try:
         profile = msgspec.convert(earlier, Earlier)
@@ -169,7 +169,7 @@ def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
 
 
 def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[FindingChange]:
-    """Return the weaknesses that only one of two profiles found, starting with new findings.
+    """Return the weaknesses that only one of two profiles found, new ones first.
 
     Args:
         earlier: see :meth:`.Profile.as_json`.
@@ -239,7 +239,7 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
 
 
 def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> pl.DataFrame | None:
-    """Return a metric's pairs of matches with the ``change``; None without pairs."""
+    """Return the ``change`` of a metric in each pair of matches; None without pairs."""
     if not rows:
         return None
     before = pl.DataFrame(rows, schema=list(PAIRED), orient="row").rename({"value": "before"})
@@ -248,7 +248,7 @@ def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> 
         pairs = values.join(before, PAIR, validate="1:1", maintain_order="left")
     except pl.exceptions.ComputeError:
         raise CheaptalkError(
-            f"{key}: the earlier profile has several values for one match"
+            f"{key}: the earlier profile has several values for a match; create it again"
         ) from None
     change = pl.col("value") - pl.col("before")
     return None if pairs.is_empty() else pairs.with_columns(change=change)
@@ -272,7 +272,7 @@ def _change(
 
 
 def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimate, float]:
-    """Return the mean change with its interval, and the degrees of freedom.
+    """Return the mean change with its confidence interval and degrees of freedom.
 
     Without ``chance``, equal players play identical matches.
     """
@@ -286,7 +286,7 @@ def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimat
 
 
 def _is_one_sided(pairs: pl.DataFrame) -> bool:
-    """Return whether a change's interval excludes 0 or, without one, several instances agree."""
+    """Return whether the confidence interval of a change excludes 0, or several instances agree."""
     change, _ = _mean(pairs, ANYTHING, chance=False)
     if abs(change.value or 0) <= SAME:
         return False
@@ -296,7 +296,7 @@ def _is_one_sided(pairs: pl.DataFrame) -> bool:
 
 
 def _p(pairs: pl.DataFrame) -> float:
-    """Return the p-value of a mean change, from random sign flips of the clusters' changes."""
+    """Return the p-value of a mean change, from a sign-flip test over clusters."""
     clusters = pairs.group_by("stratum", "cluster", maintain_order=True).agg(pl.col("change").sum())
     sums = clusters["change"].sort().to_numpy()
     moved = sums[np.abs(sums) > SLACK]

@@ -1,4 +1,4 @@
-"""A player's conduct in a match: its decisions, the messages that it received, and its lapses."""
+"""A player's conduct in a match: its decisions, received messages and lapses."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ WORDS = ("message", "reasoning")
 
 
 class Conduct(NamedTuple):
-    """A player's conduct in a match.
+    """Counts and indicators of a player's behavior in a match.
 
     Attributes:
         course: a digest of the player's moves, of the offers and statements in its messages, and of
@@ -98,7 +98,7 @@ SCHEMA: dict[str, Any] = {
 
 
 class Turn(NamedTuple):
-    """An offer in bargaining or negotiation that a player received and decided on, or made.
+    """An offer that a player made or answered in bargaining or negotiation.
 
     Attributes:
         stage: the round, from 1.
@@ -112,7 +112,7 @@ class Turn(NamedTuple):
 
 
 def conduct(record: MatchRecord, result: Result | None, seat: str) -> Conduct:
-    """Return the conduct of a seat in a match; ``result`` is None if the match did not finish."""
+    """Return a player's conduct in a match; pass None as ``result`` if it did not finish."""
     base = Conduct(
         _course(record, result, seat),
         _reached(record, seat),
@@ -203,7 +203,7 @@ def _over_offers(game: Bargaining | Negotiation, seat: str, turns: list[Turn]) -
 
 
 def _first_lapse(turns: list[Turn], rounds: int) -> int | None:
-    """Return the first round in which a player accepts or demands much less than its last demand.
+    """Return the first round in which a player accepts or demands far less than it did before.
 
     The last two rounds are excluded, because any share is better than none there.
     """
@@ -220,7 +220,7 @@ def _first_lapse(turns: list[Turn], rounds: int) -> int | None:
 
 
 def _stated(result: Result) -> dict[int, bool]:
-    """Return whether each statement that an exact check reads is true, by request."""
+    """Return, by request, whether each checkable statement is true."""
     return {statement.request: statement.true for statement in statements(result)}
 
 
@@ -254,7 +254,7 @@ def _over_products(result: Result, seat: str) -> dict[str, Any]:
 
 
 def _fails_late(record: MatchRecord, seat: str) -> bool | None:
-    """Return whether a seat's first failure was late in a long match that did not finish."""
+    """Return whether a seat's first failed answer came late in a long match."""
     rounds = getattr(getattr(record.rules, "horizon", None), "rounds", 0)
     answers = [answer for answer in record.answers if answer.actor == seat]
     if rounds < LONG or not answers:

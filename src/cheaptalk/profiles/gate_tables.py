@@ -1,4 +1,4 @@
-"""Parts of a profile's page: the gates, and the comparison with an earlier profile."""
+"""Sections of a profile's page: pass/fail gates, and changes since an earlier profile."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -19,7 +19,7 @@ from cheaptalk.text import capital, fixed
 
 
 class Held(NamedTuple):
-    """The gates and the earlier profile of a page.
+    """The pass/fail decisions and changes to show on a profile's page.
 
     Attributes:
         since: the player of the earlier profile; empty without an earlier profile.
@@ -39,7 +39,7 @@ COUNTS = ("match", "instance")
 
 
 def held_parts(profile: Profile, held: Held) -> Iterator[RecipePart]:
-    """Yield the parts before the themes: gates, changes and failed matches."""
+    """Yield the first sections of a profile's page: gates, changes and failed matches."""
     if held.decisions:
         yield RecipePart("Gates", "", partial(_gates, held))
     if held.changes:
@@ -49,9 +49,9 @@ def held_parts(profile: Profile, held: Held) -> Iterator[RecipePart]:
 
 
 def _failures(profile: Profile, _: Evidence) -> Iterator[Shown]:
-    """Matches that failed for a technical reason, such as a server error, and matches that were not
-    played before a run was interrupted. These matches are not forfeits, and no metric includes
-    them. To play them, run the same command again."""
+    """Matches that failed for a technical reason or that an interrupted run did not play.
+    A technical reason is, for example, a server error. These matches are not forfeits, and no
+    metric includes them. To play them, run the same command again."""
     yield Answer(f"{profile.failed}.")
 
 
@@ -81,11 +81,11 @@ def _gates(held: Held, _: Evidence) -> Iterator[Shown]:
 
 
 def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
-    """Differences between this profile and the earlier one, over pairs with the same instance, seat
-    and opponent. Filled dots are significant changes, by a test that is corrected for all metrics;
-    rings are other changes. Whiskers are 95 % intervals of single metrics, some of which exclude 0
-    by chance. A finding is new or disappears if only one of the two profiles reports it. Times are
-    compared without a verdict, because they depend on the machine."""
+    """Differences between this profile and the earlier one, computed from paired matches.
+    Pairs share the instance, seat and opponent. Filled dots are significant changes, by a test
+    corrected for all metrics; rings are other changes. Whiskers are 95 % intervals of single
+    metrics, some of which exclude 0 by chance. A finding is new or disappears if only one profile
+    reports it. Times are compared without a verdict, because they depend on the machine."""
     yield from (Answer(capital(f"{finding}."), _finding(finding)) for finding in held.findings)
     significant = [change for change in held.changes if change.significant]
     tested = sum(change.key not in TIMES for change in held.changes)
@@ -119,7 +119,7 @@ def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
 
 
 def _by_verdict(changes: Sequence[Change]) -> Iterator[tuple[str, Shape, list[Change]]]:
-    """Yield the significant and the other changes, each with a chart label and a marker shape."""
+    """Yield the significant and the other changes, with a label and marker for the chart."""
     yield "changed", "dot", [change for change in changes if change.significant]
     yield "not significant", "ring", [change for change in changes if not change.significant]
 

@@ -26,7 +26,7 @@ WRITTEN = re.compile(r"\s*([\w.-]+?)\s*(<=|>=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-
 
 
 class Verdict(StrEnum):
-    """The decision on a gate."""
+    """The possible verdicts on a pass/fail criterion: passed, failed or open."""
 
     PASS = "pass"  # noqa: S105 - no password
     FAIL = "fail"
@@ -38,7 +38,7 @@ STATUS: Mapping[Verdict, int] = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.OPEN:
 
 
 class Gate(NamedTuple):
-    """A criterion on a metric.
+    """A pass/fail criterion on a metric.
 
     Attributes:
         key: the key of a metric; with the prefix ``change.``, the change since an earlier profile.
@@ -55,26 +55,26 @@ class Gate(NamedTuple):
 
     @property
     def number(self) -> str:
-        """The key of the metric, without the prefix of gates on its change."""
+        """The metric's key, without the prefix that marks criteria on a change."""
         return self.key.removeprefix(CHANGE)
 
     @property
     def decimals(self) -> int:
-        """The decimals of the printed value."""
+        """Number of decimals of the printed value."""
         return 0 if self.key == FINDINGS else 3
 
     def holds(self, value: float) -> bool:
-        """Return whether a value without uncertainty passes."""
+        """Return whether a value satisfies the criterion."""
         return value >= self.limit if self.sign == ">=" else value <= self.limit
 
     @property
     def of_change(self) -> bool:
-        """Whether the gate is on the change of the metric."""
+        """Whether the criterion applies to the metric's change since an earlier profile."""
         return self.key.startswith(CHANGE)
 
 
 class Decision(NamedTuple):
-    """The decision of a profile on a gate.
+    """The verdict on a pass/fail criterion for one profile.
 
     Attributes:
         verdict: passed or failed if the whole interval is on one side of the limit; otherwise open.
@@ -102,16 +102,16 @@ class Decision(NamedTuple):
 
     @property
     def cure(self) -> str:
-        """The reason for an open gate, or the size expected to decide it; otherwise a caution."""
+        """An explanation of an undecided criterion, or a caution about a decided one."""
         if self.verdict is not Verdict.OPEN or self.why:
             return self.why
         if self.size is None:
-            return "if the mean stays the same, no size of the battery decides"
-        return f"if the mean stays the same, --size {self.size} decides"
+            return "if the mean stays the same, no size of the battery can decide this gate"
+        return f"if the mean stays the same, --size {self.size} can decide this gate"
 
 
 def gate(text: str, battery: Battery | None = None) -> Gate:
-    """Parse a gate, such as ``earned >= 0.45``.
+    """Parse a pass/fail criterion, such as ``earned >= 0.45``.
 
     Args:
         battery: the battery of the profile.
@@ -140,7 +140,7 @@ def gate(text: str, battery: Battery | None = None) -> Gate:
 
 
 def decide(profile: Profile, criterion: Gate, changed: Sequence[Change] = ()) -> Decision:
-    """Decide a gate with a profile.
+    """Decide whether a profile passes a gate.
 
     The confidence interval of the metric decides, or the value if it has no uncertainty. If the
     player forfeited most of its matches, only gates on metrics of reliability are decided, because
@@ -160,7 +160,7 @@ def decide(profile: Profile, criterion: Gate, changed: Sequence[Change] = ()) ->
 
 
 def _on_number(profile: Profile, criterion: Gate, changed: Sequence[Change]) -> Decision:
-    """Decide a gate on a metric or its change."""
+    """Decide whether a metric or its change passes a gate."""
     if criterion.number not in profile.numbers and criterion.number in known_keys(profile.battery):
         return Decision(criterion, Verdict.OPEN, None, why="no finished match has this metric")
     number = profile.number(criterion.number)
@@ -181,7 +181,7 @@ def _on_number(profile: Profile, criterion: Gate, changed: Sequence[Change]) -> 
 
 
 def _on_findings(profile: Profile, criterion: Gate) -> Decision:
-    """Decide a gate on the number of findings; their tests limit the chance of false findings."""
+    """Decide a gate on the number of findings, whose tests already limit false findings."""
     names = [finding.title for finding in profile.examination.findings]
     passes = criterion.holds(len(names))
     verdict = Verdict.PASS if passes else Verdict.FAIL
@@ -207,18 +207,18 @@ def _held(profile: Profile, criterion: Gate, estimate: Estimate, freedom: float)
 
 
 def _no_interval(profile: Profile, estimate: Estimate) -> str:
-    """Return why an estimate has no interval."""
+    """Return the reason why an estimate has no confidence interval."""
     clusters = estimate.clusters or 0
     if clusters > 1 and not estimate.error:
-        return "it never varied within a configuration, so its variation is unknown"
+        return "the metric never varied within a configuration, so its variation is unknown"
     more = profile.battery.enough(profile.size, 2)
     few = "one instance gives" if clusters == 1 else f"{clusters} instances give"
-    few = f"{few} no interval" if clusters else "its values are equal by selection"
+    few = f"{few} no interval" if clusters else "equal values give no interval"
     return few + (f"; --size {more} has more" if more else "")
 
 
 def _open(profile: Profile, criterion: Gate, estimate: Estimate, freedom: float) -> Decision:
-    """Return an open gate, with the size expected to decide it if this can be estimated.
+    """Return an undecided gate, with the size that would decide it if this can be estimated.
 
     Args:
         freedom: degrees of freedom of the standard error.
@@ -232,13 +232,13 @@ def _open(profile: Profile, criterion: Gate, estimate: Estimate, freedom: float)
     if not varied_in_few and (estimate.clusters or 0) >= ENOUGH:
         return Decision(criterion, Verdict.OPEN, estimate)
     following = next(iter(sizes), None)
-    why = f"{profile.size} has too few instances to estimate which size decides"
+    why = f"{profile.size} has too few instances to estimate which size can decide this gate"
     why += f"; try --size {following}" if following else ", and no size has more"
     return Decision(criterion, Verdict.OPEN, estimate, following, why=why)
 
 
 def _decides(criterion: Gate, estimate: Estimate, freedom: float, times: float) -> bool:
-    """Return whether ``times`` as many instances would exclude the limit at the same mean.
+    """Return whether ``times`` as many instances would decide a gate if the mean stayed the same.
 
     The distance from the mean to a bound is a quantile of Student's t times the standard error. If
     all values are equal, it is the largest probability of an event that no instance showed.
@@ -254,12 +254,12 @@ def _decides(criterion: Gate, estimate: Estimate, freedom: float, times: float) 
 
 
 def _unseen(clusters: float) -> float:
-    """Return the probability of an event that is absent from 5 % of samples of this size."""
+    """Return the probability of an event that 5 % of samples of this size do not contain."""
     return float(1 - 0.05 ** (1 / clusters))
 
 
 def _few(profile: Profile, estimate: Estimate) -> str:
-    """Return a caution for an interval based on too few instances; otherwise empty."""
+    """Return a caution if an interval is based on too few instances; otherwise an empty text."""
     if not estimate.wanted or not estimate.clusters:
         return ""
     larger = profile.battery.enough(profile.size, estimate.wanted / estimate.clusters)
@@ -274,7 +274,7 @@ def status(decisions: Sequence[Decision]) -> int:
 
 
 def junit(player: str, decisions: Sequence[Decision]) -> str:
-    """Return gates as JUnit XML, with open gates as errors."""
+    """Return the outcomes of gates as JUnit XML, with open gates as errors."""
     verdicts = [decision.verdict for decision in decisions]
     suite = ElementTree.Element(
         "testsuite", name=f"profile of {player}", tests=str(len(verdicts)),

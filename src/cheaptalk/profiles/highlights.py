@@ -40,7 +40,7 @@ Deciding: TypeAlias = Callable[[Sequence[Result], str], int | None]
 
 
 class Choice(NamedTuple):
-    """A match to show.
+    """A match chosen as a highlight.
 
     Attributes:
         title: the behavior that the match illustrates.
@@ -56,11 +56,11 @@ class Choice(NamedTuple):
 
 
 def highlight(store: Store, profile: Profile) -> Iterator[Highlight]:
-    """Yield a player's best and worst match, and matches with the largest effect of messages, a
-    false statement and a leak, if they exist.
+    """Yield instructive matches of a player: the best, the worst, and examples of its conduct.
 
-    The player earned most in the best match, and has the largest regret in the worst match. Ties
-    are broken by the order of instances.
+    The examples show the largest effect of messages, a false statement and a leak, if any. The
+    player earned most in the best match, and has the largest regret in the worst match. Ties are
+    broken by the order of instances.
     """
     reader = Reader.of(store, profile.study)
     finished = profile.seats.filter(pl.col("finished"), player=profile.player)
@@ -118,7 +118,7 @@ def _chosen(profile: Profile, matches: pl.DataFrame) -> Iterator[Choice]:
 
 
 def _most_moved(profile: Profile, rows: pl.DataFrame) -> Choice | None:
-    """Return the match that messages affected most; None if they affected no match."""
+    """Return the match with the largest change due to messages; None if nothing changed."""
     effects = [
         number.of.values.filter(player=profile.player) for number in profile.numbers.values()
         if number.of.theme == "words" and number.of.twins and number.of.key != "words.repeats"
@@ -168,7 +168,6 @@ def _first_leak(results: Sequence[Result], seat: str) -> int | None:
 
 
 def _sits(result: Result, actor: str, seat: str) -> bool:
-    """Return whether an actor belongs to a seat."""
     return any(member.name == actor and member.seat == seat for member in result.game.actors)
 
 
@@ -178,7 +177,7 @@ def _answers(result: Result, seat: str) -> list[tuple[int, Action]]:
 
 
 def _parting(results: Sequence[Result], seat: str) -> int | None:
-    """Return the request of the first answer with a different move than in the twin match."""
+    """Return the first request at which the player's move differs from the paired match."""
     answers, twins = (_answers(result, seat) for result in results)
     for (request, action), (_, twin) in zip(answers, twins, strict=False):
         if _without_words(action) != _without_words(twin):
@@ -197,7 +196,7 @@ def _settled(results: Sequence[Result], seat: str) -> int | None:
 
 
 def _last_chance(results: Sequence[Result], seat: str) -> int | None:
-    """Return the request of a wrong purchase, else of the best rejected offer or last answer."""
+    """Return the request with a wrong purchase, or else the best rejected offer or last answer."""
     wrong = _wrong_purchase(results[0], seat)
     if wrong is not None:
         return wrong
@@ -206,7 +205,7 @@ def _last_chance(results: Sequence[Result], seat: str) -> int | None:
 
 
 def _wrong_purchase(result: Result, seat: str) -> int | None:
-    """Return the request of a buyer's first decision that does not fit the product's quality."""
+    """Return the request at which a buyer first bought low quality or declined high quality."""
     if not isinstance(result.game, Persuasion) or seat != "bob":
         return None
     bought = [(request, action.decision == "yes") for request, _, action in result.given()
@@ -216,7 +215,7 @@ def _wrong_purchase(result: Result, seat: str) -> int | None:
 
 
 def _refused(result: Result, seat: str) -> Iterator[tuple[int, float]]:
-    """Yield the requests at which a seat rejected an offer, with the value of the offer."""
+    """Yield each request at which a seat rejected an offer, with the offer's value to the seat."""
     if isinstance(result.game, ItemBargaining):
         for (request, _, _), turn in zip(result.given(), items.turns(result), strict=True):
             mine = list(result.game.seats)[turn.player] == seat

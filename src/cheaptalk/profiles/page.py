@@ -1,4 +1,4 @@
-"""The HTML page of a profile: findings, metrics and weaknesses, then a folded part per theme."""
+"""The HTML page of a profile: findings, metrics, weaknesses and a section per theme."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -39,7 +39,7 @@ SPENDING = {key for key, *_ in SPENT}
 
 
 def profile_recipe(profile: Profile, held: Held = NOTHING) -> Recipe:
-    """Return the recipe of a profile's page."""
+    """Return the recipe for a profile's page, which lists its sections."""
     has = {number.of.theme for number in profile.numbers.values()}
     themes = [
         RecipePart(THEMES[theme], "", partial(_theme, profile, theme), folded=True)
@@ -61,7 +61,7 @@ def profile_recipe(profile: Profile, held: Held = NOTHING) -> Recipe:
 
 
 def profile_findings(store: Store, profile: Profile, held: Held = NOTHING) -> Findings:
-    """Return the sentences, charts and tables of a profile."""
+    """Return the content of a profile's page: sentences, charts and tables."""
     recipe, evidence = profile_recipe(profile, held), Evidence(store, profile.study, metrics=())
     tones = {name: tone for tone, name in enumerate(_panel(profile))}
     parts = (MadePart(part, tuple(painted(part.make(evidence), tones))) for part in recipe.parts)
@@ -139,7 +139,7 @@ def _transcript(profile: Profile, evidence: Evidence, finding: Weakness) -> Iter
 
 
 EFFECT = (
-    "The share of opportunities, or the change of the course, the earnings or the first demand. "
+    "The share of opportunities, or the change of the moves, the earnings or the first demand. "
     "Findings are ordered by their effects."
 )
 
@@ -171,7 +171,7 @@ def _tested(examined: Examination) -> ReportTable:
 
 
 def _beside_baselines(profile: Profile) -> ReportTable:
-    """Return the table of the main metric of each theme and the range of the baselines."""
+    """Return a table of each theme's main metric, with the range of the baselines."""
     rows = []
     for number in main_numbers(profile):
         values = [(its.value, name) for name, its in number.panel.items() if its.value is not None]
@@ -201,9 +201,10 @@ def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
 
 
 def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
-    """Instructive matches, with the decisive turn marked: the best offer that the player rejected,
-    the first wrong purchase decision, the last answer, the first answer that a message changed, the
-    first false statement, or the first leak.
+    """Instructive matches, with the decisive turn marked.
+    This turn is the best offer that the player rejected, the first wrong purchase decision, the
+    last answer, the first answer that a message changed, the first false statement, or the first
+    leak.
 
     The player's earnings are highest in the best match. In the worst match, the difference to the
     best baseline in the same seat, on the same instances and against the same opponent is largest.
@@ -213,8 +214,8 @@ def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
 
 
 def _numbers(profile: Profile, _: Evidence) -> Iterator[Shown]:
-    """All metrics by theme, of the player and of the baselines that can fill the same seats. *At
-    most 0.5 (4 of 4)* means that all 4 instances had the same result, so at most half of all
+    """All metrics by theme, of the player and of the baselines that can fill the same seats.
+    *At most 0.5 (4 of 4)* means that all 4 instances had the same result, so at most half of all
     instances differ. A larger ``--size`` has more instances.
 
     Every metric is a mean over matches, with a 95 % interval clustered by instance within
@@ -244,7 +245,7 @@ OF_THE_REST = ", in the few matches that it did not forfeit"
 
 
 def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
-    """Return the sentence on a theme's first metric and on the range of its other metrics."""
+    """Return a sentence on a theme's first metric, with the range of its other metrics."""
     sentence = _first(profile, theme, numbers)
     if theme == "reliable":
         return f"{sentence}{_took(numbers)}."
@@ -279,7 +280,7 @@ def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
 
 
 def _took(numbers: list[Number]) -> str:
-    """Return the usage per match as the end of a sentence; empty without calls."""
+    """Return a clause on the usage per match; empty without calls to models."""
     means = {number.of.key: number.own.value or 0.0 for number in numbers}
     if not means.get("calls"):
         return ""
@@ -292,7 +293,7 @@ def _took(numbers: list[Number]) -> str:
 
 
 def _line(number: Number) -> str:
-    """Return the name of a metric within its theme."""
+    """Return a metric's name without the name of its theme."""
     within = number.of.title.partition(": ")[2]
     return capital(within) if within else number.of.label
 
@@ -310,7 +311,7 @@ def _compared(number: Number) -> str:
 
 
 def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:
-    """Return a chart for each unit of the metrics, without usage and absent kinds of failures."""
+    """Return one chart per unit of the metrics, omitting usage and failures that did not occur."""
     charted = [
         number for number in numbers if number.of.key.partition(".")[0] not in SPENDING
         and not (number.of.key.startswith("failed.") and not number.own.value)
@@ -322,7 +323,7 @@ def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:
 
 
 def _unit(number: Number) -> str:
-    """Return the unit of a metric, and whether more of it is better."""
+    """Return a metric's unit and, if it has one, the better direction."""
     return f"{number.of.unit}; {number.of.good} is better" if number.of.good else number.of.unit
 
 
@@ -354,7 +355,7 @@ def _mark(profile: Profile, number: Number) -> Mark:
 
 
 def _lead(profile: Profile, number: Number) -> Lead | None:
-    """Return a link to the matches that a metric is based on; None if they are of several games."""
+    """Return a link to the matches behind a metric; None if they belong to several games."""
     values = number.of.values.filter(player=profile.player)
     games, configurations = values["game"].unique(), sorted(set(values["configuration"]))
     if len(games) > 1:
@@ -403,7 +404,7 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
 
 
 def _cure(profile: Profile, numbers: list[Number]) -> str:
-    """Return a note on which size has enough instances for the metrics marked as having too few."""
+    """Return a note on the size with enough instances for metrics marked as having too few."""
     times = [number.own.wanted / number.own.clusters for number in numbers
              if number.own.wanted and number.own.clusters]  # fmt: skip
     larger = profile.battery.enough(profile.size, max(times)) if times else None

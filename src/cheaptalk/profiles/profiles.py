@@ -75,17 +75,17 @@ class Number(NamedTuple):
 
     @property
     def detectable(self) -> float | None:
-        """The smallest effect that this size detects with 80 % power; see :func:`detectable`."""
+        """The smallest effect on the metric that this size detects with 80 % power."""
         return detectable(self)
 
     @property
     def beyond_chance(self) -> bool:
-        """Whether a difference between twin matches is significant at 5 % for the whole profile."""
+        """Whether a difference between paired matches is significant at the profile's 5 % level."""
         return self.p is not None and self.p <= LEVEL
 
     @property
     def rank(self) -> int | None:
-        """The player's rank among the baselines, from 1 (best); None without a better direction."""
+        """The player's rank among the baselines from 1 (best); None if no direction is better."""
         if not self.of.good or self.own.value is None:
             return None
         sign = 1 if self.of.good == "more" else -1
@@ -125,7 +125,7 @@ class Profile:
 
     @property
     def failed(self) -> str:
-        """A sentence on failed and unplayed matches and the reasons; empty without such matches."""
+        """A sentence on failed or unplayed matches and the reasons; empty if there are none."""
         parts = [failed_text(self.failures)] if self.failures else []
         if self.unplayed:
             parts.append(f"{counted(self.unplayed, 'match')} of the study not played")
@@ -137,7 +137,7 @@ class Profile:
 
     @property
     def repeated(self) -> str:
-        """A text on requests that failed at the first attempt; empty without such requests."""
+        """A text on requests whose first attempt failed; empty if there are none."""
         return repeated_text(self.seats.filter(player=self.player))
 
     @property
@@ -238,7 +238,7 @@ def _ends(estimate: Estimate) -> dict[str, Any]:
 
 
 def _paired_values(profile: Profile) -> dict[str, list[list[Any]]]:
-    """Return the player's values of each metric, for comparisons with another profile."""
+    """Return the player's metric values by match, for comparison with another profile."""
     return {
         key: [list(row) for row in number.of.values.filter(player=profile.player)
               .select(PAIRED).sort(PAIRED).iter_rows()]
@@ -277,7 +277,7 @@ def profile_of(
 
 
 def entry_digest(entry: RosterEntry) -> str:
-    """Return a digest of the model, agent or strategy of an entry, without settings.
+    """Return a digest that identifies the model, agent or strategy of a player's entry.
 
     A digest distinguishes players of the same name without revealing addresses and passwords.
     """
@@ -299,7 +299,7 @@ def failed_text(failures: Mapping[str, int]) -> str:
 
 
 def _with_weaknesses(numbers: Mapping[str, Number], examined: Examination) -> Mapping[str, Number]:
-    """Return metrics with the interval of the weakness that has the same value, if there is one.
+    """Replace metrics' intervals with those of weaknesses that have the same value.
 
     A finding and a gate on its metric therefore never contradict each other.
     """
@@ -327,7 +327,7 @@ def _as_weakness(number: Number, effect: Estimate) -> Number:
 
 
 def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
-    """Return metrics with the p-values of differences between twin matches."""
+    """Add p-values to metrics that are differences between paired matches."""
     twins = {key: number.of for key, number in numbers.items() if number.of.twins}
     chances = {key: _chance(quantity, player) for key, quantity in twins.items()}
     corrected = dict(zip(chances, map(float, holm([*chances.values()])), strict=True))
@@ -339,7 +339,7 @@ def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
 
 
 def detectable(number: Number, level: float | None = None) -> float | None:
-    """Return the smallest effect that the size of a profile detects with 80 % power.
+    """Return the smallest effect on a metric that a profile detects with 80 % power.
 
     An effect is the distance of the true mean from the tested value, such as 0 for a difference
     between twin matches, or the limit of a gate.
@@ -365,7 +365,7 @@ def detectable(number: Number, level: float | None = None) -> float | None:
 
 
 def _chance(quantity: Quantity, player: str) -> float:
-    """Return the p-value of a mean difference, from random sign flips of the clusters' sums."""
+    """Return the p-value of a mean difference, from a sign-flip test over clusters."""
     sums = quantity.values.filter(player=player).group_by("stratum", "cluster", maintain_order=True)
     differences = sums.agg(pl.col("value").sum())["value"].sort().to_numpy()
     moved = differences[np.abs(differences) > SLACK]
@@ -375,7 +375,7 @@ def _chance(quantity: Quantity, player: str) -> float:
 def _number(
     quantity: Quantity, player: str, battery: Battery, table: pl.DataFrame
 ) -> Number | None:
-    """Return a metric of a player, and of baselines in the same seats; None without values."""
+    """Estimate a metric for a player and for baselines in the same seats; None without values."""
     seats = quantity.values.filter(player=player).select(SEAT).unique()
     if seats.is_empty():
         return None
@@ -409,7 +409,7 @@ def _nonnegative(estimate: Estimate) -> Estimate:
 
 
 def _if_varied(estimate: Estimate) -> Estimate:
-    """Return an estimate without its uncertainty if all of its values are equal."""
+    """Remove the interval and error of an estimate whose values are all equal."""
     if estimate.error:
         return estimate
     return estimate._replace(low=None, high=None, error=None, clusters=None)

@@ -43,7 +43,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def requests_to(record: MatchRecord, seat: str, failed: Sequence[FailedAttempt]) -> Requests:
-    """Return the requests to a seat of a match, given the failed attempts of the match."""
+    """Summarize the requests to a seat in a match, including failed attempts."""
     agent = str(record.seats[seat]["spec"].get("model", "")).startswith(AGENTS)
     if not record.calls:
         return Requests(agent=agent)
@@ -70,7 +70,7 @@ def requests_to(record: MatchRecord, seat: str, failed: Sequence[FailedAttempt])
 def _troubles(
     failed: Sequence[FailedAttempt], sent: Mapping[tuple[int, str, int], Mapping[str, Any] | None]
 ) -> Iterator[tuple[tuple[int, str, int], Trouble]]:
-    """Yield failures of requests in order: timeouts, server errors and closed connections.
+    """Yield each timeout, server error and closed connection, with its request, in order.
 
     Rate limits and unreachable servers are ignored, because they do not depend on the player.
     """
@@ -85,7 +85,7 @@ def _troubles(
 
 
 def repeated_text(rows: pl.DataFrame) -> str:
-    """Return a text on requests that failed at the first attempt; empty without such requests.
+    """Return a text on requests whose first attempt failed; empty if there are none.
 
     Args:
         rows: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.

@@ -45,7 +45,7 @@ CLAIMS = "claims"
 def seats(
     store: Store, study: str, battery: Battery, player: str, alike: Mapping[tuple[str, str], str]
 ) -> pl.DataFrame:
-    """Return a row per match of a study and player in the match.
+    """Return a table of a study's results with a row per match and player.
 
     - ``player``, ``other`` (the opponent), ``match_id``, ``game``, ``part`` of the battery,
       ``configuration``, ``instance``, ``seat``, ``role``, ``repeat``, ``finished``, ``forfeited``
@@ -161,7 +161,7 @@ def _rows(
 def _anew(
     record: MatchRecord, battery: Battery, own: str | None, other: str | None
 ) -> tuple[str | None, int | None]:
-    """Return a decision's presentation and index; None if it is played in only one presentation."""
+    """Return the presentation and index of a match's decision; None if it has no variants."""
     digest = record.configuration.digest
     if digest not in battery.asked_anew:
         return None, None
@@ -172,7 +172,7 @@ def _anew(
 
 
 def _verdicts(store: Store, study: str) -> Mapping[tuple[str, str], list[str]]:
-    """Return verdicts on ``claims`` by the judge with the most verdicts, by match and seat."""
+    """Return the verdicts of the judge that checked the most claims, by match and seat."""
     judges = [key for key, spec in judges_of(store, study).items()
               if spec["rubric"]["name"] == CLAIMS]  # fmt: skip
     if not judges:
@@ -199,7 +199,7 @@ def _length(items: Sized | None) -> int | None:
 
 
 def _mistaken(result: Result | None, seat: str) -> tuple[int | None, int | None]:
-    """Return the number of a seat's mistakes, and how many of them are losses."""
+    """Return a seat's number of mistakes, and how many of these accept or demand a loss."""
     counts = None if result is None else mistakes(result, seat)
     return (None, None) if counts is None else (sum(counts), counts.losses)
 
@@ -216,7 +216,7 @@ def _began(result: Result | None, seat: str) -> bool | None:
 
 
 def apart(record: MatchRecord, seat: str, other: str) -> tuple[str, str]:
-    """Return the stratum of a match, and the cluster of dependent matches.
+    """Return the stratum of a match, and the cluster of dependent matches that includes it.
 
     If instances are random or all players are scripts, the strata are configurations and the
     clusters are instances. Otherwise, the strata are combinations of configuration, seat and
@@ -229,7 +229,7 @@ def apart(record: MatchRecord, seat: str, other: str) -> tuple[str, str]:
 
 
 def draws(record: MatchRecord) -> bool:
-    """Return whether a model or an agent plays, so that a replay of the instance may differ.
+    """Return whether replaying an instance may give another result, because of a model or agent.
 
     Matches of the same scripts on an instance are identical, because the instance determines all
     random draws of scripts.

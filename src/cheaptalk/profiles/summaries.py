@@ -29,7 +29,7 @@ MAX_DECIMALS = 5
 
 
 class Summary(NamedTuple):
-    """The summary of a profile.
+    """A summary of a profile in sentences and lines of text.
 
     Attributes:
         examination: the tests of all weaknesses.
@@ -65,7 +65,7 @@ def summary(profile: Profile) -> Summary:
 
 
 def main_numbers(profile: Profile) -> Iterator[Number]:
-    """Yield the first metric of each theme, except the effects of messages."""
+    """Yield the first metric of each theme other than the effects of messages."""
     themes: set[str] = {"words"}
     for number in profile.numbers.values():
         if number.of.theme not in themes:
@@ -74,7 +74,7 @@ def main_numbers(profile: Profile) -> Iterator[Number]:
 
 
 def number_text(number: Number) -> str:
-    """Return a metric with its interval, and :data:`.FEW_MARK` if it is based on few instances.
+    """Return a metric and its interval as text, marked if it is based on few instances.
 
     Shares other than 0 and 1 get more decimals if they would be rounded to 0 or 1.
     """
@@ -129,7 +129,7 @@ def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
 
 
 def _manipulations(profile: Profile, examined: Examination) -> Iterator[str]:
-    """Yield sentences on undetectable manipulations, and on the one closest to detection."""
+    """Yield sentences on manipulations that are undetectable or close to significance."""
     level = _level(examined)
     if hidden := hidden_games(_controls(profile, examined), level):
         games = ", ".join(f"{game_title(game)} ({n} matches)" for game, n in hidden.items())
@@ -145,13 +145,13 @@ def _manipulations(profile: Profile, examined: Examination) -> Iterator[str]:
         hits = round(total * (closest.changed.value or 0.0))
         yield (
             f"The closest manipulation that was not found: {profile.player} {closest.title} "
-            f"({hits} of {counted(total, 'match')} took another course, p = {p:.3f} "
+            f"({hits} of {counted(total, 'match')} had different moves, p = {p:.3f} "
             "uncorrected)."
         )
 
 
 def _level(examined: Examination) -> float:
-    """Return the level of the first step of Holm's procedure."""
+    """Return the significance level of the first step of Holm's procedure."""
     return LEVEL / max(1, len(examined.tested))
 
 
@@ -165,7 +165,7 @@ def _controls(profile: Profile, examined: Examination) -> Controls:
 
 
 def _least_manipulation(profile: Profile, examined: Examination, times: int) -> str:
-    """Return a text on the smallest manipulation that ``times`` as many instances can detect."""
+    """Describe the smallest manipulation that ``times`` as many instances can detect."""
     instances = _controls(profile, examined) * times
     if not instances:
         return ""
@@ -183,7 +183,7 @@ def _least_manipulation(profile: Profile, examined: Examination, times: int) -> 
 
 
 def _smallest(profile: Profile, examined: Examination, times: int) -> str:
-    """Return a text on the smallest effects that ``times`` as many instances can detect."""
+    """Describe the smallest effects that ``times`` as many instances can detect."""
     level = _level(examined)
     parts = [text for text in [_least_manipulation(profile, examined, times)] if text]
     rates = [weakness for weakness in examined.tested if weakness.hits is not None]
@@ -195,7 +195,7 @@ def _smallest(profile: Profile, examined: Examination, times: int) -> str:
 
 
 def _next(profile: Profile, examined: Examination) -> str:
-    """Return a sentence on the next larger size; empty without one or with unplayed matches."""
+    """Return a sentence on the next larger size; empty if there is none or matches are unplayed."""
     size = next(iter(profile.battery.larger(profile.size)), None)
     if size is None or profile.unplayed:
         return ""

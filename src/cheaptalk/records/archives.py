@@ -41,7 +41,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 class ArchivedFile(BaseModel):
-    """One file of an archive.
+    """A file of an archive, with its size and hash.
 
     Attributes:
         name: the file name in the folder.
@@ -58,7 +58,7 @@ class ArchivedFile(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The contents of an archive.
+    """The manifest of an archive, which lists the files of each table.
 
     Attributes:
         archive: the version of the archive format.
@@ -83,11 +83,11 @@ class Manifest(BaseModel):
 
 
 class Folder(NamedTuple):
-    """A folder on an fsspec file system; messages show ``name``, which has no credentials."""
+    """A folder on a local or remote file system, accessed through fsspec."""
 
     fs: Any
     path: str
-    name: str
+    name: str  # without credentials, for messages
 
     @classmethod
     def at(cls, url: str) -> "Folder":
@@ -233,7 +233,7 @@ def restore(url: str, store: Store, progress: Progress = lambda _count, _total: 
 
 
 def rows_of(reading: sa.Connection, study: int) -> Rows:
-    """Return, by table, conditions that select a study's rows and all rows they reference."""
+    """Return, for each table, the SQL condition that selects the rows needed to archive a study."""
     t = schema
     matches = t.matches.c.number.in_(
         sa.select(t.members.c.match_number).where(t.members.c.study_id == study)
@@ -273,7 +273,7 @@ def rows_of(reading: sa.Connection, study: int) -> Rows:
 
 @contextmanager
 def _new(folder: Folder) -> Iterator[list[str]]:
-    """Create a folder; yield a list for the names of its files, which an error deletes."""
+    """Create a folder and yield a list of file names; if an error occurs, delete those files."""
     with folder.doing("written"):
         created = not folder.fs.exists(folder.path)
         if not created and folder.fs.find(folder.path):

@@ -44,11 +44,11 @@ SELECT key, CAST(request AS BLOB), CAST(reply AS BLOB), match, made, proof FROM 
 
 
 class CacheError(StoreError):
-    """The cache cannot be used; the message states the cause and the remedy."""
+    """Raised when the response cache cannot be used."""
 
 
 class Replicate(NamedTuple):
-    """Identifies one of several samples of the same call.
+    """The identity of a sample when the same call is sampled several times.
 
     Attributes:
         seed: the match's seed, which differs between instances and repeats.
@@ -64,7 +64,7 @@ class Replicate(NamedTuple):
 
 
 class Request(NamedTuple):
-    """All data that determine a response: the complete call, and which sample it is.
+    """The call and sample identity that together determine a cached response.
 
     ``data`` is plain JSON with the complete model string, including its URL.
     """
@@ -74,7 +74,7 @@ class Request(NamedTuple):
 
     @classmethod
     def of(cls, call: Mapping[str, Any], replicate: Replicate | None) -> "Request":
-        """Create the request for a call, given as plain data."""
+        """Create a request from the JSON data of a call."""
         name = ModelName.parse(call["model"])
         data = dict(call) | {
             "model": f"{name.provider}/{name.model}" + (f"@{name.url}" if name.url else ""),
@@ -83,7 +83,7 @@ class Request(NamedTuple):
         return cls(data, _digest(data))
 
     def parts(self) -> dict[str, str]:
-        """Return the digests of the parts by which requests are compared."""
+        """Return a digest of each part of the request, for comparison with other requests."""
         return {part: _digest(self.data.get(part)) for part in PARTS}
 
 
@@ -112,13 +112,13 @@ class Shelf(NamedTuple):
 
 
 def worth_keeping(reply: Reply) -> bool:
-    """Return whether to cache a response: it must be new, complete and not empty."""
+    """Return whether a response is suitable for caching: new, complete and not empty."""
     complete = reply.failure is None and not reply.truncated and not reply.cached
     return complete and bool((reply.text or "").strip())
 
 
 class Cache:
-    """A file of responses by request, which any number of processes can use at the same time.
+    """A file of cached model responses, which several processes can use at the same time.
 
     ``damaged`` counts the damaged entries that were read; each is a miss.
     """
@@ -189,14 +189,14 @@ class Cache:
         )  # fmt: skip
 
     def find(self, request: Request) -> CacheEntry | None:
-        """Return the entry with exactly this request; None if it is missing or damaged."""
+        """Return the cache entry for a request; None if it is missing or damaged."""
         with self._clear_errors():
             row = self._file.execute(f"{SELECT} WHERE key = ?", [request.key]).fetchone()
         entry = None if row is None else self._read(row)
         return entry if entry is not None and entry.request == request.data else None
 
     def put(self, request: Request, reply: Reply, match: str | None = None) -> None:
-        """Store a response if it can answer later calls (:func:`worth_keeping`)."""
+        """Store a response if it is new, complete and not empty."""
         if not worth_keeping(reply):
             return
         written = reply.model_dump(mode="json", exclude_none=True)
@@ -206,7 +206,7 @@ class Cache:
             file.execute(INSERT, [*row, _proof(request.key, *packed)])
 
     def near(self, request: Request, but_not_of: str | None = None) -> list[CacheEntry]:
-        """Return the stored requests with the most parts in common, most similar first."""
+        """Return the cached requests that share the most parts with a request, closest first."""
         shared = " + ".join(f"({part} = :{part})" for part in PARTS)
         query = (
             f"{SELECT} WHERE match IS NULL OR match IS NOT :match "
@@ -225,7 +225,7 @@ class Cache:
                     yield entry
 
     def shelves(self) -> list[Shelf]:
-        """Return the cached responses by model."""
+        """Return statistics of the cached responses for each model."""
         by_model: dict[str, list[tuple[int, float]]] = {}
         for entry in self.entries():
             usage = Reply.model_validate(entry.reply).usage
@@ -302,7 +302,7 @@ SHOWN = 60
 
 
 def nearest(cache: Cache, request: Request, but_not_of: str | None = None) -> CacheEntry | None:
-    """Return the most similar stored request; of equally similar ones, the latest.
+    """Return the cache entry whose request is most similar to a given request.
 
     Requests for the same sample come first, because other samples explain no miss.
 
@@ -318,8 +318,8 @@ def differences(requested: Any, stored: Any, path: str = "") -> Iterator[str]:
 
     >>> list(differences({"seed": 1}, {"seed": 2, "top_p": 0.5}, "set"))
     ['set.seed is 1 (stored: 2)', 'set.top_p is missing (stored: 0.5)']
-    >>> list(differences(["You are Alice."], ["You are Bob."], "messages"))
-    ['messages[0] differs from character 8 on: "You are Alice." (stored: "You are Bob.")']
+    >>> list(differences(["I am Ann."], ["I am Bob."], "m"))
+    ['m[0] differs from the stored request at character 5: "I am Ann." (stored: "I am Bob.")']
     """
     if requested == stored and type(requested) is type(stored):
         return
@@ -340,13 +340,13 @@ def differences(requested: Any, stored: Any, path: str = "") -> Iterator[str]:
     elif isinstance(requested, str) and isinstance(stored, str):
         start = _alike(requested, stored)
         difference = f"{_around(requested, start)} (stored: {_around(stored, start)})"
-        yield f"{path} differs from character {start} on: {difference}"
+        yield f"{path} differs from the stored request at character {start}: {difference}"
     else:
         yield f"{path} is {shown(requested)} (stored: {shown(stored)})"
 
 
 def _distance(requested: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[bool, int, int]:
-    """Return a sort key: whether the sample differs, the number of differences, their length."""
+    """Return a sort key that ranks stored requests by their difference from a given request."""
     requested_text, stored_text = (_words(request) for request in (requested, stored))
     differing = max(len(requested_text), len(stored_text)) - _alike(requested_text, stored_text)
     other_sample = requested.get("replicate") != stored.get("replicate")

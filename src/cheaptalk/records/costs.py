@@ -75,7 +75,7 @@ class Cost:
 
 
 def cost_of(reply: Mapping[str, Any] | None) -> Cost:
-    """Return the cost of a call from its recorded response, which is None if none was recorded."""
+    """Return the cost of a call, given its recorded response; pass None if there is no response."""
     if reply is None:
         return Cost(calls=1, unresolved=1)
     if reply.get("cached"):

@@ -1,4 +1,4 @@
-"""JSON text for the store and for other programs, and compression."""
+"""Encoding of data as JSON, for the store and for other programs, and compression."""
 
 import json
 import math
@@ -20,7 +20,7 @@ def text_of(data: Any) -> str:
 
 
 def data_of(text: str | bytes) -> Any:
-    """Parse the output of :func:`text_of`; raise ValueError for invalid JSON."""
+    """Parse JSON text; raise ValueError if it is invalid."""
     try:
         try:
             return msgspec.json.decode(text)
@@ -69,6 +69,6 @@ def pack(data: Mapping[str, Any]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, Any]:
-    """Parse the output of :func:`pack`."""
+    """Decompress and parse zlib-compressed JSON."""
     unpacked: dict[str, Any] = data_of(zlib.decompress(data))
     return unpacked

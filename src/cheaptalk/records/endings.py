@@ -40,7 +40,7 @@ def ended_text(
 
 
 def cause(reason: str, *, reached: bool = True) -> str:
-    """Return the cause from a failed call's error message, without the actor and the request.
+    """Shorten a failed call's error message to its cause, omitting the actor and the request.
 
     Args:
         reached: whether another call succeeded, so that the hint on https is unnecessary.

@@ -64,15 +64,15 @@ class Unanswered(Value):
 
     @property
     def replace(self) -> bool:
-        """Whether replacement matches are possible."""
+        """Whether the policies allow replacement matches."""
         return "replace" in self.by_kind.values()
 
     @property
     def line(self) -> str:
-        """All policies in one line of text.
+        """Description of all policies for invalid answers in one line.
 
-        >>> Unanswered(refused="replace", timed_out="drop", max_replacements=2).line
-        'refused replaced (at most 2 times), timed out dropped, all others as by default'
+        >>> Unanswered(refused="replace", left="keep", max_replacements=2).line
+        'refused replaced (at most 2 times), left kept, all others kept (except stood in)'
         """
         defaults = Unanswered().by_kind
         times = "once" if self.max_replacements == 1 else counted(self.max_replacements, "time")
@@ -82,16 +82,21 @@ class Unanswered(Value):
             for kind, policy in self.by_kind.items()
             if policy != defaults[kind]
         ]
-        return ", ".join([*parts, "all others as by default" if parts else "as by default"])
+        dropped = [
+            kind.replace("_", " ") for kind, policy in self.by_kind.items()
+            if policy == defaults[kind] == "drop"
+        ]  # fmt: skip
+        others = f"kept (except {', '.join(dropped)})" if dropped else "kept"
+        return ", ".join([*parts, f"all others {others}" if parts else f"{others} by default"])
 
     def of(self, kinds: Mapping[str, Mapping[str, int]]) -> Policy:
-        """Return the policy for a match with these counts of answers by seat and kind."""
+        """Return the policy for a match, given the counts of its answers by seat and kind."""
         present = {kind for counts in kinds.values() for kind, count in counts.items() if count}
         policies = {policy for kind, policy in self.by_kind.items() if kind in present}
         return next((policy for policy in ("replace", "drop") if policy in policies), "keep")
 
     def why_dropped(self, kinds: Mapping[str, Mapping[str, int]]) -> str | None:
-        """Return which invalid answers exclude a match from metrics; None if it is kept.
+        """Return the invalid answers that exclude a match from metrics; None if it is not excluded.
 
         >>> Unanswered(refused="drop").why_dropped({"alice": {"ok": 3}, "bob": {"refused": 1}})
         'bob refused'
@@ -107,7 +112,7 @@ class Unanswered(Value):
 
 
 def policies_of(spec: Mapping[str, Any]) -> Unanswered:
-    """Return the policies in a study's stored definition."""
+    """Return the policies for invalid answers in a study's stored definition."""
     return Unanswered.model_validate(spec.get("unanswered") or {})
 
 
@@ -117,7 +122,7 @@ REPLACEMENT_SUFFIX = r"\+(\d+)$"
 
 
 class Excluded(NamedTuple):
-    """Numbers of matches excluded under a study's policies.
+    """Numbers of excluded matches and of replacement matches in a study.
 
     Attributes:
         dropped: ended matches that are excluded from metrics.
@@ -151,7 +156,7 @@ def excluded(store: StoreReader, study: str) -> Excluded:
 
 
 def _all_scripted(store: StoreReader, study: str) -> bool:
-    """Return whether all players of a study are scripted, so that all answers are valid."""
+    """Return whether all players of a study are scripted, which guarantees valid answers."""
     players, rosters, studies = schema.players, schema.rosters, schema.studies
     query = (
         sa.select(players.c.spec)
@@ -176,7 +181,7 @@ def predecessors(store: StoreReader, study: str) -> dict[str, str]:
 
 
 class Stand(NamedTuple):
-    """How a study treats a match: excluded from metrics, a replacement, or superseded.
+    """A match's status within a study, such as superseded or excluded from metrics.
 
     Attributes:
         study: the study's name.
@@ -194,7 +199,7 @@ class Stand(NamedTuple):
 
 
 class Standing:
-    """Determines how a study treats its matches; raises StoreError if the study is unknown."""
+    """The status of each match within a study, as determined by the study's policies."""
 
     def __init__(self, store: StoreReader, study: str) -> None:
         self.store = store
@@ -218,7 +223,7 @@ class Standing:
 
 
 def replaced_instance(key: str) -> str | None:
-    """Return the key of the instance that a replacement instance replaces, or None.
+    """Return the key of the instance that a replacement replaces; None for any other instance.
 
     >>> replaced_instance("3+2"), replaced_instance("3+1"), replaced_instance("3")
     ('3+1', '3', None)

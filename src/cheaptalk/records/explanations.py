@@ -15,7 +15,7 @@ from cheaptalk.rules import CheaptalkError
 
 
 class AskedCall(NamedTuple):
-    """A call to explain.
+    """A call whose cache hit or miss is to be explained.
 
     Attributes:
         location: a description of the call's place in the match.
@@ -30,7 +30,7 @@ class AskedCall(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """The explanation of a cache hit or miss.
+    """An explanation of why a call hits or misses the response cache.
 
     Attributes:
         call: a description of the call's place in the match.
@@ -75,7 +75,7 @@ def explain_match(
 
 
 def explain_file(cache: Cache, file: Path) -> Explanation:
-    """Explain the cache hit or miss of the call in a JSON file; StoreError if it is invalid."""
+    """Explain why the call in a JSON file hits or misses the response cache."""
     try:
         data = json.loads(read_whole(file))
         replicate = data.pop("replicate", None)
@@ -92,8 +92,8 @@ def explain_call(cache: Cache, call: AskedCall) -> Explanation:
     is_own = hit is not None and hit.match == call.match and not call.cached
     if hit is not None and not is_own:
         date = datetime.fromtimestamp(hit.made).astimezone().strftime("%Y-%m-%d %H:%M")
-        return Explanation(call.location, True, f"hit: bought for match {hit.match} on {date}", ())
-    verdict = "a hit for later requests; the entry was bought for this match" if is_own else "miss"
+        return Explanation(call.location, True, f"hit: stored by match {hit.match} on {date}", ())
+    verdict = "a hit for later requests; this match stored the entry" if is_own else "miss"
     comparison, lines = "the cache contains no other request", list[str]()
     if (near := nearest(cache, call.request, call.match)) is not None:
         comparison = f"the nearest other request, of match {near.match}, differs in"

@@ -30,7 +30,7 @@ def _digits(text: str) -> str:
 
 @dataclass(frozen=True)
 class Configuration:
-    """A stored game with its parameters; all matches that use it share one object.
+    """A stored game with its parameters and rules version.
 
     Attributes:
         game: the game's name.
@@ -48,7 +48,7 @@ class Configuration:
 
     @cached_property
     def rules(self) -> Game:
-        """The game under the installed rules.
+        """The game, created from the stored parameters with the installed rules.
 
         Raises:
             UnknownName: the game is not installed.
@@ -59,7 +59,7 @@ class Configuration:
 
 @cache
 def game_of(name: str, parameters: str) -> Game:
-    """Return a game, given its parameters as JSON; equal arguments return the same object."""
+    """Return the game with the given parameters (JSON text), cached by name and parameters."""
     return get_game(name).rules.model_validate_json(parameters)
 
 
@@ -74,12 +74,12 @@ def player_digest(spec: BaseModel) -> str:
 
 
 def written_player_digest(spec: Mapping[str, Any]) -> str:
-    """Return :func:`player_digest` for stored settings."""
+    """Return the digest of a player's stored settings, without its label."""
     return digest("player", digest_key(_as_digested(spec)))
 
 
 def _as_digested(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return settings with the former prefix of remote agents, so that match ids stay the same."""
+    """Restore the former prefix of remote agents in settings, to keep match ids stable."""
     model = spec.get("model")
     if isinstance(model, str) and model.startswith("remote/"):
         return {**spec, "model": f"guest/{model.removeprefix('remote/')}"}
@@ -130,7 +130,7 @@ def imported_match_digest(
     answers: Sequence[Mapping[str, Any]],
     players: Iterable[str],
 ) -> str:
-    """Return an imported match's id, a digest that includes its id in the other system."""
+    """Return the id of an imported match, derived from its original id and its contents."""
     digested = [{"seat" if key == "actor" else key: value for key, value in answer.items()}
                 for answer in answers]  # fmt: skip
     moves = json.dumps(digested, sort_keys=True)  # with the former key, so that ids don't change

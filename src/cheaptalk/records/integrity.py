@@ -47,7 +47,7 @@ AT_ONCE = 500
 
 
 class Hurt(NamedTuple):
-    """Damage to one item of a store.
+    """A damaged item of a store, with a description of the problem.
 
     Attributes:
         what: the match, call or row; ``the database`` for the database file.
@@ -133,7 +133,6 @@ def _examined(
 
 
 def _reason(error: CheaptalkError) -> str:
-    """Return the problem that an error describes, without the remedy."""
     return error.what if isinstance(error, DamagedStore) else str(error)
 
 
@@ -151,7 +150,7 @@ def _keys(store: StoreReader, table: sa.Table) -> list[tuple[Any, ...]]:
 
 
 def _rows(store: StoreReader, table: sa.Table, rows: Counter[str]) -> Iterator[tuple[Any, Hurt]]:
-    """Yield each problem of a table's rows, after the first column of the row's primary key."""
+    """Yield the problems of a table's rows, each with the first value of the row's primary key."""
     for chunk in chunks(_keys(store, table), AT_ONCE):
         rows[table.name] += len(chunk)
         for key, row in _read(store, table, chunk):
@@ -166,7 +165,7 @@ def _rows(store: StoreReader, table: sa.Table, rows: Counter[str]) -> Iterator[t
 def _read(
     store: StoreReader, table: sa.Table, keys: list[tuple[Any, ...]]
 ) -> Iterator[tuple[tuple[Any, ...], RowValues | CheaptalkError]]:
-    """Yield each key with its row as stored, or with the error from reading the row."""
+    """Yield each primary key with its unvalidated row, or with the error from reading the row."""
     key_columns = list(table.primary_key.columns)
     query = sa.select(*map(_as_stored, table.c)).where(sa.tuple_(*key_columns).in_(keys))
     try:
@@ -184,7 +183,7 @@ def _read(
 
 
 def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
-    """Return a column that is read as stored, without validation."""
+    """Return a query column that reads stored values without validation."""
     if isinstance(column.type, Shaped):
         return sa.cast(column, sa.Text).label(column.name)
     plain = column.type.impl_instance if isinstance(column.type, Choice | Plain) else None
@@ -200,7 +199,7 @@ NUMBERS: dict[type[Any], tuple[type, ...]] = {
 
 
 def _problems(table: sa.Table, row: RowValues) -> list[str]:
-    """Return the problems of a row's values, which are checked one by one and then together."""
+    """Return a description of each problem with the values of a row."""
     values, problems = dict(row), []
     for column in table.c:
         value, kind = row[column.name], column.type
@@ -216,10 +215,10 @@ def _problems(table: sa.Table, row: RowValues) -> list[str]:
             except DamagedValue as error:
                 problems.append(f"{column.name}: {error}")
     if table is calls and not problems and not _asks(values["call"]):
-        problems.append("call: it contains no messages or question")
+        problems.append("call: contains no messages or question")
     digest_of = DIGESTS.get(table.name)
     if digest_of and not problems and values["digest"] not in (None, digest_of(values)):
-        problems.append("its digest does not match its contents")
+        problems.append("the digest does not match the contents")
     return problems
 
 
@@ -240,7 +239,6 @@ def _asks(call: Mapping[str, Any]) -> bool:
 
 
 def _match_name(store: StoreReader, number: int) -> str:
-    """Return the displayed name of a match, whose record may be unreadable."""
     with store.reading() as connection:
         id_ = connection.scalar(sa.select(matches.c.id).where(matches.c.number == number))
     return f"match {id_}"
@@ -262,7 +260,7 @@ def _name(table: sa.Table, key: tuple[Any, ...], row: RowValues = EMPTY) -> str:
 def _views(store: StoreReader) -> Iterator[Hurt]:
     with store.reading() as connection:
         for name in changed_views(connection):
-            yield Hurt(f"view {name}", "it is missing or was changed")
+            yield Hurt(f"view {name}", "the view is missing or was changed")
 
 
 def _shortfalls(store: StoreReader) -> Iterator[Hurt]:
@@ -290,12 +288,12 @@ def _memberships(store: StoreReader) -> Iterator[Hurt]:
         without_study = nowhere_in(matches.c.number, sa.select(members.c.match_number))
         query = sa.select(matches.c.id).where(without_study)
         for id_ in connection.scalars(query):
-            yield Hurt(f"match {id_}", "it belongs to no study")
+            yield Hurt(f"match {id_}", "the match belongs to no study")
         for table, name in ((calls, "calls"), (schema.judgements, "judgements")):
             orphans = sa.select(table.c.match_id).except_(ids)
             for id_ in connection.scalars(orphans):
                 if ":" not in id_:  # not a judge's calls, which have ids of their own
-                    yield Hurt(f"match {id_}", f"it has {name}, but is not in the store")
+                    yield Hurt(f"match {id_}", f"the store has {name}, but not the match")
 
 
 def _purchases(store: StoreReader) -> Iterator[Hurt]:
@@ -311,7 +309,7 @@ def _purchases(store: StoreReader) -> Iterator[Hurt]:
     with store.reading() as connection:
         for id_, recorded, paid in connection.execute(query):
             if recorded != paid:
-                problem = f"its record has {recorded} calls, but studies bought {paid}"
+                problem = f"the record has {recorded} calls, but studies paid for {paid}"
                 yield Hurt(f"match {id_}", problem)
 
 
@@ -332,7 +330,7 @@ def _sendings(store: StoreReader) -> Iterator[Hurt]:
 
 
 def _open_calls(store: StoreReader) -> Iterator[Hurt]:
-    """Yield open calls whose actor is not in the match, or whose study is missing."""
+    """Yield calls in the ledger whose actor is not in the match, or whose study is missing."""
     actors_query = sa.select(calls.c.match_id, calls.c.actor).distinct().order_by(calls.c.match_id)
     orphans = sa.select(calls.c.id, calls.c.match_id, calls.c.study_id).where(
         nowhere_in(calls.c.study_id, sa.select(schema.studies.c.id))
@@ -350,12 +348,12 @@ def _open_calls(store: StoreReader) -> Iterator[Hurt]:
             continue
         for id_, actor in chunk:
             if id_ in records and not _has_seat(records[id_], actor):
-                problem = f"it has calls of {shown(actor)}, which is not one of its actors"
+                problem = f"a call is of {shown(actor)}, which is not an actor of the match"
                 yield Hurt(f"match {id_}", problem)
 
 
 def _has_seat(record: MatchRecord, actor: str) -> bool:
-    """Return whether a match has an actor; true if the installed rules can't determine it."""
+    """Return whether an actor belongs to a match, or True if the rules can't determine it."""
     try:
         return actor in record.at
     except CheaptalkError:
@@ -368,7 +366,7 @@ def _has_seat(record: MatchRecord, actor: str) -> bool:
 def _matches(
     store: StoreReader, numbers: list[int], integrity: Integrity, replies: RepeatedReplies
 ) -> Iterator[Hurt]:
-    """Yield the damage of matches, read one at a time if they can't be read together."""
+    """Yield the damage in matches; if they can't be read together, read them one at a time."""
     try:
         records = list(store.records(bodies=True, where=matches.c.number.in_(numbers)))
     except CheaptalkError as error:
@@ -413,7 +411,7 @@ def _of_match(
     """Yield the problems of a match; raise OtherVersion if the installed rules can't replay it."""
     if not record.over:
         if record.outcome or record.payoffs or "answers" in record.body:
-            yield f"its status is {record.status.value}, but its row contains a result"
+            yield f"the status is {record.status.value}, but the row contains a result"
         return
     yield from _of_identity(record)
     for answer in record.answers:
@@ -428,7 +426,7 @@ def _of_match(
     table = record.replay()
     integrity.replayed += 1
     if not table.over:
-        yield "its answers end before the match"
+        yield "the answers end before the match does"
         return
     replayed = ended(table, record.body["seed"], record.answers)
     for name in (column.name for column in fields(replayed)):
@@ -436,21 +434,21 @@ def _of_match(
             continue
         recorded, computed = getattr(record, name), text_of(getattr(replayed, name))
         if recorded is not None and text_of(recorded) != computed:
-            yield f"{name} is {text_of(recorded)}, but its answers result in {computed}"
+            yield f"{name} is {text_of(recorded)}, but the answers result in {computed}"
 
 
 def _of_identity(record: MatchRecord) -> Iterator[str]:
     if record.id not in _identities(record):
-        yield "its id does not match its game, instance, seed and players"
+        yield "the id does not match the game, instance, seed and players"
     if not record.body.get("source") and record.instance_key not in _instance_keys(record):
         yield (
-            f"its instance key is {shown(record.instance_key)}, which does not match the recorded "
+            f"the instance key is {shown(record.instance_key)}, which does not match the recorded "
             "instance"
         )
 
 
 def _identities(record: MatchRecord) -> set[str]:
-    """Return the ids that a match may have according to its record."""
+    """Return the ids that are consistent with a match's record."""
     body = record.body
     configuration = record.configuration.digest
     players = [written_player_digest(player["spec"]) for player in record.seats.values()]
@@ -472,7 +470,7 @@ def _instance_seed(record: MatchRecord) -> str:
 
 
 def _instance_keys(record: MatchRecord) -> set[str]:
-    """Return the keys that a match's instance may have: its number or, if reused, its digest."""
+    """Return the instance keys that are consistent with a match's record."""
     before, colon, _ = record.instance_key.rpartition(":")
     taken_over = f"{before}{colon}{written_instance_digest(record.body['instance'])}"
     return {_instance_seed(record).rpartition("/")[2], taken_over}

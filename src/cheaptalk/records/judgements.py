@@ -54,17 +54,17 @@ class Judgement:
 
 
 def answers_id(participant: str) -> str:
-    """Return the id of the judgements of a participant's free-text answers."""
+    """Return the id that replaces a match id in judgements of a participant's free-text answers."""
     return f"{ANSWERS}{participant}"
 
 
 def ledger_id(judge: str, match_id: str) -> str:
-    """Return the id under which the ledger stores a judge's calls about a match."""
+    """Return the ledger's id for the calls that a judge makes about a match."""
     return f"{PREFIX}:{judge}:{match_id}"
 
 
 def ledger_place(id_: str) -> str:
-    """Describe which match or judge the calls that the ledger stores under an id belong to.
+    """Describe the match or judge to which an id in the ledger refers.
 
     >>> ledger_place("4f1c"), ledger_place(ledger_id("aa8cc0d9", "4f1c"))
     ('match 4f1c', 'judge aa8cc0 on match 4f1c')
@@ -90,7 +90,7 @@ def register_judge(store: Store, digest: str, spec: Mapping[str, Any]) -> None:
 def write_judgement(
     connection: sa.Connection, study_id: int, judgement: Judgement, keys: list[CallKey]
 ) -> None:
-    """Store a judgement, and delete its answered calls from the ledger.
+    """Store a judgement, and delete the calls that it contains from the ledger.
 
     The caller's transaction is used. An existing verdict is kept. A judgement without a verdict is
     replaced; the new judgement must include its calls.
@@ -110,7 +110,7 @@ def write_judgement(
 
 
 def forget_answers(connection: sa.Connection, participant: str) -> None:
-    """Delete the judgements and judges' calls about a participant's answers.
+    """Delete all judgements of a participant's answers, and the judges' calls for them.
 
     The caller's transaction is used. Deleted calls are no longer counted as costs.
     """
@@ -147,7 +147,7 @@ def read_judgements(
     judge: str | None = None,
     match_id: str | None = None,
 ) -> Iterator[Judgement]:
-    """Yield all judgements, or those of a study's matches, a judge or a match, oldest first."""
+    """Yield judgements, optionally only those of one study, judge or match, oldest first."""
     conditions = [
         *([] if study is None else [_of(study)]),
         *([] if judge is None else [judgements.c.judge == judge]),
@@ -172,7 +172,7 @@ def _read(store: StoreReader, *conditions: sa.ColumnElement[bool]) -> Iterator[J
 
 
 def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, str], Kind]:
-    """Return the kind of a judge's answer on each item of a study, by match and item.
+    """Map each match and judged item of a study to the kind of the judge's answer.
 
     For participants' answers, :func:`answers_id` replaces the match id.
     """
@@ -194,7 +194,7 @@ def instances_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
 
 
 def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
-    """Return a judge's cost for a study so far, over all runs and attempts.
+    """Return the cost of a judge's calls for a study so far, over all runs and attempts.
 
     Superseded matches are included; calls that another study bought are not. Calls without a
     recorded buyer are charged to the study for which the verdict was made.
@@ -217,7 +217,7 @@ def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
 
 
 def judging_cost(store: StoreReader, study: str) -> Cost:
-    """Return the cost of all judges for a study, which is not part of the study's own cost."""
+    """Return the cost of all judges' calls for a study, which the study's own cost excludes."""
     with store.reading() as connection:
         digests = connection.scalars(sa.select(judges.c.digest)).all()
     return sum((judge_cost(store, judge, study) for judge in digests), Cost())

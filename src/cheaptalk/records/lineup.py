@@ -11,7 +11,7 @@ P = TypeVar("P")
 
 
 def line_up(labels: Sequence[str]) -> str:
-    """Join labels in the order of seats; with many seats, runs of equal labels are shortened.
+    """Join player labels in the order of seats, abbreviating repeated labels if there are many.
 
     >>> line_up(["gpt", "gpt"]), line_up([*["gpt"] * 9, "fixed"])
     ('gpt / gpt', 'gpt x 9 / fixed')
@@ -23,7 +23,7 @@ def line_up(labels: Sequence[str]) -> str:
 
 
 def query_of(players: Mapping[str, str], without: str | None) -> dict[str, str]:
-    """Return the viewer's URL query for the matches of these players.
+    """Return the URL query with which the viewer shows the matches of the given players.
 
     Args:
         players: labels by seat or role.
@@ -37,7 +37,7 @@ def query_of(players: Mapping[str, str], without: str | None) -> dict[str, str]:
 
 
 def runs(seats: Mapping[str, P]) -> list[tuple[list[str], P]]:
-    """Group consecutive seats with the same player, and return the first and last of each group.
+    """Group consecutive seats with the same player, and return each group's first and last seat.
 
     >>> runs({"p_1": "gpt", "p_2": "gpt", "p_3": "gpt", "p_4": "fixed"})
     [(['p_1', 'p_3'], 'gpt'), (['p_4'], 'fixed')]

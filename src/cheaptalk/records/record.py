@@ -80,7 +80,7 @@ class AnswerRecord(NamedTuple):
 
 
 def scripted_answers(answers: Sequence[Given]) -> list[AnswerRecord]:
-    """Return the records of answers that were given without model calls."""
+    """Create answer records for answers that were given without model calls."""
     return [
         AnswerRecord(request, actor, Kind.OK, action.model_dump(mode="json") if action else None)
         for request, actor, action in answers
@@ -89,7 +89,7 @@ def scripted_answers(answers: Sequence[Given]) -> list[AnswerRecord]:
 
 @dataclass(slots=True)
 class Ended:
-    """The result of a match: the database columns that are filled by playing it."""
+    """The result of a match, as stored in the columns of the table of matches."""
 
     status: Status
     reason: str | None
@@ -165,7 +165,7 @@ def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dic
 
 
 def _current(body: dict[str, Any]) -> dict[str, Any]:
-    """Convert a body of format 1, in which an instance is a "deal" and an actor a "seat"."""
+    """Convert a match's body from format 1 to the current key names."""
     if not isinstance(body, dict) or body.get("format") != 1:
         return body
     answers = [_renamed(answer, "seat", "actor") for answer in body.get("answers", ())]
@@ -177,11 +177,11 @@ def _renamed(data: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
 
 
 class UnreadBody(ReplayMismatch):
-    """The instance or answers are unavailable, because the record was read without its body."""
+    """Raised when the instance or answers of a match were not read from the store."""
 
 
 class OtherVersion(ReplayMismatch):
-    """A match was recorded under another version of the rules, which can't replay it."""
+    """Raised when the installed rules can't replay a match recorded under another version."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class MatchRecord:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The game's parameters; matches share the object."""
+        """Parameters of the game, shared by all matches with the same configuration."""
         return self.configuration.parameters
 
     @property
@@ -291,18 +291,18 @@ class MatchRecord:
 
     @cached_property
     def imported(self) -> bool:
-        """Whether the match was imported, so that its attempts are unknown."""
+        """Whether the match was imported, so its attempts are unknown."""
         return any("imported" in seat["spec"] for seat in self.seats.values())
 
     @property
     def played(self) -> str | None:
-        """Time when another system played the match, in that system's format, or None."""
+        """Time at which another system played the match, in that system's format, or None."""
         date = (self.body.get("source") or {}).get("date") if self.imported else None
         return None if date is None else str(date)
 
     @property
     def over(self) -> bool:
-        """Whether the match is finished or forfeited, so that it is not played again."""
+        """Whether the match is finished or forfeited and will not be played again."""
         return self.status in SETTLED
 
     @cached_property
@@ -334,7 +334,7 @@ class MatchRecord:
 
     @cached_property
     def roles(self) -> dict[str, str]:
-        """Roles by seat; if the installed rules can't replay the match, the seats' own names."""
+        """Roles by seat, or the seats' own names if the installed rules can't replay the match."""
         try:
             seat_roles = self.rules.seats
         except (OtherVersion, UnknownName):
@@ -344,12 +344,12 @@ class MatchRecord:
     def label(self, seat: str) -> str:
         """Return the label of the player in a seat; raise DamagedStore if there is no such seat."""
         if seat not in self.seats:
-            raise self.damaged(f"it has no seat {shown(seat)}")
+            raise self.damaged(f"no seat {shown(seat)}")
         return str(self.seats[seat]["label"])
 
     @property
     def forfeits(self) -> list[Forfeit]:
-        """The forfeits; empty unless the match was forfeited."""
+        """Forfeits of the match; empty unless the match was forfeited."""
         if self.status is not Status.FORFEITED:
             return []
         return [
@@ -363,7 +363,7 @@ class MatchRecord:
         return blamed(self.forfeits) or self.reason
 
     def result(self) -> Result:
-        """Return the result for metrics; requires a finished match, read with its body.
+        """Return the result of a finished match, from which metrics are computed.
 
         Raises:
             OtherVersion: the match was played under another version of the rules.
@@ -388,7 +388,7 @@ class MatchRecord:
 
     @cached_property
     def instance(self) -> Any:
-        """The match's instance, as defined by the rules.
+        """The instance on which the match was played, validated by the rules.
 
         Raises:
             UnreadBody: the match was read without its body.
@@ -419,7 +419,7 @@ class MatchRecord:
 
     @contextmanager
     def _replaying(self) -> Iterator[None]:
-        """Convert errors of the rules to ReplayMismatch: a record may contain invalid data."""
+        """Convert errors that the rules raise for invalid recorded data to ReplayMismatch."""
         try:
             yield
         except ReplayMismatch as mismatch:
@@ -431,7 +431,7 @@ class MatchRecord:
             raise ReplayMismatch(f"match {self.id} does not replay: {reason}") from error
 
     def table(self) -> Table:
-        """Return the match's table before the first answer.
+        """Return the initial game state of the match, before any recorded answer.
 
         Raises:
             OtherVersion: the match was played under another version of the rules.
@@ -448,12 +448,12 @@ class MatchRecord:
             return Table(rules, instance, self.body["seed"])
 
     def give(self, table: Table, answer: AnswerRecord) -> None:
-        """Give a recorded answer to a table; raise ReplayMismatch if it does not fit the rules."""
+        """Apply a recorded answer to a game state; raise ReplayMismatch if the rules reject it."""
         with self._replaying():
             give(table, answer.request, answer.actor, answer.action)
 
     def replay(self) -> Table:
-        """Replay the recorded answers; return the resulting table.
+        """Replay the recorded answers, and return the resulting game state.
 
         Raises:
             OtherVersion: the match was played under another version of the rules.

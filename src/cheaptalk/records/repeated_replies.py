@@ -1,4 +1,4 @@
-"""Responses recorded for two requests, because a server or gateway mixed them up."""
+"""Detection of responses that a server or gateway returned for two requests by mistake."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ class RepeatedReply(NamedTuple):
 
 
 class RepeatedReplies:
-    """Finds responses that are recorded for two requests."""
+    """A detector of responses that are recorded for two requests."""
 
     def __init__(self) -> None:
         self._first: dict[tuple[str, str], tuple[bytes, CallKey]] = {}
@@ -48,7 +48,7 @@ class RepeatedReplies:
                 yield from self._of_call(key, entry["call"], entry["reply"])
 
     def of_open_calls(self, store: StoreReader) -> Iterator[RepeatedReply]:
-        """Yield the responses of open calls that are also recorded for another request."""
+        """Yield the responses in the ledger that are also recorded for another request."""
         calls = schema.calls
         keys = [calls.c[name] for name in CallKey._fields]
         query = sa.select(*keys, calls.c.call, calls.c.reply).where(calls.c.state == "answered")

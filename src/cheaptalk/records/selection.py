@@ -41,7 +41,7 @@ class Condition(NamedTuple):
             raise CheaptalkError(f"{shown(text)} is not {form}") from None
 
     def of(self, record: MatchRecord) -> bool:
-        """Return whether a match satisfies the condition; false if it has no such number."""
+        """Return whether a match has the metric or payoff and satisfies the condition."""
         number = self._number(record)
         return number is not None and self.holds(number, self.bound)
 
@@ -107,7 +107,7 @@ def find_matches(
 
 
 def _check(kind: str, names: Sequence[str], known_names: Sequence[str]) -> None:
-    """Reject names that don't occur in the store, because no match could have them."""
+    """Raise UnknownName for a name that does not occur in the store."""
     for name in names:
         if name not in known_names and not (kind == "metric" and name.startswith(PAYOFF)):
             raise unknown(kind, name, list(known_names))
@@ -119,7 +119,7 @@ def _metrics(names: Sequence[str]) -> list[str]:
 
 
 def _seated(record: MatchRecord, players: Sequence[str], seats: Mapping[str, str]) -> bool:
-    """Return whether a match has all these players, and has given players in given seats."""
+    """Return whether a match contains all required players, in the required seats if specified."""
     labels = {seat: player["label"] for seat, player in record.seats.items()}
     present = labels.values()
     return all(label in present for label in players) and seats.items() <= labels.items()

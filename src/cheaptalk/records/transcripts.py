@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 class Transcript(list[Line]):
-    """A transcript: the lines of all actors, in order."""
+    """The lines of all actors of a match, in order."""
 
     def __repr__(self) -> str:
         return brief(self, counted(len(self), "line"))
@@ -69,7 +69,7 @@ def transcript(record: MatchRecord) -> Transcript:
 
 
 class SeatView(NamedTuple):
-    """A match from the view of one actor.
+    """A match as seen by one actor.
 
     A view contains only data that the rules showed the actor: not the parameters as such, the
     instance, or the players in other seats.
@@ -99,7 +99,7 @@ class SeatView(NamedTuple):
 
 
 def seat_view(record: MatchRecord, actor: str) -> SeatView:
-    """Return a match from one actor's view, without lines unless it finished or was forfeited.
+    """Return a match as seen by one actor, with lines only if it finished or was forfeited.
 
     Raises:
         UnknownName: the match has no such actor.
@@ -134,7 +134,7 @@ class Scene(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The text of the scene, or only the lines that differ."""
+        """Text of the scene, or only the lines that differ from an earlier scene."""
         return self.text if self.instead is None else self.instead
 
     def head(self, seats: int) -> str:
@@ -165,7 +165,7 @@ def gathered(lines: Iterable[Line]) -> list[Scene]:
 
 
 def _compared(scenes: Iterable[Scene]) -> Iterator[Scene]:
-    """Yield simultaneous scenes, later ones reduced to differing lines if these are few."""
+    """Yield simultaneous scenes, showing only the differing lines of later ones if they are few."""
     full: str | None = None
     for scene in scenes:
         instead = None if full is None else _instead(full, scene.text)
@@ -196,7 +196,7 @@ class _Writer:
         }
 
     def news(self) -> list[Line]:
-        """Return lines added since the last call: first answered requests, then observations."""
+        """Return the lines added since the last call, answered requests before observations."""
         lines = []
         for actor, moments in self.table.heard.items():
             new_moments, self.read[actor] = moments[self.read[actor] :], len(moments)

@@ -1,6 +1,6 @@
-"""Shapes of JSON in a store, validated when it is read.
+"""Expected types of JSON data in a store, validated when the data is read.
 
-A shape requires only the keys that reading needs, so that damage is reported where it is read.
+A type requires only the keys that reading needs, so that damage is reported where it is read.
 """
 
 from functools import cache
@@ -17,11 +17,11 @@ Finite: TypeAlias = Annotated[float, msgspec.Meta(ge=-float_info.max, le=float_i
 
 
 class DamagedValue(Exception):
-    """A value in the store is damaged; the message describes the problem."""
+    """Raised when a value in the store is damaged, with a description of the problem."""
 
 
 class RecordedReply(TypedDict, total=False):
-    """A response to a call, as :class:`.Reply` writes it."""
+    """A response to a call, in the stored form of :class:`.Reply`."""
 
     text: str | None
     failure: str | None
@@ -51,7 +51,7 @@ class RecordedMessage(TypedDict):
 
 
 class RecordedCall(TypedDict, total=False):
-    """A call as sent, to a model or a person."""
+    """A call to a model or a person, as it was sent."""
 
     model: str
     messages: list[RecordedMessage]
@@ -60,7 +60,7 @@ class RecordedCall(TypedDict, total=False):
 
 
 class MadeCall(TypedDict):
-    """A call in a record, with its response."""
+    """A recorded call with its response."""
 
     call: RecordedCall
     reply: RecordedReply | None
@@ -71,7 +71,7 @@ class MadeCall(TypedDict):
 
 
 class RecordedAnswer(TypedDict):
-    """An answer in a record."""
+    """A recorded answer to a decision request."""
 
     request: int
     actor: str
@@ -81,13 +81,13 @@ class RecordedAnswer(TypedDict):
 
 
 class Body(TypedDict):
-    """The body of a live or failed match."""
+    """Recorded details of a match that is in progress or has failed."""
 
     seed: str
 
 
 class EndedBody(Body):
-    """The body of a finished or forfeited match."""
+    """Recorded details of a finished or forfeited match, including its answers."""
 
     format: int
     package: str
@@ -116,7 +116,7 @@ class RecordedJudge(TypedDict):
 
 
 def check_shape(value: T, shape: Any) -> T:
-    """Return the value if it has the shape; raise DamagedValue otherwise.
+    """Return a value if it matches a type; otherwise raise DamagedValue.
 
     >>> check_shape({"alice": 1}, dict[str, int])
     {'alice': 1}
@@ -133,5 +133,5 @@ def check_shape(value: T, shape: Any) -> T:
 
 @cache
 def _holder(shape: Any) -> type[msgspec.Struct]:
-    """Return a struct with a field of a shape, because converting a bare shape is slow."""
+    """Return a struct with one field of a given type, which converts faster than the bare type."""
     return msgspec.defstruct("Holder", [("value", shape)])

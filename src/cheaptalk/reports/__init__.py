@@ -1,4 +1,4 @@
-"""Reports: a study as one self-contained page; loaded on first use, requires ``[analysis]``."""
+"""Reports on studies as self-contained pages, which require the extra ``[analysis]``."""
 
 import lazy_loader
 

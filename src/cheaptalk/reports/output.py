@@ -1,4 +1,4 @@
-"""Writing pages: each is a single self-contained file, written atomically."""
+"""Atomic writing of report pages, each as a single self-contained file."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -97,12 +97,12 @@ def single(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def lined_up(record: MatchRecord) -> str:
-    """Return the players of a match in one line."""
+    """Return the players of a match as one line of text."""
     return line_up([record.label(seat) for seat in record.seats])
 
 
 def moment(seconds: float) -> str:
-    """Return a time, given in seconds since 1970, in UTC.
+    """Format a time, given in seconds since 1970, as date and time in UTC.
 
     >>> moment(0)
     '1 January 1970, 00:00 UTC'

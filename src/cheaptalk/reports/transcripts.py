@@ -68,7 +68,7 @@ class Exchange(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """An event or request of a seat; ``column`` is the seat's number, from 0."""
+    """An event or request of a seat, with the seat's number (from 0) as ``column``."""
 
     column: int
     line: Line
@@ -85,7 +85,7 @@ class Turn(NamedTuple):
 
 
 class TurnGroup(NamedTuple):
-    """Simultaneous turns of several seats: the players, the text they observed, and their turns."""
+    """Turns that several seats take at the same time, after observing the same text."""
 
     head: str
     text: str
@@ -112,7 +112,7 @@ class Talk(NamedTuple):
 
 
 def talk(record: MatchRecord, ledger: Calls = ()) -> Talk:
-    """Return the transcript of a match; ``problem`` is set if it cannot be replayed.
+    """Return the transcript of a match, with the ``problem`` if it cannot be replayed.
 
     Args:
         ledger: calls outside its record: failed attempts, and calls of a match in progress.

@@ -27,7 +27,7 @@ _WHOLE = re.compile(r"\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+))(?:\.0+)?\s*", re.ASCI
 
 
 class Action(Data):
-    """A move of one actor. Immutable; unknown fields are refused."""
+    """An immutable move of one actor, which rejects unknown fields."""
 
 
 def _read_amount(value: Any) -> Any:
@@ -121,7 +121,7 @@ def explain(error: PydanticError) -> str:
 
 
 def _placed(location: Sequence[int | str], reason: str) -> str:
-    """Prefix the reason of a refusal with the field's name; list items are numbered from 1.
+    """Prefix the reason why a value is invalid with its field's name; list items count from 1.
 
     >>> _placed(("offer", 2), "is missing")
     '"offer", number 3: is missing'

@@ -17,7 +17,7 @@ SLACK = 1e-9
 
 
 def mean_bounds(seat_bounds: Bounds, total: Bounds, seats: int, filled: int) -> Bounds:
-    """Return the bounds of the mean payoff over some seats of a role.
+    """Return the bounds of the mean payoff of several seats that share a role.
 
     Args:
         seat_bounds: the bounds of one seat's payoff.

@@ -1,4 +1,4 @@
-"""Named random streams, each determined by the match's seed, a purpose and a location.
+"""Random streams that depend only on a match's seed, a purpose and a location such as a round.
 
 Each match has one :class:`Chance`, made from its seed. Call it with a purpose and a location to get
 a :class:`Stream` that depends on nothing else. Draws for one player therefore do not shift the
@@ -23,7 +23,7 @@ EIGHT = Struct("<8Q")
 
 
 class Stream:
-    """A random stream for one purpose at one location.
+    """A reproducible stream of random numbers for one purpose and location in a match.
 
     A stream with the same key gives the same numbers on any machine and in any version of Python.
     Each block of numbers is the SHA-512 digest of the key and the block's index. Most streams draw
@@ -88,7 +88,7 @@ class Chance:
         return brief(self, self.seed.replace(SEPARATOR, "/"))
 
     def __call__(self, purpose: str, *location: int | str) -> Stream:
-        """Return the stream for this purpose at this location (for example, a round and a seat)."""
+        """Return the random stream for a purpose at a location, such as a round and a seat."""
         return Stream(SEPARATOR.join((self.seed, purpose, *map(str, location))))
 
     def apart(self, purpose: str, *location: int | str) -> "Chance":

@@ -1,4 +1,4 @@
-"""A game's metrics and figures that pages on empirical games show beside its equilibria."""
+"""Descriptions of the metrics and figures that pages on empirical games show for a game."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from cheaptalk.rules.game import Game
 
 
 class ScaledMetric(NamedTuple):
-    """A column of a table: its header, a metric's name, and a number > 0 that divides the means."""
+    """A table column: its header, the name of its metric, and a positive divisor of the means."""
 
     title: str
     metric: str
@@ -24,7 +24,7 @@ class MetricTable(NamedTuple):
 
 
 class Radar(NamedTuple):
-    """A radar chart of metrics with the same unit, for each player in matches against itself.
+    """A radar chart of metrics with a common unit, for each player matched against itself.
 
     Attributes:
         axes: the metrics' names by the labels of their axes, clockwise.

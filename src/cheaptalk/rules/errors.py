@@ -19,7 +19,7 @@ LONGEST = 100
 
 
 class Advice(NamedTuple):
-    """A part of an error message that recommends a value for an argument of a function.
+    """A part of an error message that advises the user to set an argument to a value.
 
     Attributes:
         text: the wording for Python users; the command line names the option instead.
@@ -101,7 +101,7 @@ FORMS = ("str", "int", "constrained-int")
 
 
 def first_problem(error: ValidationError) -> str:
-    """Describe a validation error's first problem in one line: location, legal values, value.
+    """Describe a validation error's first problem in one line, with its location and legal values.
 
     >>> from cheaptalk.rules import Horizon
     >>> try:
@@ -139,7 +139,7 @@ def _place(problem: ErrorDetails) -> str:
 
 
 def _machine(step: int | str) -> bool:
-    """Return whether pydantic, not the user's data, added this step to an error's location."""
+    """Return whether a step of an error's location comes from pydantic, not from the user."""
     return isinstance(step, str) and ("[" in step or step in {"Sample", "Value"})
 
 
@@ -156,7 +156,7 @@ def _plain(problems: Sequence[ErrorDetails]) -> str:
 
 
 def _should(problem: ErrorDetails) -> str:
-    """Describe the legal values, to follow "should"; empty if pydantic does not name them."""
+    """Describe the legal values as the continuation of "should", or "" if pydantic names none."""
     if problem["type"] in SHAPES:
         return f"be {SHAPES[problem['type']]}"
     if problem["type"] == "value_error":

@@ -37,13 +37,13 @@ def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
 
 
 def field_ranges(model: type[BaseModel]) -> dict[str, str]:
-    """Return the legal values of each field in words, without the checks of validators."""
+    """Return the legal values of each field in words, ignoring custom validators."""
     properties = model.model_json_schema()["properties"]
     return {name: legal_values(spec) for name, spec in properties.items()}
 
 
 KINDS = {
-    "boolean": "true or false", "number": "number", "integer": "whole number", "string": "text",
+    "boolean": "true or false", "number": "number", "integer": "integer", "string": "text",
     "object": "mapping", "null": "null",
 }  # fmt: skip
 """The types of values in words, by their names in a JSON schema."""
@@ -58,7 +58,7 @@ def legal_values(spec: Mapping[str, Any]) -> str:
     """Return the values that a JSON schema allows, in words.
 
     >>> legal_values({"type": "integer", "minimum": 1, "maximum": 1000})
-    'whole number >= 1 and <= 1,000'
+    'integer >= 1 and <= 1,000'
     """
     if "$ref" in spec:
         name = spec["$ref"].rpartition("/")[2]

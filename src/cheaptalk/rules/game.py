@@ -24,7 +24,7 @@ from cheaptalk.rules.steps import Event, Play
 
 
 def suggest(name: str, known: Sequence[str]) -> str:
-    """Return an unknown name with the nearest known name, or with all known names.
+    """Return an unknown name with a hint: the nearest known name, or else all known names.
 
     >>> suggest("horizn", ["money", "horizon"])
     '"horizn" (did you mean "horizon"?)'
@@ -38,14 +38,14 @@ def suggest(name: str, known: Sequence[str]) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> list[str]:
-    """Return the most similar known name, if any; less similar names must share the initial."""
+    """Return the most similar known name, with a lower threshold for names with equal initials."""
     same_initial = [candidate for candidate in known if candidate[:1] == name[:1]]
     similar = get_close_matches(name, known, n=1, cutoff=0.7)
     return similar or get_close_matches(name, same_initial, n=1)
 
 
 def _is_boolean_for_number(value: Any, annotation: Any) -> bool:
-    """Return whether a value is or contains a boolean in place of a number."""
+    """Return whether a value is or contains a boolean where a number is expected."""
     if isinstance(value, list):
         suspects = [item for item in value if isinstance(item, (bool, list))]
         pairs = product(suspects, get_args(annotation))
@@ -99,7 +99,7 @@ class Value(Data):
 
 
 class Instance(Value):
-    """The private values and other random draws before play; empty by default."""
+    """Private values and other random draws that are fixed before play; none by default."""
 
 
 class Outcome(Value):
@@ -121,7 +121,7 @@ class Actor(NamedTuple):
 
 
 def numbered(role: str, count: int) -> dict[str, str]:
-    """Return seats for several players of one role.
+    """Return a mapping of numbered seats to their role, such as ``player_1`` to ``player``.
 
     >>> numbered("player", 2)
     {'player_1': 'player', 'player_2': 'player'}
@@ -160,7 +160,7 @@ class Horizon(Value):
 
 @dataclass(frozen=True)
 class Secret:
-    """A change of one private fact, to test that no other actor observes the fact.
+    """A match with one private fact changed, to test that other actors cannot observe the fact.
 
     Attributes:
         owners: the actors that know the fact.
@@ -262,7 +262,7 @@ class Game(Value):
 
     @abstractmethod
     def payoff_bounds(self) -> dict[str, Bounds]:
-        """Return the minimum and maximum payoff of a seat (the sum over its actors), by role."""
+        """Return each role's payoff bounds; a seat's payoff is the sum over its actors."""
 
     def total_bounds(self) -> dict[str, Bounds]:
         """Return the minimum and maximum total payoff of all seats, by role.
@@ -275,7 +275,7 @@ class Game(Value):
         return {role: (low * count, high * count) for role, count, (low, high) in items}
 
     def secrets(self, instance: Any) -> Iterator[Secret]:
-        """Yield a changed match for every private fact; nothing in a game without secrets."""
+        """Yield, for every private fact, a match in which only this fact differs."""
         return iter(())
 
     def seat_payoffs(self, outcome: Any) -> dict[str, float]:
@@ -311,7 +311,7 @@ class Game(Value):
         return totals
 
     def declared_bounds(self, method: str) -> Mapping[str, Bounds]:
-        """Return the result of ``payoff_bounds`` or ``total_bounds`` after checking its form."""
+        """Call ``payoff_bounds`` or ``total_bounds``, and check the format of the result."""
         bounds = getattr(self, method)()
         if not isinstance(bounds, Mapping) or not all(map(_two_numbers, bounds.values())):
             raise RulesError(

@@ -27,7 +27,7 @@ from cheaptalk.rules.table import DecisionRequest, Result
 
 
 class Point(NamedTuple):
-    """The value of a series in one round.
+    """The value of a per-round metric in one round.
 
     Attributes:
         round: the round or turn, from 1.
@@ -66,16 +66,16 @@ class Quantity(Generic[T]):
     limits: Callable[[Any], Bounds] | None = None
 
     def bounds_in(self, game: Game) -> Bounds:
-        """Return the minimum and maximum for a game with these parameters."""
+        """Return the quantity's minimum and maximum for a game with specific parameters."""
         return self.bounds if self.limits is None else self.limits(game)
 
     @property
     def meaning(self) -> str:
-        """The first line of the function's docstring."""
+        """A description of the quantity: the first line of the docstring of its function."""
         return (inspect.getdoc(self.of) or "").partition("\n")[0]
 
     def variant(self, as_published: bool) -> Callable[[Result], T]:
-        """Return the function, or the variant of the published system if requested and present."""
+        """Return the function, or its published variant if requested and available."""
         return self.published if as_published and self.published else self.of
 
 
@@ -123,7 +123,7 @@ class Strategy:
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     def with_settings(self, **values: Any) -> Decide:
-        """Return the strategy with these settings, after validation."""
+        """Return the strategy's function with validated settings."""
         settings = self.settings(**values)
         if not values:
             return self.function
@@ -176,7 +176,7 @@ LANGUAGES = ("english", "german")
 
 @dataclass(frozen=True)
 class StyleFile:
-    """The template of a style and its answer format.
+    """A prompt style's template and answer format.
 
     Attributes:
         template: the name of the template file.
@@ -297,5 +297,5 @@ def by_name(items: Sequence[Any]) -> dict[str, Any]:
 
 
 def _strategies_in(module: ModuleType) -> dict[str, Strategy]:
-    """Return a module's strategies by name; use types because ``isinstance`` loads lazy modules."""
+    """Return a module's strategies by name, without loading modules that are imported lazily."""
     return by_name([value for value in vars(module).values() if issubclass(type(value), Strategy)])

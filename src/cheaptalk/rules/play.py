@@ -140,7 +140,7 @@ def replay(
     seed: str,
     answers: Iterable[tuple[int, str, Mapping[str, object] | None]],
 ) -> Table:
-    """Return a match after replaying recorded answers, with its next request open.
+    """Replay recorded answers, and return the match with its next request open.
 
     Args:
         answers: request number, actor and the action's fields (None: forfeited), in order.
@@ -155,7 +155,7 @@ def replay(
 
 
 def give(table: Table, request: int, actor: str, fields: Mapping[str, object] | None) -> None:
-    """Replay one recorded answer (None: the actor forfeited); see :func:`replay` for errors."""
+    """Replay one recorded answer; ``fields`` is None if the actor forfeited."""
     if request != table.requests or actor not in table.pending:
         raise ReplayMismatch(
             f'recorded answer {request} of "{actor}" matches no open request: '

@@ -45,7 +45,7 @@ def unknown(what: str, name: str, known: list[str]) -> UnknownName:
 def several(_name: str, objects: Any) -> Mapping[str, Any]:
     """Read an entry point that refers to a mapping of objects by name."""
     if not isinstance(objects, Mapping):
-        raise TypeError("it is not a mapping of objects by name")
+        raise TypeError("the object is not a mapping of objects by name")
     return objects
 
 
@@ -159,7 +159,7 @@ class Registry(Mapping[str, T]):
         self._changed()
 
     def forget(self) -> None:
-        """Discard all objects of packages; the next access reads the entry points again."""
+        """Discard the objects of packages; the next access reads the entry points again."""
         _entry_points.cache_clear()
         self._packaged = None
         self._built_in = {}
@@ -171,7 +171,7 @@ class Registry(Mapping[str, T]):
         _whole.cache_clear()
 
     def _load_built_in(self, point: EntryPoint) -> T | None:
-        """Return a built-in object without loading other entry points; None for other packages."""
+        """Load one built-in object without other entry points; return None if it isn't built in."""
         name = point.name
         if name not in self._built_in and _owner(point) == OURS and point not in LOADING.get():
             loaded = self._loaded(point)
@@ -187,7 +187,7 @@ class Registry(Mapping[str, T]):
         return self._found
 
     def _installed(self) -> dict[str, T]:
-        """Return all objects of packages and additional objects; read entry points only once."""
+        """Return all objects that packages register, reading their entry points only once."""
         if self._packaged is None:
             packaged = self._load_packages()
             self._packaged = {**packaged, **self._more(packaged)}
@@ -264,7 +264,7 @@ def _warn_duplicate(first: str, second: str, thing: str) -> None:
 
 
 def _of_game(kind: type[T]) -> Callable[[str, Any], Mapping[str, T]]:
-    """Return a reader of entry points named ``GAME.NAME`` for one object, a list or a module."""
+    """Return a function that reads a game's parts from an entry point named ``GAME.NAME``."""
 
     def read(name: str, loaded: Any) -> Mapping[str, T]:
         game = name.partition(".")[0]
@@ -276,7 +276,7 @@ def _of_game(kind: type[T]) -> Callable[[str, Any], Mapping[str, T]]:
             if parts.setdefault(f"{game}.{part_name}", part) is not part:
                 raise TypeError(f'two of them are named "{part_name}"')
         if not parts:
-            raise TypeError(f"it is not a {kind.__name__}, nor a list or module that contains one")
+            raise TypeError(f"the object neither is nor contains a {kind.__name__}")
         return parts
 
     return read

@@ -13,7 +13,7 @@ from cheaptalk.rules.steps import Ask, Event, Forfeited, Step, Tell
 
 
 class IllegalAction(ValueError):
-    """An action that the rules refuse for the reason in the message; the match is unchanged."""
+    """An illegal action, which leaves the match unchanged; the message gives the reason."""
 
 
 class Moment(NamedTuple):
@@ -85,7 +85,7 @@ class Result:
     _cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, of: "Callable[[Result], T]") -> T:
-        """Return a function's value for this match, computed once for all metrics that use it."""
+        """Return a function's value for this match, cached for all metrics that use it."""
         if of not in self._cache:
             self._cache[of] = of(self)
         value: T = self._cache[of]
@@ -218,7 +218,7 @@ class Table:
         self._close(ask, action)  # type: ignore[arg-type]  # refuse() has checked the type
 
     def forfeit(self, actor: str) -> None:
-        """Close the actor's request without an action, because it failed to answer for good."""
+        """Close the actor's request without an action, because the actor failed to answer."""
         self._close(self._open(actor), None)
 
     def result(self) -> Result:
@@ -239,7 +239,7 @@ class Table:
         return ask
 
     def _close(self, ask: Ask, action: Action | None) -> None:
-        """Record an answer; if no request is open any more, continue the rules."""
+        """Record an answer, and continue the rules when no request remains open."""
         actor = ask.actor
         self.given.append(made(Given, (self.requests, actor, action)))
         if len(self._asked) == 1 and action is not None:  # a faster path for the common case
@@ -275,7 +275,7 @@ class Table:
                 self._hear(step)
                 events += 1
                 if events > MAX_EVENTS:
-                    raise self._wrong(f"it yields {events:,} events without a request")
+                    raise self._wrong(f"the game yields {events:,} events without a request")
                 step = next(self._rules)
         except StopIteration as end:
             self.outcome = self._outcome(end.value)
@@ -284,7 +284,7 @@ class Table:
         except CheaptalkError:
             raise
         except Exception as error:
-            raise self._wrong(f"it fails: {describe(error)}") from error
+            raise self._wrong(f"the game fails: {describe(error)}") from error
         else:
             if isinstance(step, Ask) and step.actor in self.heard:
                 self._together = False
@@ -293,13 +293,13 @@ class Table:
                 self._together = True
                 self.pending = self._asked = self._asks(step)
             if self.requests >= MAX_REQUESTS:
-                problem = f"it makes more than {MAX_REQUESTS:,} requests; end the match earlier"
+                problem = f"the game makes more than {MAX_REQUESTS:,} requests; end it earlier"
                 raise self._wrong(problem)
 
     def _outcome(self, returned: object) -> Outcome:
         if type(returned) is not self.game.outcome_type:
             raise self._wrong(
-                f"it returns {shown(returned)}, but outcome_type is "
+                f"the game returns {shown(returned)}, but outcome_type is "
                 f"{self.game.outcome_type.__name__}; return an object of this type"
             )
         return returned
@@ -321,22 +321,22 @@ class Table:
             if not isinstance(ask, Ask):
                 is_iterable = isinstance(step, Iterable) and not isinstance(step, str)
                 raise self._wrong(
-                    f"it yields {f'a {type(step).__name__}' if is_iterable else repr(step)}; yield "
-                    "ct.Tell(actor, event), ct.Ask(actor, action, event) or a tuple of asks"
+                    f"the game yields {f'a {type(step).__name__}' if is_iterable else repr(step)}; "
+                    "yield ct.Tell(actor, event), ct.Ask(actor, action, event) or a tuple of asks"
                 )
             if ask.actor not in self.heard:
                 raise self._stranger("asks", ask.event, ask.actor)
             by_actor[ask.actor] = ask
         if len(by_actor) < len(asks):
-            raise self._wrong("it makes two simultaneous requests to one actor")
+            raise self._wrong("the game makes two simultaneous requests to one actor")
         if not by_actor:
-            raise self._wrong("it yields an empty tuple; yield at least one ct.Ask")
+            raise self._wrong("the game yields an empty tuple; yield at least one ct.Ask")
         return by_actor
 
     def _stranger(self, verb: str, event: Event, actor: object) -> RulesError:
         return self._wrong(
-            f"it {verb} {shown(actor)} ({type(event).__name__}), which is not an actor; the actors "
-            f"are {', '.join(self.heard)}"
+            f"the game {verb} {shown(actor)} ({type(event).__name__}), which is not an actor; the "
+            f"actors are {', '.join(self.heard)}"
         )
 
     def _wrong(self, problem: str) -> RulesError:

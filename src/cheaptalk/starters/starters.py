@@ -49,7 +49,7 @@ def write_game(name: str, out: Path | None = None) -> list[Path]:
 
 
 def write_player(name: str, game: str, out: Path | None = None) -> list[Path]:
-    """Write a package with a strategy for a game, and tests; see :func:`write_game`.
+    """Write a package with a strategy for a game, and passing tests of the strategy.
 
     Raises:
         UnknownName: no game has this name.
@@ -62,7 +62,7 @@ def write_player(name: str, game: str, out: Path | None = None) -> list[Path]:
 
 
 def write_style(name: str, game: str, out: Path | None = None) -> list[Path]:
-    """Write a package with a prompt style for a game, and tests; see :func:`write_game`.
+    """Write a package with a prompt style for a game, and passing tests of the style.
 
     The style changes the instructions for each action of the game's default style.
 
@@ -97,7 +97,7 @@ def _check_name(name: str) -> None:
 
 
 def _near(name: str) -> str:
-    """Return a similar, valid module name.
+    """Return a valid module name that is similar to the given name.
 
     >>> _near("MyGame"), _near("Été à deux"), _near("2x"), _near("?")
     ('my_game', 'ete_a_deux', 'my_2x', 'my_game')
@@ -108,7 +108,7 @@ def _near(name: str) -> str:
 
 
 def _write(kind: str, name: str, out: Path | None, values: dict[str, object]) -> list[Path]:
-    """Write all files of a kind, or none if an error occurs."""
+    """Write a package from templates of a kind; write no files if an error occurs."""
     _check_name(name)
     project = name.replace("_", "-")
     folder = Path(project) if out is None else out

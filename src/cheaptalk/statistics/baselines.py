@@ -1,4 +1,4 @@
-"""Compare the out-of-sample predictions of a linear model and of boosted trees."""
+"""Out-of-sample comparison of a linear model's predictions with those of boosted trees."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ LEARNERS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Baselines(Tabular):
-    """Out-of-sample scores of several learners.
+    """Out-of-sample scores of several prediction methods.
 
     Attributes:
         outcome: the predicted column.

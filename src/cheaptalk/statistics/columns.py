@@ -1,4 +1,4 @@
-"""Validation of columns and arguments, with errors that name the fix."""
+"""Validation of columns and arguments, with error messages that suggest a fix."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ LISTED = 12
 
 
 class StatisticsError(CheaptalkError, ValueError):
-    """An error if the data or the arguments do not determine a statistic."""
+    """Raised if the data or the arguments do not determine a statistic."""
 
 
 def demand_columns(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> None:
@@ -31,11 +31,11 @@ def demand_columns(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> N
             if len(columns) > LISTED and text == f'"{name}" (known: {", ".join(columns)})':
                 omitted = len(columns) - LISTED
                 text = f'"{name}" (known: {", ".join(columns[:LISTED])} and {omitted} more)'
-            raise StatisticsError(f"there is no column {text} to {purpose}")
+            raise StatisticsError(f"no column {text} to {purpose}")
 
 
 def demand_clusters(frame: pl.DataFrame, cluster: Sequence[str], alternative: str) -> None:
-    """Raise a StatisticsError if no clusters are given; ``alternative`` is advice for users."""
+    """Raise a StatisticsError unless columns to cluster by are given and in the frame."""
     if not cluster:
         raise StatisticsError(f"name at least one column to cluster by; {alternative}")
     demand_columns(frame, [], "cluster by")
@@ -52,7 +52,7 @@ def demand_level(level: float) -> None:
 
 
 def demand_draws(draws: int) -> None:
-    """Raise a StatisticsError if there are fewer than two draws."""
+    """Raise a StatisticsError if there are fewer than two bootstrap draws."""
     if draws < 2:
         raise StatisticsError(f"draws must be at least 2, not {draws}")
 

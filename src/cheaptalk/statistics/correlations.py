@@ -50,7 +50,7 @@ class Correlation(Tabular):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """One row with all attributes except the notes; the label is in ``interval``."""
+        """The correlation as a table with one row; ``interval`` contains the label."""
         names = ("x", "y", "method", "n", "estimate", "low", "high", "p")
         row = {name: getattr(self, name) for name in names} | {"interval": self.label}
         return pl.DataFrame([row], schema_overrides=dict.fromkeys(names[4:], pl.Float64))

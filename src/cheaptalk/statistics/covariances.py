@@ -41,11 +41,11 @@ class Covariance:
 
     @property
     def reduced(self) -> bool:
-        """Whether the estimator is CR2, with separate degrees of freedom for each sum."""
+        """Whether the estimator is CR2, whose degrees of freedom differ between estimates."""
         return self.clusters is not None and self.clusters.needs_cr2
 
     def freedoms(self, weights: FloatArray) -> FloatArray:
-        """Return the degrees of freedom of weighted sums; weights of shape (sums, columns)."""
+        """Return the degrees of freedom of weighted sums of coefficients, shape (sums,)."""
         if self.reduced and self.clusters is not None and self.freedom:
             return self.clusters.freedom(weights)
         return np.full(len(weights), float(self.freedom))
@@ -96,17 +96,17 @@ class Clusters:
 
     @cached_property
     def spread(self) -> NDArray[np.int64]:
-        """The number of clusters with each column's level or reference, whichever is smaller."""
+        """Each column's number of clusters with its level or, if there are fewer, its reference."""
         return _spread(self.design, self.codes, self.count)
 
     @cached_property
     def needs_cr2(self) -> bool:
-        """Whether a level or a reference level occurs in too few clusters for CR1."""
+        """Whether CR1 is unreliable because a level or its reference occurs in too few clusters."""
         return bool((self.spread < MANY).any())
 
     @cached_property
     def leverages(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Each cluster's leverages, shape (k,), and their directions, shape (k, rank).
+        """Each cluster's leverages, shape (k,), and their eigenvectors, shape (k, rank).
 
         With X_g the rows of cluster g and L the design's basis, X_g L = U diag(d) V'. The leverages
         d ** 2, in [0, 1], are the eigenvalues of H_g = X_g (X'X)^-1 X_g'; their directions are V'.
@@ -125,20 +125,20 @@ class Clusters:
 
     @cached_property
     def single_cluster(self) -> NDArray[np.bool_]:
-        """A mask of the columns whose effects depend on a single, exactly fitted cluster."""
+        """A mask of the columns whose effect depends on a single, exactly fitted cluster."""
         directions = np.vstack([along[leverage > 1 - EXACT] for leverage, along in self.leverages])
         affected = np.abs(directions @ self.design.basis.T) > EXACT
         return np.asarray(affected.any(axis=0) | (self.spread == 1))
 
     def adjusted(self, scores: FloatArray) -> FloatArray:
-        """Return CR2's scores L' X_g' A_g e_g, given X_g' e_g, with A_g = (I - H_g) ** -1/2."""
+        """Return the clusters' scores after CR2's correction, as coordinates of the basis."""
         rotated = scores @ self.design.basis
         for row, (leverage, along) in zip(rotated, self.leverages, strict=True):
             row += ((_raised(leverage) - 1) * (along @ row)) @ along
         return rotated
 
     def freedom(self, weights: FloatArray) -> FloatArray:
-        """Return Satterthwaite's degrees of freedom of weighted sums; weights (sums, columns).
+        """Return the Satterthwaite degrees of freedom of coefficient sums with the given weights.
 
         The variance of a sum c'b is estimated as the sum of (B_g' e_g) ** 2, with
         B_g = A_g X_g (X'X)^-1 c. For independent outcomes of equal variance, the estimate is
@@ -170,7 +170,7 @@ def _raised(leverage: FloatArray) -> FloatArray:
 
 
 def clustered(residuals: FloatArray, clusters: Clusters) -> Covariance:
-    """Return the cluster-robust covariance: CR2 if a level is in few clusters, else CR1.
+    """Return the cluster-robust covariance: CR2 if a level is in few clusters, otherwise CR1.
 
     CR1 (Cameron and Miller 2015, section II) is G / (G - 1) * (n - 1) / (n - p) times the sum over
     clusters of the outer product of X_g' e_g, between two (X'X)^-1, with G - 1 degrees of freedom.
@@ -212,7 +212,7 @@ def _sandwich(design: Design, scores: sparse.csr_array) -> FloatArray:
 
 
 def _leverage(design: Design) -> FloatArray:
-    """Return the diagonal of X (X'X)^-1 X'."""
+    """Return the leverage of each row, the diagonal of X (X'X)^-1 X'."""
     if design.covariates:
         return np.asarray(((design.matrix @ design.basis) ** 2).sum(axis=1))
     padded = np.pad(design.inverse, (0, 1))
@@ -222,7 +222,7 @@ def _leverage(design: Design) -> FloatArray:
 
 
 def _spread(design: Design, clusters: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Count the clusters with each column's level or with its reference, whichever are fewer.
+    """Return each column's number of clusters with its level or, if fewer, its reference.
 
     The constant represents all reference levels. For a covariate, count the clusters with a value
     other than the most common one.

@@ -1,4 +1,4 @@
-"""Design matrices of regressions: standardised numbers, and an indicator column per factor level.
+"""Design matrices of regressions: standardised covariates, and indicators of factor levels.
 
 The declared reference level of a factor has no column.
 """
@@ -33,7 +33,7 @@ SHOWN = 12
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor of a regression.
+    """A categorical factor of a regression.
 
     Attributes:
         name: the name in tables of effects.
@@ -128,11 +128,11 @@ class Design:
 
     @property
     def levels(self) -> int:
-        """The number of columns of the constant and the factors."""
+        """The number of columns for the constant and the factor levels."""
         return 1 + sum(len(factor.effect_levels) for factor in self.factors)
 
     def standardised(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert coefficient weights c to column weights z, both of shape (sums, ``width``).
+        """Convert weights of coefficients to weights of the columns, both (sums, ``width``).
 
         For a covariate j, z_j = (c_j - c_0 centre_j) / scale_j; otherwise z_j = c_j.
         """
@@ -144,7 +144,7 @@ class Design:
         return result
 
     def unstandardised(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert coefficients of the columns to original units, shape (``width``,)."""
+        """Convert coefficients of standardised columns to original units, shape (``width``,)."""
         result = coefficients.copy()
         result[self.levels :] /= self._scales
         result[0] -= result[self.levels :] @ self._centres
@@ -168,10 +168,10 @@ class Design:
         if any(covariate.name == name for covariate in self.covariates):
             raise StatisticsError(f'"{name}" is a number and has no levels')
         factors = [factor.name for factor in self.factors]
-        raise StatisticsError(f"there is no factor {suggest(name, factors)}")
+        raise StatisticsError(f"unknown factor {suggest(name, factors)}")
 
     def active_shares(self) -> NDArray[np.float64]:
-        """Return the share of rows with each level, then the means of the covariates."""
+        """Return the share of rows with each factor level, followed by the covariates' means."""
         counts = np.bincount(self.active.ravel(), minlength=self.width + 1)
         shares = counts[: self.width] / len(self.active)
         shares[self.levels :] = self._centres
@@ -179,7 +179,7 @@ class Design:
 
     @cached_property
     def matrix(self) -> sparse.csr_array:
-        """The columns X, shape (rows, ``width``)."""
+        """The design matrix X, shape (rows, ``width``)."""
         per_row = len(self.factors) + 1
         coded = one_hot(self.active.ravel(), self.width + 1, per_row)[:, : self.levels]
         if not self.covariates:
@@ -188,14 +188,14 @@ class Design:
 
     @cached_property
     def _spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Inverse column lengths, and the eigenvalues and eigenvectors of the scaled X'X."""
+        """Inverse column lengths, and the eigenvalues and eigenvectors of the normalised X'X."""
         crossed = (self.matrix.T @ self.matrix).toarray()
         scale = 1 / np.sqrt(np.diag(crossed))
         return scale, *eigh(crossed * np.outer(scale, scale))
 
     @cached_property
     def null_space(self) -> NDArray[np.float64]:
-        """Linear combinations of unit-length columns that vanish, of shape (width, sums)."""
+        """Linear combinations of the unit-length columns that equal zero, shape (width, sums)."""
         _, values, vectors = self._spectrum
         vectors_near_zero: NDArray[np.float64] = vectors[:, values < SINGULAR * values[-1]]
         return vectors_near_zero
@@ -206,7 +206,7 @@ class Design:
         return self.width - int(self.null_space.shape[1])
 
     def estimable(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which sums the rows determine, given weights of shape (sums, ``width``)."""
+        """Return which weighted sums of coefficients the data identify."""
         scale = self._spectrum[0]
         return np.asarray((np.abs((weights * scale) @ self.null_space) < MIXED).all(axis=1))
 
@@ -241,7 +241,7 @@ class Design:
 
     @cached_property
     def inverse(self) -> NDArray[np.float64]:
-        """The inverse of X'X, or a generalised inverse if ``partial``; see :attr:`basis`."""
+        """The inverse of X'X, or a generalised inverse if effects cannot be separated."""
         return np.asarray(self.basis @ self.basis.T)
 
 
@@ -254,7 +254,7 @@ def confounding_note(factors: Sequence[str]) -> str:
 
 
 def one_hot(codes: NDArray[np.int64], width: int, per_row: int = 1) -> sparse.csr_array:
-    """Return a matrix of zeros and ones from column indices, with ``per_row`` indices per row."""
+    """Return an indicator matrix from column indices, with ``per_row`` ones in each row."""
     starts = np.arange(0, len(codes) + 1, per_row)
     return sparse.csr_array((np.ones(len(codes)), codes, starts), (len(starts) - 1, width))
 
@@ -266,7 +266,7 @@ def design_of(
     *,
     partial: bool = False,
 ) -> Design:
-    """Build the design of factors and covariates over the rows of a frame."""
+    """Build the design matrix of factors and covariates from the rows of a frame."""
     active, start = [np.zeros(len(frame), dtype=np.int64)], 1
     width = 1 + sum(len(factor.effect_levels) for factor in factors) + len(covariates)
     for factor in factors:
@@ -281,12 +281,12 @@ def design_of(
 
 
 def is_number(frame: pl.DataFrame, name: str) -> bool:
-    """Return whether a regressor is a numeric column, and not written as ``C(column)``."""
+    """Return whether a regressor is numeric and not declared categorical as ``C(column)``."""
     return name in frame.columns and frame.schema[name].is_numeric()
 
 
 def covariate_of(frame: pl.DataFrame, name: str, reference: Mapping[str, Any]) -> Covariate:
-    """Return a numeric regressor with its centre and scale in a frame.
+    """Return a numeric regressor, with the centre and scale of its values in a frame.
 
     Raises:
         StatisticsError: a reference level is declared, or a value is missing or not finite.
@@ -322,7 +322,7 @@ def _demand_values(frame: pl.DataFrame, columns: Sequence[str]) -> None:
 def factor_of(
     frame: pl.DataFrame, name: str, columns: Sequence[str], reference: Mapping[str, Any]
 ) -> Factor:
-    """Return a factor with the levels in a frame.
+    """Return a factor with the levels that occur in a frame.
 
     Raises:
         StatisticsError: a column, a reference level or a value is missing, or the number of parts
@@ -369,7 +369,7 @@ def _reference_text(frame: pl.DataFrame, columns: Sequence[str], value: Any) -> 
 
 
 def _as_in(kind: pl.DataType, value: Any) -> pl.Series:
-    """Convert a value to a column's type, so that 12 equals 12.0 among floats."""
+    """Convert a value to a column's type, for example 12 to 12.0 for a column of floats."""
     if kind.is_numeric() and isinstance(value, int | float) and not isinstance(value, bool):
         return pl.Series([value]).cast(pl.Float64 if kind.is_float() else pl.Series([value]).dtype)
     return pl.Series([str(value).lower() if isinstance(value, bool) else str(value)])

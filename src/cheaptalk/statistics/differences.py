@@ -26,7 +26,7 @@ def two_sided_p(
     difference: float, error: float | None, freedom: float, constant_p: float | None = None,
     skew: float = 0.0,
 ) -> float | None:  # fmt: skip
-    """Return the two-sided p-value of no difference; consistent with :func:`difference_limits`.
+    """Return the two-sided p-value for no difference, consistent with confidence intervals.
 
     Args:
         difference: the difference between the means.
@@ -52,7 +52,7 @@ def two_sided_p(
 
 
 def _unskewed(errors: float, skew: float) -> float:
-    """Invert :func:`wider_quantiles`: return Student's quantile for a width of ``errors``."""
+    """Return Student's t quantile for the half-width of a skewness-adjusted interval."""
 
     def excess(quantile: float) -> float:
         return float(wider_quantiles(np.array(quantile), np.array(skew))[0]) - errors
@@ -62,7 +62,7 @@ def _unskewed(errors: float, skew: float) -> float:
 
 
 def wider_quantiles(quantile: Numbers, skew: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the widths of an interval below and above a difference, in standard errors.
+    """Return an interval's widths below and above a difference, in standard errors.
 
     Each width is the larger of Student's and Hall's (see :func:`.mean_intervals`). Student's is too
     small if only one of two players has skewed outcomes. Hall's is too small if both players do,
@@ -80,7 +80,7 @@ def difference_limits(
     difference: float, error: float | None, freedom: float, level: float,
     bounds: Bounds = UNBOUNDED, skew: float = 0.0,
 ) -> tuple[float, float] | tuple[None, None]:  # fmt: skip
-    """Return the confidence interval of a difference; (None, None) if the error is unknown or 0.
+    """Return a difference's confidence interval; (None, None) if its error is unknown or 0.
 
     Args:
         level: the confidence level, in (0, 1).
@@ -97,14 +97,14 @@ def difference_limits(
 
 
 def steepness(freedom: float, level: float, skew: float) -> float:
-    """Return the steepness of Hall's transformation over its maximum; unusable beyond 1 or -1."""
+    """Return the steepness of Hall's transformation, as a share of the maximum usable one."""
     return skew * float(stdtrit(freedom, (1 + level) / 2)) / STEEPEST
 
 
 def constant_limits(
     difference: float, freedom: float, level: float, bounds: Bounds = UNBOUNDED
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the confidence interval of a bounded difference that is equal in all observations.
+    """Return the confidence interval of a bounded difference without observed variation.
 
     An outcome that did not occur in n = ``freedom`` + 1 observations has a probability of at most
     q = 1 - (1 - level) ** (1 / n); see :func:`.mean_intervals`.
@@ -123,7 +123,7 @@ def is_testable(freedom: float) -> bool:
 
 
 def constant_difference_p(arrangements: Iterable[int]) -> float:
-    """Return the p-value of a difference that is equal in all instances of each stratum.
+    """Return the p-value of a difference that doesn't vary within any stratum.
 
     The standard error of such a difference cannot be estimated. If two players are exchangeable,
     all arrangements of a stratum's outcomes are equally likely: n paired instances have 2 ** n
@@ -143,7 +143,7 @@ def constant_difference_p(arrangements: Iterable[int]) -> float:
 
 
 def constant_p_of_instances(instances: pl.DataFrame) -> float:
-    """Call :func:`constant_difference_p` with the strata used for the mean's standard error.
+    """Return the p-value of a difference without variation, from each player's instances.
 
     Args:
         instances: one row per instance: ``configuration``, ``part`` of the difference, and whether
@@ -165,7 +165,7 @@ def constant_p_of_instances(instances: pl.DataFrame) -> float:
 
 
 def arrangements_of(pairs: int, first: int = 0, second: int = 0) -> int:
-    """Return the number of ways to reassign a stratum's outcomes if players are exchangeable.
+    """Return the number of ways to permute a stratum's outcomes between exchangeable players.
 
     Args:
         pairs: number of instances that both players played.
@@ -191,7 +191,7 @@ def combined_freedom(variances: Sequence[float], freedoms: Sequence[float]) -> f
 def difference_bounds(
     first: pl.DataFrame, second: pl.DataFrame, bounds: Bounds | BoundsColumns
 ) -> Bounds:
-    """Return the bounds of the second mean minus the first mean.
+    """Return the bounds of a difference in means: the second mean minus the first.
 
     Args:
         first, second: the observations that enter the means.

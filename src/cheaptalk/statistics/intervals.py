@@ -52,7 +52,7 @@ STEEPEST = 0.9
 
 
 def few_clusters(count: int, freedom: float) -> str:
-    """Return the warning that there are few clusters or degrees of freedom.
+    """Return the warning that an estimate is based on few clusters or degrees of freedom.
 
     >>> few_clusters(12, 11), few_clusters(30, 15)
     ('12 clusters are few: the intervals are likely too narrow', \
@@ -207,14 +207,14 @@ def _natural_bounds(kind: pl.DataType) -> Bounds:
 
 
 def _ends(minimum: float | str, maximum: float | str) -> Iterator[pl.Expr]:
-    """Yield ``least`` and ``most``, the bounds of each row's value; null if unbounded."""
+    """Yield expressions for the lower and the upper bound of each value; null if unbounded."""
     for name, end in (("least", minimum), ("most", maximum)):
         bound = pl.col(end) if isinstance(end, str) else pl.lit(end)
         yield bound.cast(pl.Float64).alias(name)
 
 
 def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
-    """Add bounds of values (``low``, ``high``) and the mean (``least``, ``most``), and ``inner``.
+    """Add columns with bounds of each value and of the mean, and whether a value is inside.
 
     Bounds that a value of the cell violates are infinite. ``inner`` is whether a value differs from
     both bounds by more than rounding, or the bounds differ within the cell.
@@ -237,7 +237,7 @@ def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
 
 
 def _wider(end: pl.Expr, sign: int) -> pl.Expr:
-    """Move a finite bound up (``sign`` 1) or down (-1) by the rounding error of decimal sums."""
+    """Shift a finite bound up (``sign`` 1) or down (-1) by the rounding error of sums."""
     moved = end + sign * SLACK * pl.max_horizontal(1, end.abs())
     return pl.when(end.is_finite()).then(moved).otherwise(end)
 
@@ -279,7 +279,7 @@ def _moments(
 
 
 def _freedom(share: pl.Expr) -> pl.Expr:
-    """Return Satterthwaite's degrees of freedom for clusters with these shares of the matches.
+    """Return Satterthwaite's degrees of freedom from each cluster's share of the matches.
 
     The variance is the sum of share ** 2 times the squared deviations of cluster means from the
     overall mean. The terms are those of the deviations' covariance for equal variances.
@@ -321,7 +321,7 @@ def _together(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.Data
 
 
 def _unseen(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.DataFrame:
-    """Return ``reach``: how far the means of constant strata can be from their observed values.
+    """Return how far the true means of strata without variation can be from the observed ones.
 
     In a stratum of G clusters, an unobserved outcome with a probability of q at a distance of
     ``room`` adds q * room. The sum is maximal at q = 1 - t * G / room, with a common t for all
@@ -344,7 +344,7 @@ def _unseen(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.DataFr
 
 
 def without_rounding(difference: pl.Expr, size: pl.Expr, terms: pl.Expr | int = 1) -> pl.Expr:
-    """Replace rounding errors by 0 in a sum of ``terms`` differences of numbers up to ``size``."""
+    """Set a sum of ``terms`` differences to 0 if it is within their rounding error."""
     return pl.when(difference.abs() <= ROUNDING * size * terms).then(0.0).otherwise(difference)
 
 
@@ -404,7 +404,7 @@ def _wilson(
 
 
 def _exact_mean(over: Sequence[str], column: str = "value") -> pl.Expr:
-    """Return the mean within groups, or exactly the common value if all values are equal."""
+    """Return the mean within groups, without rounding error if all values are equal."""
     value = pl.col(column)
     constant = (value.min() == value.max()).over(over)
     return pl.when(constant).then(value).otherwise(value.mean().over(over))

@@ -17,7 +17,7 @@ def clustered_by_people(
     long: pl.DataFrame, cells: pl.DataFrame, cell: Sequence[str], inside: Sequence[str],
     cluster: Sequence[str],
 ) -> pl.DataFrame:  # fmt: skip
-    """Return cells with variances that also account for participants in several matches.
+    """Return cells whose variances account for participants who played several matches.
 
     Matches are dependent if they share an instance or a participant. With e a match's deviation
     over the number of matches, the variance is the sum of e * e' over all pairs of dependent
@@ -67,7 +67,7 @@ def clustered_by_people(
 
 
 def _of_cell(part: pl.DataFrame) -> tuple[float, float]:
-    """Return the variance of a cell's mean by participant, and its degrees of freedom."""
+    """Return the variance of a cell's mean, clustered by participant, and degrees of freedom."""
     deviations = part["off"].to_numpy()
     listed = [[*dict.fromkeys(names or ())] for names in part[PEOPLE].to_list()]
     codes = {name: code for code, name in enumerate(dict.fromkeys(chain(*listed)))}

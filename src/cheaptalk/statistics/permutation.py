@@ -214,7 +214,7 @@ def holm(p: Sequence[float] | FloatArray) -> FloatArray:
 
 
 def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
-    """Correct p-values by Benjamini and Hochberg's control of the false discovery rate.
+    """Adjust p-values by Benjamini and Hochberg's method for the false discovery rate.
 
     The k-th smallest of m p-values becomes the minimum of m p_j / j over j >= k, at most 1
     (Benjamini and Hochberg 1995, Controlling the False Discovery Rate).

@@ -1,4 +1,4 @@
-"""Power analysis: how many more observations a decision needs."""
+"""Power analysis: how many more observations are needed to detect differences."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ SMALLEST, LARGEST = 0.05, 1e6
 
 
 def correlations_of(deviations: FloatArray) -> FloatArray:
-    """Return the correlations between rows of deviations with mean 0; 0 for a row of zeros."""
+    """Return the correlations between rows that have mean 0; 0 for a row of zeros."""
     norms = np.sqrt((deviations**2).sum(axis=1))
     norms = np.where(norms > 0, norms, np.inf)
     correlation: FloatArray = deviations @ deviations.T / np.outer(norms, norms)
@@ -30,7 +30,7 @@ def growth_for_power(
     tail: float,
     power: float = 0.8,
 ) -> float | None:
-    """Return the factor by which observations must grow to detect all differences.
+    """Return the factor by which the sample must grow to detect all the given differences.
 
     A difference is detected if it exceeds t standard errors, with t the quantile of Student's t at
     1 - ``tail``. The joint power is that of a multivariate noncentral t distribution with the given

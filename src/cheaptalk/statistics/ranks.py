@@ -34,7 +34,7 @@ PERCENTILES_OF_PEOPLE = "percentiles of ranks do not reflect the sampling of par
 
 
 class Lead(NamedTuple):
-    """The lead of the best group over another group: the difference of their means.
+    """The difference between the best group's mean and another group's mean.
 
     Attributes:
         behind: the other group.
@@ -97,7 +97,7 @@ def rank_ranges(
     level: float = 0.95,
     people: str | None = PEOPLE,
 ) -> RankRanges:
-    """Rank groups by their means, with two ranges of each rank.
+    """Rank groups by their means, with a confidence set and a bootstrap range of each rank.
 
     ``sure_low`` to ``sure_high`` are simultaneous confidence sets of the ranks of all groups. A
     group ranks below another group if the difference of their means exceeds c standard errors
@@ -151,7 +151,7 @@ def rank_ranges(
     notes, incomplete = clusters.notes, draws - len(resampled)
     notes += (f"{incomplete} draws lack a group and are ignored",) if incomplete else ()
     if len(resampled) < 2:
-        raise StatisticsError("nearly all draws lack a group: it has too few clusters to rank")
+        raise StatisticsError("nearly all draws lack a group: use groups with more clusters")
     label = f"{level * 100:g} %, {len(resampled)} bootstrap draws of {clusters.label}"
     parts, errors = _parts(groups, numbers, clusters), None
     if people in rows.columns and rows[people].list.len().sum():
@@ -171,7 +171,7 @@ def rank_ranges(
 def _with_units(
     frame: pl.DataFrame, by: str, cluster: Sequence[str], strata: Sequence[str]
 ) -> pl.DataFrame:
-    """Add the columns ``unit`` (resampled clusters) and ``pool`` (strata of units)."""
+    """Add columns with each row's resampling unit and the stratum of that unit."""
     demand_columns(frame, [*cluster, *strata], "draw by")
     keys = list(dict.fromkeys([*strata, *cluster]))
     unit = pl.struct(keys).rank("dense") if cluster else pl.int_range(pl.len())
@@ -199,7 +199,7 @@ def _means(
     draws: int,
     generator: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return group means, and the means of draws with all groups, shape (draws, groups)."""
+    """Return the groups' means, and those of bootstrap draws that include all groups."""
     size = int(groups.max()) + 1
     cells = clusters.codes * size + groups
     counts = np.bincount(cells, minlength=clusters.count * size).astype(np.float64)
@@ -217,7 +217,7 @@ def _means(
 
 
 def _with_ties(means: FloatArray, noise: float) -> FloatArray:
-    """Replace means that differ by at most ``noise`` by equal values, along the last axis."""
+    """Set means that differ by at most ``noise`` to the same value, along the last axis."""
     order = np.argsort(means, axis=-1)
     ranked = np.take_along_axis(means, order, axis=-1)
     distinct = np.diff(ranked, axis=-1, prepend=-np.inf) > noise
@@ -256,7 +256,7 @@ def _ranked(
 
 
 class _Parts(NamedTuple):
-    """Contributions of clusters to group means and to deviations, shape (clusters, groups)."""
+    """Contributions of clusters to means and deviations of groups, shape (clusters, groups)."""
 
     means: FloatArray
     deviations: FloatArray
@@ -276,7 +276,7 @@ def _parts(groups: NDArray[np.int64], numbers: FloatArray, clusters: Clusters) -
 
 
 def _errors(parts: _Parts, clusters: Clusters) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the standard error, degrees of freedom and skewness of each pair's difference."""
+    """Return the standard error, degrees of freedom and skewness for each pair of groups."""
     size = parts.means.shape[1]
     total, fourths, plain, cubes = (np.zeros((size, size)) for _ in range(4))
     starts = np.flatnonzero(np.diff(clusters.strata, prepend=-1))
@@ -304,7 +304,7 @@ def _errors_by_person(
     numbers: FloatArray,
     clusters: Clusters,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return all pairs' standard errors, clustered by participant, and degrees of freedom.
+    """Return standard errors, clustered by participant, and degrees of freedom for all pairs.
 
     Deviations are from the stratum's mean and then from the group's mean, with the correction of
     :func:`.clustered_by_people`. With fewer than two participants, the variance is 0.
@@ -334,7 +334,7 @@ def _surely_above(
     names: Sequence[object], means: FloatArray, parts: _Parts, clusters: Clusters, level: float,
     by_person: tuple[FloatArray, FloatArray] | None,
 ) -> tuple[NDArray[np.bool_], float | None, tuple[Lead, ...]]:  # fmt: skip
-    """Return which means exceed which others significantly, the growth, and the best's leads."""
+    """Return significant differences, the sample growth needed, and the best group's leads."""
     gaps = means[:, None] - means
     errors, freedom, skews = _errors(parts, clusters)
     tail = (1 - level) / (len(means) * (len(means) - 1))

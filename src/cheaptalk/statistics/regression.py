@@ -1,4 +1,4 @@
-"""Regressions on numbers and categorical factors, and predicted means."""
+"""Regressions on numeric and categorical variables, and predicted means."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ NARROW = "if the outcome is a share or skewed, the intervals are too narrow"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regression(Tabular):
-    """A regression of an outcome on numbers and factors.
+    """A regression of an outcome on numeric and categorical variables.
 
     Attributes:
         outcome: the dependent variable's column.
@@ -74,7 +74,7 @@ class Regression(Tabular):
 
     @property
     def label(self) -> str:
-        """The level, method, number of clusters and distribution of the intervals."""
+        """A label of the intervals: level, method, number of clusters, and distribution."""
         clusters = "" if self.clusters is None else f", {counted(self.clusters, 'cluster')}"
         freedom = "Satterthwaite's" if self.covariance.reduced else self.covariance.freedom
         return (
@@ -88,7 +88,7 @@ class Regression(Tabular):
 
     @property
     def adjusted_r2(self) -> float | None:
-        """The adjusted R2; None without degrees of freedom."""
+        """The adjusted R2; None if there are no residual degrees of freedom."""
         freedom = self.rows - self.design.rank
         if self.r2 is None or freedom == 0:
             return None
@@ -96,7 +96,7 @@ class Regression(Tabular):
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The table of effects: one row per level, including references, then one per number.
+        """A table of effects: a row for each factor level, including references, and each number.
 
         Columns: ``factor`` (``(constant)`` first), ``level`` (null for the constant and for
         numbers), ``reference`` (whether the level is the reference), ``n`` (rows with the level),
@@ -128,7 +128,7 @@ class Regression(Tabular):
         return table.with_columns(interval=pl.lit(self.label))
 
     def estimates(self, weights: FloatArray) -> pl.DataFrame:
-        """Return weighted sums of the coefficients with errors and intervals, one row per sum.
+        """Return weighted sums of coefficients, one per row, with standard errors and intervals.
 
         Args:
             weights: shape (sums, columns of the design).
@@ -177,7 +177,7 @@ def ols(
     cluster: Sequence[str] = INSTANCES,
     level: float = 0.95,
 ) -> Regression:
-    """Regress an outcome on numbers and categorical factors by ordinary least squares.
+    """Regress an outcome on numeric and categorical variables by ordinary least squares.
 
     A numeric column is one regressor; the effect is that of one additional unit. A column of
     strings, booleans or categories is a factor, and so is a numeric column named ``C(column)``. A
@@ -230,7 +230,7 @@ def regressions(
     level: float = 0.95,
     partial: bool = False,
 ) -> dict[tuple[str, Errors], Regression]:
-    """Regress several outcomes on the same factors, with several types of errors.
+    """Regress several outcomes on the same factors, with several types of standard errors.
 
     Shared computations run once, so this function is faster than separate calls of :func:`ols`,
     which documents the other arguments and the errors.
@@ -343,7 +343,7 @@ def _covariance(
 def _warnings(
     design: Design, covariance: Covariance, residuals: FloatArray, values: FloatArray
 ) -> list[str]:
-    """Return warnings that errors are unknown or unreliable."""
+    """Return warnings about standard errors that are unknown or unreliable."""
     clusters = covariance.clusters
     if len(residuals) == design.rank:
         return ["errors cannot be estimated from as many rows as effects"]
@@ -440,7 +440,7 @@ def predicted_means(
     configurations: pl.DataFrame | None = None,
     weight: str | None = None,
 ) -> PredictedMeans:
-    """Predict the mean outcome of each cell over a common distribution of other factors.
+    """Predict each cell's mean outcome, with the same distribution of other factors in all cells.
 
     Raw means of cells depend on the configurations that their players happened to play. In
     predicted means, all other factors have the same distribution in every cell: that of the
@@ -487,9 +487,9 @@ def _reweighted(
     configurations: pl.DataFrame,
     weight: str | None,
 ) -> tuple[FloatArray, str]:
-    """Return each column's mean over weighted configurations, and a description of the weights."""
+    """Return the columns' means over weighted configurations, and a description of the weights."""
     if configurations.is_empty():
-        raise StatisticsError("there are no configurations to average over")
+        raise StatisticsError("configurations has no rows to average over; add at least one")
     weights = np.ones(len(configurations))
     if weight is not None:
         weighted = with_numbers(configurations, [weight], "weight configurations by")

@@ -69,7 +69,7 @@ class Clusters:
 
     @property
     def label(self) -> str:
-        """The numbers of clusters and strata in words."""
+        """A text with the numbers of clusters and strata."""
         strata = len(np.unique(self.strata))
         return counted(self.count, "cluster") + (f" in {strata:,} strata" if strata > 1 else "")
 
@@ -182,7 +182,7 @@ def _finite_or_none(value: float | None) -> float | None:
 
 
 def expanded(level: float, freedom: int) -> float:
-    """Return the tail probability that corrects percentile intervals for independent draws.
+    """Return the tail probability of percentile intervals, corrected for few clusters.
 
     Independent draws of clusters understate the variance of means by 1 / (freedom + 1).
 

@@ -1,4 +1,4 @@
-"""Factors of players: an entry with factors becomes one player per combination of levels.
+"""Factorial designs: one entry of a study file becomes a player per combination of levels.
 
 In a study file, ``cross`` lists the levels of each factor::
 
@@ -38,7 +38,7 @@ FactorTable: TypeAlias = dict[str, dict[str, str]]
 
 
 class Crossing(NamedTuple):
-    """The result of crossing the factors of players.
+    """The players and factor levels that a study's crossed factors produce.
 
     Attributes:
         players: entries by label, without ``cross``.
@@ -52,7 +52,7 @@ class Crossing(NamedTuple):
 
 
 class CrossedEntry(NamedTuple):
-    """An entry with factors, and the players that it creates.
+    """A player entry with crossed factors, and the players generated from it.
 
     Attributes:
         label: label of the entry; empty for players with levels listed under ``factors``.
@@ -73,7 +73,7 @@ class CrossedEntry(NamedTuple):
 
 
 def crossed_entries(factors: Mapping[str, Mapping[str, str]]) -> list[CrossedEntry]:
-    """Group players by the entry that created them.
+    """Group players by the entry with crossed factors that generated them.
 
     >>> str(crossed_entries({"s/a": {"model": "a"}, "s/b": {"model": "b"}})[0])
     's crosses model (a, b): 2 players'
@@ -92,7 +92,7 @@ def crossed_entries(factors: Mapping[str, Mapping[str, str]]) -> list[CrossedEnt
 
 
 def crossed_label(label: str, levels: Mapping[str, str]) -> str:
-    """Return the label of the entry that created a player; empty if there is no such entry.
+    """Return the label of the study entry that generated a player; empty if there is none.
 
     >>> crossed_label("seller/gpt/gain", {"model": "gpt", "framing": "gain"})
     'seller'
@@ -106,7 +106,7 @@ def uncrossed(
     players: Mapping[str, Mapping[str, Any]],
     factors: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any] | None:
-    """Recover the settings of an entry with ``cross``, unless a setting depends on several factors.
+    """Reconstruct an entry with ``cross`` from players; None if a setting has several factors.
 
     Args:
         players: the settings of each player.
@@ -141,7 +141,7 @@ def uncrossed(
 
 
 def _as_listed(name: str, levels: Levels) -> list[Any] | Levels:
-    """Return levels as a list if each level only sets the setting with the factor's name."""
+    """Return a factor's levels as a list if each sets only the setting named like the factor."""
     if all([*settings] == [name] for settings in levels.values()):
         values = [settings[name] for settings in levels.values()]
         if _names(values) == [*levels]:
@@ -150,7 +150,7 @@ def _as_listed(name: str, levels: Levels) -> list[Any] | Levels:
 
 
 def crossing_advice(players: object, message: str) -> str:
-    """Return advice to use ``cross`` if an error is due to a list of levels outside ``cross``.
+    """Suggest the ``cross`` syntax if an error was caused by listing levels without it.
 
     >>> crossing_advice({"seller": {"model": ["a/b", "a/c"]}}, "players.seller: model: should be")
     '; to create a player for each value, write seller: {cross: {model: [a/b, a/c]}}'
@@ -185,7 +185,7 @@ def crossing_advice(players: object, message: str) -> str:
 
 
 def _level_advice(factors: Mapping[Any, Any], message: str) -> str:
-    """Return advice for a factor whose levels are a list although its name is not a setting."""
+    """Suggest a mapping of levels if a factor lists its levels but isn't named like a setting."""
     for name, levels in factors.items():
         if _is_listed(levels) and f'unknown key "{name}"' in message:
             named = ", ".join(f"{_text(level)}: {{SETTING: VALUE}}" for level in levels)
@@ -203,7 +203,7 @@ def _crossing_text(lists: Mapping[Any, Sequence[Any]]) -> str:
 
 
 def cross_players(players: Mapping[Any, Any]) -> Crossing:
-    """Replace each entry that has ``cross`` with a player for each combination of levels.
+    """Replace each entry that has ``cross`` with one player per combination of factor levels.
 
     Raises:
         ValueError: the factors are malformed, or a generated label is taken.
@@ -227,7 +227,7 @@ def cross_players(players: Mapping[Any, Any]) -> Crossing:
 
 
 def cross_pairing(pairing: Any, cells: Mapping[str, Sequence[str]]) -> Any:
-    """Replace labels of crossed entries in listed seatings with each player that they create.
+    """Expand labels in seatings to the players generated from their crossed factors.
 
     >>> cross_pairing([["seller", "firm"]], {"seller": ["seller/a", "seller/b"]})
     [['seller/a', 'firm'], ['seller/b', 'firm']]
@@ -245,7 +245,7 @@ def cross_pairing(pairing: Any, cells: Mapping[str, Sequence[str]]) -> Any:
 
 
 def with_crossed(factors: object, crossed: FactorTable) -> object:
-    """Return a study's factors with the levels of players that crossing created.
+    """Return a study's factors with the factor levels of generated players added.
 
     Raises:
         ValueError: the study lists other levels for such a player.
@@ -274,7 +274,7 @@ def check_factors(factors: Mapping[str, Mapping[str, str]], players: Mapping[str
 
 
 def check_factor_name(name: object) -> None:
-    """Check the name of a factor, which becomes part of a column's name.
+    """Check that a factor's name is valid, because it becomes part of a column name.
 
     Raises:
         ValueError: the name is invalid.
@@ -291,7 +291,7 @@ def _is_crossed(entry: object) -> bool:
 
 
 def _cells(label: str, entry: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], Any]]:
-    """Return the label, settings and levels of each player that a crossed entry creates."""
+    """Return the label, settings and levels of each player that crossed factors generate."""
     path = f"players.{label}.{CROSS}"
     crossed = entry[CROSS]
     if not isinstance(crossed, Mapping) or not crossed:
@@ -308,7 +308,7 @@ def _cells(label: str, entry: Mapping[str, Any]) -> list[tuple[str, dict[str, An
     for name, levels in factors.items():
         for key in dict.fromkeys(key for settings in levels.values() for key in settings):
             if key in setters:
-                raise ValueError(f'{path}.{name}: "{key}" is also set by {setters[key]}')
+                raise ValueError(f'{path}.{name}: "{key}" is also set by {setters[key]}; set one')
             setters[key] = f"the factor {name}"
     cells = []
     for chosen in product(*factors.values()):
@@ -351,7 +351,7 @@ def _levels(path: str, name: object, levels: object) -> Levels:
 
 
 def _names(values: Sequence[Any]) -> list[str]:
-    """Return names of values: the last parts of paths and model strings if these are unique."""
+    """Shorten paths and model strings to their last parts, unless these are ambiguous."""
     full = [_text(value) for value in values]
     short = [name.rpartition("/")[2] for name in full]
     return short if len(set(short)) == len(full) and all(short) else full

@@ -1,4 +1,4 @@
-"""Lookup of studies in stores by name, file or object."""
+"""Lookup of stored studies by name, study file or study object."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -47,7 +47,7 @@ def stored_study(store: Place, name: str) -> Study:
 def with_players(
     study: Study, players: Mapping[str, object] = NO_MORE, rosters: Sequence[str] = ()
 ) -> Study:
-    """Return a study with added players; a player with the same label is replaced.
+    """Return a study with players added or, if their labels exist, replaced.
 
     Args:
         players: entries by label, as in a study file.
@@ -63,7 +63,7 @@ def with_players(
 
 
 def reads_study(function: Callable[Concatenate[Store, str, P], R]) -> "Reading[P, R]":
-    """Let a function of a store and a study name also accept a path or URL, and a study or file.
+    """Decorate a function to accept a store's path or URL, and a study object or file.
 
     A store that the function opens is closed at the end.
     """

@@ -45,7 +45,7 @@ class StudyStatus:
 
     @property
     def _by_state(self) -> str:
-        """The stored matches by state, as text."""
+        """Numbers of stored matches by state, as text."""
         counts = self.summary.counts
         named = {str(status): str(status) for status in Status} | {"live": "in progress"}
         parts = [f"{counts[state]:,} {name}" for state, name in named.items() if counts.get(state)]
@@ -78,7 +78,7 @@ class StudyStatus:
 
 @reads_study
 def study_status(store: Store, study: str) -> StudyStatus:
-    """Return the status of a study in a store, running or not.
+    """Return the status of a study in a store, whether or not it is running.
 
     Raises:
         StoreError: the store has no such study.

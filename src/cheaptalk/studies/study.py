@@ -76,7 +76,7 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_cells(grid: Any, cells: Mapping[str, Sequence[str]]) -> Any:
-    """Replace the labels of crossed entries in a game's own pairing."""
+    """Expand labels with crossed factors in a game's own pairing to the generated players."""
     if isinstance(grid, GameGrid):
         grid = grid.model_dump(mode="json", exclude_defaults=True)
     if not isinstance(grid, Mapping) or "pairing" not in grid:
@@ -120,7 +120,7 @@ def _check_shared(shared: object) -> None:
 
 
 def _with_shared(shared: Mapping[str, Any], entry: object) -> object:
-    """Merge shared settings into a model's entry; errors name the key of the shared setting."""
+    """Add the settings shared by all models to a model's entry."""
     if not (isinstance(entry, Mapping) and "model" in entry):
         return entry
     merged = {**shared, **entry}
@@ -181,7 +181,7 @@ def read_name(data: Any) -> str:
 
 
 def read_pairing(data: Any) -> Any:
-    """Validate a pairing."""
+    """Validate how a study pairs its players."""
     if data in ("all", "self"):
         return data
     listed = isinstance(data, list | tuple) and all(
@@ -189,7 +189,7 @@ def read_pairing(data: Any) -> Any:
     )
     if not data or not listed:
         raise ValueError(
-            f"{shown(data)} is not a pairing; write all, self, a list of seatings such as "
+            f"{shown(data)} is not a pairing; write all, self, lists of players by seat such as "
             "[[LABEL, LABEL]] or [{LABEL: 9, LABEL: 1}], or {sample: N}"
         )
     return [_read_seating(row) for row in data]
@@ -207,7 +207,7 @@ def _read_seating(row: Sequence[Any] | Mapping[Any, Any]) -> Listed:
 
 
 def seating_text(listed: Listed) -> str:
-    """Format a listed seating as in a study file.
+    """Format a seating as it is written in a study file.
 
     >>> seating_text(["fair", "firm"]), seating_text({"free_rider": 1, "gpt": 9})
     ('[fair, firm]', '{free_rider: 1, gpt: 9}')
@@ -218,7 +218,7 @@ def seating_text(listed: Listed) -> str:
 
 
 class GameGrid(Value):
-    """A game with a grid of parameters.
+    """A game and the grid of parameter values to play it with.
 
     Attributes:
         game: the game's name.
@@ -364,7 +364,7 @@ class Study(Value):
 
     @model_serializer(mode="wrap")
     def _omit_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit empty participants and factors, to keep the format of older studies."""
+        """Omit participants and factors if empty, as in the format of older studies."""
         data: dict[str, Any] = serialize(self)
         return {name: item for name, item in data.items() if item or name not in OMITTED_IF_EMPTY}
 
@@ -406,7 +406,7 @@ class Study(Value):
         pairings = [self.pairing, *(grid.pairing for grid in self.games)]
         if self.swap and not any(isinstance(pairing, list) for pairing in pairings):
             raise ValueError(
-                "swap requires a list of seatings; other pairings already include both orders"
+                "swap requires listed pairs, such as [[A, B]]; other pairings include both orders"
             )
         return self
 

@@ -1,4 +1,4 @@
-"""Codecs: the answer formats of styles, with instructions for players and a parser of responses.
+"""Codecs: the answer formats of prompt styles, with instructions and a parser of responses.
 
 A codec parses exactly one action from a response, or raises an error with the reason. Codecs never
 guess: a response with two different answers is ambiguous.
@@ -38,7 +38,7 @@ BLANKS = {blank.strip('"') for blank in [*PLAIN.values(), "<value>"] if "<" in b
 
 
 class Illegal(Unreadable):
-    """A readable answer that the rules refuse; the message is the rules' reason."""
+    """An error about a readable answer that the rules reject; the message is the rules' reason."""
 
 
 class Codec(Protocol):
@@ -64,7 +64,7 @@ class Codec(Protocol):
 
 
 class JsonCodec:
-    """JSON answers; :mod:`.referee` decides whether an object in a response is the answer."""
+    """A codec for JSON answers; :mod:`.referee` decides whether an object is the answer."""
 
     def form(self, action: type[Action]) -> str:
         return _form(action)
@@ -102,7 +102,7 @@ class JsonCodec:
 
 
 def _vocabulary(answer: Action) -> Vocabulary:
-    """Return the words and numbers of an answer, and the choices that the answer excludes."""
+    """Return the words and numbers of an answer, and the words of all other possible choices."""
     values = {
         (f"{value:.15g}" if isinstance(value, float) else str(value)).casefold()
         for value in vars(answer).values()
@@ -114,14 +114,13 @@ def _vocabulary(answer: Action) -> Vocabulary:
 
 
 def _text_outside(reply: str, candidates: Iterable[Braced]) -> str:
-    """Return a response's text outside objects, in lower case, without punctuation at its ends."""
     for candidate in candidates:
         reply = reply.replace(candidate.text, "")
     return reply.strip(" `*_\"'.,:;!\t\r\n").casefold()
 
 
 def _bare_value(text: str, action: type[Action]) -> Action | None:
-    """Return the answer if a response is just a choice or number, the value of the only field.
+    """Return the answer if a response consists only of the value of the action's only field.
 
     Free text is never such an answer, because any response is text.
     """
@@ -150,7 +149,7 @@ def _options(action: type[Action], name: str) -> list[dict[str, Any]]:
 def _answer(
     candidates: Iterable[Braced], action: type[Action]
 ) -> tuple[list[Braced], Action | None, str]:
-    """Return the objects that give the answer, the answer, and the last problem in others."""
+    """Return the objects with the answer, the answer, and the last problem in other objects."""
     answer, occurrences = None, list[Braced]()
     problem: ValidationError | str = ""
     for candidate in candidates:
@@ -180,14 +179,14 @@ def _answer(
 
 @cache
 def _keys(action: type[Action]) -> re.Pattern[str]:
-    """Return a pattern for a field name and a colon, where another answer may begin."""
+    """Return a pattern for a field name with a colon, which may begin another answer."""
     names = "|".join(map(re.escape, action.model_fields)) or r"(?!)"
     key = rf"(?:[{MARKS}]|\{{\s*)({names})[{MARKS}]?\s*:(?!\s*\\)"
     return re.compile(key, re.IGNORECASE)
 
 
 def _known(data: dict[str, Any], action: type[Action]) -> dict[str, Any]:
-    """Return the values of an action's fields in an object; choices may differ in case."""
+    """Return an object's values for the fields of an action, with the case of choices corrected."""
     words = _words(action)
     fields = {name: value for name, value in data.items() if name in action.model_fields}
     for name, value in fields.items():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Unreadable(ValueError):
-    """A response without a readable answer; the message, for the player, gives the reason."""
+    """An error about a response without a readable answer; the message states the reason."""
 
 
 BREAKS_OFF = "the reply breaks off within a JSON object"
@@ -76,7 +76,7 @@ class Braced(NamedTuple):
 
 
 def objects(text: str) -> tuple[list[Braced], str]:
-    """Return all texts in braces outside thinking blocks that are, or resemble, a JSON object.
+    """Return all JSON objects outside thinking blocks, and texts in braces that resemble one.
 
     Objects within other objects are not returned. Strings may contain line breaks.
 
@@ -162,7 +162,7 @@ def _decoded(text: str, start: int, end: int) -> Braced:
 
 
 def _fault(error: json.JSONDecodeError) -> str:
-    """Return why a text is not JSON; "" if the text only ends early."""
+    """Return why a text is not valid JSON, or "" if the text merely ends too early."""
     if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
         return ""
     context = error.doc[: error.pos].rstrip()[-1:] + error.doc[error.pos : error.pos + 20]

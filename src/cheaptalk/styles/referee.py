@@ -69,7 +69,7 @@ SHORT = 4
 
 
 class Vocabulary(NamedTuple):
-    """The words and numbers of an answer, and the words of other answers, in lower case."""
+    """The words and numbers of an answer, and the words of other possible answers, in lowercase."""
 
     own: frozenset[str]
     others: frozenset[str]
@@ -101,7 +101,7 @@ def verdict(
 
 
 def bare_value(text: str) -> str:
-    """Return a reply without surrounding punctuation and fences; the rest may be a single value."""
+    """Return a reply without fences and surrounding punctuation, which may leave a single value."""
     return FENCE.sub("", text).strip(VALUE_MARKS)
 
 
@@ -122,7 +122,7 @@ def _problem(before: str, after: str, vocabulary: Vocabulary, cut_off: bool) -> 
 
 
 def _fills_fence(before: str, after: str) -> bool:
-    """Return whether an object is the only content of the fence around it, if there is a fence."""
+    """Return whether an object fills the code fence around it; True if there is no fence."""
     fences = list(re.finditer(r"(?:```|~~~)\w*", before))
     if len(fences) % 2 == 0:
         return True
@@ -183,7 +183,7 @@ def _explains(sentences: list[str], vocabulary: Vocabulary, cut_off: bool) -> bo
 
 
 def _is_plain(sentence: str, vocabulary: Vocabulary) -> bool:
-    """Return whether an English sentence neither denies, limits nor disclaims an answer."""
+    """Return whether an English sentence is free of denials, conditions and disclaimers."""
     is_remark = len(sentence.split()) < SHORT or VAGUE.match(sentence)
     own = "|".join(map(re.escape, sorted(vocabulary.own)))
     confirmation = rf"\bI (?:will|(?:have )?decided to) (?={own})"
@@ -206,7 +206,7 @@ def _begins_plainly(sentence: str) -> bool:
 
 
 def _names_another(sentence: str, vocabulary: Vocabulary) -> bool:
-    """Return whether a sentence names another answer, either briefly or as in "I would reject"."""
+    """Return whether a sentence names another answer, as in "I would reject"."""
     words = re.findall(r"\w+", sentence.casefold())
     others = "|".join(map(re.escape, sorted(vocabulary.others))) or r"(?!)"
     own = "|".join(sorted(filter(str.isdigit, vocabulary.own)))

@@ -20,7 +20,7 @@ NUMBER = (
 
 
 class TaggedCodec:
-    """The format ``[message] Any text.`` or ``[propose] (1 books, 2 hats, 0 balls)``.
+    """A codec for answers such as ``[message] Any text.`` or ``[propose] (1 books, 2 hats)``.
 
     A response is one answer and begins with a tag. The tag ``text`` and a space precede an action's
     text field, unchanged. The tag ``numbers`` precedes the integer fields, with their names and in
@@ -117,7 +117,7 @@ def _fields(action: type[Action]) -> Fields:
 
 
 def _counts(body: str, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the number next to each item in a proposal; items may be in the singular."""
+    """Return the count that a proposal gives for each item; items may be in the singular."""
     items = "|".join(rf"(?P<{name}>{name.removesuffix('s')}s?)" for name in names)
     pattern = rf"(?P<number>{NUMBER})|(?<!{LETTER})(?:{items})(?!{LETTER}|\d)"
     matches = re.finditer(pattern, body, re.IGNORECASE)

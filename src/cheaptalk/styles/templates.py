@@ -166,7 +166,7 @@ def style(game: str, name: str | None = None, writes: Writing | None = None) -> 
 
 
 def style_in(game_spec: GameSpec, name: str | None = None, writes: Writing | None = None) -> Style:
-    """Return a style of a game spec; the arguments are those of :func:`style`.
+    """Return a prompt style of a game spec by name; the arguments are those of :func:`style`.
 
     Raises:
         UnknownName: the game spec has no such style, or the style's codec does not exist.
@@ -200,7 +200,7 @@ def writing(style: str) -> Writing:
 
 
 def _environment(folders: Sequence[Path], style: str, writes: Writing) -> jinja2.Environment:
-    """Return an environment that finds templates of the style, its language, and all styles."""
+    """Return a Jinja environment that finds templates of the style, its language and all styles."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([*folders, HERE / style, HERE]),
         undefined=Missing,
@@ -216,7 +216,7 @@ def _environment(folders: Sequence[Path], style: str, writes: Writing) -> jinja2
 
 
 def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str], str]:
-    """Return the blocks of a template and of all templates that it extends, and a digest."""
+    """Return the blocks of a template and its parents, and a digest of their source."""
     blocks: set[str] = set()
     text = hashlib.sha256()
     pending: list[tuple[str, ...]] = [(name,)]

@@ -24,7 +24,7 @@ def number(value: float, decimals: int = 2) -> str:
 
 
 class Writing(NamedTuple):
-    """The formats of a language; the defaults are the English formats for models.
+    """Formats of numbers, amounts and quotations in a language; by default English for models.
 
     Attributes:
         point, comma: the decimal and thousands separators.

@@ -1,4 +1,4 @@
-"""Web applications: rooms, experiments, laboratory and viewer; they need the ``[web]`` extra."""
+"""Web applications of the ``[web]`` extra: game rooms, experiments, laboratory and viewer."""
 
 import lazy_loader
 

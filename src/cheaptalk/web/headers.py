@@ -1,4 +1,4 @@
-"""HTTP response headers: content security policy, caching and HTTPS."""
+"""HTTP response headers for content security, caching and HTTPS."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ STATIC_CACHING = "public, max-age=31536000, immutable"
 
 
 def page_headers(style: str) -> dict[str, str]:
-    """Return headers for pages with one inline style sheet that load nothing from other sites.
+    """Return headers for pages with an inline style sheet and no content from other sites.
 
     Args:
         style: the style sheet, exactly as it appears in the pages.
@@ -34,13 +34,13 @@ def page_headers(style: str) -> dict[str, str]:
 
 
 def static_path(file: Path) -> str:
-    """Return the URL of a static file, with a digest so that caches load changed files again."""
+    """Return a static file's URL with a digest that changes with the file's content."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     return f"/static/{file.name}?{digest[:12]}"
 
 
 class HeadersMiddleware:
-    """Add default headers to every response.
+    """Middleware that adds default headers to every response.
 
     Headers that a mounted application has already set are kept.
     """

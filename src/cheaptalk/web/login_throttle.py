@@ -1,4 +1,4 @@
-"""Limit on failed login attempts, for each client."""
+"""A per-client limit on failed login attempts."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ MAX_CLIENTS = 100_000
 
 
 class LoginThrottle:
-    """Count the failed attempts of each client within a sliding time window.
+    """A limit on each client's failed attempts within a sliding time window.
 
     Args:
         maximum: attempts allowed within the window.

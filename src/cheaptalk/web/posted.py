@@ -1,4 +1,4 @@
-"""Read posted forms within limits on rate, size and time."""
+"""Parsing of posted forms within limits on rate, size and time."""
 
 import asyncio
 import ipaddress
@@ -40,7 +40,7 @@ async def posted_pairs(
     max_bytes: int = MAX_BYTES,
     max_fields: int = MAX_FIELDS,
 ) -> list[tuple[str, str]]:
-    """Return a form's (name, value) pairs in order, with the limits of :func:`posted_form`."""
+    """Return a posted form's (name, value) pairs in order, subject to rate and size limits."""
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         raise HTTPException(403, "This form was sent from another website and was rejected.")
     if not limit.allows(client):
@@ -66,7 +66,7 @@ async def posted_pairs(
 
 
 def single(pairs: list[tuple[str, str]]) -> dict[str, str]:
-    """Return fields by name; raise an HTTPException if a field has several values."""
+    """Return form fields by name; raise an HTTPException if a field has several values."""
     named = dict(pairs)
     if len(set(pairs)) > len(named):
         raise _unreadable()
@@ -78,12 +78,12 @@ def _unreadable() -> HTTPException:
 
 
 def asker(request: Request) -> str:
-    """Return the address or network that a request comes from."""
+    """Return the client address or network from which a request comes."""
     return network_of(request.client.host if request.client else "")
 
 
 def network_of(host: str) -> str:
-    """Return an IPv4 address, or the /64 network of an IPv6 address, typically a household.
+    """Reduce an IPv6 address to its /64 network; leave an IPv4 address unchanged.
 
     >>> network_of("192.0.2.7"), network_of("2001:db8::7%eth0")
     ('192.0.2.7', '2001:db8::/64')

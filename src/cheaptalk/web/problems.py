@@ -11,7 +11,7 @@ FOLDERS = re.compile(r"(?<![\w:/.])/(?:[^\s/:\"']+/)+(?=[^\s/:\"'])")
 
 
 def without_folders(text: str) -> str:
-    """Return a message with the paths of the server's folders removed.
+    """Remove the folders of all file paths in a message, leaving only file names.
 
     >>> without_folders("/srv/lab/pilot.sqlite is no store; see https://a.org/b/c")
     'pilot.sqlite is no store; see https://a.org/b/c'
@@ -20,7 +20,7 @@ def without_folders(text: str) -> str:
 
 
 def problem_of(error: Exception, entry: str) -> str:
-    """Return a sentence without a full stop that says why a stored entry cannot be shown.
+    """Return the reason why a stored entry cannot be shown, without a full stop.
 
     Unexpected errors are logged with their traceback. The sentence contains only their type,
     because their text may quote the data.

@@ -20,7 +20,7 @@ from cheaptalk.web.rooms.server import make_rooms
 
 
 class Site(NamedTuple):
-    """A web application.
+    """A web application with the URL of its start page.
 
     Attributes:
         app: the ASGI application, for example for :func:`serve_app`.

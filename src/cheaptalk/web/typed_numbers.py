@@ -1,4 +1,4 @@
-"""Parse numbers that people type into forms, in the notation of the page's language.
+"""Parsing of numbers that people type, in the notation of the page's language.
 
 Every number in a participant's or researcher's form goes through :func:`plain_number`.
 ``rooms/static/rooms.js`` follows the same rules for previews and sliders. Babel's ``parse_decimal``
@@ -20,11 +20,11 @@ COMPUTED = re.compile(r"[-+]?(?=\.?[0-9])(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0
 
 
 class BadNumber(ValueError):
-    """Raised if a text is not a number or is ambiguous; the error message is the text itself."""
+    """Raised if a text is not a number or is ambiguous, with that text as the message."""
 
 
 def plain_number(typed: str, writing: Writing) -> str:
-    """Return a typed number as digits with a decimal point; empty text stays empty.
+    """Convert a typed number to digits with a decimal point; empty text stays empty.
 
     Args:
         writing: number notation of the page's language, and the currency sign of the study.
@@ -78,7 +78,7 @@ def _without_currency(text: str, sign: str) -> str:
 def plain_numbers(
     posted: Mapping[str, str], names: Iterable[str], writing: Writing
 ) -> dict[str, str]:
-    """Return a posted form with its number fields as plain numbers.
+    """Return a posted form with its numbers converted to plain notation.
 
     Texts that are not clear numbers get a question mark, so that the page asks again.
 
@@ -100,7 +100,7 @@ def plain_numbers(
 
 
 def typed_list(text: str, writing: Writing) -> list[str]:
-    """Return the numbers of a list, each as it was typed.
+    """Split a typed list into its numbers, without converting them.
 
     Items are separated by spaces, semicolons or commas.
 

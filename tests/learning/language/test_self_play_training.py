@@ -152,7 +152,7 @@ def test_each_model_learns_from_the_better_half_of_the_one_before(
     file.write_text(json.dumps(noted))
     assert self_play(base, tmp_path, settings) == done
     assert models[0].stat().st_mtime_ns == written[0]
-    with pytest.raises(SelfPlayFailed, match="has a self-play with matches 8, not 9"):
+    with pytest.raises(SelfPlayFailed, match="belongs to a self-play with matches 8, not 9"):
         self_play(base, tmp_path, settings.model_copy(update={"matches": 9}))
 
 
@@ -250,7 +250,7 @@ def test_a_server_plays_what_is_trained_here(base: Path, tmp_path: Path) -> None
 def test_a_server_that_does_not_load_is_told(tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").touch()
     training = LocalTraining(lora=4, serve="http://127.0.0.1:9/v1")
-    with pytest.raises(TrainingFailed, match=r"does not load .*: no server answers"):
+    with pytest.raises(TrainingFailed, match=r"cannot load .*: no server answers"):
         training.ready(str(tmp_path))
     with pytest.raises(ValueError, match="serve: only LoRA adapters can be served"):
         LocalTraining(serve="http://127.0.0.1:9/v1")

@@ -147,7 +147,7 @@ def test_what_cannot_be_trained_is_said_in_a_sentence(said: Chats, tmp_path: Pat
     with pytest.raises(TrainingFailed, match="cannot be loaded as a language model"):
         fine_tune(tmp_path, training_examples(said), tmp_path / "out", plain)
     tiny = make_tiny_model(tmp_path / "tiny")
-    with pytest.raises(TrainingFailed, match="no chat to learn from"):
+    with pytest.raises(TrainingFailed, match="the training data contain no chat"):
         fine_tune(tiny, [], tmp_path / "out", plain)
     with pytest.raises(TrainingFailed, match="became infinite or NaN"):
         fine_tune(

@@ -351,7 +351,7 @@ def test_one_name_for_two_scripts_at_a_game_is_refused() -> None:
     first = {"a": {"hard": [at("bargaining", 0.7), at("bargaining", 0.8)]}}
     for fits in ([at("bargaining", 0.7)], [at("negotiation", 0.1)], []):
         check_scripts(first | {"b": {"hard": fits, "soft": [at("bargaining", 0.1)]}})
-    with pytest.raises(ct.CheaptalkError, match="hard differs between a and b: it plays barg"):
+    with pytest.raises(ct.CheaptalkError, match="hard differs between a and b: the player plays"):
         check_scripts(first | {"b": {"hard": [at("bargaining", 0.9)]}})
 
 

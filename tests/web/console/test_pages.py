@@ -171,7 +171,7 @@ def test_a_design_is_kept_and_what_is_wrong_with_it_is_said(tmp_path: Path) -> N
         page = "/studies/pilot/design"
         for version, (text, message) in enumerate((
             ("name: [", "line 1"), ("name: pilot\nplayer: {}", "player"),
-            (DEFAULT_DESIGN.format(name="pilot2"), "is called pilot here, not pilot2"),
+            (DEFAULT_DESIGN.format(name="pilot2"), "here, not pilot2"),
             (DEFAULT_DESIGN.format(name="pilot").replace("boulware", "boulwark"),
             "mean &#34;boulware"),
         ), 1):  # fmt: skip

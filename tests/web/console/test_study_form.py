@@ -76,7 +76,7 @@ def test_a_preset_comes_back_from_its_form_as_it_was(name: str) -> None:
 
 def test_what_the_form_has_no_fields_for_is_said_so() -> None:
     later = {"name": "later", "instances_from": "pilot", "players": {"fair": "equal_split"}}
-    with pytest.raises(NotExpressible, match='it uses the instances of an earlier study, "pilot"'):
+    with pytest.raises(NotExpressible, match='the study uses instances of another, "pilot"'):
         fields_from(Study.model_validate(later))
 
 
@@ -288,9 +288,9 @@ GAMES = [StepFields("games")]
 NOTATIONS = ("1_0", "017", "0x10", "1:30", "nan", ".nan", ".inf", "inf")
 BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"name": "two words"}, "name", "is not a valid name"),
-    ({"seed": "one"}, "seed", "whole number"),
+    ({"seed": "one"}, "seed", "integer"),
     ({"instances": "0"}, "instances", "greater than or equal to 1"),
-    ({"repeats": "1,5"}, "repeats", "whole number"),
+    ({"repeats": "1,5"}, "repeats", "integer"),
     ({"dollars": "1,000"}, "dollars", "is ambiguous"),
     ({"dollars": "-3"}, "dollars", "greater than 0"),
     ({"dollars": "7,5"}, "dollars", "number"),
@@ -323,7 +323,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
         "its own field",
     ),
     ({"people": {"more": "pay: 1", "pay.base": "2"}, "steps": GAMES}, "people.more", "NAME: VALUE"),
-    ({"sample": "many"}, "sample", "whole number"),
+    ({"sample": "many"}, "sample", "integer"),
     ({"sample": "999999"}, "sample", "only 4 are possible"),
     ({"pairing": "listed"}, "seatings", "is not a pairing"),
     ({"pairing": "listed", "seatings": "[fair, frim]"}, "seatings", 'did you mean "firm"'),

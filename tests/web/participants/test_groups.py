@@ -70,5 +70,5 @@ def test_who_is_left_alone_goes_without_fault(tmp_path: Path, when: str) -> None
 
 
 def test_people_stay_together_at_tables_of_one_kind_alone() -> None:
-    with pytest.raises(StudyError, match="same_treatment: true"):
+    with pytest.raises(StudyError, match="fixed_groups requires same_treatment"):
         people_study(path=[{"games": {"max": 2, "fixed_groups": True}}])

@@ -1,1 +1,1 @@
-"""Inspect AI: every game as a task, and recorded matches as logs for its viewer."""
+"""Adapter to Inspect AI that turns games into tasks and recorded matches into logs."""

@@ -1,4 +1,4 @@
-"""Export recorded matches as Inspect logs, for Inspect's viewer and analyses.
+"""Export of recorded matches as Inspect logs, for Inspect's viewer and analyses.
 
 There is a log per game and model player of a study, with a sample per match and seat. It has the
 scorers of the game's task, so that records and evaluations are comparable.
@@ -26,7 +26,7 @@ from cheaptalk.rules import CheaptalkError
 
 
 class Subject(NamedTuple):
-    """The game, and the model player by its label, that a log covers."""
+    """The game and the label of the model player that a log covers."""
 
     game: str
     label: str
@@ -71,7 +71,7 @@ class Seat(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """A seat's calls and replies in a match, in Inspect's types.
+    """A seat's model calls in a match, converted to Inspect's types.
 
     Attributes:
         events: the calls with full input, and the results of the answers.
@@ -87,7 +87,7 @@ class Conversation(NamedTuple):
 def write_inspect_logs(
     store: Store | Path | str, study: NamedRows | str, folder: Path | str
 ) -> Exported:
-    """Write the matches of a study's models as Inspect logs; needs ``[inspect]``.
+    """Write the matches of a study's models as Inspect logs; requires ``[inspect]``.
 
     Includes finished and forfeited matches, not failed or running ones. Dropped matches have no
     score.
@@ -138,7 +138,7 @@ def _subjects(store: Store, study: str) -> list[Subject]:
 
 
 def _of_model(record: MatchRecord, seat: str) -> bool:
-    """Whether a model filled the seat; imported matches don't contain its calls."""
+    """Return whether a model played the seat in a match that wasn't imported."""
     return bool(record.seats[seat]["spec"].get("model")) and not record.imported
 
 
@@ -237,7 +237,7 @@ def _sample(seat: Seat) -> Any:
 
 
 def _metadata(seat: Seat) -> dict[str, Any]:
-    """Return a match's data other than scores; matches of an instance share ``instance``."""
+    """Return a match's metadata, in which ``instance`` identifies the game instance."""
     record = seat.record
     return {
         "match_id": record.id,

@@ -15,7 +15,7 @@ DECLINED = (Failure.REFUSED, Failure.FILTERED)
 
 
 def inspect_part(name: str) -> ModuleType:
-    """Import a module of Inspect, or raise a CheaptalkError; the import takes about a second."""
+    """Import a module of Inspect, or raise a CheaptalkError if Inspect isn't installed."""
     try:
         return import_module(name)
     except ModuleNotFoundError:
@@ -23,7 +23,7 @@ def inspect_part(name: str) -> ModuleType:
 
 
 def continued(history: Sequence[Any], messages: Sequence[ChatMessage]) -> list[Any]:
-    """Convert a chat to Inspect's messages; messages that are in the history keep their IDs.
+    """Convert a chat to Inspect's messages; messages in the history keep their IDs.
 
     Args:
         history: an earlier result of this function for the same chat.
@@ -45,7 +45,7 @@ def continued(history: Sequence[Any], messages: Sequence[ChatMessage]) -> list[A
 
 
 def to_reply(output: Any) -> Reply:
-    """Convert Inspect's output to a reply, with truncation and filtering."""
+    """Convert Inspect's output to a reply, including truncation and content filtering."""
     if output.empty:
         return Reply(text="", finish="stop")
     if output.stop_reason == "content_filter":

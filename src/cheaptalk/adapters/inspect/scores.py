@@ -1,4 +1,4 @@
-"""A seat's results in a match as Inspect scores, shared by tasks and exported logs.
+"""Inspect scores of a seat in a match, used by both tasks and exported logs.
 
 ``outcome`` contains the payoff and the match's end, ``answers`` the number of answers by kind. A
 forfeited match is counted, but has no payoff and is excluded from its mean.
@@ -22,7 +22,7 @@ ACHIEVED = "achieved"
 
 
 class Scorers(NamedTuple):
-    """Factories of the tasks' scorers, which read the solver's outcome."""
+    """The two scorer factories of Inspect tasks: for outcomes and for answers."""
 
     outcome: Callable[[], Any]
     answers: Callable[[], Any]
@@ -31,7 +31,7 @@ class Scorers(NamedTuple):
 def achieved(
     game: Game, seat: str, result: Result | None, kinds: Mapping[Kind, int], *, forfeited: bool
 ) -> dict[str, Any]:
-    """Return a seat's results in a completed match, as plain data; undefined ones are None.
+    """Return a seat's results in a completed match as a dictionary; undefined ones are None.
 
     ``payoff`` is in the game's unit. ``share`` is its position between the rules' minimum and
     maximum, from 0 to 1; undefined if these aren't attainable, or if several actors share the
@@ -56,7 +56,7 @@ def achieved(
 
 
 def _share(game: Game, seat: str, payoff: float | None) -> float | None:
-    """Return a payoff's position from minimum (0) to maximum (1); None if not attainable."""
+    """Return a payoff's share of the attainable range from 0 to 1; None if undefined."""
     seats = {actor.name: actor.seat for actor in game.actors}
     several = [*seats.values()].count(seats[seat]) > 1
     if payoff is None or several or not game.payoffs_reach_bounds:
@@ -70,7 +70,7 @@ def _share(game: Game, seat: str, payoff: float | None) -> float | None:
 
 
 def outcome_score(outcome: Mapping[str, Any]) -> Any:
-    """Return the score ``outcome``, with the game's metrics as metadata."""
+    """Return the Inspect score for a seat's outcome, with the game's metrics as metadata."""
     values = {
         name: _value(value) for name, value in outcome.items() if name not in ("metrics", "answers")
     }
@@ -82,18 +82,18 @@ def outcome_score(outcome: Mapping[str, Any]) -> Any:
 
 
 def answers_score(outcome: Mapping[str, Any]) -> Any:
-    """Return the score ``answers``: the number of answers of each kind."""
+    """Return the Inspect score that counts a seat's answers of each kind."""
     return inspect_part("inspect_ai.scorer").Score(value=dict(outcome["answers"]))
 
 
 def _value(number: float | None) -> float:
-    """Return a number for Inspect; undefined values (NaN) are excluded from means."""
+    """Replace an undefined value by NaN, which Inspect excludes from means."""
     return nan if number is None else number
 
 
 @cache
 def scorers() -> Scorers:
-    """Return the scorers of tasks, registered with Inspect."""
+    """Register the tasks' scorers with Inspect and return them."""
     scorer = inspect_part("inspect_ai.scorer")
 
     def reading(write: Callable[[Mapping[str, Any]], Any]) -> Any:

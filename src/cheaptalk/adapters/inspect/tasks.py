@@ -1,4 +1,4 @@
-"""Every game as an Inspect task: the evaluated model fills a seat, scripts the others.
+"""Every game as an Inspect task, in which the model plays one seat and scripts the others.
 
 Inspect finds the tasks through the entry point ``inspect_ai``, as ``cheaptalk/NAME``. The model
 receives the same chat as in studies.
@@ -31,7 +31,7 @@ def inspect_task(
     seed: str | int = "inspect",
     **player: Any,
 ) -> Any:
-    """Return a game as a task for ``inspect_ai.eval``; needs ``[inspect]``.
+    """Return a game as a task for ``inspect_ai.eval``; requires ``[inspect]``.
 
     Each sample is a match on its own instance. Equal seeds give the same instances and the same
     play of other seats.
@@ -129,7 +129,7 @@ def _task(game: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """Register all tasks when the entry point loads ``TASKS``."""
+    """Register all games as Inspect tasks when ``TASKS`` is accessed."""
     if name == "TASKS":
         return _tasks()
     raise AttributeError(name)

@@ -1,4 +1,4 @@
-"""The array version of the diner's dilemma."""
+"""The diner's dilemma as an array game, which plays many matches at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ COSTLY, CHEAP = 0, 1
 
 
 class DinersDilemmaArrays(SimultaneousRounds[DinersDilemma]):
-    """The array version of the diner's dilemma."""
+    """The diner's dilemma as an array game, which plays many matches at once."""
 
     @staticmethod
     def answers(rules: DinersDilemma) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""The array version of divide the dollar."""
+"""The divide-the-dollar game as an array game, which plays many matches at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
 
 
 class DivideTheDollarArrays(SimultaneousRounds[DivideTheDollar]):
-    """The array version of divide the dollar."""
+    """The divide-the-dollar game as an array game, which plays many matches at once."""
 
     @staticmethod
     def answers(rules: DivideTheDollar) -> Sequence[int]:

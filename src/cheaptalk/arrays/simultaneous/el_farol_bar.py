@@ -1,4 +1,4 @@
-"""The array version of the El Farol bar."""
+"""The El Farol bar game as an array game, which plays many matches at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ GO, STAY = 0, 1
 
 
 class ElFarolBarArrays(SimultaneousRounds[ElFarolBar]):
-    """The array version of the El Farol bar."""
+    """The El Farol bar game as an array game, which plays many matches at once."""
 
     @staticmethod
     def answers(rules: ElFarolBar) -> Sequence[str]:

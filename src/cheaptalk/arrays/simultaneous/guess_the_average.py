@@ -1,4 +1,4 @@
-"""The array version of guess the average."""
+"""The guess-the-average game as an array game, which plays many matches at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ LARGEST = 2**31
 
 
 class GuessTheAverageArrays(SimultaneousRounds[GuessTheAverage]):
-    """The array version of guess the average; players observe a round's average, not the target."""
+    """The guess-the-average game on arrays, in which players observe averages, not targets."""
 
     @staticmethod
     def answers(rules: GuessTheAverage) -> Sequence[int]:

@@ -1,4 +1,4 @@
-"""The array version of public goods."""
+"""The public goods game as an array game, which plays many matches at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from cheaptalk.games.public_goods.rules import PublicGoods
 
 
 class PublicGoodsArrays(SimultaneousRounds[PublicGoods]):
-    """The array version of public goods."""
+    """The public goods game as an array game, which plays many matches at once."""
 
     @staticmethod
     def answers(rules: PublicGoods) -> Sequence[int]:

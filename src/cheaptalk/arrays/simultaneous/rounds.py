@@ -92,7 +92,7 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
     @staticmethod
     @abstractmethod
     def feature_specs(rules: Any) -> Mapping[str, Feature]:
-        """Return the features of the report after a round."""
+        """Return the features of a round's report, by name."""
 
     @abstractmethod
     def gains(self, choices: Array, draws: Array) -> Array:
@@ -100,11 +100,11 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
 
     @abstractmethod
     def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
-        """Return each feature, not divided by its unit; (..., rounds) or (..., rounds, width)."""
+        """Return each report feature before scaling; (..., rounds) or (..., rounds, width)."""
 
     @abstractmethod
     def read_report(self, report: Any) -> Sequence[Any]:
-        """Return the values of each feature from a report event of the rules."""
+        """Return the value of each report feature from an event that the rules emit."""
 
     # Instances, which contain private values in a few of these games
 
@@ -114,19 +114,19 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         return namespace(uniforms).zeros(shape, np.int32)
 
     def draws_from(self, instances: Sequence[Any]) -> Array:
-        """Return the random draws that the instances contain, along one axis."""
+        """Return the random draws in the instances, stacked along one axis."""
         return np.zeros((len(instances), self.rounds, len(self.players), 0), np.int32)
 
     def private_values(self, draws: Array) -> Sequence[Array]:
-        """Return a player's private values in a round, one array of shape (...) for each."""
+        """Return a player's private values in a round as arrays of shape (...)."""
         return ()
 
     def read_private_values(self, question: Any) -> Sequence[float]:
-        """Return the private values in an event that the game's rules emit."""
+        """Return a player's private values from an event that the game's rules emit."""
         return ()
 
     def known_draws(self, question: Any, number: int, player: int) -> Array:
-        """Return the draws that an event reveals, else 0; shape (rounds, players, numbers)."""
+        """Return the draws that an event reveals, or 0; shape (rounds, players, numbers)."""
         return np.zeros((self.rounds, len(self.players), 0), np.int32)
 
     def draw_instance(self, uniforms: Array) -> Decided:
@@ -196,7 +196,7 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
     def _observation(
         self, player: Array, number: Array, private: Sequence[Array], reports: Sequence[Array]
     ) -> Array:
-        """Return a player's observation in the round with this number, from 0."""
+        """Return a player's observation in a round, counted from 0."""
         xp, pairs = namespace(number), zip(reports, self.report_features.values(), strict=True)
         return concatenated(
             player,
@@ -215,7 +215,7 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         return Decided(np.zeros(self.longest, np.int32), moves, draws)
 
     def observe_request(self, request: DecisionRequest) -> Array:
-        """Return the actor's observation; only reports contain choices of other players."""
+        """Return the actor's observation, in which only reports contain other players' choices."""
         widths = [feature.width for feature in self.report_features.values()]
         reports = [np.zeros((self.rounds, width)) for width in widths]
         for event, _ in request.heard:
@@ -235,6 +235,6 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
 
 
 def expect_limits(rules: Any) -> None:
-    """Raise :class:`NotArrayed` if the parameter ``limits`` is false."""
+    """Raise :class:`NotArrayed` if the rules do not limit the actions."""
     if not rules.limits:
         raise NotArrayed(f"{rules.name} has unlimited actions if limits is false; use limits: true")

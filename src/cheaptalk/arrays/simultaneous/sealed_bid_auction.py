@@ -1,4 +1,4 @@
-"""The array version of the sealed-bid auction."""
+"""The sealed-bid auction as an array game, which plays many matches at once."""
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations, product
@@ -22,7 +22,7 @@ VALUATION, RANK = 0, 1
 
 
 class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
-    """The array version of the sealed-bid auction."""
+    """The sealed-bid auction as an array game, which plays many matches at once."""
 
     private_features = {"valuation": 1}  # noqa: RUF012 - as the base class declares it
 
@@ -81,7 +81,7 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
         return draws
 
     def _ranks(self, first: Sequence[str]) -> list[int]:
-        """Return each player's rank in ties; the players in ``first`` have the lowest ranks."""
+        """Return each player's rank in ties, with the lowest ranks for the players in ``first``."""
         order = [*first, *(name for name in self.players if name not in first)]
         return [order.index(name) for name in self.players]
 
@@ -121,7 +121,7 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
         return (question.valuation / self.rules.high,)
 
     def max_action(self, state: Decided) -> Array:
-        """Return the bidder's valuation."""
+        """Return the bidder's valuation, which is the highest legal bid."""
         valuations = state.draws[..., VALUATION].reshape(*state.moves.shape, -1)
         return entry_at(valuations, namespace(state.moves).minimum(state.moves, self.longest - 1))
 

@@ -55,7 +55,7 @@ def prices(
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    """Print a table of prices, with notes and sources below the models' names."""
+    """Print a table of prices, with notes and sources on lines below the model names."""
     lines: list[list[object]] = []
     for row in rows:
         custom = row["source"] not in ("", ct.models.prices.PACKAGE)
@@ -80,7 +80,7 @@ def _rate(dollars: float | None) -> str:
 
 
 def _row(table: ct.models.Prices, model: str) -> dict[str, Any]:
-    """Return the price of a model; numbers are None if it is unknown."""
+    """Return a model's prices; all numbers are None if the prices are unknown."""
     try:
         ct.models.model_strings.refuse_secrets(model)
     except ValueError as error:

@@ -101,7 +101,7 @@ def _model(text: str, style: str | None, game: ct.Game, seat: str) -> ct.players
 
 
 def _strategy(text: str | None, game: ct.Game, seat: str) -> ct.rules.Decide:
-    """Return an opponent's strategy: by default "random", or else the role's first strategy."""
+    """Return an opponent's strategy: the given one, ``random``, or the role's first strategy."""
     if text is None:
         role = game.seats[seat]
         strategies = ct.rules.strategies(game.name).values()
@@ -118,7 +118,7 @@ def _strategy(text: str | None, game: ct.Game, seat: str) -> ct.rules.Decide:
 
 
 def _player_in(data: Any, game: ct.Game, seat: str, option: str) -> ct.players.SeatSpec | None:
-    """Return the player in a seat; report an invalid player as an error of the option."""
+    """Return the player for a seat; an error about an invalid player names the option."""
     try:
         return ct.players.RosterEntry.model_validate(data).seat(game, seat)
     except ValueError as error:
@@ -152,7 +152,7 @@ def _show(
         f"model {settings.pop('model')}, output format {routes}",
         f"settings sent: {ct.yaml_files.as_yaml(settings.pop('sent'))}",
         ", ".join(f"{key} {ct.yaml_files.as_yaml(value)}" for key, value in settings.items()),
-        f"prompt style {spec.style}, words {spec.words}",
+        f"prompt style {spec.style}, digest {spec.words}",
     ):
         say(f"--- {line}", style="dim")
 

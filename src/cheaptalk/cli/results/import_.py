@@ -37,7 +37,7 @@ RedactOption = Annotated[
 
 
 class Importers(Group):
-    """The group of importers: the commands in this module, and those of registered importers."""
+    """The group of import commands, including one for each registered importer."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
@@ -150,7 +150,7 @@ def _print_lines(lines: Sequence[str]) -> None:
 
 
 def _reasons(skipped: Sequence[ct.records.imports.Skipped]) -> Iterator[str]:
-    """Yield each reason for skipping games, after the first such game and the number of others."""
+    """Yield each reason why games were skipped, with the first such game and how many others."""
     by_reason: dict[str, list[str]] = {}
     for game, reason in skipped:
         by_reason.setdefault(reason, []).append(game)

@@ -159,7 +159,7 @@ def _print_lines(study: str, *lines: str) -> None:
 
 
 def _again(context: typer.Context, *more: str) -> str:
-    """Return the command line with ``more`` options, but without options that prevent judging."""
+    """Return the current command line with ``more`` options and without conflicting ones."""
     return retyped(context, *more, without=("json", "dry_run", "show_prompt", "results_only"))
 
 

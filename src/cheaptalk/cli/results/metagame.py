@@ -106,9 +106,9 @@ def metagame(
         bool | None,
         typer.Option(
             "--paired/--unpaired",
-            help="Bootstrap over the same instances in all cells (paired), or independently in "
-            "each cell (unpaired), which turns exact ties into noise.",
-            show_default="paired if cells share instances",
+            help="Resample the same instances for all pairs of players (paired), or separately for "
+            "each pair (unpaired). Unpaired draws make exactly equal payoffs differ by chance.",
+            show_default="paired if pairs share instances",
         ),
     ] = None,
     one_sided: Annotated[
@@ -315,7 +315,7 @@ def _of_study(
 
 @contextmanager
 def _solving(status: StatusLine, source: str, title: str = "") -> Iterator[Callable[[float], None]]:
-    """Show a status line; yield a function that adds the completed share of the search to it."""
+    """Show a status line; yield a function that shows the completed share of the search."""
     line = f"{source}: solving{title}"
     with status.shown(line) as show:
         yield lambda share: show(f"{line}, {100 * share:.2g} % searched")
@@ -381,7 +381,7 @@ def _option(advice: ct.rules.errors.Advice) -> str:
 
 
 def _print_providers(providers: ct.equilibrium.Providers) -> None:
-    """Print the value given and best responses by provider, for each construction of the game."""
+    """Print each provider's value given and best responses, for each definition of the game."""
     owners = list(providers.members)
     for reading in providers.readings:
         say(f"Providers: {reading.title.lower()}")

@@ -1,4 +1,4 @@
-"""Output of findings: printed tables, files with tables and charts, and an HTML page."""
+"""Output of analyses: printed tables, files with tables and charts, and an HTML page."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def _exit_status(
 
 
 def _check_same_player(file: Path, label: str, entry: ct.players.RosterEntry) -> None:
-    """Check that a file is not the profile of another player with the same label."""
+    """Check that a profile file doesn't belong to another player with the same label."""
     try:
         previous = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -254,7 +254,7 @@ def _write_junit(file: Path | None, label: str, decisions: Sequence[ct.profiles.
 
 @contextmanager
 def _unplayed(label: str, gates: Sequence[ct.profiles.Gate], junit: Path | None) -> Iterator[None]:
-    """Exit with :data:`EXIT_UNPLAYED` and leave gates open if no match of the player has ended."""
+    """Report all gates as undecided and exit with an error status if no match has ended."""
     try:
         yield
     except ct.profiles.NothingPlayed as error:

@@ -88,7 +88,7 @@ def _payoffs(record: ct.MatchRecord, view: ct.records.SeatView | None) -> None:
 
 
 class _Selection(NamedTuple):
-    """The actor and the decision request to show (None: all), and whether to show model calls."""
+    """The actor and decision request of a match to show, and whether to show model calls."""
 
     actor: str | None
     request: int | None
@@ -151,7 +151,7 @@ def _plain(value: object) -> str:
 def _play(
     record: ct.MatchRecord, lines: list[ct.records.Line], selection: _Selection, waiting: Waiting
 ) -> None:
-    """Print the selected events of a match; with many seats, print common events only once."""
+    """Print a match's selected events; with many seats, print shared events only once."""
     actors = list(dict.fromkeys(line.actor for line in lines))
     requests = sorted({line.request for line in lines if line.request is not None})
     if selection.request is not None and selection.request not in requests:
@@ -209,7 +209,7 @@ def _print_attempt(attempt: ct.reports.Exchange) -> None:
 
 
 def _print_call(attempt: ct.reports.Exchange, shared: int) -> None:
-    """Print an attempt's response and its request, except messages of the previous call."""
+    """Print an attempt's request and response, without messages from the previous call."""
     facts = "; ".join(f"{name} {_plain(value)}" for name, value in attempt.facts.items())
     say(visible(f"  {facts}"), style="dim")
     if shared:

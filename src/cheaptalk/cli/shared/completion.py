@@ -29,7 +29,7 @@ def completing() -> bool:
 
 
 class Typed(NamedTuple):
-    """The command line when TAB was pressed.
+    """The part of a command line that was typed before TAB was pressed.
 
     Attributes:
         given: values of the arguments and options so far, by name.
@@ -45,7 +45,7 @@ Completer: TypeAlias = Callable[[typer.Context, str], list[str]]
 
 
 def completer(complete: Callable[[Typed], Iterable[str]]) -> Completer:
-    """Return a completer, which returns nothing if completion fails."""
+    """Return a completer that suggests no values if the completion function fails."""
 
     def completions(context: typer.Context, incomplete: str) -> list[str]:
         try:
@@ -57,7 +57,7 @@ def completer(complete: Callable[[Typed], Iterable[str]]) -> Completer:
 
 
 def _given(context: typer.Context) -> dict[str, Any]:
-    """Return the values so far, including arguments that an unfinished option left unparsed."""
+    """Return the argument and option values so far, including arguments not parsed yet."""
     parameters = context.command.params
     arguments = [
         parameter.name for parameter in parameters if parameter.param_type_name == "argument"
@@ -94,7 +94,7 @@ BUILT_IN = {
 
 
 def listed(group: str, load: Callable[[], Iterable[str]]) -> Iterable[str]:
-    """Return the names in a group; load its entry points only if other packages add names."""
+    """Return an entry-point group's names; load the group only if other packages add names."""
     others = any(not point.module.startswith("cheaptalk.") for point in entry_points(group=group))
     return load() if others else BUILT_IN[group]
 
@@ -167,7 +167,7 @@ def studies(typed: Typed) -> Iterator[str]:
 
 
 def _stored(store: str) -> list[str]:
-    """Return the studies in a store; read a file directly, which is faster and creates no files."""
+    """Return the names of a store's studies; read a file directly, without creating files."""
     path = Path(store)
     if path.is_file():
         log = Path(f"{path}-wal")
@@ -182,7 +182,7 @@ def _stored(store: str) -> list[str]:
 
 
 class Bash(BashComplete):
-    """Completion in bash, which splits ``rival=linear`` into three words and completes the last."""
+    """Completion in bash, which splits a value such as ``rival=linear`` into three words."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         words = split_arg_string(os.environ["COMP_WORDS"])

@@ -1,4 +1,4 @@
-"""Classes of rich that commands use to print; imported at the first output."""
+"""Classes of the package rich for printing, imported when a command first prints."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A check whether calls to a model cost money."""
+"""Detection of models whose calls cost money."""
 
 from __future__ import annotations
 

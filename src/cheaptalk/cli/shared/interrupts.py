@@ -48,7 +48,7 @@ class Outside:
                 signal.signal(number, handler)
 
     def ended(self, status: int) -> int:
-        """Return the exit status of a finished command, given its status without interruptions."""
+        """Return a command's exit status after interruptions, given its status without them."""
         self._ended = True
         for name in OUTPUTS:
             getattr(sys, name).flush()
@@ -61,7 +61,7 @@ class Outside:
 
     @property
     def problem(self) -> str | None:
-        """Error message about an output that could not be written; None for closed pipes."""
+        """The error message about an output that failed; None if it was only a closed pipe."""
         for name, error in self.lost.items():
             if error.errno != errno.EPIPE:
                 return f"cannot write to {OUTPUTS[name]}: {error.strerror}"
@@ -135,7 +135,7 @@ def _signals() -> list[signal.Signals]:
 
 
 def _interrupt() -> None:
-    """Interrupt like Ctrl-C, even if the process was started with SIGINT ignored."""
+    """Interrupt the process as Ctrl-C does, even if it was started with SIGINT ignored."""
     if callable(signal.getsignal(signal.SIGINT)):
         signal.raise_signal(signal.SIGINT)
     else:

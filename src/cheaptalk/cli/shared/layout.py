@@ -13,7 +13,7 @@ GAPS = (2, 1)
 
 
 def breaks(line: str, width: int) -> list[int]:
-    """Return the positions at which to break a line into parts of at most this width, or one word.
+    """Return the positions at which to break a line between words to fit a given width.
 
     >>> breaks("to be or not", 6)
     [6]
@@ -27,7 +27,7 @@ def breaks(line: str, width: int) -> list[int]:
 
 
 def folded(text: Text, width: int) -> Text:
-    """Return a text with lines wrapped at spaces to this width."""
+    """Return a text with lines wrapped at spaces to the given width."""
     lines = [
         part
         for line in text.split("\n", allow_blank=True)

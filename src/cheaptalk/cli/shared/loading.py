@@ -27,7 +27,7 @@ MAX_SUMMARY = 1000
 
 
 class CommandContext(Context):
-    """The context of a command's call."""
+    """The Click context of a command, with defaults of options from settings files."""
 
     formatter_class = HelpPage
 
@@ -75,7 +75,7 @@ class Group(TyperGroup):
             raise
 
     def renaming(self, name: str) -> str | None:
-        """Return an error with the new name if the group's name was a command; otherwise None."""
+        """Return an error with the new name of a command that became this group, or None."""
         new = RENAMED.get(self.name or "", "")
         if not new.startswith(f"{self.name} "):
             return None
@@ -136,7 +136,7 @@ class Commands(Group):
             return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write a line for each command and group, to fit a screen of 24 lines."""
+        """Write a one-line description of each command and group, to fit a screen of 24 lines."""
         formatter.write_usage("cheaptalk", "[--version] [--quiet|--verbose] COMMAND [ARGS]...")
         rows = [(name, entry.summary) for name, entry in COMMANDS.items()]
         groups = [(name, group.summary) for name, group in GROUPS.items()]
@@ -193,7 +193,7 @@ def show_full_help(context: Any, enabled: bool) -> None:
 
 
 def _write_options(command: Command, context: Any, formatter: Any, *, expert: bool) -> None:
-    """Write arguments and options, including expert options if requested, by help heading."""
+    """Write arguments and options under their headings; expert options only if requested."""
     sections: dict[str, list[tuple[str, str]]] = {}
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
@@ -233,7 +233,7 @@ def _reworded_errors() -> Iterator[None]:
 
 
 class LoadedCommands(Mapping[str, Command]):
-    """Commands by name: existing groups, and entries that are imported at the first use."""
+    """A mapping of names to commands, each imported on first use, and to existing groups."""
 
     def __init__(
         self, entries: Mapping[str, Entry], groups: Mapping[str, Command] | None = None
@@ -341,7 +341,7 @@ def volume_options() -> list[Any]:
 
 
 def _when_set(turn: Callable[[bool], None]) -> Callable[[bool], None]:
-    """Return a callback that ignores the default, which would undo the other position's value."""
+    """Return an option's callback that does nothing unless the option is set."""
 
     def callback(value: bool) -> None:
         if value:
@@ -351,7 +351,7 @@ def _when_set(turn: Callable[[bool], None]) -> Callable[[bool], None]:
 
 
 def _keep_incomplete_value(parameter: Any) -> None:
-    """Do not convert a parameter's value during completion."""
+    """Disable the conversion of a parameter's incomplete value during completion."""
     process = parameter.process_value
 
     def process_value(ctx: Context, value: Any) -> Any:

@@ -64,7 +64,7 @@ def find_study(
 
 
 def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequence[str]) -> None:
-    """Check that pairings include each ``--player``, and at least one player of each ``--roster``.
+    """Check that planned matches include each given player, and a player of each roster.
 
     Raises:
         StudyError: a player is in no match.

@@ -231,7 +231,7 @@ def folder_to_write(path: Path | None) -> Path | None:
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with an option for each field of its last parameter, a dataclass.
+    """Return a command with an option for each field of the dataclass in its last parameter.
 
     ``PANELS`` of the dataclass contains the help headings of options by name.
     """
@@ -320,7 +320,7 @@ def configured_game(name: str, settings: Sequence[str]) -> ct.Game:
 
 
 def roster_players(text: str) -> dict[str, Any]:
-    """Return the roster entries that ROSTER:LABEL,... selects; empty for a text of any other form.
+    """Return the roster entries that ROSTER:LABEL,... selects; empty for other texts.
 
     Raises:
         ValueError: the roster has no such player.
@@ -357,7 +357,7 @@ def _yaml(text: str) -> Any:
 
 
 def cap_of(texts: Sequence[str]) -> ct.studies.Cap:
-    """Return the caps that ``--budget`` sets; the value ``none`` sets a field to None.
+    """Return the caps that ``--budget`` options set, with None for the value ``none``.
 
     >>> cap_of(["calls=500,dollars=2.5", "tokens=none"]).model_dump(exclude_unset=True)
     {'calls': 500, 'tokens': None, 'dollars': 2.5}

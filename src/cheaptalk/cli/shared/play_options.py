@@ -90,7 +90,7 @@ class PlayOptions:
         typer.Option(
             "--batch",
             rich_help_panel=BUDGET,
-            help="Use providers' batch APIs: cheaper but slow, with one batch per move.",
+            help="Use providers' batch APIs, which cost less but take longer: one batch per move.",
         ),
     ] = False
     concurrency: ConcurrencyOption = None

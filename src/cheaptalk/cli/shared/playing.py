@@ -120,7 +120,7 @@ def _run(
     latest: list[ct.Progress],
     server: ct.models.remote_agents.AgentServer | None,
 ) -> ct.Progress:
-    """Run a study, show its progress and store the latest progress in ``latest``."""
+    """Run a study and show its progress; put the most recent progress in ``latest``."""
     name = checked.plan.study.name
     with (
         ct.Store.open(path, create=True) as store,
@@ -259,7 +259,7 @@ def _without_result(progress: ct.Progress) -> list[str]:
 
 
 def _forecast(progress: ct.Progress) -> list[str]:
-    """Return a run's remaining time and cost, spending and notices as texts."""
+    """Return short texts on a run's remaining time and cost, its spending and its notices."""
     parts = []
     if progress.seconds_left is not None and progress.left:
         parts.append(f"about {duration(steady(progress.seconds_left))} left")
@@ -275,7 +275,7 @@ def _resume(study: ct.Study, path: str, options: str) -> str:
 
 
 def _options(options: PlayOptions, remaining: int | None, *, limited: bool = True) -> str:
-    """Return the options that resume the same part of a study.
+    """Return the command-line options with which to resume the same part of a study.
 
     Args:
         remaining: the part's remaining matches; None to resume the whole study.
@@ -372,7 +372,7 @@ def _validity_lines(responses: dict[str, Counter[str]]) -> Iterator[str]:
 def _next_step(
     study: ct.Study, path: str, progress: ct.Progress, options: PlayOptions, typed: str | None
 ) -> str:
-    """Return advice on the next command; ``typed`` or else ``resume`` continues the run."""
+    """Return advice on the next command, for example the one that resumes the run."""
     store = at_store(path)
     if progress.rest and not progress.left:
         rest = counted(progress.rest, "match")

@@ -58,7 +58,7 @@ errors = Output("stderr")
 
 
 class _LogPrinter(logging.Handler):
-    """Prints log records on standard error."""
+    """A logging handler that prints records on standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage(), to=err, whole=True, style="dim")
@@ -78,12 +78,12 @@ def usual_volume() -> Iterator[None]:
 
 
 def quiet(enabled: bool) -> None:
-    """Print only results and errors, if enabled."""
+    """Enable or disable quiet mode, which prints only results and errors."""
     err.quiet = hints.quiet = enabled
 
 
 def verbose(enabled: bool) -> None:
-    """Also print log records, if enabled."""
+    """Enable or disable the printing of log records."""
     LOG.setLevel(logging.DEBUG if enabled else logging.NOTSET)
     (LOG.addHandler if enabled else LOG.removeHandler)(LOG_PRINTER)
 
@@ -94,7 +94,7 @@ def is_verbose() -> bool:
 
 
 def say(text: object, *, to: Output = out, whole: bool = False, style: str | None = None) -> None:
-    """Print a text without interpreting markup; with ``whole``, do not wrap lines."""
+    """Print a text without interpreting markup; ``whole`` disables line wrapping."""
     to.print(text, markup=False, soft_wrap=True if whole else None, style=style)
 
 
@@ -131,7 +131,7 @@ def print_json(data: Any) -> None:
 def print_table(
     title: str | None, columns: list[str], rows: list[list[object]], *, right: Collection[str] = ()
 ) -> None:
-    """Print a table; columns of numbers and the columns in ``right`` are aligned right."""
+    """Print a table; numeric columns and the columns named in ``right`` are right-aligned."""
     if title is not None:
         say(title, style="italic")
     right_aligned = [

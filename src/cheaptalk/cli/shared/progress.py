@@ -24,14 +24,14 @@ def on_terminal() -> bool:
 
 
 class StatusLine:
-    """Prints progress at limited intervals."""
+    """A progress line on standard error, updated or printed again at limited intervals."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
         self._share = 0.0
 
     def print(self, line: str, share: float | None = None) -> None:
-        """Print a line at limited intervals, which are longer if ``share`` has hardly grown."""
+        """Print a line if enough time has passed; wait longer if ``share`` has hardly grown."""
         grown = share is None or share - self._share >= STEP
         if self._due(MIN_INTERVAL if grown else MAX_INTERVAL):
             self._share = share or 0.0
@@ -39,7 +39,7 @@ class StatusLine:
 
     @contextmanager
     def shown(self, line: str) -> Iterator[Callable[[str], None]]:
-        """Show a line; yield a function that replaces it on a terminal, else prints another."""
+        """Show a line; yield a function that replaces it or, without a terminal, prints another."""
         if not on_terminal():
             self.print(line)
             yield self.print

@@ -61,7 +61,7 @@ def spent(state: ct.studies.RunState) -> str:
 
 
 def state_notes(state: ct.studies.RunState | None) -> list[str]:
-    """Return a run's spending and notice as texts."""
+    """Return short texts on a run's spending and its notice."""
     return [] if state is None else [text for text in (spent(state), state.notice) if text]
 
 
@@ -91,7 +91,7 @@ def change_lines(changes: ct.studies.StudyChanges | None) -> Iterator[str]:
 
     >>> seed = "seed is 1 (stored: 0)"
     >>> list(change_lines(ct.studies.StudyChanges("small", [seed], 4, 0, 6)))
-    ['small: seed is 1 (stored: 0)', 'small: its 4 recorded matches are kept, and 2 are new']
+    ['small: seed is 1 (stored: 0)', 'small: 4 recorded matches kept, and 2 new']
     """
     if changes is None or changes.line is None:
         return

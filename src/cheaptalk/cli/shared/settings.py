@@ -72,7 +72,7 @@ class Defaults:
 
     @cached_property
     def taken(self) -> dict[str, str]:
-        """Variables of ``.env`` that are added to the environment: accepted variables and keys.
+        """Variables that ``.env`` adds to the environment: accepted variables and API keys.
 
         Variables in a provider's URL are added only if the provider's key is not in the
         environment. Otherwise ``.env`` could redirect the key.
@@ -89,7 +89,7 @@ class Defaults:
         }  # fmt: skip
 
     def sources(self) -> Iterator[str]:
-        """Yield a description of each file that was read, without the values of variables."""
+        """Yield descriptions of ``.env`` and the settings file, without secret values."""
         if DOTENV.is_file():
             unused = [name for name in self.dotenv if name not in self.taken]
             parts = {

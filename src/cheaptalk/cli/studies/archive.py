@@ -66,7 +66,7 @@ def restore(
 
 
 def print_rows(rows: Mapping[str, int], result: str, json: bool, data: dict[str, Any]) -> None:
-    """Print how many studies and matches were copied, or the number of rows per table as JSON."""
+    """Print how many studies and matches were copied; as JSON, the rows of each table."""
     if json:
         print_json(data | {"rows": rows})
         return

@@ -95,7 +95,7 @@ def clear(
 
 
 def _check_pattern(cache: ct.records.Cache, pattern: str) -> None:
-    """Check that a pattern matches a model in the cache; otherwise it is probably misspelt."""
+    """Check that a pattern matches at least one model in the cache, to detect typing errors."""
     models = [entry.model for entry in cache.shelves()]
     if models and not any(fnmatchcase(model, pattern) for model in models):
         raise ct.StoreError(

@@ -95,7 +95,7 @@ def control(
 
 
 def _settings(concurrency: int | None, limits: list[str], budget: list[str]) -> dict[str, Any]:
-    """Return the settings to change, as arguments of :func:`cheaptalk.studies.give_order`."""
+    """Return the settings to change in a running study, by name."""
     settings: dict[str, Any] = {}
     if concurrency is not None:
         settings["concurrency"] = concurrency
@@ -107,7 +107,7 @@ def _settings(concurrency: int | None, limits: list[str], budget: list[str]) -> 
 
 
 def _limit(text: str) -> tuple[str, int | None]:
-    """Return a label or model and its number of concurrent calls (None: automatic)."""
+    """Return a label or model and its limit on concurrent calls, None if it is automatic."""
     form = "LABEL=N or MODEL=N (or auto)"
     model, value = pair(text, form, "--model-concurrency", last=True)
     if not (value == AUTOMATIC or value.isdecimal()):

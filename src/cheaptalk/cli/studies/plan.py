@@ -93,9 +93,9 @@ def _print_seatings(planned: ct.studies.Plan) -> None:
         for (game, seating), count in islice(counts.items(), MAX_SEATINGS)
     ]
     title = f"{study.name}: {study.description}" if study.description else study.name
-    print_table(title, ["game", "seating", "matches"], rows)
+    print_table(title, ["game", "players", "matches"], rows)
     if len(counts) > MAX_SEATINGS:
-        out.print(f"and {len(counts) - MAX_SEATINGS:,} more seatings (--json prints all)")
+        out.print(f"and {len(counts) - MAX_SEATINGS:,} more rows (--json prints all)")
     for line in (*planned.crossings, *planned.absences):
         say(line)
 

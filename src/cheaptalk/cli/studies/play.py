@@ -143,7 +143,7 @@ def _earlier_exchanges(store: ct.Store | None, match: str) -> list[Exchange]:
 
 
 def _unknown_seat(seat: str, seats: list[str]) -> ct.CheaptalkError:
-    """Return an error about an unknown seat, with numbered seats as a range."""
+    """Return an error about an unknown seat, which lists numbered seats as a range."""
     stem, _, number = seat.rpartition("_")
     if number.isdigit() and f"{stem}_1" in seats:
         return ct.CheaptalkError(f'unknown seat "{seat}"; expected {seats[0]} to {seats[-1]}')
@@ -151,7 +151,7 @@ def _unknown_seat(seat: str, seats: list[str]) -> ct.CheaptalkError:
 
 
 class _Terminal:
-    """Prompts a person in the main thread, which receives Ctrl-C; the match runs in another."""
+    """A terminal at which a person plays: prompts in the main thread, the match in another."""
 
     def __init__(self, earlier: Sequence[Exchange]) -> None:
         self.earlier = earlier
@@ -205,7 +205,7 @@ def _show(call: ct.players.PersonCall) -> None:
 
 
 def _prompt(call: ct.players.PersonCall, *, show: bool) -> ct.models.Reply:
-    """Prompt for a response; after an invalid response, repeat the request only with ``show``."""
+    """Prompt for a response; ``show`` repeats the request after an invalid response."""
     started = time.monotonic()
     if call.problem is None or show:
         _show(call)
@@ -216,7 +216,7 @@ def _prompt(call: ct.players.PersonCall, *, show: bool) -> ct.models.Reply:
 
 
 def _filled_in(fields: dict[str, dict[str, Any]]) -> dict[str, object]:
-    """Prompt for the fields of a response; after a message, skip the other optional fields."""
+    """Prompt for the fields of a response; skip other optional fields after a message."""
     response: dict[str, object] = {}
     only_message = False
     others = [name for name, spec in fields.items() if name != "message" and _optional(spec)]
@@ -290,7 +290,7 @@ def _is_amount(text: str) -> bool:
 
 
 def _plain(text: str) -> object:
-    """Parse a text as JSON; return an invalid text unchanged, so that the form rejects it."""
+    """Parse a text as JSON; return invalid JSON unchanged, for the form to reject."""
     try:
         value: object = json.loads(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Analyse empirical games: equilibria, metrics and ratings, with their uncertainty."""
+"""Analysis of empirical games: equilibria, metrics and ratings, with their uncertainty."""

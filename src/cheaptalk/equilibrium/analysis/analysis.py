@@ -46,7 +46,7 @@ DUST = 1e-9
 
 
 class Gap(NamedTuple):
-    """The difference in regret between two neighbours in the ranking by regret.
+    """The difference between the regrets of two strategies with adjacent ranks.
 
     Attributes:
         ahead, behind: the labels of the better and the worse strategy.
@@ -63,7 +63,7 @@ class Gap(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """How often the support of an equilibrium of the mean payoffs recurs in bootstrap draws.
+    """How often an equilibrium's support recurs in bootstrap draws.
 
     Attributes:
         exists: the share of draws that have an equilibrium with the same support.
@@ -132,7 +132,7 @@ class Analysis(Printed):
 
     @property
     def reach_in_words(self) -> str:
-        """Describe an incomplete search, or a game whose payoffs are all equal."""
+        """Return a note if the equilibrium search is incomplete or all payoffs are equal."""
         payoffs = self.game.payoffs()
         if not np.ptp(payoffs):
             return (
@@ -149,14 +149,14 @@ class Analysis(Printed):
 
     @property
     def ties_in_words(self) -> str:
-        """List the strategies against which several responses are best."""
+        """List the strategies that have several best responses."""
         if not self.tied:
             return ""
         against = ", ".join(
             called(label) + ("" if share > 1 - LEAST else f" ({share:.1%} of draws)")
             for label, share in self.tied.items()
         )
-        return f"Best response excludes ties: several responses are best against {against}"
+        return f"Best responses exclude ties: several strategies do equally well against {against}"
 
     @property
     def tied_entropy(self) -> int:
@@ -177,7 +177,7 @@ class Analysis(Printed):
 
     @cached_property
     def recurring(self) -> list[Recurrence | None]:
-        """Return the recurrence of each equilibrium in the draws; None without draws."""
+        """Return how often each equilibrium recurs in the bootstrap draws; None without draws."""
         if not self.draws:
             return [None] * len(self.solution.components)
         recurrences: list[Recurrence | None] = []
@@ -189,7 +189,7 @@ class Analysis(Printed):
 
     @cached_property
     def dominated(self) -> dict[str, list[str]]:
-        """Return the dominators of each weakly dominated strategy in a support."""
+        """Return the weakly dominated strategies in equilibria, with those that dominate them."""
         played = {
             index for equilibrium in self.solution.equilibria for index in equilibrium.support
         }
@@ -213,7 +213,7 @@ class Analysis(Printed):
 
     @property
     def drawn_in_words(self) -> str:
-        """Describe whether draws use the same instances in all cells."""
+        """Describe whether the bootstrap draws use the same instances in all cells."""
         in_all, in_any = self.instances_in_all
         if not self.bootstrap.paired:
             return "instances resampled separately for each cell"
@@ -226,7 +226,7 @@ class Analysis(Printed):
 
     @property
     def uncertain(self) -> str:
-        """Return why the draws can't measure the uncertainty; empty if they can."""
+        """Return why the bootstrap draws can't measure uncertainty, or "" if they can."""
         return uncertain_because(self.game, self.draws, self.no_draws_reason)
 
     @cached_property
@@ -236,12 +236,12 @@ class Analysis(Printed):
 
     @property
     def cautions(self) -> list[str]:
-        """Return the limitations of the result; see :func:`.cautions`."""
+        """Return the limitations of the result, as sentences without a full stop."""
         return cautions(self.game, self.uncertain, self.unscored)
 
     @property
     def warnings(self) -> list[str]:
-        """Return warnings about the reliability of the draws."""
+        """Return warnings about the reliability of the bootstrap draws."""
         return [
             warning
             for warning in (self.game.few_instances if self.draws else "", self.broken_ties)
@@ -250,7 +250,7 @@ class Analysis(Printed):
 
     @property
     def broken_ties(self) -> str:
-        """Return a warning if exact ties between cells break in draws; else an empty string."""
+        """Return a warning if resampling breaks exact ties between payoffs; otherwise ""."""
         if self.draws and not self.bootstrap.paired and shares_instances(self.game):
             return (
                 "Cells share instances, but each cell was resampled separately: payoffs that are "
@@ -267,7 +267,7 @@ class Analysis(Printed):
 
     @property
     def table(self) -> PayoffTable:
-        """Return the mean payoffs as a table for :func:`.write_payoffs`."""
+        """Return the mean payoffs as a table that can be written to a payoff file."""
         payoffs = self.game.payoffs()
         return PayoffTable(self.labels, self.labels, payoffs, payoffs.T, self.name)
 
@@ -277,12 +277,12 @@ class Analysis(Printed):
 
     @property
     def draws(self) -> int:
-        """Return the number of bootstrap draws; 0 without draws."""
+        """Return the number of bootstrap draws, which may be 0."""
         return 0 if self.no_draws_reason else len(self.bootstrap.payoffs)
 
     @cached_property
     def payoffs(self) -> list[list[Spread]]:
-        """Return the payoff of each strategy (rows) against each (columns)."""
+        """Return the payoff of each strategy (rows) against each strategy (columns)."""
         draws = self.bootstrap.payoffs
         return [
             spreads(row, draws[:, index], self.bootstrap.freedom)
@@ -298,12 +298,12 @@ class Analysis(Printed):
         return spreads(estimate[0], draws, self.bootstrap.freedom)
 
     def against(self, metric: str) -> list[Spread]:
-        """Return each strategy's value of a metric, ``regret`` or ``mixture`` at equilibrium."""
+        """Return each strategy's value of a metric at equilibrium, such as ``regret``."""
         estimate, draws = (bootstrap.against(metric) for bootstrap in self._estimate_and_draws)
         return spreads(estimate[0], draws, self.bootstrap.freedom)
 
     def at_equilibrium(self, metric: str) -> Spread:
-        """Return a metric, or ``payoff``, when both players play the equilibrium."""
+        """Return the mean payoff or another metric when both players play the equilibrium."""
         estimate, draws = (
             bootstrap.at_equilibrium(metric) for bootstrap in self._estimate_and_draws
         )
@@ -315,17 +315,17 @@ class Analysis(Printed):
 
     @cached_property
     def responses(self) -> BestResponses:
-        """Return how often each strategy is a best response to each other strategy."""
+        """Return the share of draws in which each strategy is a best response to each strategy."""
         return self.bootstrap.best_responses()
 
     @cached_property
     def answering(self) -> list[float]:
-        """Return each strategy's share of draws as the unique best response, over all rivals."""
+        """Return how often, in bootstrap draws, each strategy is the unique best response."""
         return [float(share) for share in self.responses.unique.mean(axis=1)]
 
     @cached_property
     def tied(self) -> dict[str, float]:
-        """Return the strategies with tied best responses, with the share of such draws."""
+        """Return strategies against which best responses tie, with the share of draws with ties."""
         shares = 1 - self.responses.unique.sum(axis=0)
         return {
             label: float(share) for label, share in zip(self.labels, shares, strict=True)
@@ -334,7 +334,7 @@ class Analysis(Printed):
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """Return the differences between neighbours in the ranking; empty without draws."""
+        """Return regret differences between strategies at adjacent ranks; empty without draws."""
         if not self.draws:
             return []
         rows = self.bootstrap.differences("regret", level=LEVEL).iter_rows(named=True)
@@ -349,7 +349,7 @@ class Analysis(Printed):
 
     @cached_property
     def rankings(self) -> Rankings:
-        """Rate the strategies by other methods, such as Elo, from all matches."""
+        """Return ratings of the strategies by common methods, such as Elo and alpha-rank."""
         regrets = [spread.estimate or 0.0 for spread in self.against("regret")]
         matches = self.selected.frame if self.selected else None
         payoffs = self.game.payoffs()

@@ -16,22 +16,22 @@ from cheaptalk.statistics.ranks import ENOUGH_FREEDOM
 
 
 def uncertain_because(game: Empirical, draws: int, no_draws_reason: str) -> str:
-    """Return why bootstrap draws can't measure the uncertainty; empty if they can."""
+    """Return why bootstrap draws can't measure an estimate's uncertainty, or "" if they can."""
     if not draws:
         return no_draws_reason
     if game.constant:
-        return "payoffs did not vary within any cell, but other instances can differ"
+        return "each pair had the same payoffs on all its instances, but others can differ"
     if game.freedom >= ENOUGH_FREEDOM:
         return ""
     needed = ENOUGH_FREEDOM + len(game.samples)
     played = counted(game.min_instances, "instance")
-    return f"the smallest cell has {played}; at least {needed:,} are needed"
+    return f"the pair with the fewest has {played}; at least {needed:,} are needed"
 
 
 def unscored_matches(
     selected: Selected | None, rows: Collection[str], columns: Collection[str]
 ) -> tuple[dict[str, int], int]:
-    """Count the unscored matches of these strategies by status, and all their matches.
+    """Return the number of unscored matches by status, and the number of all matches.
 
     Args:
         rows, columns: the strategies in the first and the second seat.

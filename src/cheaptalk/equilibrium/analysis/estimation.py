@@ -1,4 +1,4 @@
-"""Analyse an empirical game from matches or from known payoffs."""
+"""Analysis of empirical games from matches or from known payoffs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -53,7 +53,7 @@ class DrawOptions(TypedDict, total=False):
 
 
 class AnalysisOptions(DrawOptions, total=False):
-    """Options for symmetric games; see also :class:`DrawOptions`.
+    """Options for the analysis of symmetric games.
 
     Attributes:
         providers: the provider of each strategy, by label, for the game among providers; it needs
@@ -74,7 +74,7 @@ class AnalysisOptions(DrawOptions, total=False):
 
 
 class SeatsOptions(DrawOptions, total=False):
-    """Options for games by seat; see also :class:`DrawOptions`.
+    """Options for games whose seats have different sets of strategies.
 
     Attributes:
         payoff: the metric that both sides maximise: ``payoff`` by default, or a metric that the
@@ -150,7 +150,7 @@ def _analyse_game(
     draws, no_draws_reason = _draws(game, options)
     if draws and not solution.complete:
         draws = 0
-        no_draws_reason = "the search stopped at its limit and would also stop in each draw"
+        no_draws_reason = "the search stopped at its limit, as it would in each draw; increase it"
     if draws:
         bootstrap = bootstrap_equilibrium(game, metrics, draws=draws, seed=seed, paired=paired)
     else:  # the mean payoffs, in the shape of one draw
@@ -175,7 +175,7 @@ def _draws(game: Empirical, options: DrawOptions) -> tuple[int, str]:
     if not game.sampled:
         return 0, "the payoffs were given without matches"
     if game.thin:
-        return 0, f"{counted(len(game.thin), 'cell')} with a single instance: {listed(game.thin)}"
+        return 0, f"{counted(len(game.thin), 'pair')} with a single instance: {listed(game.thin)}"
     draws = options.get("draws", DRAWS)
     return draws, "" if draws else "no bootstrap draws were requested"
 
@@ -242,7 +242,7 @@ def analyse_bimatrix(
         rows, columns = ([index for index, label in enumerate(side) if label not in without]
                          for side in (table.rows, table.columns))  # fmt: skip
         if not rows or not columns:
-            raise CheaptalkError("all strategies of a player are omitted; omit fewer")
+            raise CheaptalkError("all strategies of a player are omitted; keep at least one")
         game = EmpiricalBimatrix.of_payoffs(
             table.a[np.ix_(rows, columns)], table.b[np.ix_(rows, columns)],
             [table.rows[index] for index in rows], [table.columns[index] for index in columns],
@@ -283,7 +283,7 @@ def _with_payoff(
     )
     shared = [name for name in row_metrics if name in column_metrics and name not in game_metrics]
     if payoff not in shared:
-        raise CheaptalkError(f"no payoff {suggest(payoff, [PAYOFF, *shared])} that both seats have")
+        raise CheaptalkError(f"the seats share no metric {suggest(payoff, [PAYOFF, *shared])}")
     frame = selected.frame.with_columns(
         pl.col(f"{seat}_{payoff}").alias(f"payoff_{seat}") for seat in seats
     )

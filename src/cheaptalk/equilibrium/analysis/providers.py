@@ -1,4 +1,4 @@
-"""The game among model providers, in both constructions of the item bargaining paper."""
+"""The game whose players are model providers, in the item bargaining paper's two versions."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -37,7 +37,7 @@ ABOUT: Mapping[Construction, tuple[str, str]] = {
 
 
 class ProviderReading(NamedTuple):
-    """The game among model providers, constructed in one of two ways.
+    """The game among model providers by one of its two definitions, with its results.
 
     Attributes:
         name, title, about: the construction.
@@ -62,7 +62,7 @@ class ProviderReading(NamedTuple):
 
 @dataclass(frozen=True)
 class Providers:
-    """The game among model providers.
+    """Results of the game in which each model provider chooses among its strategies.
 
     Attributes:
         members: the strategies of each provider.
@@ -78,7 +78,7 @@ class Providers:
 
 
 def providers_of_models(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the provider of each label's model, as far as model names reveal it.
+    """Return the provider of each labelled model, if it can be inferred from the model's name.
 
     If a host serves models of several vendors, as in ``openrouter/openai/gpt-4o``, the provider is
     the vendor; otherwise it is the model's maker.
@@ -98,7 +98,7 @@ def providers_of_models(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, str
 
 
 def providers_of(bootstrap: Bootstrap, grouping: Mapping[str, str]) -> Providers | None:
-    """Analyse the game among providers over bootstrap draws; None for fewer than two.
+    """Analyse the game among providers over bootstrap draws; None with fewer than two providers.
 
     Args:
         bootstrap: the draws, or the mean payoffs as one draw; may have the metric :data:`GIVEN`.
@@ -143,7 +143,7 @@ def providers_of(bootstrap: Bootstrap, grouping: Mapping[str, str]) -> Providers
 
 
 def _lacking(gifts: list[Floats], labels: list[str]) -> str:
-    """Return why the value given is unknown, such as a strategy without offers; empty if known."""
+    """Return why the value given to opponents can't be computed, such as missing offers; or ""."""
     if not any(np.isnan(values).any() for values in gifts):
         return ""
     never = np.isnan(gifts[0][0])

@@ -1,4 +1,4 @@
-"""Compare common ratings with regret at equilibrium."""
+"""Comparison of common ratings with regret at equilibrium."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ class _Game(NamedTuple):
     @property
     def won(self) -> Tally:
         if self.matches is None:
-            raise ValueError("it needs wins and ties, and payoffs were given without matches")
+            raise ValueError("this rating requires wins and ties, but no matches were given")
         return tally(self.matches, self.labels)
 
 
@@ -122,7 +122,7 @@ def rankings(
 def _against(
     labels: tuple[str, ...], values: Floats, regrets: Floats
 ) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of strategies that a rating and regret order differently."""
+    """Return the pairs of strategies that a rating orders differently than regret does."""
     near, close = SAME * np.ptp(values), SAME * np.ptp(regrets)
     reversals = []
     for pair in combinations(range(len(labels)), 2):

@@ -1,4 +1,4 @@
-"""Select the empirical games in a frame of matches: names, mixtures and metrics."""
+"""Selection of empirical games, their configurations and their metrics in a frame of matches."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -37,12 +37,12 @@ class Selected(NamedTuple):
 
     @property
     def view(self) -> EmpiricalView | None:
-        """Return the game spec's description of empirical games; None without one."""
+        """Return how the game spec displays empirical games; None if it doesn't define this."""
         return get_game(self.game_spec).view
 
     @property
     def seats_note(self) -> str:
-        """Return a note that payoffs are averaged over seats; empty for a single role."""
+        """Return a note that payoffs are averaged over both seats; "" if seats don't differ."""
         roles = get_game(self.game_spec).rules.roles
         if len(roles) == 1:
             return ""
@@ -68,7 +68,7 @@ class Selected(NamedTuple):
 
     @property
     def query(self) -> dict[str, str]:
-        """Return the viewer's filter for the matches of the configurations."""
+        """Return the query that filters the viewer's list for the configurations' matches."""
         digests = self.frame["configuration"].unique().sort()
         return {} if self.all_configurations else {"configuration": ",".join(digests)}
 
@@ -79,14 +79,14 @@ def _settings_text(values: Mapping[str, Any]) -> str:
 
 
 def shown_metrics(games: Iterable[str]) -> set[str]:
-    """Return the metrics that the pages of these games show."""
+    """Return the names of the metrics that the games' analysis pages show."""
     return {
         name for game_spec in map(get_game, games) for name in (game_spec.view or game_spec).metrics
     }
 
 
 def metric_tables(game: Selected) -> tuple[MetricTable, ...]:
-    """Return the tables of metrics of a game: those of the view, or all match metrics."""
+    """Return a game's metric tables: those its spec defines, or else one with all match metrics."""
     game_spec = get_game(game.game_spec)
     if game_spec.view is not None:
         games = [game_spec.rules.model_validate(values) for values in game.configurations.values()]
@@ -98,7 +98,7 @@ def metric_tables(game: Selected) -> tuple[MetricTable, ...]:
 
 
 def selected(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[Selected]:
-    """Select games by name; by default, all configurations and their mixtures.
+    """Select games by name; by default, each configuration and all mixtures of configurations.
 
     Args:
         frames: a study's frames, as :func:`.match_frames` returns them.
@@ -114,7 +114,7 @@ def selected(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[S
         if len(places_in(frame)) == 2
     }
     if not named:
-        raise CheaptalkError("an empirical game has two seats, and no game of this study has two")
+        raise CheaptalkError("an empirical game has two seats, but no game of this study has two")
     games: list[Selected] = []
     for game_spec, (frame, configurations) in named.items():
         view = get_game(game_spec).view
@@ -144,7 +144,7 @@ def selected(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[S
 def with_names(
     game_spec: str, frame: pl.DataFrame
 ) -> tuple[pl.DataFrame, dict[str, dict[str, Any]]]:
-    """Add each match's configuration name; return the frame and the parameters by name."""
+    """Add a column with each match's configuration name; also return the parameters by name."""
     configurations = parameters_in(frame)
     differing, names, named = varying(configurations), {}, {}
     for digest, values in configurations.items():
@@ -157,7 +157,7 @@ def with_names(
 
 
 def _differing(parameters: Mapping[str, Any]) -> str:
-    """Name a configuration by the parameters that differ.
+    """Name a configuration by the parameters in which it differs from others.
 
     >>> _differing({"discounts": [0.9, 0.8], "messages": True})
     'discounts 0.9, 0.8, messages yes'

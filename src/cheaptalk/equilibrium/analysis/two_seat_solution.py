@@ -1,4 +1,4 @@
-"""Solve a bimatrix: find all equilibria or, if it is large, those at the ends of paths."""
+"""Solution of bimatrix games: all equilibria or, in large games, all pure and some mixed ones."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -37,7 +37,7 @@ class SeatsEquilibrium(NamedTuple):
 
     @property
     def pure(self) -> bool:
-        """Whether both players use a single strategy."""
+        """Whether both players' strategies are pure."""
         return all(len(side) == 1 for side in self.supports)
 
     @property
@@ -51,7 +51,7 @@ class SeatsEquilibrium(NamedTuple):
         return row, column
 
     def in_words(self, labels: Sequence[Sequence[str]]) -> list[str]:
-        """Describe each player's mixture; a pure strategy has no probability."""
+        """Format each player's strategy, with probabilities if it is a mixed strategy."""
         return [
             called(names[support[0]]) if len(support) == 1 else mixed(names, support, shares)
             for names, support, shares in zip(labels, self.supports, self.mixtures, strict=True)

@@ -1,4 +1,4 @@
-"""Results of analysing a game of two different seats."""
+"""Results of analysing a game whose two seats have different sets of strategies."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class SeatsAnalysis(Printed):
 
     @property
     def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the strategies' labels of the first and of the second seat."""
+        """Return the labels of the first seat's strategies and of the second seat's strategies."""
         return self.game.rows, self.game.columns
 
     @property
@@ -109,7 +109,7 @@ class SeatsAnalysis(Printed):
 
     @property
     def uncertain(self) -> str:
-        """Return why the draws can't measure the uncertainty; empty if they can."""
+        """Return why the bootstrap draws can't measure uncertainty, or "" if they can."""
         return uncertain_because(self.game, self.draws, self.no_draws_reason)
 
     @cached_property
@@ -119,7 +119,7 @@ class SeatsAnalysis(Printed):
 
     @property
     def cautions(self) -> list[str]:
-        """Return the limitations of the result; see :func:`.cautions`."""
+        """Return the limitations of the result, as sentences without a full stop."""
         return cautions(self.game, self.uncertain, self.unscored)
 
     @property
@@ -128,12 +128,12 @@ class SeatsAnalysis(Printed):
 
     @property
     def table(self) -> PayoffTable:
-        """Return the mean payoffs as a table for :func:`.write_payoffs`."""
+        """Return the mean payoffs as a table that can be written to a payoff file."""
         return PayoffTable(*self.labels, *self.game.payoffs(), self.name, self.seats)
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """Return all pairs, sorted by the share of draws in which they are equilibria."""
+        """Return all strategy pairs, sorted by the share of draws in which they are equilibria."""
         means = np.array(self.game.payoffs())
         draws = means[None] if self.resampled is None else self.resampled
         payoffs = spreads(means.ravel(), draws.reshape(len(draws), -1), self.game.freedom)
@@ -169,7 +169,7 @@ class SeatsAnalysis(Printed):
 
 
 def seats_text(analysis: SeatsAnalysis) -> str:
-    """Format an analysis by seat as text: the equilibria, then a table of pairs."""
+    """Format the analysis of a game by seat: the equilibria, then a table of strategy pairs."""
     sizes = " x ".join(str(len(labels)) for labels in analysis.labels)
     played = f", {counted(analysis.matches, 'match')}" if analysis.selected else ""
     payoff_text = "" if analysis.payoff == PAYOFF else f", by {analysis.payoff}"

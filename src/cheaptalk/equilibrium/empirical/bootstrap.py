@@ -1,4 +1,4 @@
-"""Estimate the uncertainty of equilibria by a bootstrap over instances.
+"""Uncertainty of equilibria, estimated by a bootstrap over instances.
 
 Each draw resamples the instances of the game with replacement and solves the resulting game. The
 module reports means, standard errors and intervals over draws, and how often equilibria recur.
@@ -69,12 +69,12 @@ class Bootstrap(Printed):
 
     @cached_property
     def payoff(self) -> Floats:
-        """Return the payoff at equilibrium of each draw, shape (draws,)."""
+        """Return the payoff at each draw's equilibrium, shape (draws,)."""
         return at_equilibrium(self.payoffs, self.mixtures)
 
     @cached_property
     def regrets(self) -> Floats:
-        """Return u(x, x) - u(i, x) for each strategy i and equilibrium x, shape (draws, n).
+        """Return each strategy's regret u(x, x) - u(i, x) at each equilibrium x, shape (draws, n).
 
         Values below 1e-9 of the largest payoff count as 0.
         """
@@ -83,7 +83,7 @@ class Bootstrap(Printed):
 
     @cached_property
     def slack(self) -> Floats:
-        """Return the largest gain from deviating from each draw's solution, shape (draws,)."""
+        """Return the largest gain from deviating from each draw's equilibrium, shape (draws,)."""
         return np.asarray(np.maximum(0, -regrets(self.payoffs, self.mixtures).min(axis=1)))
 
     def against(self, metric: str) -> Floats:
@@ -97,14 +97,14 @@ class Bootstrap(Printed):
         return against(self._values(metric), self.mixtures)
 
     def at_equilibrium(self, metric: str) -> Floats:
-        """Return a metric, or ``payoff``, of each draw's equilibrium; shape (draws,)."""
+        """Return the payoff or another metric at each draw's equilibrium, shape (draws,)."""
         if metric == "payoff":
             return self.payoff
         return at_equilibrium(self._values(metric), self.mixtures)
 
     def _values(self, metric: str) -> Floats:
         if metric not in self.values:
-            raise ValueError(f'No metric "{metric}"; there are: {", ".join(self.values) or "none"}')
+            raise ValueError(f'No metric "{metric}" (known: {", ".join(self.values) or "none"})')
         return self.values[metric]
 
     def table(self, *, level: float = 0.95, basic: bool = False) -> pl.DataFrame:
@@ -132,7 +132,7 @@ class Bootstrap(Printed):
         return pl.concat(parts)
 
     def overall(self, *, level: float = 0.95, basic: bool = False) -> pl.DataFrame:
-        """Return the payoff and metrics of the equilibrium, as in :meth:`table`."""
+        """Return the payoff and metrics at equilibrium, with errors and intervals."""
         sample = self.estimate or self
         names = ["payoff", *self.values]
         estimate = np.array([sample.at_equilibrium(name)[0] for name in names])
@@ -142,7 +142,7 @@ class Bootstrap(Printed):
         )
 
     def best_responses(self) -> "BestResponses":
-        """Return how often each strategy is a best response to each other strategy."""
+        """Return the share of draws in which each strategy is a best response to each strategy."""
         maximum = self.payoffs.max(axis=1, keepdims=True)
         replies = self.payoffs >= maximum - near(self.payoffs)
         unique = replies.sum(axis=1, keepdims=True) == 1
@@ -150,7 +150,7 @@ class Bootstrap(Printed):
         return BestResponses(only, tied, self.payoffs.mean(axis=0))
 
     def differences(self, metric: str, *, level: float = 0.95) -> pl.DataFrame:
-        """Return the differences between neighbours in the ranking by a metric.
+        """Return the differences between strategies at adjacent ranks by a metric.
 
         The two-sided ``p`` is twice the smaller share of draws on either side of 0, with one draw
         added; ``p_holm`` is corrected for the number of rows (Holm 1979). Undefined draws are
@@ -298,21 +298,21 @@ def check_samples(game: Empirical) -> None:
     """Raise CheaptalkError unless each cell has enough instances for a bootstrap."""
     game.check()
     if not game.sampled:
-        raise CheaptalkError("These payoffs have no matches to resample")
+        raise CheaptalkError("A bootstrap resamples matches, but only payoffs were given")
     if game.thin:
         raise CheaptalkError(
-            f"{counted(len(game.thin), 'cell')} with fewer than 2 instances: {listed(game.thin)}; "
+            f"{counted(len(game.thin), 'pair')} with fewer than 2 instances: {listed(game.thin)}; "
             "play more instances, or leave strategies out"
         )
 
 
 def shares_instances(game: Empirical) -> bool:
-    """Whether in every sample, any two cells share half of the smaller cell's instances."""
+    """Return whether any two cells share at least half of the smaller cell's instances."""
     return game.sampled and all(sample.share_instances for sample in game.samples)
 
 
 def instances_in_all(game: Empirical) -> tuple[int, int]:
-    """Return the numbers of instances in all cells and in any cell; 0 for given payoffs."""
+    """Return how many instances all cells share, and how many there are; 0 for given payoffs."""
     if not game.sampled:
         return 0, 0
     shares = np.concatenate([sample.played.mean(axis=0) for sample in game.samples])
@@ -355,7 +355,7 @@ def summary(
 
 
 class Spread(NamedTuple):
-    """An estimate with the mean, error and interval of its bootstrap draws.
+    """An estimate with the mean, standard error and confidence interval from bootstrap draws.
 
     Attributes:
         estimate: the value for all matches; None if undefined.
@@ -371,7 +371,7 @@ class Spread(NamedTuple):
 
 
 def spreads(estimate: Floats, samples: Floats, freedom: int) -> list[Spread]:
-    """Combine estimates, shape (numbers,), with their draws, shape (draws, numbers)."""
+    """Summarise the bootstrap draws, shape (draws, numbers), of several estimates."""
     rows = summary(estimate, samples, freedom, level=LEVEL).select(Spread._fields).iter_rows()
     return [Spread(*row) if len(samples) > 1 else Spread(row[0]) for row in rows]
 
@@ -408,15 +408,15 @@ def _resample_shared(sample: GameSample, draws: int, seed: int, index: int) -> M
     means = {key: cell.means(times[:, cell.instances]) for key, cell in sample.cells.items()}
     if any(np.isnan(values[:, :2]).any() for values in means.values()):
         raise CheaptalkError(
-            "A paired draw left a cell without any of its instances, because the cells share too "
-            "few instances; play the same instances in all cells, or ",
+            "A paired draw contains no instance of a pair of strategies, because the pairs share "
+            "too few instances; play the same instances for all pairs, or ",
             Advice("use paired=False", "paired", False),
         )
     return means
 
 
 def recurs(payoffs: Floats, support: tuple[int, ...]) -> Flags:
-    """Return which draws have a symmetric equilibrium with exactly this support, shape (draws,)."""
+    """Flag the draws that have an equilibrium with exactly the given support, shape (draws,)."""
     inside = list(support)
     largest = np.abs(payoffs).max(axis=(1, 2))
     tie = TIE * np.where(largest > 0, largest, 1.0)
@@ -437,7 +437,7 @@ def recurs(payoffs: Floats, support: tuple[int, ...]) -> Flags:
 
 
 def _one_of_many(payoffs: Floats, inside: list[int]) -> bool:
-    """Find an equilibrium with this support by linear programming, for singular equations."""
+    """Return whether an equilibrium has the given support, even for singular equations."""
     count, size = len(inside), len(payoffs)
     equal = np.zeros((count + 1, count + 2))
     equal[:count, :count], equal[:count, count] = payoffs[np.ix_(inside, inside)], -1

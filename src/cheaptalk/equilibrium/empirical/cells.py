@@ -87,7 +87,7 @@ class Cell:
 
     @property
     def skewness(self) -> float:
-        """Return the mean squared skewness of both payoffs over instances; 0 if constant."""
+        """Return the squared skewness of payoffs over instances, averaged over both players."""
         deviations = self.deviations[:, : len(PAYOFFS)]
         squares = (deviations**2).mean(axis=0)
         varied = squares > 0
@@ -123,7 +123,7 @@ class GameSample:
 
     @property
     def played(self) -> Floats:
-        """Return which instances each cell has, as 1 or 0; shape (cells, instances)."""
+        """Return 1 for each instance that a cell includes, else 0; shape (cells, instances)."""
         played_flags = np.zeros((len(self.cells), self.instances))
         for index, cell in enumerate(self.cells.values()):
             played_flags[index, cell.instances] = 1
@@ -138,7 +138,7 @@ def sample_of_payoffs(a: Floats, b: Floats, keys: Iterable[Key]) -> GameSample:
 
 
 def named(frame: pl.DataFrame, by: str | None) -> pl.Expr:
-    """Return an expression for the name of each match's game.
+    """Return a Polars expression for the name of each match's game.
 
     Configurations are named by the parameters in which they differ, such as ``rounds=3``, if these
     are unique. Otherwise, names are the values of the column ``by``.
@@ -214,7 +214,7 @@ def samples_of(
 
 
 def _sample(name: str, matches: pl.DataFrame, values: list[str], swap: bool) -> GameSample:
-    """Return one game's cells, with weights that balance both orders of each cell."""
+    """Return one game's cells, weighted so that both seat orders of a cell count equally."""
     is_two_sided = pl.col("turned").n_unique().over(CELL) == 2
     level = pl.len().over(CELL) / (2 * pl.len().over(*CELL, "turned"))
     weight, one_sided = pl.col("weight"), (pl.col("row") != pl.col("column")) & ~pl.col("both")

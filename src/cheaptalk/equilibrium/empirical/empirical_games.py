@@ -1,4 +1,4 @@
-"""Empirical games: payoffs estimated from matches, which are kept for resampling."""
+"""Empirical games: payoffs estimated from matches that can be resampled."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -110,8 +110,8 @@ class Empirical:
         game = cls(rows, columns, tuple(metrics), samples, _shares(samples, weights))
         if game.one_sided and not one_sided:
             raise OneSided(
-                f"the players always sat in the same order in {listed(game.one_sided)}; also play "
-                "the other order, or ", Advice("use one_sided=True", "one_sided", True),
+                f"the players of {listed(game.one_sided)} never swapped seats; also play the "
+                "swapped seats, or ", Advice("use one_sided=True", "one_sided", True),
                 " if the seats are identical",
             )  # fmt: skip
         return game
@@ -176,7 +176,7 @@ class Empirical:
 
     @cached_property
     def constant(self) -> bool:
-        """Whether payoffs vary within no cell, so that all draws are equal."""
+        """Whether payoffs don't vary within any cell, so all bootstrap draws are equal."""
         cells = [cell for sample in self.samples for cell in sample.cells.values() if cell.matches]
         payoffs = slice(0, self._payoffs)
         largest = max((np.abs(cell.mean[payoffs]).max() for cell in cells), default=0.0)
@@ -200,13 +200,13 @@ class Empirical:
         """Raise CheaptalkError, with advice on which strategies to omit, if a cell is missing."""
         if self.missing:
             raise CheaptalkError(
-                f"{counted(len(self.missing), 'cell')} without a match: {listed(self.missing)}; "
-                "play them, or leave strategies out",
+                f"{counted(len(self.missing), 'pair')} without a match: {listed(self.missing)}; "
+                "play the missing pairs, or omit strategies",
                 *self._advice(),
             )
 
     def _advice(self) -> tuple[str | Advice, ...]:
-        """Return advice on which strategies to omit, as parts of an error message."""
+        """Return advice on which strategies to omit, as text and options for an error message."""
         return ()
 
     def assembled(self, values: Sequence[Mapping[Key, Floats]]) -> Floats:
@@ -254,7 +254,7 @@ class Empirical:
         return np.asarray(self.means[self.value_index(metric)])
 
     def value_index(self, metric: str) -> int:
-        """Return the index of a metric among the values of :meth:`assembled`."""
+        """Return the index of a metric along the first axis of the cell means."""
         if metric not in self.metrics:
             available = ", ".join(self.metrics) or "no metrics"
             raise ValueError(f'The game has no metric "{metric}"; it has {available}')
@@ -277,12 +277,12 @@ class Empirical:
 
     @property
     def freedom(self) -> int:
-        """Return the degrees of freedom (>= 1): instances of the smallest cell minus samples."""
+        """Return the degrees of freedom (>= 1): the smallest cell's instances minus the samples."""
         return max(self.min_instances - len(self.samples), 1)
 
     @property
     def few_instances(self) -> str:
-        """Return a warning that intervals may be too narrow; empty if there are enough instances.
+        """Return a warning that intervals may be too narrow; "" if there are enough instances.
 
         Skewed payoffs need 25 times their squared skewness in instances (Cochran 1977, Sampling
         Techniques, section 2.15). The skewness is the mean over all cells, minus that of the same
@@ -295,7 +295,7 @@ class Empirical:
         needed = max(ENOUGH, math.ceil(ENOUGH * skewness))
         if self.freedom >= needed - 1:
             return ""
-        caution = f"{counted(self.min_instances, 'instance')} per cell are few"
+        caution = f"{counted(self.min_instances, 'instance')} per pair of strategies are few"
         why = " for payoffs as skewed as these" if needed > ENOUGH else ""
         return f"{caution}{why}; intervals may be too narrow, and {needed:,} would suffice"
 
@@ -322,7 +322,7 @@ def _shares(
 
 
 def listed(cells: Sequence[CellName]) -> str:
-    """List cells for an error message, at most :data:`LISTED` by name."""
+    """List cells for an error message; if there are many, name only the first few."""
     suffix = f" and {len(cells) - LISTED} more" if len(cells) > LISTED else ""
     return ", ".join(map(str, cells[:LISTED])) + suffix
 
@@ -378,7 +378,7 @@ class EmpiricalGame(Printed, Empirical):
         return list(combinations_with_replacement(range(len(self.rows)), 2))
 
     def payoffs(self) -> Floats:
-        """Return the payoff of each strategy (rows) against each (columns), shape (n, n).
+        """Return the payoff of each row strategy against each column strategy, shape (n, n).
 
         Raises:
             CheaptalkError: a cell is missing.
@@ -398,7 +398,7 @@ class EmpiricalGame(Printed, Empirical):
         return np.asarray(upper + np.triu(upper, 1).T)
 
     def only(self, labels: Sequence[str]) -> "EmpiricalGame":
-        """Return the game restricted to some strategies, in this order.
+        """Return the game restricted to the given strategies, in the given order.
 
         Raises:
             ValueError: a label is unknown or repeated, or there is none.
@@ -406,7 +406,7 @@ class EmpiricalGame(Printed, Empirical):
         names = _names(labels, len(labels), "")
         self._check_labels(names)
         if not names:
-            raise ValueError(f"No strategy is left of {', '.join(self.labels)}")
+            raise ValueError(f"Keep at least one strategy of {', '.join(self.labels)}")
         new_index = {self.labels.index(label): index for index, label in enumerate(names)}
         samples = tuple(_reordered(sample, new_index) for sample in self.samples)
         return replace(self, rows=names, columns=names, samples=samples)
@@ -423,7 +423,7 @@ class EmpiricalGame(Printed, Empirical):
     def _check_labels(self, labels: Sequence[str]) -> None:
         unknown = [label for label in labels if label not in self.labels]
         if unknown:
-            raise ValueError(f'No strategy "{unknown[0]}"; there are: {", ".join(self.labels)}')
+            raise ValueError(f'Unknown strategy "{unknown[0]}" (known: {", ".join(self.labels)})')
 
     def largest_complete(self) -> tuple[str, ...]:
         """Return the largest set of strategies without missing cells.
@@ -453,9 +453,9 @@ class EmpiricalGame(Printed, Empirical):
         complete = self.largest_complete()
         left_out = [label for label in self.labels if label not in complete]
         if not complete:
-            return ("; no strategy has every cell",)
+            return (" (not a solution here: no strategy has played against itself)",)
         advice = Advice(f"without({left_out})", "without", left_out)
-        return ": ", advice, " has every cell"
+        return ": ", advice, " leaves only strategies that have all met"
 
 
 class EmpiricalBimatrix(Empirical):
@@ -507,7 +507,7 @@ class EmpiricalBimatrix(Empirical):
 
 
 def _reordered(sample: GameSample, new_index: Mapping[int, int]) -> GameSample:
-    """Renumber a sample's strategies, and swap the payoffs of cells whose players change sides."""
+    """Renumber a sample's strategies; swap both payoffs where row and column are exchanged."""
     cells = {}
     for (row, column), cell in sample.cells.items():
         if row in new_index and column in new_index:

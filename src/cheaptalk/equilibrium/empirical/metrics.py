@@ -1,4 +1,4 @@
-"""Compute metrics at an equilibrium and against it.
+"""Metrics when both players play an equilibrium, and of each strategy against it.
 
 With x the mixture of a symmetric equilibrium and M the matrix of a metric's means, strategy i has
 the value (M x)_i against x, and the equilibrium has the value x' M x (item bargaining, sections 3.3
@@ -32,7 +32,7 @@ class EquilibriumMetric:
     undefined: float | None = None
 
     def scaled(self, means: Floats) -> Floats:
-        """Return cell means divided by the scale, with undefined cells replaced."""
+        """Return cell means divided by the scale, with a fixed value for undefined cells."""
         values = means / self.scale
         if self.undefined is None:
             return values
@@ -78,7 +78,7 @@ def regrets(payoffs: Floats, mixtures: Floats) -> Floats:
 
 
 def sided(frame: pl.DataFrame, metric: str, name: str) -> pl.DataFrame:
-    """Add a metric of the row player and of the column player in a symmetric game's cells.
+    """Add two columns with a metric of the row player and of the column player in each match.
 
     Symmetric games combine both orders of two players into one cell (see :class:`.EmpiricalGame`).
     The row of the cell is the player whose label comes first. A player against itself has the mean
@@ -96,7 +96,7 @@ def sided(frame: pl.DataFrame, metric: str, name: str) -> pl.DataFrame:
     absent = [column for column in columns if column not in frame.columns]
     if len(seats) != 2 or absent:
         raise ValueError(
-            f"Both of 2 seats need a column of {metric}; the frame has {len(seats)} seats"
+            f"{metric} needs a column for each of 2 seats; the frame has {len(seats)} seats"
             + (f" and no column {absent[0]}" if absent else "")
         )
     row_player, column_player = (pl.col(f"player_{seat}") for seat in seats)
@@ -108,10 +108,10 @@ def sided(frame: pl.DataFrame, metric: str, name: str) -> pl.DataFrame:
 
 
 def names_of(name: str) -> tuple[str, str]:
-    """Return the names of the two columns that :func:`sided` adds."""
+    """Return the names of the columns with a metric of the row and of the column player."""
     return f"{name}, row", f"{name}, column"
 
 
 def by_row(row: Floats, column: Floats) -> Floats:
-    """Combine cell means of the two columns of :func:`sided` into a matrix, shape (..., n, n)."""
+    """Combine cell means of the row and the column player into a matrix, shape (..., n, n)."""
     return np.asarray(np.triu(row) + np.tril(column, -1))

@@ -64,7 +64,7 @@ def model_choice(
     *,
     draws: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> ModelChoice:
-    """Find the pure equilibria of the game in which each side chooses its model.
+    """Return the pure equilibria of the game in which each side chooses its model.
 
     Args:
         a: the gain of the row's model in each pair, shape (m, n).
@@ -99,7 +99,7 @@ def model_choice(
 
 
 def best_responses(a: Floats, b: Floats) -> Flags:
-    """Flag the best responses, including ties, in many games of one size.
+    """Return masks of each player's best responses, including ties, in games of equal size.
 
     Gains below 1e-9 of the spread of a side's payoffs count as rounding errors.
 

@@ -1,4 +1,4 @@
-"""Propose the cells whose matches reduce an equilibrium's uncertainty the most.
+"""Selection of the cells in which further matches most reduce an equilibrium's uncertainty.
 
 To first order, for a fixed support of the equilibrium x, an error dA in the payoffs changes x and
 its payoff v by the solution of ``A dx - 1 dv = -dA x, 1' dx = 0`` on the support. The contribution
@@ -100,7 +100,7 @@ class TargetVariance:
 
     @classmethod
     def of_game(cls, game: EmpiricalGame, influence: Floats, *, paired: bool) -> "TargetVariance":
-        """Estimate the variance from the target's derivatives by the payoffs."""
+        """Estimate the variance from the target's derivatives with respect to the payoffs."""
         parts = [
             _covariances(sample, weight * influence, paired)
             for sample, weight in zip(game.samples, game.weights, strict=True)
@@ -109,7 +109,7 @@ class TargetVariance:
         return cls(covariances, shared, np.diag(shared).astype(np.int64))
 
     def error(self, added: Floats | Integers) -> float:
-        """Return the standard error after adding shared instances to each cell."""
+        """Return the estimate's standard error after adding instances to the cells."""
         total = self.instances + added
         shared = self.shared + np.minimum.outer(added, added)
         parts = self.covariances * shared / np.multiply.outer(total, total)
@@ -181,7 +181,7 @@ def propose_cells(
 
 
 def _needed(excess: Callable[[float], float], budget: int) -> float:
-    """Return the root of ``excess``, which decreases with the budget."""
+    """Return the budget at which ``excess``, a decreasing function of the budget, is zero."""
     if excess(0.0) <= 0:
         return 0.0
     top = float(budget)
@@ -191,7 +191,7 @@ def _needed(excess: Callable[[float], float], budget: int) -> float:
 
 
 def gradients(payoffs: Floats, target: Target) -> Floats:
-    """Return the derivatives of the targets by each payoff, for a fixed support.
+    """Return the targets' derivatives with respect to each payoff, for a fixed support.
 
     Returns:
         The derivative of each target by ``payoffs[i, j]``, shape (targets, n, n): one target for
@@ -220,7 +220,7 @@ def gradients(payoffs: Floats, target: Target) -> Floats:
 
 
 def allocated(variances: Floats, instances: Integers, costs: Integers, budget: int) -> Integers:
-    """Return the instances to add to each cell that minimise the sum of variance / instances.
+    """Return the number of instances to add to each cell, within a budget, for low variance.
 
     The budget that remains after rounding goes to the cells that lost most by rounding.
 
@@ -249,7 +249,7 @@ def allocated(variances: Floats, instances: Integers, costs: Integers, budget: i
 def shared_designs(
     variances: Floats, costs: Integers, budget: int, groups: Integers
 ) -> list[Integers]:
-    """Return designs that add the same instances to the k most variable cells, for each k.
+    """Return one design for each k, which adds the same instances to the k most variable cells.
 
     Cells that tie get the same instances, so that the tie persists. The remaining budget isn't
     spent, because instances that only some of the cells share can increase uncertainty.
@@ -269,7 +269,7 @@ def shared_designs(
 
 
 def _covariances(sample: GameSample, influence: Floats, paired: bool) -> tuple[Floats, Floats]:
-    """Return the covariances and the numbers of shared instances of one sample's cells."""
+    """Return the covariances between one sample's cells, and their numbers of shared instances."""
     size = len(sample.cells)
     parts = []
     for (row, column), cell in sample.cells.items():
@@ -288,7 +288,7 @@ def _covariances(sample: GameSample, influence: Floats, paired: bool) -> tuple[F
 
 
 def tied_cells(sample: GameSample) -> Integers:
-    """Number the groups of cells that tie by rule, such as those of a player who walks away.
+    """Return a group number for each cell; cells with tied payoffs have the same number.
 
     Two replies to a strategy tie if their payoffs are equal on all of at least two instances that
     their cells share. If the cells had different instances, the tie would break by chance.
@@ -312,7 +312,7 @@ def tied_cells(sample: GameSample) -> Integers:
 
 
 def broken_ties(sample: GameSample) -> int:
-    """Count the cells that tie with a cell played on other instances."""
+    """Count the cells in groups of tied cells that were not all played on the same instances."""
     groups, played = tied_cells(sample), sample.played
     firsts = {group: played[index] for index, group in reversed(list(enumerate(groups)))}
     broken = {g for index, g in enumerate(groups) if (played[index] != firsts[g]).any()}

@@ -1,4 +1,4 @@
-"""Rate players from wins, ties and losses by Elo and Bradley-Terry."""
+"""Elo and Bradley-Terry ratings of players, computed from wins, ties and losses."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -117,7 +117,7 @@ def elo(
         if not (0 <= player < players and 0 <= rival < players) or player == rival:
             raise ValueError(f"game {(player, rival, score)} is not between two of the players")
         if not 0 <= score <= 1:
-            raise ValueError(f"game {(player, rival, score)}: a score lies between 0 and 1")
+            raise ValueError(f"game {(player, rival, score)}: the score must be from 0 to 1")
         expected = 1 / (1 + 10 ** ((ratings[rival] - ratings[player]) / 400))
         ratings[player] += k * (score - expected)
         ratings[rival] -= k * (score - expected)
@@ -223,12 +223,12 @@ def bradley_terry(
     won, tied = _counts(wins, ties)
     named = tuple(names) or tuple(map(str, range(len(won))))
     if len(named) != len(won):
-        raise ValueError(f"there are {len(named)} names for {counted(len(won), 'player')}")
+        raise ValueError(f"names must be as many as players, {len(won)}, not {len(named)}")
     if ties_as_halves:
         won, tied = won + tied / 2, np.zeros_like(tied)
     if tied.any() and not won.any():
         raise ValueError(
-            "all games are ties, so no finite tie parameter exists; count ties as halves"
+            "all games are ties, so no finite tie parameter exists; set ties_as_halves=True"
         )
     _check_connected(won + tied, named)
     fitted = _fit(won, tied)
@@ -256,7 +256,7 @@ def _counts(wins: ArrayLike, ties: ArrayLike | None) -> tuple[Floats, Floats]:
 def _check_connected(beat_or_tied: Floats, names: tuple[str, ...]) -> None:
     for connection, problem in (
         ("weak", "never met, directly or through others"),
-        ("strong", "won all or lost all games between them, so no finite strengths fit"),
+        ("strong", "have results in one direction only, so no finite strengths fit"),
     ):
         groups, group_of = connected_components(beat_or_tied > 0, connection=connection)
         if groups > 1:
@@ -272,7 +272,7 @@ def _check_connected(beat_or_tied: Floats, names: tuple[str, ...]) -> None:
 
 
 def _gradient(parameters: Floats, won: Floats, tied: Floats) -> Floats:
-    """Return each player's observed minus expected score, then the same for the number of ties."""
+    """Return the gradient of the log-likelihood: observed minus expected scores and ties."""
     win, tie = _chances(parameters, bool(tied.any()))
     games = won + won.T + tied
     score = (won + tied / 2 - games * (win + tie / 2)).sum(axis=1)
@@ -291,7 +291,7 @@ def _chances(parameters: Floats, with_ties: bool) -> tuple[Floats, Floats]:
 
 
 def _curvature(parameters: Floats, games: Floats, with_ties: bool) -> Floats:
-    """Return minus the Hessian of the log-likelihood, with the sum of strengths fixed."""
+    """Return the negative Hessian of the log-likelihood, with the sum of strengths fixed."""
     win, tie = _chances(parameters, with_ties)
     lose = win.T
     spread = games * (win + lose - (win - lose) ** 2) / 4

@@ -1,4 +1,4 @@
-"""Compare sampling designs on a known game: even, or aimed at the equilibrium."""
+"""Simulated comparison of an even sampling design and one planned for the equilibrium."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class Designs:
 
     @property
     def even_matches(self) -> float:
-        """Return the size of an even design with the same payoff error as the planned design.
+        """Return how many matches an even design needs for the planned design's payoff error.
 
         The error is assumed to decrease with the square root of the number of matches.
         """
@@ -78,7 +78,7 @@ def compare_designs(
     truth = symmetric_payoffs(payoffs)
     spread = np.broadcast_to(np.asarray(deviations, dtype=np.float64), truth.shape)
     if pilot < 2 or studies < 1 or not (spread >= 0).all():
-        raise ValueError("Designs need a pilot of at least 2 matches, a study, deviations >= 0")
+        raise ValueError("pilot must be 2 or more, studies 1 or more, and deviations 0 or more")
     draw = np.random.default_rng(seed)
     game = EmpiricalGame.of_payoffs(truth)
     means = np.empty((2, studies, *truth.shape))

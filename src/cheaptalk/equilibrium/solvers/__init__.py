@@ -1,1 +1,1 @@
-"""Solve payoff matrices, independently of matches and stores."""
+"""Solvers for payoff matrices, independent of matches and stores."""

@@ -1,4 +1,4 @@
-"""Find equilibria of bimatrix games: one for each label, or all of them.
+"""Equilibria of bimatrix games: one for each Lemke-Howson label, or all of them.
 
 Every profile includes its regrets.
 
@@ -51,7 +51,7 @@ class BimatrixEquilibria(Printed):
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
-        """Return the extreme points of all components; without a continuum, all equilibria."""
+        """Return the extreme equilibria; these are all equilibria unless there is a continuum."""
         return tuple(profile for component in self.components for profile in component)
 
     def __str__(self) -> str:
@@ -181,7 +181,7 @@ def lemke_howson(a: ArrayLike, b: ArrayLike, label: int) -> Profile:
 
 
 def lemke_howson_mixtures(a: ArrayLike, b: ArrayLike, label: int) -> tuple[Floats, Floats]:
-    """Return the Lemke-Howson equilibria of many games of one size.
+    """Return the Lemke-Howson equilibria of many games of equal size.
 
     Args:
         a: the row player's payoffs, shape (K, m, n).
@@ -221,7 +221,7 @@ def lemke_howson_mixtures(a: ArrayLike, b: ArrayLike, label: int) -> tuple[Float
 
 
 def systems(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the row and the column players' best-response polytopes as systems of equations.
+    """Return both players' best-response polytopes as systems of equations.
 
     Payoffs have shape (K, m, n). The variables of both systems are the labels 0 to m + n - 1. In
     the first, label i < m is the weight of row i and label m + j the slack of column j as a reply
@@ -348,7 +348,7 @@ def _neighbours(system: Floats, bases: Indices) -> Indices:
 
 
 def basic_values(system: Floats, bases: Indices) -> Floats:
-    """Return the values of all variables at each basis, shape (K, v); see :func:`solve`."""
+    """Return the values of all variables at each basis, shape (K, v)."""
     values = np.zeros((len(bases), system.shape[-1]))
     np.put_along_axis(values, bases, solve(system, bases).sum(axis=-1), axis=1)
     values[values <= ZERO] = 0

@@ -1,4 +1,4 @@
-"""Eliminate strategies that no equilibrium uses, by iterated strict dominance."""
+"""Iterated strict dominance, which eliminates strategies that no equilibrium uses."""
 
 import numpy as np
 from scipy.optimize import linprog
@@ -46,7 +46,7 @@ def undominated_by_mixtures(game: Floats) -> Flags:
 
 
 def _margin(game: Floats, strategy: int) -> float:
-    """Return the largest margin by which a mixture beats a strategy against all others."""
+    """Return the largest margin by which any mixture dominates a strategy."""
     count = len(game)
     costs = np.append(np.zeros(count), -1.0)
     beaten = np.column_stack([game[strategy][:, None] - game.T, np.ones(count)])

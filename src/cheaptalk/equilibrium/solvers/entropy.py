@@ -1,4 +1,4 @@
-"""Find the maximum-entropy mixture in a polytope."""
+"""The maximum-entropy mixture in a polytope."""
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +76,7 @@ def most_entropy(
 
 
 def _minimum(mixture: Floats, barrier: float, unequal: Floats, free: Floats) -> Floats:
-    """Minimise the sum of x ln x and the barrier by Newton's method with backtracking."""
+    """Minimise negative entropy plus a log barrier by Newton's method with backtracking."""
 
     def height(point: Floats) -> float:
         slack = -(unequal @ point)

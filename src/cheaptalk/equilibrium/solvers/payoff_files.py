@@ -1,4 +1,4 @@
-"""Read and write payoff files: Gambit's .nfg, and CSV in two forms.
+"""Reading and writing of payoff files: Gambit's .nfg, and two layouts of CSV.
 
 A two-player strategic game of Gambit (.nfg) lists both players' payoffs for each pair of
 strategies, or the number of a previously listed outcome. In both forms the row player's strategy
@@ -122,7 +122,7 @@ class _NfgReader:
         return PayoffTable(rows, columns, a, b, title, (players[0], players[1]))
 
     def strategies(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return each player's strategies, named 1, 2, ... if the file only has their numbers."""
+        """Return each player's strategies, named 1, 2, ... if the file only has their number."""
         self.expect("{", "the strategies")
         if self.peek().text == "{":
             sides = [self.names("strategy"), self.names("strategy")]
@@ -157,7 +157,7 @@ class _NfgReader:
         token = self.next()
         if not re.fullmatch(r"[0-9]{1,9}", token.text) or not low <= int(token.text) <= high:
             raise PayoffFileError(
-                f"{self.location(token)}: {name} must be a whole number from {low:,} to {high:,}, "
+                f"{self.location(token)}: {name} must be an integer from {low:,} to {high:,}, "
                 f"not {shown(token.text)}"
             )
         return int(token.text)
@@ -197,7 +197,7 @@ class _NfgReader:
 
 
 def read_payoffs(path: str | Path) -> PayoffTable:
-    """Read the game in a payoff file.
+    """Read a game from a payoff file.
 
     For a matrix, or a list without the column player's payoffs, both players have the same
     strategies in the order of the rows, and ``b`` is ``a.T``.
@@ -250,7 +250,7 @@ def write_payoffs(table: PayoffTable, path: str | Path) -> None:
 
 
 def nfg_text(table: PayoffTable) -> str:
-    """Return a game as the text of an .nfg file in payoff form, with all digits."""
+    """Return a game as the text of an .nfg file in payoff form, at full precision."""
     sides = " ".join(_braces(map(_quoted, names)) for names in (table.rows, table.columns))
     pairs = zip(table.a.T.ravel().tolist(), table.b.T.ravel().tolist(), strict=True)
     payoffs = "\n".join(
@@ -297,7 +297,7 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
         raise PayoffFileError(f"{name}, line {reader.line_num}: {fault}") from error
     if len(lines) < 2:
         raise PayoffFileError(
-            f"{name}: there are no payoffs under a heading; check that this is a payoff file"
+            f"{name}: expected a heading and lines of payoffs; check that this is a payoff file"
         )
     _, head = lines[0]
     if len(head) == 1:
@@ -306,8 +306,8 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
         location = f"{name}, line {line}"
         if len(cells) < len(head):
             raise PayoffFileError(
-                f"{location}, {shown(cells[0])}: there is no cell under {shown(head[len(cells)])}; "
-                "enter a payoff"
+                f"{location}, {shown(cells[0])}: no payoff under {shown(head[len(cells)])}; "
+                "enter one"
             )
         if len(cells) > len(head):
             raise PayoffFileError(
@@ -364,7 +364,7 @@ def _parse_list(lines: Lines, name: str) -> PayoffTable:
 
 
 def _check_balance(rows: tuple[str, ...], columns: tuple[str, ...], name: str) -> None:
-    """Check that both sides of a game with one payoff per cell have the same strategies."""
+    """Check that both players have the same strategies, as required with one payoff per cell."""
     for labels, other_labels, missing in ((rows, columns, "column"), (columns, rows, "row")):
         for strategy in labels:
             if strategy not in other_labels:
@@ -382,7 +382,7 @@ def _filled(text: str, location: str) -> float:
 
 
 def number(text: str, location: str) -> float:
-    """Parse a payoff.
+    """Parse a payoff that is written as a decimal, a ratio or an amount in dollars.
 
     Accept decimals (``-12.5``, ``1e3``), ratios (``1/3``), unambiguous thousands separators
     (``1,234.50``, ``1,234,567``), and any of these after a dollar sign.
@@ -419,7 +419,7 @@ def number(text: str, location: str) -> float:
 
 
 def written(value: float) -> int | float:
-    """Return a payoff as it is written to a file: with all digits, integers without decimals.
+    """Return a payoff at full precision for writing to a file, with whole numbers as integers.
 
     >>> written(60.0), written(0.1)
     (60, 0.1)

@@ -1,4 +1,4 @@
-"""Check the payoff matrices of symmetric games and scale them."""
+"""Validation and scaling of the payoff matrices of symmetric games."""
 
 from collections.abc import Sized
 from typing import Any
@@ -28,7 +28,7 @@ class EquilibriumError(CheaptalkError):
 
 
 def symmetric_payoffs(payoffs: npt.ArrayLike) -> Floats:
-    """Return payoffs as an (n, n) matrix of floats; ValueError if not square and finite."""
+    """Return payoffs as an (n, n) float matrix; raise ValueError unless square and finite."""
     matrix = _numbers(payoffs)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise ValueError(
@@ -39,7 +39,7 @@ def symmetric_payoffs(payoffs: npt.ArrayLike) -> Floats:
 
 
 def many_payoffs(payoffs: npt.ArrayLike) -> Floats:
-    """Return the payoffs of many symmetric games of one size, shape (games, n, n)."""
+    """Return the payoffs of many symmetric games of equal size, shape (games, n, n)."""
     matrices = _numbers(payoffs)
     if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.shape[1]:
         raise ValueError(
@@ -67,13 +67,13 @@ def _numbers(payoffs: npt.ArrayLike) -> Floats:
 
 
 def usable(payoffs: npt.ArrayLike) -> Flags:
-    """Return which payoffs are 0, or have a size between :data:`LARGEST` and its inverse."""
+    """Return which payoffs are zero, or neither too large nor too small to compute with."""
     sizes = np.abs(np.asarray(payoffs, dtype=np.float64))
     return np.asarray((sizes == 0) | ((sizes >= 1 / LARGEST) & (sizes <= LARGEST)))
 
 
 def beyond_reckoning(payoff: float) -> str | None:
-    """Return advice on a payoff that is too large or too small to compute with, else None."""
+    """Return advice on a payoff that is too large or too small to compute with; otherwise None."""
     if usable(payoff) or not np.isfinite(payoff):
         return None
     if abs(payoff) < 1:
@@ -100,13 +100,13 @@ def near(payoffs: Floats) -> Floats:
 
 
 def levelled(payoffs: Floats) -> Floats:
-    """Return games in which near-best payoffs of a column equal its best, shape (games, n, n)."""
+    """Set payoffs within the tie tolerance of their column's maximum to that maximum."""
     column_maximum = payoffs.max(axis=1, keepdims=True)
     return np.where(payoffs >= column_maximum - near(payoffs), column_maximum, payoffs)
 
 
 def scaled(payoffs: Floats) -> Floats:
-    """Return games with the same equilibria on a common scale, with payoffs in (-10, 0].
+    """Return games rescaled to a common unit, with the same equilibria and payoffs in (-10, 0].
 
     Each column's best payoff becomes 0, which leaves best responses unchanged. The unit is the
     power of ten for which the largest spread within a column is at least 1 and less than 10.

@@ -1,4 +1,4 @@
-"""Profiles of bimatrix games with payoffs and regrets, and pure equilibria.
+"""Strategy profiles and pure equilibria of bimatrix games, with payoffs and regrets.
 
 A game is two arrays of shape (m, n): ``a[i, j]`` and ``b[i, j]`` are the payoffs of the row and the
 column player for row i and column j.
@@ -49,7 +49,7 @@ class Profile(Printed):
 
 
 def weights(mixture: Floats) -> str:
-    """Format a mixture: the probabilities of its strategies by index.
+    """Format the positive probabilities of a mixture by strategy index.
 
     >>> weights(np.array([0.25, 0, 0.75]))
     '{0: 0.25, 2: 0.75}'
@@ -59,7 +59,7 @@ def weights(mixture: Floats) -> str:
 
 
 def checked(a: ArrayLike, b: ArrayLike, dimensions: int = 2) -> tuple[Floats, Floats]:
-    """Return both players' payoffs as arrays of floats; ValueError if they aren't usable."""
+    """Return both players' payoffs as float arrays; raise ValueError if they are invalid."""
     pair = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if pair[0].shape != pair[1].shape:
         raise ValueError(
@@ -124,7 +124,7 @@ def profile(a: ArrayLike, b: ArrayLike, row: ArrayLike, column: ArrayLike) -> Pr
 
 
 def verified(a: Floats, b: Floats, row: Floats, column: Floats) -> Profile:
-    """Return a solver's solution as a profile; EquilibriumError if a regret is too large."""
+    """Return a solution as a profile; raise EquilibriumError if a player's regret is too large."""
     result = profile(a, b, row, column)
     for payoffs, regret in zip((a, b), result.regrets, strict=True):
         if regret > TOLERANCE * np.ptp(payoffs) + NOISE * np.abs(payoffs).max():
@@ -136,7 +136,7 @@ def verified(a: Floats, b: Floats, row: Floats, column: Floats) -> Profile:
 
 
 def pure_profiles(a: Floats, b: Floats, cells: Flags) -> tuple[Profile, ...]:
-    """Return the pure-strategy profiles of the flagged cells, row by row."""
+    """Return the pure-strategy profiles of the cells that a mask selects, row by row."""
     rows, columns = np.eye(a.shape[0]), np.eye(a.shape[1])
     return tuple(profile(a, b, rows[i], columns[j]) for i, j in np.argwhere(cells))
 

@@ -1,4 +1,4 @@
-"""The game among providers, each of which uses a mixture of its strategies.
+"""A game among model providers, each of which uses a mixture of its strategies.
 
 The paper is *Measuring Competition and Cooperation in LLM Bargaining: An Empirical Meta-Game
 Analysis*, section 6.5 and appendix K.
@@ -23,7 +23,7 @@ TakenEnd = Literal["first", "highest", "lowest"]
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class ProviderGame(Printed):
-    """The game among providers, solved for one or several payoff matrices (bootstrap draws).
+    """A game among model providers, solved for one or several payoff matrices.
 
     Attributes:
         providers: the names of the P providers.
@@ -43,7 +43,7 @@ class ProviderGame(Printed):
     several: Floats
 
     def best_responses(self) -> Floats:
-        """Return how often row providers are best responses to column providers, shape (P, P).
+        """Return how often each row provider is a best response to each column, shape (P, P).
 
         Columns sum to 1; equally good providers share a draw (the paper's table 14).
         """
@@ -57,7 +57,7 @@ class ProviderGame(Printed):
         return mene_mixtures(self.payoffs)
 
     def value_given(self) -> Floats:
-        """Return the value that each provider gives away at that equilibrium, shape (draws, P).
+        """Return the value that each provider gives away at equilibrium, shape (draws, P).
 
         The means and standard deviations over draws are the paper's table 13.
 
@@ -182,7 +182,7 @@ def _met(row: Floats, numbers: Floats, column: Floats) -> Floats:
 def _inner(
     row_payoffs: Floats, column_payoffs: Floats, end: TakenEnd
 ) -> tuple[Floats, Floats, Flags]:
-    """Return both providers' mixtures in each draw, and whether paths end at different payoffs."""
+    """Return both providers' mixtures, and whether other paths lead to different payoffs."""
     transposed = np.swapaxes(column_payoffs, 1, 2)
     ends = [
         lemke_howson_mixtures(row_payoffs, transposed, label)
@@ -217,7 +217,7 @@ def _rounding(payoffs: Floats) -> Floats:
 
 
 def _selected(draws: Floats, members: list[Indices]) -> list[Floats]:
-    """Return each provider's best strategy against the others' equilibrium, as pure mixtures."""
+    """Return each provider's best pure strategy against the equilibrium of the other providers."""
     everyone = np.arange(draws.shape[1])
     chosen = []
     for strategies in members:

@@ -1,4 +1,4 @@
-"""Rank a game's strategies by alpha-rank and Nash averaging."""
+"""Rankings of a game's strategies by alpha-rank and Nash averaging."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SETTLED = 1e-3
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AlphaSweep:
-    """Alpha-rank over increasing selection intensities.
+    """Results of alpha-rank at increasing selection intensities.
 
     Attributes:
         alphas: the intensities, ascending, in 1 / payoff units.
@@ -37,12 +37,12 @@ class AlphaSweep:
     settled: float | None
 
     def __repr__(self) -> str:
-        settled = "not settled" if self.settled is None else f"settled from {self.settled:.4g} on"
+        settled = "not stable" if self.settled is None else f"stable from {self.settled:.4g} on"
         return brief(self, f"{counted(len(self.alphas), 'intensity')}, {settled}")
 
 
 def alpha_rank(payoffs: ArrayLike, *, alpha: float, population: int = 50) -> Floats:
-    """Rank a symmetric game's strategies by a finite population that rarely mutates.
+    """Rank a symmetric game's strategies by alpha-rank with one finite population.
 
     In a population of strategy i, a mutant of strategy j takes over with probability rho = (1 -
     exp(-alpha d)) / (1 - exp(-population alpha d)), d = A[j, i] - A[i, j], or 1 / population where
@@ -77,7 +77,7 @@ def alpha_rank(payoffs: ArrayLike, *, alpha: float, population: int = 50) -> Flo
 def alpha_rank_bimatrix(
     a: ArrayLike, b: ArrayLike, *, alpha: float, population: int = 50
 ) -> Floats:
-    """Rank a bimatrix game's profiles by two finite populations that rarely mutate.
+    """Rank a bimatrix game's strategy profiles by alpha-rank with two finite populations.
 
     The rates are those of :func:`alpha_rank`, with d = a[k, j] - a[i, j] from profile (i, j) to
     (k, j), and d = b[i, k] - b[i, j] to (i, k) (Omidshafiei et al. 2019).
@@ -110,7 +110,7 @@ def alpha_rank_bimatrix(
 def alpha_sweep(
     a: ArrayLike, b: ArrayLike | None = None, *, alphas: Iterable[float], population: int = 50
 ) -> AlphaSweep:
-    """Compute alpha-rank for increasing intensities, until the masses settle.
+    """Compute alpha-rank for increasing selection intensities until its masses converge.
 
     Args:
         a: the payoffs of a symmetric game, or of the row player.
@@ -145,7 +145,7 @@ def _intensity(alpha: float, population: int) -> tuple[float, int]:
 
 
 def _log_fixation(gains: Floats, alpha: float, population: int) -> Floats:
-    """Return the log probability that a mutant with a given gain takes over."""
+    """Return the log probability that a mutant with a given payoff gain takes over a population."""
     size = alpha * np.abs(gains)
     even = size == 0
     safe = np.where(even, 1.0, size)
@@ -155,7 +155,7 @@ def _log_fixation(gains: Floats, alpha: float, population: int) -> Floats:
 
 
 def _stationary(rates: Floats) -> Floats:
-    """Return a chain's stationary distribution from its log rates, by censoring state by state."""
+    """Return a Markov chain's stationary distribution from the logarithms of its rates."""
     size = len(rates)
     censored = rates.copy()
     for last in range(size - 1, 0, -1):
@@ -196,7 +196,7 @@ class NashAverage:
 
 
 def nash_average(payoffs: ArrayLike) -> NashAverage:
-    """Rate strategies against a mixture that is invariant to copies of strategies.
+    """Rate strategies by Nash averaging, which is unaffected by copies of strategies.
 
     The equilibria of the game of payoff differences, S = A - A', form a convex set. With p its
     maximum-entropy element, the ratings are S p (Balduzzi, Tuyls, Perolat and Graepel 2018,

@@ -54,7 +54,7 @@ class Replication(Printed):
 
     @property
     def at_rest(self) -> Flags:
-        """Return which starts came to rest; the others cycle or haven't converged."""
+        """Return a mask of the starting populations whose dynamics came to rest."""
         return np.asarray(self.unrest <= AT_REST)
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Replication(Printed):
             for point in self.rest_points
         ]
         moving = 1 - self.at_rest.mean()
-        return "\n".join([*lines, f"{moving:.1%} of starts did not come to rest"])
+        return "\n".join([*lines, f"{moving:.1%} of starts did not converge"])
 
 
 def replicator_dynamics(
@@ -130,7 +130,7 @@ def _unrest(game: Floats, populations: Floats, present: Flags) -> Floats:
 
 
 def _continuous(game: Floats, populations: Floats, time: float) -> Floats:
-    """Integrate the logarithms of the shares, which keeps the shares positive, in stages."""
+    """Integrate the logarithms of the shares in stages, until all populations are at rest."""
     shape = populations.shape
     present = populations > 0
     logs = np.log(populations, out=np.zeros(shape), where=present)
@@ -167,7 +167,7 @@ def _discrete(game: Floats, populations: Floats, time: float) -> Floats:
 
 
 def _rest_points(matrix: Floats, ends: Floats, resting: Flags) -> tuple[RestPoint, ...]:
-    """Group the ends at rest by their distance from the first of each group."""
+    """Group the populations that came to rest at almost the same point."""
     groups: list[list[Floats]] = []
     for end in ends[resting]:
         near = (group for group in groups if np.abs(end - group[0]).max() < SAME)

@@ -15,7 +15,7 @@ SHOWN = 20
 
 
 def deviation_gains(payoffs: npt.ArrayLike, mixture: npt.ArrayLike) -> Floats:
-    """Return each strategy's gain over a mixture's payoff against that mixture.
+    """Return each strategy's payoff against a mixture, minus the mixture's payoff against itself.
 
     u(i, x) - u(x, x) = (A x)_i - x' A x, in payoff units; positive if switching pays. The regret of
     strategy i at x is minus this (Li and Wellman 2024; item bargaining, section 3.3).
@@ -40,7 +40,7 @@ def deviation_gains(payoffs: npt.ArrayLike, mixture: npt.ArrayLike) -> Floats:
 
 
 def regret(payoffs: npt.ArrayLike, mixture: npt.ArrayLike) -> float:
-    """Return the largest gain of any strategy over a mixture against that mixture.
+    """Return a mixture's regret: the largest gain from deviating to any pure strategy.
 
     max over i of (A x)_i - x' A x, in payoff units; >= 0, and 0 exactly at symmetric equilibria.
 
@@ -142,12 +142,12 @@ class SymmetricEquilibria(Printed):
 
     @property
     def mene(self) -> Equilibrium:
-        """Return the maximum-entropy equilibrium among those found; see ``proven``."""
+        """Return the maximum-entropy equilibrium among those found."""
         return self.components[0].point
 
     @property
     def proven(self) -> bool:
-        """Whether no other equilibrium can have a higher entropy than ``mene``."""
+        """Whether no other equilibrium can have a higher entropy than the selected one."""
         return self.bound is None or self.bound <= self.mene.entropy
 
     def __str__(self) -> str:

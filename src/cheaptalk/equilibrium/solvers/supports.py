@@ -1,4 +1,4 @@
-"""Search all possible supports of symmetric equilibria.
+"""Search of all possible supports of symmetric equilibria.
 
 In an equilibrium x of the game A, every strategy i of the support S has the same payoff v, and no
 other strategy has more:
@@ -39,7 +39,7 @@ MOST = 48
 
 
 class Singular(NamedTuple):
-    """Strategy sets of one game that share decided strategies and have singular equations.
+    """A group of candidate supports of one game whose equilibrium equations are singular.
 
     Attributes:
         game: the number of the game.
@@ -54,7 +54,7 @@ class Singular(NamedTuple):
 
 @dataclass(frozen=True)
 class Search:
-    """The supports that a search of some games found.
+    """Results of searching games for the supports of symmetric equilibria.
 
     Attributes:
         game: the game number of each candidate support with regular equations.
@@ -73,7 +73,7 @@ class Search:
 
 
 class _Sets(NamedTuple):
-    """Sets of strategies that are decided up to a level; the last axis indexes the sets.
+    """Partial supports in which the first ``level`` strategies are decided, along the last axis.
 
     Attributes:
         level: the next strategy to decide.
@@ -128,7 +128,7 @@ def search(
 
 
 def _decide(sets: _Sets, columns: Floats, singular: list[Singular]) -> _Sets:
-    """Branch on the next strategy: return the sets without it, with it, and starting with it."""
+    """Branch on the next strategy: return the sets that exclude it, include it or begin with it."""
     level, game, members, table, fresh = sets
     column, excluded = table[:, 0], table[:, 1:]
     small = np.abs(column[level]) < SINGULAR
@@ -155,7 +155,7 @@ def _decide(sets: _Sets, columns: Floats, singular: list[Singular]) -> _Sets:
 
 
 def _started_with(columns: Floats, strategy: int) -> Floats:
-    """Return the linear functions of the sets whose first strategy is this one."""
+    """Return the linear functions of the strategy sets that begin with a given strategy."""
     gaps = columns[strategy] - columns  # how far a row falls short of it, against each strategy
     own_gaps = gaps[:, strategy, None]
     table = np.concatenate([gaps[:, strategy + 1 :] - own_gaps, own_gaps], 1)
@@ -164,7 +164,7 @@ def _started_with(columns: Floats, strategy: int) -> Floats:
 
 
 def _prune(sets: _Sets) -> _Sets:
-    """Return the sets in which every decided strategy can still be feasible."""
+    """Return the partial supports for which all equilibrium conditions can still be satisfied."""
     decided = np.arange(sets.level)
     table = sets.table[: sets.level]
     upper = table[:, -1]
@@ -194,12 +194,12 @@ def _pieces(sets: _Sets) -> list[_Sets]:
 
 
 def _undecided(sets: _Sets, size: int) -> float:
-    """Return the number of complete sets that descend from these sets."""
+    """Return how many complete supports can be reached from the partial supports."""
     completions = 2.0 ** (size - sets.level)
     return len(sets.members) * completions + len(sets.fresh) * (completions - 1)
 
 
 def _largest(sets: _Sets, size: int) -> float:
-    """Return the maximum entropy of any set that descends from these sets."""
+    """Return the maximum entropy of any support that can be reached from the partial supports."""
     sizes = (sets.members[:, None] >> np.arange(sets.level) & 1).sum(axis=1)
     return log(size - sets.level + int(sizes.max(initial=0)))

@@ -80,7 +80,7 @@ class _Vertex(NamedTuple):
     best_responses: frozenset[int]
 
     def joined(self, vertex: "_Vertex") -> bool:
-        """Whether all mixtures of two vertices are equilibria: each strategy has a shared label."""
+        """Return whether all mixtures of two vertices are equilibria."""
         shared = self.absent & vertex.absent | self.best_responses & vertex.best_responses
         return len(shared) == len(self.point)
 
@@ -176,7 +176,7 @@ def _careful_mene(matrix: Floats, cache: dict[bytes, Floats]) -> Floats:
 
 
 def _fast_mene(matrices: Floats, remaining: Flags, group: Integers, answers: Floats) -> set[int]:
-    """Solve games of one size into ``answers``; return those that need a complete search."""
+    """Write quickly found equilibria to ``answers``; return the games that need a full search."""
     strategies = np.array([np.flatnonzero(row) for row in remaining[group]])
     games = scaled(matrices[group[:, None, None], strategies[:, :, None], strategies[:, None]])
     outcome = search(games)
@@ -212,7 +212,7 @@ def _solve_components(
     limit: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[list[tuple[Floats, Floats]], float | None]:
-    """Return a scaled game's components, and the maximum entropy of equilibria not found."""
+    """Return a game's equilibrium components, and the maximum entropy of unlisted equilibria."""
     outcome = search(game[None], limit=limit, progress=progress)
     if len(outcome.game) > SEPARATE:
         raise EquilibriumError(
@@ -263,7 +263,7 @@ def _solved(games: Floats, inside: Flags, tolerance: float) -> tuple[Floats, Fla
 
 
 def lemke_mixtures(game: Floats) -> Floats:
-    """Return symmetric equilibria at the ends of Lemke's paths, shape (paths, n); at least one.
+    """Return the symmetric equilibria at the ends of Lemke's paths, shape (paths, n).
 
     Each path starts with an empty basis, adds one strategy, and pivots between bases of ``{y >= 0:
     M y <= 1}``, where M is positive and has the game's best responses. Each strategy except the
@@ -362,7 +362,7 @@ def _expanded(mixtures: Floats, selected: Flags) -> Floats:
 
 
 def equilibrium_faces(game: Floats, singular: list[Singular]) -> list[Face]:
-    """Return the maximal polytopes of equilibria of a scaled game within the given sets."""
+    """Return the maximal polytopes of equilibria among the candidate supports of a scaled game."""
     integers = np.vectorize(int, otypes=[object])(np.rint(game * GRID))
     extremes = (vertex for sets in singular for vertex in _extreme_equilibria(integers, sets))
     vertices = list(dict.fromkeys(extremes))
@@ -396,7 +396,7 @@ def _cliques(
 
 
 def _extreme_equilibria(game: WholeNumbers, sets: Singular) -> Iterator[_Vertex]:
-    """Yield the vertices of a face of the polyhedron that have a label of every strategy."""
+    """Yield a face's vertices at which each strategy is unused or a best response."""
     size = len(game)
     waiting = [sets]
     while waiting:
@@ -419,7 +419,7 @@ def _extreme_equilibria(game: WholeNumbers, sets: Singular) -> Iterator[_Vertex]
 
 
 def _vertices(game: WholeNumbers, sets: Singular) -> tuple[WholeNumbers, Flags] | None:
-    """Return a face's vertices as rays, with their labels; None if there are too many.
+    """Return a face's vertices as integer rays with their labels, or None if there are too many.
 
     The double description method (Motzkin et al. 1953) starts with the vertices of the simplex and
     cuts by each equation or inequality. A cut keeps the feasible vertices and adds a point on each
@@ -444,7 +444,7 @@ def _vertices(game: WholeNumbers, sets: Singular) -> tuple[WholeNumbers, Flags] 
 def _cut(
     rays: WholeNumbers, tight: Flags, heights: WholeNumbers, label: int, *, exact: bool
 ) -> tuple[WholeNumbers, Flags]:
-    """Return the vertices with a height of at most 0, or exactly 0, and their tight labels.
+    """Return a face's vertices after a cut by a constraint, with the labels that are tight.
 
     An edge joins two vertices if their common tight labels define a line, and no third vertex has
     all of these labels.

@@ -25,7 +25,7 @@ class Reply(Action):
 
 
 class Briefing(Event):
-    """A seat's information at the start; ``rival_discount`` and ``rounds`` are None if unknown."""
+    """Information that a player receives at the start of the match; unknown values are None."""
 
     seat: str
     rival: str
@@ -37,7 +37,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """The seat's turn to propose; ``worth`` is a dollar's current worth to it."""
+    """A request to propose a division; ``worth`` is the current worth of a dollar to the player."""
 
     stage: int
     money: float
@@ -47,7 +47,7 @@ class Turn(Event):
 
 
 class OfferMade(Event):
-    """The rival has proposed a division."""
+    """A division proposed by the rival."""
 
     stage: int
     proposer: str
@@ -60,13 +60,13 @@ class OfferMade(Event):
 
 
 class OfferRejected(Event):
-    """The rival has rejected the seat's offer."""
+    """The rival's rejection of the player's offer."""
 
     stage: int
 
 
 class Agreement(Event):
-    """An offer was accepted; ``payoff`` is the discounted worth of the seat's part."""
+    """The acceptance of an offer; ``payoff`` is the discounted worth of the player's share."""
 
     stage: int
     alice_gain: float
@@ -75,4 +75,4 @@ class Agreement(Event):
 
 
 class NoAgreement(Event):
-    """The last round ended without an agreement; both payoffs are 0."""
+    """The end of the match without an agreement; both payoffs are 0."""

@@ -1,6 +1,5 @@
-"""Metrics of bargaining (GLEE section 2.1), in [0, 1] and as shares of the money.
+"""Metrics of bargaining, in which amounts are shares of the money (GLEE section 2.1).
 
-t is the stage of agreement, q is Alice's undiscounted share, and d_A and d_B are the discounts.
 Metrics by stage describe the proposed divisions, as undiscounted shares of the money.
 """
 
@@ -12,13 +11,13 @@ from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
 
 
 def alice_gain(result: Result) -> float:
-    """Alice's discounted share of the money: q * d_A ** (t - 1); 0 without an agreement."""
+    """Alice's share of the money times her discount ** (stage - 1); 0 without an agreement."""
     game: Bargaining = result.game
     return game.payoffs(result.outcome)["alice"] / game.money
 
 
 def bob_gain(result: Result) -> float:
-    """Bob's discounted share of the money: (1 - q) * d_B ** (t - 1); 0 without an agreement."""
+    """Bob's share of the money times his discount ** (stage - 1); 0 without an agreement."""
     game: Bargaining = result.game
     return game.payoffs(result.outcome)["bob"] / game.money
 
@@ -34,7 +33,7 @@ def efficiency(result: Result) -> float:
 
 
 def fairness(result: Result) -> float:
-    """1 - 4 * (q - 1/2) ** 2; 1 without an agreement (GLEE section 2.1)."""
+    """1 - 4 * (Alice's undiscounted share - 1/2) ** 2; 1 without agreement (GLEE section 2.1)."""
     game: Bargaining = result.game
     outcome: Division = result.outcome
     if outcome.alice_gain is None:
@@ -49,7 +48,7 @@ def rounds(result: Result) -> float:
 
 
 def published_bob_gain(result: Result) -> float:
-    """Bob's gain in GLEE's released code, which is d_B ** (T - 1) without an agreement."""
+    """Bob's gain as in GLEE's code: without an agreement, his discount ** (last stage - 1)."""
     game: Bargaining = result.game
     if result.outcome.stage is None:
         return game.discounts[1] ** (game.horizon.rounds - 1)
@@ -62,7 +61,7 @@ def published_efficiency(result: Result) -> float:
 
 
 def published_fairness(result: Result) -> float:
-    """Fairness in GLEE's released code, which is 0 without an agreement."""
+    """Fairness as in GLEE's released code: 0 without an agreement."""
     return 0.0 if result.outcome.stage is None else fairness(result)
 
 
@@ -98,7 +97,7 @@ def demand(result: Result) -> Iterator[Point]:
 
 
 def alice_share(result: Result) -> Iterator[Point]:
-    """Alice's share of the money in a proposal, in [0, 1], by stage and proposer's seat."""
+    """The share of the money that a proposal gives to Alice, by stage, in [0, 1]."""
     for request, seat, action in result.given():
         if isinstance(action, Offer):
             yield Point(request // 2 + 1, seat, action.alice_gain / result.game.money)

@@ -113,7 +113,7 @@ class Bargaining(Game):
         return None
 
     def payoffs(self, outcome: Division) -> dict[str, float]:
-        """Dollars, discounted to the stage of agreement; 0 for both without an agreement."""
+        """Each player's dollars, discounted by the stage of agreement; 0 without an agreement."""
         if outcome.stage is None or outcome.alice_gain is None or outcome.bob_gain is None:
             return {"alice": 0.0, "bob": 0.0}
         age = outcome.stage - 1

@@ -14,7 +14,7 @@ ACCEPT, REJECT = Reply(decision="accept"), Reply(decision="reject")
 
 
 def offer(request: DecisionRequest, share: float, message: str = "") -> Action:
-    """Return the offer that keeps a share of the money, rounded to cents."""
+    """Return the offer that gives the proposer a share of the money, rounded to cents."""
     briefing: Briefing = request.briefing
     keep = min(round(share * briefing.money, 2), briefing.money)
     give = round(briefing.money - keep, 9)
@@ -25,7 +25,7 @@ def offer(request: DecisionRequest, share: float, message: str = "") -> Action:
 
 
 def offered(request: DecisionRequest, offer_made: OfferMade) -> float:
-    """Return the share of the money that an offer gives to the seat."""
+    """Return the share of the money that the rival's offer gives to the player."""
     briefing: Briefing = request.briefing
     gain = offer_made.alice_gain if briefing.seat == "alice" else offer_made.bob_gain
     return gain / briefing.money
@@ -37,7 +37,7 @@ def enough(request: DecisionRequest, offer_made: OfferMade, share: float) -> Rep
 
 
 def answer(accept: bool) -> Reply:
-    """Return the reply that accepts or rejects."""
+    """Return the reply that accepts or rejects an offer."""
     return ACCEPT if accept else REJECT
 
 
@@ -112,7 +112,7 @@ def fixed_demand(request: DecisionRequest, *, share: Share = 0.6) -> Action:
 
 
 def concede(request: DecisionRequest, start: float, end: float, power: float) -> Action:
-    """Propose the demand of a concession curve, and accept offers of at least this demand."""
+    """Demand the share given by a concession curve, and accept offers of at least that share."""
     event = request.event
     if not isinstance(event, Turn | OfferMade):
         raise TypeError(f"not a request of bargaining: {event}")
@@ -186,7 +186,7 @@ def talker(
     ] = "linear",
     repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
 ) -> Action:
-    """Make the offers of another strategy with default settings, and add messages in one manner.
+    """Play another strategy with default settings, and add messages in a manner such as polite.
 
     Talkers with different manners make the same moves against the same moves, so any difference is
     an effect of the messages (:mod:`~cheaptalk.games.manners`).

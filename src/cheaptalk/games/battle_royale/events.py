@@ -11,7 +11,7 @@ Shooters = tuple[tuple[str, float], ...]
 
 
 def _read_null(value: Any) -> Any:
-    """Read the words "null" and "none" as null."""
+    """Convert the words "null" and "none" to None."""
     is_null = isinstance(value, str) and value.strip().casefold() in ("null", "none")
     return None if is_null else value
 
@@ -30,7 +30,7 @@ class Shot(Action):
 
 
 class Briefing(Event):
-    """A shooter's information at the start; ``rounds`` is None without a known last round.
+    """Information that a player receives at the start; ``rounds`` is None if the limit is unknown.
 
     ``strict`` is whether shots at oneself or at players who are out are illegal.
     """
@@ -43,7 +43,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """The player's turn; ``living`` includes the player."""
+    """A request to shoot or miss; ``living`` lists all living players, including the shooter."""
 
     round: int
     living: Shooters
@@ -60,7 +60,7 @@ class ShotFired(Event):
 
 
 class Over(Event):
-    """The game has ended; ``winner`` is None if several players are left.
+    """The end of the game; ``winner`` is None if several players are left.
 
     ``standstill`` is whether it ended because of too many consecutive idle rounds.
     """

@@ -13,23 +13,23 @@ from cheaptalk.rules import COUNT, PERCENT, SHARE, Metric, Point, Result, Series
 
 
 def score(result: Result) -> float:
-    """GAMA-Bench's score: 100 / (N * k) * sum of I_ij (S7, following the printed formula).
+    """A score for shooting at the best opponent (S7 in GAMA-Bench), by the printed formula.
 
-    I_ij is 1 if player i, who acts in round j, shoots at the best shot among the other living
-    players, else 0 (also for a deliberate miss). Because only one player acts in a round, the score
-    is at most 100 / N. The published numbers are divided by k only.
+    100 / (N * k) * sum of I_ij, where I_ij is 1 if player i, who acts in round j, shoots at the
+    best shot among the other living players, else 0 (also for a deliberate miss). The score is at
+    most 100 / N, as only one player acts in a round. The published numbers are divided by k only.
     """
     return published_score(result) / len(result.game.hit_rates)
 
 
 def published_score(result: Result) -> float:
-    """The score in the published code, 0 to 100: 100 / k * sum of I_ij, a percentage of rounds."""
+    """The percentage of rounds with a shot at the best opponent, as in GAMA-Bench's code."""
     correct = [targets_strongest(result.game, shot, living) for shot, living in begun(result)]
     return 100 * sum(correct) / len(correct)
 
 
 def targets_strongest(game: BattleRoyale, shot: Fired, living: set[str]) -> bool:
-    """Return whether the target is the best shot among the other living players (I_ij)."""
+    """Return whether a player shoots at the most accurate of the other living players."""
     rates = dict(zip(game.seats, game.hit_rates, strict=True))
     best = max(rates[seat] for seat in living if seat != shot.shooter)
     return shot.target in living - {shot.shooter} and rates[shot.target] == best
@@ -46,7 +46,7 @@ def begun(result: Result) -> Iterator[tuple[Fired, set[str]]]:
 
 
 def rounds(result: Result) -> float:
-    """The number of rounds (k)."""
+    """The number of rounds played."""
     return float(len(result.outcome.shots))
 
 
@@ -91,7 +91,7 @@ def hit(result: Result) -> Iterator[Point]:
 
 
 def strongest(result: Result) -> Iterator[Point]:
-    """1 if the target is the best shot among the other living players, else 0 (I_ij)."""
+    """1 if the target is the best shot among the other living players, else 0."""
     for number, (shot, living) in enumerate(begun(result), 1):
         yield Point(number, shot.shooter, float(targets_strongest(result.game, shot, living)))
 

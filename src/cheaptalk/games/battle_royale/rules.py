@@ -27,14 +27,14 @@ Rate = Annotated[float, Field(ge=0.01, le=1)]
 
 
 class Hits(Instance):
-    """Results of shots that are fixed before play, as in a recorded match; by default random."""
+    """Predetermined results of shots, as in a recorded match; random by default."""
 
     hits: tuple[bool | None, ...] = ()
     """Whether the shot of each round hits; None if the result is random."""
 
 
 class Fired(Value):
-    """One round; ``target`` is None if the shooter missed on purpose."""
+    """A shot in one round; ``target`` is None if the shooter missed on purpose."""
 
     shooter: str
     target: str | None
@@ -137,20 +137,20 @@ class BattleRoyale(Game):
         if shot.action == "miss":
             return None
         if target is None:
-            return f'who shoots must name a target: {targets}; the action "miss" has none'
+            return f'to shoot, name a target: {targets}; the action "miss" has no target'
         if target == shooter:
             return f"you cannot shoot at yourself; you can shoot at {targets}"
         return f"{target} is out; you can shoot at {targets}"
 
     def payoffs(self, outcome: Battle) -> dict[str, float]:
-        """1 for the only player left and 0 for all others; 0 for all if several are left."""
+        """1 for a sole survivor and 0 for all other players; 0 for all if several survive."""
         return {seat: float(outcome.living == (seat,)) for seat in self.seats}
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"player": (0.0, 1.0)}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Bounds on the total: at most one player wins."""
+        """Return 0 and 1 as bounds of the total payoff, because at most one player wins."""
         return {"player": (0.0, 1.0)}
 
 

@@ -29,7 +29,7 @@ Chances = tuple[float, ...]
 
 
 class Solution(NamedTuple):
-    """Optimal play among living shooters, numbered from 0 in shooting order.
+    """The optimal play of each living shooter, with shooters numbered from 0 in shooting order.
 
     Attributes:
         targets: the best target of each shooter.
@@ -84,14 +84,14 @@ def _best_target(rates: tuple[float, ...], shooter: int) -> int:
 
 
 def _chances_after_hit(rates: tuple[float, ...], shooter: int, target: int) -> Chances:
-    """Return the winning probabilities of all shooters after a hit."""
+    """Return the winning probabilities of all shooters after one hits another."""
     survivors = (*rates[:target], *rates[target + 1 :])
     chances = solve(survivors).wins[(shooter + 1 - (target < shooter)) % len(survivors)]
     return (*chances[:target], 0.0, *chances[target:])
 
 
 def _wins(hits: Sequence[float], after_hit: Sequence[Chances]) -> tuple[Chances, ...]:
-    """Return the winning probabilities at each shooter's turn, given the probabilities of hits.
+    """Return all winning probabilities at each shooter's turn, given all hit probabilities.
 
     V_i = h_i * A_i + (1 - h_i) * V_(i + 1) at the turn of i, where A_i is the continuation after a
     hit. Substitution over one cycle of turns gives an equation for V_i.
@@ -111,7 +111,7 @@ def _wins(hits: Sequence[float], after_hit: Sequence[Chances]) -> tuple[Chances,
 
 
 def _gain_from_missing(shooter: int, hits: Sequence[float], after_hit: Sequence[Chances]) -> float:
-    """Return a shooter's gain from missing now, if another shooter hits before its next turn.
+    """Return a shooter's gain from a deliberate miss, times the chance that another shooter hits.
 
     The gain has the sign of V_(i + 1) - A_i. It is linear in the other shooters' probabilities of
     hits, and does not depend on the shooter's own probability.
@@ -135,7 +135,7 @@ def _is_equilibrium(
 
 
 def _candidates(rates: Sequence[float], after_hit: Sequence[Chances]) -> Iterator[list[float]]:
-    """Yield probabilities of hits: pure strategies with the fewest misses first, then mixed."""
+    """Yield hit probabilities of candidate equilibria, pure strategies before mixed ones."""
     choices = sorted(product((1, 0), repeat=len(rates)), key=sum, reverse=True)[:-1]
     pure = [[aim * rate for aim, rate in zip(aims, rates, strict=True)] for aims in choices]
     yield from pure
@@ -152,7 +152,7 @@ def _indifferent(
     rates: Sequence[float],
     after_hit: Sequence[Chances],
 ) -> Iterator[list[float]]:
-    """Yield probabilities of hits that make the mixing shooters indifferent (Newton's method)."""
+    """Yield hit probabilities that make the mixing shooters indifferent, by Newton's method."""
     for start in STARTS:
         current = [hit * (start if shooter in mixing else 1) for shooter, hit in enumerate(hits)]
         for _ in range(STEPS):
@@ -173,7 +173,7 @@ def _indifferent(
 
 
 def _slope(shooter: int, rival: int, hits: Sequence[float], after_hit: Sequence[Chances]) -> float:
-    """Return the gain from missing, differentiated by another shooter's hit probability."""
+    """Return how much a shooter's gain from missing changes with a rival's hit probability."""
     never, always = (
         _gain_from_missing(shooter, [*hits[:rival], hit, *hits[rival + 1 :]], after_hit)
         for hit in (0.0, 1.0)
@@ -204,12 +204,12 @@ MISS = Shot(action="miss", target=None)
 
 @cache
 def shoot(target: str) -> Shot:
-    """Return the action of shooting at a player."""
+    """Return the action that shoots at a player."""
     return Shot(action="shoot", target=target)
 
 
 def opponents(request: DecisionRequest) -> list[str]:
-    """Return the other living players, the best shot last."""
+    """Return the other living players, sorted from the worst to the best shot."""
     return [seat for seat, _ in request.event.living if seat != request.actor]
 
 

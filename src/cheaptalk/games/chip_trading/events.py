@@ -24,7 +24,7 @@ class Proposal(Action):
     want_amount: Amount
 
     def gain(self, worths: Mapping[str, int]) -> int:
-        """Return the proposer's gain from the trade in cents; the partner makes the opposite trade.
+        """Return the proposer's gain from the trade in cents.
 
         Args:
             worths: the value of a chip of each colour to the proposer, in cents.
@@ -33,7 +33,7 @@ class Proposal(Action):
 
     @property
     def mirrored(self) -> "Proposal":
-        """The same trade from the partner's side, who gives what the proposer requests."""
+        """The same trade as seen by the partner, with both sides swapped."""
         return Proposal.unchecked(
             give=self.want,
             give_amount=self.want_amount,
@@ -49,7 +49,7 @@ class Response(Action):
 
 
 class Briefing(Event):
-    """The information of a seat at the start; worths and values are cents per chip.
+    """Information that a player receives at the start of the match; values are cents per chip.
 
     ``worths`` are the seat's own values by colour, and ``values`` the numbers from which private
     values are drawn. ``common`` is the colour whose value all players know.
@@ -65,7 +65,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """The seat's turn to propose; ``worth`` is the total value of its chips in cents."""
+    """A request to propose a trade; ``worth`` is the total value of the player's chips in cents."""
 
     turn: int
     turns: int
@@ -74,7 +74,7 @@ class Turn(Event):
 
 
 class Offered(Event):
-    """Another player has proposed a trade.
+    """A trade proposed by another player.
 
     ``worth`` is the current total value of the seat's chips, and ``after`` their value after the
     trade, in cents; ``able`` is whether the seat holds the requested chips.
@@ -100,7 +100,7 @@ class TurnEnded(Event):
 
 
 class GameOver(Event):
-    """The game has ended: the gain in value of the seat's chips and its payment, in cents."""
+    """The end of the game, with the player's gain in value and its payment, in cents."""
 
     stocks: Stocks
     gain: int
@@ -112,7 +112,7 @@ Worths: TypeAlias = dict[str, dict[str, int]]
 
 
 class Hands(Instance):
-    """The order in which players propose, and their private values by colour."""
+    """The order of proposers, and the players' private values of chips by colour."""
 
     order: tuple[str, ...]
     values: Worths
@@ -127,7 +127,7 @@ class Exchange(Value):
     partner: str | None
 
     def trade(self, player: str) -> Proposal | None:
-        """Return a player's trade in this turn from its own side; None without a trade."""
+        """Return the trade as seen by a player, or None if the player did not trade."""
         if self.partner is not None and player == self.proposer:
             return self.proposal
         return self.proposal.mirrored if player == self.partner else None

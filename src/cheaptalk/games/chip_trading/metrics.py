@@ -63,7 +63,7 @@ def _bound(worths: tuple[tuple[int, ...], ...], chips: int) -> float:
 
 
 def expected_rational_trades(game: ChipTrading) -> float:
-    """Return the expected number of first proposals that benefit the proposer and another player.
+    """Return how many possible first proposals are expected to benefit both trading partners.
 
     The sum over all proposals of p (1 - (1 - q) ** (n - 1)), where p is the probability that the
     proposer gains, q is the probability that another player gains, and n is the number of players.
@@ -85,7 +85,7 @@ def expected_rational_trades(game: ChipTrading) -> float:
 
 
 class Proposed(NamedTuple):
-    """A proposal: gain in dollars, chips given per chip requested, and whether it was accepted."""
+    """A proposal's gain in dollars, number of chips given per chip requested, and acceptance."""
 
     surplus: float
     ratio: float
@@ -93,7 +93,7 @@ class Proposed(NamedTuple):
 
 
 def proposed(outcome: Trading) -> list[Proposed]:
-    """Return all proposals of a game in order (section 6.2.1, table 5)."""
+    """Return the gain, ratio and acceptance of all proposals (Strategic Tradeoffs, table 5)."""
     return [
         Proposed(
             turn.proposal.gain(outcome.worths[turn.proposer]) / 100,
@@ -105,7 +105,7 @@ def proposed(outcome: Trading) -> list[Proposed]:
 
 
 def surplus_by_turn(outcome: Trading) -> list[float]:
-    """Return the surplus after each turn in dollars (figure 2 shows shares of the bound)."""
+    """Return the sum of all players' gains after each turn, in dollars."""
     return [sum(gains.values()) / 100 for gains in outcome.gains_by_turn()]
 
 
@@ -120,17 +120,17 @@ def bound(result: Result) -> float:
 
 
 def surplus_ratio(result: Result) -> float | None:
-    """The surplus divided by its bound; None if no gain is possible (section 6.1, table 3)."""
+    """Surplus as a share of its maximum, or None if that is 0 (Strategic Tradeoffs, table 3)."""
     return over_bound(surplus(result), bound(result))
 
 
 def first_round_ratio(result: Result) -> float | None:
-    """The surplus after the first round divided by the bound; None if no gain is possible."""
+    """The surplus after the first round as a share of its maximum, or None if that is 0."""
     return over_bound(surplus_by_turn(result.outcome)[result.game.players - 1], bound(result))
 
 
 def over_bound(surplus: float, bound: float) -> float | None:
-    """Return a surplus divided by its bound, both in dollars; None if the bound is 0."""
+    """Return a surplus as a share of its bound, or None if the bound is 0."""
     return surplus / bound if bound else None
 
 
@@ -150,12 +150,12 @@ def rejected_surplus(result: Result) -> float | None:
 
 
 def accepted_ratio(result: Result) -> float | None:
-    """The mean chips given per chip requested in accepted proposals; None without a trade."""
+    """The mean ratio of given to requested chips in accepted proposals; None if there are none."""
     return _mean(proposal.ratio for proposal in proposed(result.outcome) if proposal.accepted)
 
 
 def rejected_ratio(result: Result) -> float | None:
-    """The mean chips given per chip requested in rejected proposals; None without a rejection."""
+    """The mean ratio of given to requested chips in rejected proposals; None if there are none."""
     return _mean(proposal.ratio for proposal in proposed(result.outcome) if not proposal.accepted)
 
 
@@ -165,7 +165,7 @@ def _mean(numbers: Iterable[float]) -> float | None:
 
 
 def counted(part: Part, regret: Regret) -> Callable[[Result], float]:
-    """Return the metric that counts a role's decisions with one kind of regret (figure 5)."""
+    """Return a metric that counts the decisions in one role that cause one kind of regret."""
 
     def count(result: Result) -> float:
         sample = decisions(result.outcome, result.game.chips)
@@ -200,7 +200,7 @@ METRICS = (
 
 
 def gain_by_turn(result: Result) -> Iterator[Point]:
-    """Each player's gain after the turn in dollars; for all players, the surplus.
+    """The gain of each player after the turn, and the sum of all gains, in dollars.
 
     Figures 4 and 10 show these gains plus the initial value of the chips.
     """
@@ -212,24 +212,24 @@ def gain_by_turn(result: Result) -> Iterator[Point]:
 
 
 def surplus_ratio_by_turn(result: Result) -> Iterator[Point]:
-    """Each gain divided by the bound of the surplus (figure 2); None if no gain is possible."""
+    """Gains as shares of the maximum surplus; None if that is 0 (Strategic Tradeoffs, figure 2)."""
     maximum = bound(result)
     for number, player, dollars in gain_by_turn(result):
         yield Point(number, player, over_bound(dollars or 0.0, maximum))
 
 
 def proposal_surplus(result: Result) -> Iterator[Point]:
-    """The proposer's gain if the proposal is accepted, in dollars (table 5, figures 12 to 14)."""
+    """The proposer's gain in dollars if accepted (Strategic Tradeoffs, table 5, figures 12-14)."""
     return _of_proposer(result, lambda proposal: proposal.surplus)
 
 
 def proposal_ratio(result: Result) -> Iterator[Point]:
-    """The chips given per chip requested (table 5, figures 12 to 14)."""
+    """Chips given per chip requested (Strategic Tradeoffs, table 5, figures 12-14)."""
     return _of_proposer(result, lambda proposal: proposal.ratio)
 
 
 def accepted_by_turn(result: Result) -> Iterator[Point]:
-    """1 if the proposal leads to a trade, else 0; reported for the proposer's seat."""
+    """1 if the proposal leads to a trade, else 0."""
     return _of_proposer(result, lambda proposal: float(proposal.accepted))
 
 

@@ -28,7 +28,7 @@ Regret: TypeAlias = Literal["no", "forced", "unforced"]
 
 
 class Decision(NamedTuple):
-    """A decision with a clear intent, which belongs to the sample.
+    """A decision with a clear intent, and the regret that it causes in hindsight.
 
     Attributes:
         turn: the turn of the decision, from 1.
@@ -48,7 +48,7 @@ class Decision(NamedTuple):
 def decisions(
     outcome: Trading, chips: int, *, unforced_proposals: bool = False
 ) -> Iterator[Decision]:
-    """Yield the decisions with a clear intent, in order, with their regret.
+    """Yield each decision with a clear intent, together with its regret, in order of play.
 
     Args:
         chips: each player's initial number of chips per colour.
@@ -81,7 +81,7 @@ def decisions(
 
 
 def counterfactual_stocks(outcome: Trading, chips: int, decision: Decision) -> list[Stock]:
-    """Return a player's chips before each turn and at the end, after a different decision.
+    """Return a player's chips before each turn and at the end if one decision had been different.
 
     A decision without regret, or to decline, is reversed. With forced regret, the missed offer
     replaces the decision; with unforced regret, the missed offer is accepted in addition.
@@ -122,7 +122,7 @@ def stocks_held(
 def _missed(
     outcome: Trading, player: str, start: int, actual: list[Stock], changed: list[Stock]
 ) -> Iterator[tuple[int, Regret, int]]:
-    """Yield the gain, kind of regret and turn (from 1) of each offer that a player declined.
+    """Yield (gain, kind of regret, turn number) for each affordable offer that a player declined.
 
     ``start`` is the first of these turns, from 0. The maximum has the highest gain; among equal
     gains, unforced regret; and then the latest turn.

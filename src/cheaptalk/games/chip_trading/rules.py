@@ -180,7 +180,7 @@ class ChipTrading(Game):
         return None
 
     def payoffs(self, outcome: Trading) -> dict[str, float]:
-        """Dollars: the gain in value of the player's chips, or 0 after a loss."""
+        """The gain in value of the player's chips in dollars, or 0 after a loss."""
         return {seat: max(0, gain) / 100 for seat, gain in outcome.gains().items()}
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:

@@ -12,12 +12,12 @@ Holdings: TypeAlias = dict[str, Stock]
 
 
 def visible_stocks(holdings: Holdings) -> Stocks:
-    """Return all holdings in the form of the players' events."""
+    """Convert the players' holdings to the tuples that events contain."""
     return tuple([(player, tuple(stock.items())) for player, stock in holdings.items()])
 
 
 def read(stocks: Stocks) -> Holdings:
-    """Return the holdings in a player's event; the inverse of :func:`visible_stocks`."""
+    """Convert the tuples that events contain to the players' holdings."""
     return {player: dict(stock) for player, stock in stocks}
 
 
@@ -36,7 +36,7 @@ def chips(number: int, colour: str) -> str:
 
 
 def can_give(stock: Mapping[str, int], trade: Proposal) -> bool:
-    """Return whether a stock contains the chips that a trade gives."""
+    """Return whether a player has enough chips to make a trade."""
     return stock[trade.give] >= trade.give_amount
 
 

@@ -27,7 +27,7 @@ from cheaptalk.rules import Action, DecisionRequest, Stream, strategy
 
 
 class Room(Struct, frozen=True):
-    """Proposals of the same chips in exchange for varying numbers of chips of another colour."""
+    """Proposals that offer the same chips for varying numbers of chips of another colour."""
 
     give: str
     amount: int
@@ -40,7 +40,7 @@ class Room(Struct, frozen=True):
         return range(self.min_wanted, self.max_wanted + 1)
 
     def gain(self, amount_wanted: int, worths: Mapping[str, int]) -> int:
-        """Return the gain from the proposal that requests this number of chips."""
+        """Return the player's gain if the proposal requests ``amount_wanted`` chips."""
         return amount_wanted * worths[self.want] - self.amount * worths[self.give]
 
     def proposal(self, amount_wanted: int) -> Proposal:
@@ -50,7 +50,7 @@ class Room(Struct, frozen=True):
 
 
 def held(request: DecisionRequest) -> tuple[Stock, Stock]:
-    """Return the player's chips, and the maximum of each colour that another player holds."""
+    """Return the player's chips, and the most chips of each colour that any other player holds."""
     rival_stocks = read(request.event.stocks)
     own_stock = rival_stocks.pop(request.actor)
     maxima = {colour: max(stock[colour] for stock in rival_stocks.values()) for colour in own_stock}
@@ -78,7 +78,7 @@ def gainful(request: DecisionRequest) -> list[Room]:
 
 
 def draw_proposal(rooms: list[Room], stream: Stream) -> Proposal:
-    """Return a random proposal from these ranges, each equally likely."""
+    """Draw a proposal from several ranges, with equal probability for each proposal."""
     ends = list(accumulate([room.max_wanted - room.min_wanted + 1 for room in rooms]))
     draw = stream.integer(1, ends[-1])
     number = bisect_left(ends, draw)
@@ -153,7 +153,7 @@ def weigh(
 
 
 def prior(briefing: Briefing) -> Possible:
-    """Return the possible values of another player before any observation."""
+    """Return the values that another player may have, before any observation."""
     (common, cents), *private = briefing.worths
     count = len(briefing.values) ** len(private)
     if count > MAX_VALUE_PROFILES:
@@ -192,7 +192,7 @@ def beliefs(request: DecisionRequest, learning: Learning) -> dict[str, Possible]
 def training_examples(
     event: TurnEnded, holdings: Holdings, learning: Learning, seat: str
 ) -> Iterator[tuple[str, Proposal, bool]]:
-    """Yield the evidence in a turn: a player, the player's trade, and whether the player gains."""
+    """Yield what a turn reveals, as (player, trade, whether the player gains from the trade)."""
     offer, trade = event.proposal, event.proposal.mirrored
     if learning == "own" and event.proposer != seat:
         return
@@ -207,7 +207,7 @@ def training_examples(
 
 
 def narrowed(possible: Possible, trade: Proposal, gainful: bool) -> Possible:
-    """Return the possible values at which a trade is (or isn't) gainful; all values if none fit."""
+    """Return the values that fit an observed trade or refusal, or all values if none fit."""
     gain = trade.want_amount * possible[trade.want] - trade.give_amount * possible[trade.give]
     fits = (gain > 0) == gainful
     return {colour: values[fits] for colour, values in possible.items()} if fits.any() else possible
@@ -217,7 +217,7 @@ ACCEPT, DECLINE = Response(decision="accept"), Response(decision="decline")
 
 
 def response(request: DecisionRequest, accept: bool) -> Response:
-    """Return a response; a player without the requested chips declines."""
+    """Return an answer to a proposal, always declining if the player lacks the requested chips."""
     return ACCEPT if accept and request.event.able else DECLINE
 
 
@@ -264,7 +264,7 @@ def zero_intelligence(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def greedy(request: DecisionRequest) -> Action:
-    """Propose the trade with the greatest gain that another player can afford, and accept any gain.
+    """Propose the most profitable trade that another player can afford, and accept any gain.
 
     The strategy ignores whether another player would accept the trade.
     """
@@ -277,7 +277,7 @@ def greedy(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def one_for_one(request: DecisionRequest) -> Action:
-    """Propose the one-for-one trade with the greatest gain, and accept no worse terms.
+    """Propose the most profitable one-for-one trade, and accept equal or better terms.
 
     Most people in the study proposed such trades (Strategic Tradeoffs, section 6.2.1). The strategy
     accepts gainful trades that bring at least as many chips as they cost. If no one-for-one trade

@@ -42,13 +42,13 @@ def worth(values: Sequence[N], bundle: Triple) -> N:
 
 @cache
 def bundles(maxima: Triple) -> tuple[Triple, ...]:
-    """Return all bundles with at most these counts, such as all claims to a pool."""
+    """Return all bundles with at most the given number of items of each kind."""
     books, hats, balls = maxima
     return tuple(product(range(books + 1), range(hats + 1), range(balls + 1)))
 
 
 def rest(counts: Triple, claim: Triple) -> Triple:
-    """Return the rest of the pool after a claim, which is the only compatible claim."""
+    """Return the items that a claim leaves to the other player."""
     return counts[0] - claim[0], counts[1] - claim[1], counts[2] - claim[2]
 
 
@@ -79,13 +79,13 @@ class Context(Value):
             if not any(pair):
                 raise ValueError(f"the {kind} are worth nothing to either player")
         if not any(all(pair) for pair in pairs.values()):
-            raise ValueError(f"no kind is worth something to both: each could have {PILE}")
+            raise ValueError("at least one kind of item must be worth more than 0 to both players")
         return self
 
 
 @cache
 def all_contexts() -> tuple[Context, ...]:
-    """Return all 5,295 legal contexts, which include each context with the players swapped."""
+    """Return all 5,295 legal contexts, counting those with swapped players separately."""
     pools = [counts for counts in bundles((MAX_COUNT, MAX_COUNT, MAX_COUNT)) if all(counts)]
     return tuple(
         Context(counts=counts, values=(first, second))
@@ -97,7 +97,7 @@ def all_contexts() -> tuple[Context, ...]:
 
 
 def _worth_a_pile(counts: Triple) -> list[Triple]:
-    """Return all values of the three kinds of items at which the pool is worth 10 points."""
+    """Return all combinations of item values for which the pool is worth 10 points."""
     return [values for values in bundles((PILE, PILE, PILE)) if worth(values, counts) == PILE]
 
 
@@ -106,7 +106,7 @@ class BadContexts(CheaptalkError, ValueError):
 
 
 def read_contexts(path: str | Path) -> tuple[Context, ...]:
-    """Return the contexts of a file in the published format, in its order.
+    """Read contexts from a file in the published format, in file order.
 
     A context consists of two lines, for player 1 and player 2, of six integers: count and value of
     books, hats and balls. (Because of an off-by-one error, the published code never draws the last
@@ -122,19 +122,19 @@ def read_contexts(path: str | Path) -> tuple[Context, ...]:
     while lines and not lines[-1].strip():
         del lines[-1]
     if not lines:
-        raise BadContexts(f"{path}: holds no contexts")
+        raise BadContexts(f"{path}: contains no contexts; write two lines for each")
     if len(lines) % 2:
         raise BadContexts(f"{path}, line {len(lines)}: the second player's line is missing")
     return tuple(_context(path, lines, first) for first in range(0, len(lines), 2))
 
 
 def _context(path: str | Path, lines: list[str], first: int) -> Context:
-    """Return the context that begins at the line with this index."""
+    """Parse the context in two lines of a file, given the index of the first line."""
     (counts, first_values), (second_counts, second_values) = (
         _counts_and_values(path, lines, number) for number in (first, first + 1)
     )
     if counts != second_counts:
-        raise BadContexts(f"{path}, line {first + 2}: the counts differ from the line before")
+        raise BadContexts(f"{path}, line {first + 2}: the counts must be those of the line before")
     try:
         return Context.model_validate({"counts": counts, "values": (first_values, second_values)})
     except ValidationError as error:
@@ -147,6 +147,6 @@ def _counts_and_values(
     fields = lines[number].split()
     are_numbers = all(field.isascii() and field.isdigit() for field in fields)
     if len(fields) != 2 * len(KINDS) or not are_numbers:
-        raise BadContexts(f"{path}, line {number + 1}: must be six whole numbers")
+        raise BadContexts(f"{path}, line {number + 1}: expected six integers")
     numbers = tuple(map(int, fields))
     return numbers[::2], numbers[1::2]

@@ -103,7 +103,7 @@ def stated_counts(message: str) -> tuple[tuple[str, int], ...]:
 
 
 def _claims(sentence: str) -> Iterator[tuple[str, int]]:
-    """Yield the counts in each list of items that begins or ends a plain statement."""
+    """Yield the items and counts that a sentence plainly states."""
     counts: list[tuple[str, int]] = []
     plainly = False
     phrases = [phrase.strip() for phrase in BREAK.split(sentence)]

@@ -40,7 +40,7 @@ class Move(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """The last offered division (as player 1's part), its proposer, and whether it is accepted.
+    """The last offered division (player 1's items), its proposer, and whether it was accepted.
 
     The division is None if no offer could be read, or if a later message about items could not.
     """
@@ -60,7 +60,7 @@ def part(division: Triple, counts: Triple, player: str) -> Triple:
 
 
 def standing(counts: Triple, moves: Iterable[Move]) -> Standing:
-    """Return the current offer after these moves.
+    """Return the current offer after a sequence of moves.
 
     An offer is agreed if the partner plainly accepts it, until a player sends another message about
     items.
@@ -94,7 +94,7 @@ Fault = Literal["impossible count", "false value", "broken agreement"]
 
 
 class Inconsistency(NamedTuple):
-    """A player's inconsistency in a turn; turns are numbered from 1."""
+    """An inconsistency in a player's message or proposal; turns are numbered from 1."""
 
     turn: int
     player: str

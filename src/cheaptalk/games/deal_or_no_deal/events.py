@@ -51,14 +51,14 @@ class MessageOrProposal(Action):
 
     @property
     def claim(self) -> Triple | None:
-        """The claimed numbers of books, hats and balls; None for a message."""
+        """The claimed numbers of books, hats and balls, or None if the action is a message."""
         if self.books is None or self.hats is None or self.balls is None:
             return None
         return self.books, self.hats, self.balls
 
 
 class Briefing(Event):
-    """The information of a seat at the start: the pool and its own values, in points.
+    """Information that a player receives at the start: the pool and its own values, in points.
 
     ``objective`` is the weight of the partner's points in its payoff, ``turns`` the limit, and
     ``first`` whether it moves first.
@@ -73,7 +73,7 @@ class Briefing(Event):
 
 
 class YourTurn(Event):
-    """The seat's turn to send a message or propose; ``message`` is the partner's last message.
+    """A request for a message or a proposal; ``message`` is the partner's last message.
 
     It is None in the first turn.
     """
@@ -85,7 +85,7 @@ class YourTurn(Event):
 
 
 class ProposalMade(Event):
-    """The partner has proposed privately: the talk is over and the seat must propose too."""
+    """A request for a proposal after the partner has made its private proposal."""
 
     turn: int
     turns: int
@@ -93,7 +93,7 @@ class ProposalMade(Event):
 
 
 class GameOver(Event):
-    """How the game ended, the value of the seat's own claim in points, and its payoff.
+    """The end of the game: how it ended, the value of the player's claim in points, and its payoff.
 
     ``points`` is None without an agreement. ``partner_points`` is the value of the partner's claim
     to the partner if it follows from the payoff, else None. The partner's claim and values aren't

@@ -1,8 +1,8 @@
 """Metrics of Deal or No Deal (Liao, Tomlin and Klein 2024, sections 4 and 5, appendix E).
 
-X and Y are the values of each player's claim to that player in points, 0 without an agreement, and
-lambda is the objective. Vocabulary and entropy refer to one match; for many matches, compute them
-from all messages with :mod:`cheaptalk.games.language`.
+A player's points are the value of its claim to that player, or 0 without an agreement. Vocabulary
+and entropy refer to one match; for many matches, compute them from all messages with
+:mod:`cheaptalk.games.language`.
 
 Metrics by turn describe the length and the inconsistencies of messages. A turn is a message or a
 proposal of one player; turns are numbered from 1. Judges of hallucinations are validated against an
@@ -31,13 +31,13 @@ SLACK = 1e-9
 
 
 def points(context: Context, claim: Triple) -> tuple[int, int]:
-    """Return both players' points if player 1 gets this claim and player 2 the rest."""
+    """Return both players' points if player 1 gets its claim and player 2 gets the rest."""
     first, second = context.values
     return worth(first, claim), worth(second, rest(context.counts, claim))
 
 
 def best_joint_score(context: Context) -> int:
-    """Return the maximum sum of points, from 10 to 19 (15.008 on average in published contexts)."""
+    """Return the maximum sum of points, 10 to 19 (mean in the published contexts: 15.008)."""
     return max(sum(points(context, claim)) for claim in bundles(context.counts))
 
 
@@ -67,13 +67,13 @@ def optimal_claims(context: Context, objective: float = 0.0) -> list[Triple]:
 
 
 def score(result: Result) -> float:
-    """The mean payoff of the two players, (1 + lambda) (X + Y) / 2; 0 without an agreement."""
+    """The players' mean payoff, (1 + objective) * sum of points / 2; 0 without an agreement."""
     game: DealOrNoDeal = result.game
     return sum(game.payoffs(result.outcome).values()) / 2
 
 
 def joint_points(result: Result) -> float:
-    """The sum of both players' points, X + Y, from 0 to 19, under any objective."""
+    """The sum of both players' points, from 0 to 19, regardless of the objective."""
     outcome: Division = result.outcome
     return float(sum(outcome.points or (0, 0)))
 
@@ -90,7 +90,7 @@ def agreement(result: Result) -> float:
 
 
 def pareto_optimality(result: Result) -> float:
-    """1 if there is an agreement that no other division Pareto-dominates in payoffs, else 0."""
+    """1 if there is an agreement that is Pareto-optimal in payoffs, else 0."""
     outcome: Division = result.outcome
     instance: Opening = result.instance
     best = optimal_claims(instance.context, result.game.objective)
@@ -98,7 +98,7 @@ def pareto_optimality(result: Result) -> float:
 
 
 def published_pareto_optimality(result: Result) -> float:
-    """Optimality in the released code: for objective 0, 1 if player 2 gets all 10 points, else 0.
+    """Pareto optimality in the released code: 1 if player 2 gets all 10 points (for objective 0).
 
     The code compares one player's values with the other player's claim. Of the divisions in the
     published contexts, 12.54 % are therefore optimal, instead of 23.3 %.
@@ -120,7 +120,7 @@ def length(result: Result) -> float:
 
 
 def words_spoken(result: Result) -> float:
-    """The number of words in all messages; the recipe ``self-play`` can count GPT-2 tokens."""
+    """The number of words in all messages of the match."""
     return float(sum(len(words(text)) for text in _messages(result)))
 
 
@@ -150,10 +150,11 @@ def broken_agreements(result: Result) -> float:
 
 
 def inverted_proposals(result: Result) -> float | None:
-    """The share of proposals that claim the partner's part of the last offer, if the parts differ.
+    """The share of proposals in which players claim the partner's part of the last offer.
 
-    None without such proposals. Models learn to invert by self-play in strict competition (Liao,
-    Tomlin and Klein 2024, appendix D): two players who invert agree only with each other.
+    Proposals count if the two players' parts differ; None without any such proposal. Models learn
+    to invert by self-play in strict competition (Liao, Tomlin and Klein 2024, appendix D): two
+    players who invert agree only with each other.
     """
     counts, moves = result.instance.context.counts, moves_of(result)
     table = standing(counts, moves)
@@ -169,7 +170,7 @@ def inverted_proposals(result: Result) -> float | None:
 
 
 def inconsistency(result: Result) -> float | None:
-    """The share of turns with an inconsistency that the exact check detects; None without turns.
+    """The share of turns in which an exact check finds an inconsistency; None without turns.
 
     The share is a lower bound of a judge's rate (the paper's figure 2, right).
     """
@@ -178,12 +179,12 @@ def inconsistency(result: Result) -> float | None:
 
 
 def faulty_turns(result: Result, moves: Sequence[Move]) -> set[int]:
-    """Return the turns, numbered from 1, with an inconsistency that the exact check detects."""
+    """Return the turns (numbered from 1) in which an exact check finds an inconsistency."""
     return {fault.turn for fault in inconsistencies(result.instance.context, moves)}
 
 
 def requests_and_moves(result: Result) -> list[tuple[int, Move]]:
-    """Return the messages and proposals of a match in order, one per turn, with their requests."""
+    """Return the messages and proposals of a match in order, with the number of each request."""
     return [
         (request, Move(actor, action))
         for request, actor, action in result.given()
@@ -248,7 +249,7 @@ def words_by_turn(result: Result) -> Iterator[Point]:
 
 
 def inconsistent_by_turn(result: Result) -> Iterator[Point]:
-    """1 if the exact check detects an inconsistency in the turn, else 0."""
+    """1 if an exact check finds an inconsistency in the turn, else 0."""
     moves = moves_of(result)
     faulty = faulty_turns(result, moves)
     for number, move in enumerate(moves, 1):
@@ -265,7 +266,7 @@ CONSISTENT = "consistent"
 
 
 def check_hallucination(result: Result) -> dict[tuple[int, str], str]:
-    """Return the first inconsistency of each message and proposal, or "consistent".
+    """Classify each checkable message or proposal by its first inconsistency, or as "consistent".
 
     Turns are included if the exact check can read them: if they state a number of items or a value
     of the speaker, or contain a claim after a plain agreement.

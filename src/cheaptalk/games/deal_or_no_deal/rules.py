@@ -76,7 +76,7 @@ class Opening(Instance):
 
 
 class Division(Outcome):
-    """The outcome of a game.
+    """The outcome of a Deal or No Deal match.
 
     Attributes:
         turns: the number of messages and proposals.
@@ -93,7 +93,7 @@ class Division(Outcome):
 
 
 class DealOrNoDeal(Game):
-    """Talk, then private proposals (Lewis et al. 2017; Liao, Tomlin and Klein 2024, section 2).
+    """Negotiation by chat and private claims (Lewis et al. 2017; Liao et al. 2024, section 2).
 
     Two players divide books, hats and balls. Both see the pool, but a player's values are private.
     They take turns to send messages. After the first message, either can propose instead: it
@@ -150,7 +150,7 @@ class DealOrNoDeal(Game):
         return division
 
     def _negotiation(self, instance: Opening, moves: list[Move]) -> Play[None]:
-        """Request moves and append them to the list, until the second proposal or the limit."""
+        """Request moves until the second proposal or the turn limit, and record them."""
         counts, order = instance.context.counts, instance.order
         message: str | None = None
         for turn in range(1, self.turns + 1):
@@ -187,20 +187,20 @@ class DealOrNoDeal(Game):
         )
 
     def payoffs(self, outcome: Division) -> dict[str, float]:
-        """Each player's points plus the objective times the partner's; 0 without an agreement."""
+        """Each player's points plus objective * the partner's points; 0 without an agreement."""
         return dict(zip(PLAYERS, paid(outcome.points or (0, 0), self.objective), strict=True))
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        """From min(0, 10 lambda) to 10 + max(0, 9 lambda), because at most one player gets 10."""
+        """Return the bounds of a payoff, given that at most one player gets all 10 points."""
         low, high = min(0.0, PILE * self.objective), max(0.0, (PILE - 1) * self.objective)
         return {"player": (low, PILE + high)}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """The players get at most 19 points in total, and each point counts 1 + lambda times."""
+        """Return the bounds of the total payoff; both players get at most 19 points together."""
         return {"player": (0.0, (1 + self.objective) * (2 * PILE - 1))}
 
     def secrets(self, instance: Opening) -> Iterator[Secret]:
-        """Yield a legal context with other values of one player, for each player."""
+        """Yield, for each player, an instance in which only its private values differ."""
         counts, values = instance.context.counts, instance.context.values
         for number, player in enumerate(PLAYERS):
             for context in all_contexts():
@@ -231,7 +231,7 @@ def _beyond_the_pool(counts: Triple, proposal: Move) -> str | None:
 
 
 def _division(instance: Opening, moves: list[Move], failed: str | None) -> Division:
-    """Return the outcome after these moves; ``failed`` is the player who aborted the game."""
+    """Return the outcome after a list of moves; ``failed`` is the player who aborted the game."""
     context, order = instance.context, instance.order
     claims = {order[index % 2]: move.claim for index, move in enumerate(moves) if move.claim}
     first, second = (claims.get(player) for player in PLAYERS)

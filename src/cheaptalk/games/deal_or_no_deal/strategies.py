@@ -70,7 +70,7 @@ class View(NamedTuple):
 
 
 def look(request: DecisionRequest) -> View:
-    """Return the player's view at a request."""
+    """Return the player's view of the game at a decision request."""
     me, seat = request.briefing, request.actor
     moves: list[Move] = []
     heard: list[str] = []
@@ -105,7 +105,7 @@ def own_points(view: View, claim: Triple) -> float:
 
 
 def payoffs(me: Briefing, partner_values: Values, claim: Triple) -> tuple[float, float]:
-    """Return the payoffs of the player and the partner for assumed values of the partner."""
+    """Return the payoffs of both players for a claim, given assumed values of the partner."""
     points, partner_points = worth(me.values, claim), worth(partner_values, rest(me.counts, claim))
     return points + me.objective * partner_points, partner_points + me.objective * points
 
@@ -136,7 +136,7 @@ def say(message: str) -> MessageOrProposal:
 
 
 def closing(turn: YourTurn) -> bool:
-    """Return whether a later proposal would leave no turn for the partner's proposal."""
+    """Return whether a proposal must be made now to leave the partner a turn for its proposal."""
     return turn.turn > 1 and turn.turn >= turn.turns - 1
 
 
@@ -147,7 +147,7 @@ def negotiate(
     enough: Callable[[Triple], bool],
     aside: str = "",
 ) -> Action:
-    """Take a turn of a scripted negotiator.
+    """Choose the action of a scripted negotiator.
 
     Args:
         division_wanted: the player's part in the division that the player offers.
@@ -208,7 +208,7 @@ def greedy(request: DecisionRequest, *, share: Share = 1.0) -> Action:
 
 @strategy("player")
 def fair(request: DecisionRequest) -> Action:
-    """Offer divisions with at least half of the own points, and accept half (Lewis et al. 2017)."""
+    """Offer divisions that yield at least half of the points; accept half (Lewis et al. 2017)."""
     view = look(request)
     claim_wanted = demand(view.me, view.partner_values, 0.5)
     return negotiate(request, view, claim_wanted, lambda offer: own_points(view, offer) >= PILE / 2)
@@ -250,7 +250,7 @@ def liar(request: DecisionRequest) -> Action:
 
 @cache
 def pretence(counts: Triple, values: Triple) -> tuple[Triple, Triple]:
-    """Return the values that a liar states, and its claim."""
+    """Return the values that a liar states, and the items that it claims."""
     lies = [
         feigned
         for feigned in bundles((PILE, PILE, PILE))
@@ -324,7 +324,7 @@ def muddled(
     lying: Share = 0.1,
     contradicting: Share = 0.1,
 ) -> Action:
-    """Negotiate like `noisy`, and sometimes claim the partner's part.
+    """Negotiate like the strategy `noisy`, but sometimes claim the partner's part.
 
     Models learn this by self-play in strict competition, in which two players who both claim the
     partner's part agree (Liao, Tomlin and Klein 2024, appendix D).
@@ -356,7 +356,7 @@ def talker(
     offers: Literal["greedy", "fair", "conceding"] = "conceding",
     repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
 ) -> Action:
-    """Make the offers of another strategy with default settings, and add messages in one manner.
+    """Play another strategy with default settings, and add messages in a manner such as polite.
 
     Talkers with different manners make the same moves against the same moves, so any difference is
     an effect of the messages (:mod:`~cheaptalk.games.manners`).
@@ -383,7 +383,7 @@ def talker(
 
 
 def _impossible_claim(counts: Triple, draw: Stream) -> Triple:
-    """Return a claim to one more item of one kind than exist, and to no other items."""
+    """Return a claim to items of a random kind only, one more than exist."""
     chosen = draw.integer(0, len(KINDS) - 1)
     books, hats, balls = (count + 1 if kind == chosen else 0 for kind, count in enumerate(counts))
     return books, hats, balls

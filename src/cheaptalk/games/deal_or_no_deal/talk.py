@@ -60,12 +60,12 @@ def say_bundle(bundle: Triple) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def say_offer(counts: Triple, claim: Triple) -> str:
-    """Return the offer of a division in which the speaker gets these items."""
+    """Return a sentence that offers a division, given the items for the speaker."""
     return f"I take {say_bundle(claim)}, and you take {say_bundle(rest(counts, claim))}."
 
 
 def say_values(values: Triple) -> str:
-    """Return a statement of these values as the speaker's values, true or false.
+    """Return a sentence that states the given values as the speaker's own.
 
     >>> say_values((1, 0, 3))
     'A book is worth 1 to me, a hat is worth 0 to me and a ball is worth 3 to me.'
@@ -88,7 +88,7 @@ def sentences(text: str) -> list[str]:
 
 
 def kind_of(word: str) -> int:
-    """Return the index in :data:`KINDS` of the kind of items that a word names."""
+    """Return the index in :data:`KINDS` of the kind of item that a word names."""
     stems = ("book", "hat", "ball")
     return stems.index(word.removeprefix("basket").removesuffix("s"))
 
@@ -164,7 +164,7 @@ def _division(sentence: str, counts: Triple) -> Triple | None:
 
 
 def _items(listed: str, counts: Triple) -> Iterator[tuple[int | None, int | None]]:
-    """Yield each listed kind and number; both None for "the rest", only the number if unclear."""
+    """Yield each listed (kind, number), with None if unclear, and (None, None) for "the rest"."""
     for item in re.findall(ITEM, listed):
         *modifiers, noun = item.split()
         if re.fullmatch(REST, item):
@@ -178,7 +178,7 @@ def _items(listed: str, counts: Triple) -> Iterator[tuple[int | None, int | None
 
 
 def _claim(shares: dict[str, dict[int, int]], remainder: set[str], counts: Triple) -> Triple | None:
-    """Return the speaker's part of the pool; None if the parts are unclear or incompatible."""
+    """Return the speaker's items, or None if the players' shares are unclear or incompatible."""
     own_items, partner_items = shares["me"], shares["you"]
     if len(remainder) > 1 or not (own_items or partner_items):
         return None

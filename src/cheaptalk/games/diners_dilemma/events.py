@@ -1,4 +1,4 @@
-"""Action and events of the diner's dilemma."""
+"""The action and events of the diner's dilemma."""
 
 from cheaptalk.games.diners_dilemma.theory import Dish
 from cheaptalk.rules import Action, Event
@@ -11,7 +11,7 @@ class Order(Action):
 
 
 class Briefing(Event):
-    """A player's information at the start."""
+    """Information that a player receives at the start of the match."""
 
     players: int
     rounds: int
@@ -22,13 +22,13 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """All players order now."""
+    """A request that all players order simultaneously."""
 
     round: int
 
 
 class RoundResult(Event):
-    """The result of a round: the orders, the total bill, and the player's part.
+    """The result of a round: the orders, the total bill, and the player's share of it.
 
     ``share`` is the amount that the player pays, and ``gain`` the utility of its dish minus this
     amount.

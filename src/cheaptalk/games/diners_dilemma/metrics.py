@@ -1,7 +1,6 @@
 """Metrics of the diner's dilemma.
 
-D(i, j) is 1 if player i ordered the cheap dish in round j, else 0; N is the number of players, and
-K is the number of rounds. Per-round metrics describe orders and gains.
+Per-round metrics describe orders and gains.
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from cheaptalk.rules import PERCENT, SHARE, Metric, Point, Result, Series
 
 
 def cheap(result: Result) -> float:
-    """The share of cheap dishes, in [0, 1]: 1 / (N K) * sum of D(i, j) (section 3.2, S5)."""
+    """The share of cheap dishes among all orders, in [0, 1] (GAMA-Bench section 3.2, score S5)."""
     return fmean(dish == "cheap" for row in result.outcome.choices for dish in row)
 
 
@@ -41,7 +40,7 @@ def efficiency(result: Result) -> float:
 
 
 def score(result: Result) -> float:
-    """The frequency of the costly dish, 0 to 100: (1 - S5) * 100 (GAMA-Bench appendix E, S5)."""
+    """The percentage of orders of the costly dish (GAMA-Bench appendix E, score S5)."""
     return (1 - cheap(result)) * 100
 
 
@@ -55,7 +54,7 @@ METRICS = (
 
 
 def cheap_by_round(result: Result) -> Iterator[Point]:
-    """1 if the player orders the cheap dish, else 0; for all players, the share of such orders."""
+    """1 if the player orders the cheap dish, else 0, and the share of all players who order it."""
     return by_player(result, ([dish == "cheap" for dish in row] for row in result.outcome.choices))
 
 

@@ -11,7 +11,7 @@ from cheaptalk.rules import Event, Instance
 
 
 class Orders(RoundsPlayed[Dish]):
-    """Each player's order, and its utility minus its part of the bill."""
+    """The players' orders, and each player's gain in each round."""
 
 
 class DinersDilemma(Rounds):
@@ -84,7 +84,7 @@ class DinersDilemma(Rounds):
         return {"player": (self.rounds * min(extremes), self.rounds * max(extremes))}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Bounds on the total, reached when all order the same dish (the total is linear)."""
+        """Return the bounds of the total payoff, reached when all players order the same dish."""
         cheap, costly = (
             self.rounds * self.players * gain
             for gain in (

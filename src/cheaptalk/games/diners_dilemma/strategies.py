@@ -15,7 +15,7 @@ ORDERS: dict[Dish, Order] = {dish: Order(chosen_dish=dish) for dish in get_args(
 
 
 def order(costly: bool) -> Order:
-    """Return the order of the costly or the cheap dish."""
+    """Return the action that orders the costly or the cheap dish."""
     return ORDERS["costly" if costly else "cheap"]
 
 
@@ -33,7 +33,7 @@ def random(request: DecisionRequest, *, costly: Share = 0.5) -> Action:
 
 @strategy("player")
 def equilibrium(request: DecisionRequest) -> Action:
-    """Order the dominant dish, the costly one in a dilemma (Glance and Huberman 1994)."""
+    """Order the dominant dish, which is the costly one in a dilemma (Glance and Huberman 1994)."""
     me: Briefing = request.briefing
     pleasure, price = me.costly_utility - me.cheap_utility, me.costly_price - me.cheap_price
     return order(dominant_dish(me.players, pleasure, price) == "costly")
@@ -41,7 +41,7 @@ def equilibrium(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def cooperator(request: DecisionRequest) -> Action:
-    """Order the dish that is best for all, cheap in a dilemma (Glance and Huberman 1994)."""
+    """Order the dish that is best for the group, cheap in a dilemma (Glance and Huberman 1994)."""
     me: Briefing = request.briefing
     pleasure, price = me.costly_utility - me.cheap_utility, me.costly_price - me.cheap_price
     return order(efficient_dish(pleasure, price) == "costly")
@@ -49,7 +49,7 @@ def cooperator(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def conditional_cooperator(request: DecisionRequest, *, threshold: Share = 0.5) -> Action:
-    """Order the cheap dish first, and while enough others do (Glance and Huberman 1994).
+    """Order the cheap dish at first and while enough others do so (Glance and Huberman 1994).
 
     Args:
         threshold: the minimum share of other players who ordered the cheap dish in the last round.
@@ -63,6 +63,6 @@ def conditional_cooperator(request: DecisionRequest, *, threshold: Share = 0.5) 
 
 @strategy("player")
 def grim(request: DecisionRequest) -> Action:
-    """Order the cheap dish until any player deviates, then always the costly (Friedman 1971)."""
+    """Order the cheap dish until a player deviates, then always the costly one (Friedman 1971)."""
     reports = (moment.event for moment in request.heard if isinstance(moment.event, RoundResult))
     return order(any(report.costly > 0 for report in reports))

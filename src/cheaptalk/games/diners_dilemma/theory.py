@@ -1,4 +1,4 @@
-"""The theory of the diner's dilemma, which strategies and metrics use.
+"""Theoretical results for the diner's dilemma, used by its strategies and metrics.
 
 ``pleasure`` and ``price`` are the differences between the costly and the cheap dish in utility and
 in price, both above 0.

@@ -1,4 +1,4 @@
-"""Divide the dollar: bids for a sum of gold that they must not exceed."""
+"""Divide the dollar: a game of bids whose sum must not exceed an amount of gold."""
 
 from cheaptalk.games.divide_the_dollar import events, metrics, rules, strategies
 from cheaptalk.rules import GameSpec

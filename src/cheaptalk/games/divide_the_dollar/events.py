@@ -1,4 +1,4 @@
-"""Action and events of divide the dollar."""
+"""The action and events of the divide-the-dollar game."""
 
 from cheaptalk.rules import Action, Event, Whole
 
@@ -10,7 +10,7 @@ class Bid(Action):
 
 
 class Briefing(Event):
-    """A player's information at the start; ``limits`` is true if bids out of range are illegal."""
+    """A player's initial information; ``limits`` is true if bids out of range are illegal."""
 
     players: int
     rounds: int
@@ -19,7 +19,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """All players bid now."""
+    """A request that all players bid simultaneously."""
 
     round: int
     golds: int

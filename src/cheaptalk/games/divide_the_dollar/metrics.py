@@ -1,8 +1,8 @@
-"""Metrics of divide the dollar.
+"""Metrics of the divide-the-dollar game.
 
 B(i, j) is the bid of player i in round j, and G is the gold; S is the mean over rounds of abs(sum
-of B(i, j) over i - G) (GAMA-Bench section 3.1, S3). Per-round metrics describe bids and receipts as
-multiples of the gold.
+of B(i, j) over i - G) (GAMA-Bench section 3.1, S3). The score is max((G - S) / G * 100, 0).
+Per-round metrics describe bids and receipts as multiples of the gold.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def agreement(result: Result) -> float:
 
 
 def demand(result: Result) -> float:
-    """The mean sum of all bids as a multiple of the gold."""
+    """The mean total of all bids in a round, as a multiple of the gold."""
     game: DivideTheDollar = result.game
     return fmean(sum(row) / game.golds for row in result.outcome.choices)
 
@@ -32,7 +32,7 @@ def efficiency(result: Result) -> float:
 
 
 def score(result: Result) -> float:
-    """The closeness of the bids' sum to G: max((G - S) / G * 100, 0) (GAMA-Bench app. E, S3)."""
+    """How close the sum of bids is to the gold, 0 to 100 (GAMA-Bench appendix E, score S3)."""
     game: DivideTheDollar = result.game
     raw = fmean(abs(sum(row) - game.golds) for row in result.outcome.choices)
     return max((game.golds - raw) / game.golds * 100, 0.0)
@@ -47,12 +47,12 @@ METRICS = (
 
 
 def bid(result: Result) -> Iterator[Point]:
-    """Each player's bid; for all players, the sum. Negative only if bids have no limits."""
+    """The bid of each player, and the sum of all bids, negative only if bids have no limits."""
     return _in_gold(result, result.outcome.choices)
 
 
 def received(result: Result) -> Iterator[Point]:
-    """The amount each player received; for all players, the sum, in [0, 1] if bids have limits."""
+    """The amount that each player received, and the total, in [0, 1] if bids have limits."""
     return _in_gold(result, result.outcome.gains)
 
 

@@ -10,11 +10,11 @@ from cheaptalk.rules import Event, Instance
 
 
 class Bids(RoundsPlayed[int]):
-    """The bids, and the amounts received."""
+    """The players' bids, and the amounts that they received."""
 
 
 class DivideTheDollar(Rounds):
-    """Bids for shares of a sum (Shapley and Shubik 1969; Ashlock and Greenwood 2016 for N).
+    """Bidding for shares of a sum (Shapley and Shubik 1969; Ashlock and Greenwood 2016 for N).
 
     In every round all players simultaneously bid for a part of the gold. If the sum of the bids is
     at most the gold, all receive their bids; otherwise all receive nothing. A player's payoff is
@@ -58,6 +58,6 @@ class DivideTheDollar(Rounds):
         return {"player": (float(self.rounds * minimum), float(self.rounds * maximum))}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Bounds on the total: bids that are paid add up to at most the gold."""
+        """Return the bounds of the total payoff; paid bids sum to at most the gold."""
         minimum = min(0, self.players * self._range()[0])
         return {"player": (float(self.rounds * minimum), float(self.rounds * self.golds))}

@@ -1,4 +1,4 @@
-"""Scripted strategies of divide the dollar, which depend only on observations."""
+"""Scripted strategies of the divide-the-dollar game, which depend only on observations."""
 
 from functools import lru_cache
 
@@ -32,7 +32,7 @@ def best_bid(golds: int, opponent_total: int) -> int:
 
 @lru_cache(maxsize=REMEMBERED)
 def bid(amount: int) -> Bid:
-    """Return the action of bidding an amount."""
+    """Return the action that bids an amount."""
     return Bid(bid_amount=amount)
 
 
@@ -66,7 +66,7 @@ def best_response(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def proportional(request: DecisionRequest) -> Action:
-    """Bid a part of the gold equal to the player's share of the last bids (Moulin 2002, rationing).
+    """Rescale the last bid by the gold divided by the sum of all bids (Moulin 2002, rationing).
 
     Begin with an equal share. If all players use this strategy, their bids fit after one round.
     """

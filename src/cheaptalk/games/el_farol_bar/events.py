@@ -1,4 +1,4 @@
-"""Action and events of the El Farol bar."""
+"""The action and events of the El Farol bar game."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ class Visit(Action):
 
 
 class Briefing(Event):
-    """A player's information at the start.
+    """Information that a player receives at the start of the match.
 
     ``capacity`` is the maximum share of players for whom the bar is fun, and ``room`` their number;
     ``fun``, ``crowded`` and ``home`` are the gains of a round; ``explicit`` is whether players who
@@ -32,7 +32,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """All players decide now."""
+    """A request that all players decide simultaneously whether to go to the bar."""
 
     round: int
     players: int

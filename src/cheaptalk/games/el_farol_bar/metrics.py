@@ -13,7 +13,7 @@ from cheaptalk.rules import PERCENT, SHARE, Metric, Point, Result, Series
 
 
 def shares(result: Result) -> list[float]:
-    """Return the share of players who went, by round."""
+    """Return the share of players who went to the bar in each round."""
     return [row.count("go") / len(row) for row in result.outcome.choices]
 
 
@@ -29,12 +29,12 @@ def crowding(result: Result) -> float:
 
 
 def welfare(result: Result) -> float:
-    """The mean gain of a player in a round, in [MIN, MAX]."""
+    """The mean gain of a player in a round, between the parameters ``crowded`` and ``fun``."""
     return fmean(fmean(row) for row in result.outcome.gains)
 
 
 def score(result: Result) -> float:
-    """The closeness of attendance to the capacity, 0 to 100 (GAMA-Bench appendix E, S2).
+    """How close the attendance is to the capacity, 0 to 100 (GAMA-Bench appendix E, score S2).
 
     (M - S) / M * 100, where M = max(R, 1 - R) is the maximum of S. GAMA-Bench scores only games
     with implicit feedback.
@@ -54,7 +54,7 @@ METRICS = (
 
 
 def attendance_by_round(result: Result) -> Iterator[Point]:
-    """1 if the player goes to the bar, else 0; for all players, the share of players who go."""
+    """1 if the player goes to the bar, else 0, and the share of all players who go."""
     return by_player(result, ([choice == "go" for choice in row] for row in result.outcome.choices))
 
 

@@ -49,7 +49,7 @@ class ElFarolBar(Rounds):
     @model_validator(mode="after")
     def _possible(self) -> "ElFarolBar":
         if not self.crowded < self.home < self.fun:
-            raise ValueError("home must be worth less than fun and more than crowded")
+            raise ValueError(f"home must be above crowded and below fun, not {self.home}")
         return self
 
     @property
@@ -79,7 +79,7 @@ class ElFarolBar(Rounds):
         return {"player": (self.rounds * self.crowded, self.rounds * self.fun)}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Bounds on the total, reached when no one goes, all go, or the bar is exactly full."""
+        """Return the total payoff's bounds, reached if no one goes, all go, or the bar is full."""
         totals = [
             went * (self.fun if went <= self.room else self.crowded)
             + (self.players - went) * self.home

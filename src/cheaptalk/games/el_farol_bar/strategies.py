@@ -18,7 +18,7 @@ VISITS: dict[Decision, Visit] = {choice: Visit(decision=choice) for choice in ge
 
 
 def visit(go: bool) -> Action:
-    """Return the action of going or staying."""
+    """Return the action that goes to the bar or stays at home."""
     return VISITS["go" if go else "stay"]
 
 
@@ -33,7 +33,7 @@ def observed_attendance(request: DecisionRequest, memory: int = 1) -> list[int]:
 
 
 def has_room(request: DecisionRequest, going: float) -> bool:
-    """Return whether the bar is fun for one more player, given the number of other players."""
+    """Return whether the bar is still fun if the player joins this number of other players."""
     me: Briefing = request.briefing
     return (going + 1) / me.players <= me.capacity
 
@@ -46,19 +46,19 @@ def fixed(request: DecisionRequest, *, choices: Decisions = ("go",)) -> Action:
 
 @strategy("player")
 def random(request: DecisionRequest, *, probability: Share = 0.5) -> Action:
-    """Go with a fixed probability."""
+    """Go to the bar with a fixed probability."""
     return visit(request.chance("move", request.number).happens(probability))
 
 
 @strategy("player")
 def capacity(request: DecisionRequest) -> Action:
-    """Go with a probability equal to the capacity (optimal in GAMA-Bench section 2.1)."""
+    """Go to the bar with probability equal to its capacity (optimal in GAMA-Bench section 2.1)."""
     return random(request, probability=request.briefing.capacity)
 
 
 @strategy("player")
 def equilibrium(request: DecisionRequest) -> Action:
-    """Go with the probability of the symmetric mixed equilibrium (Nash 1951)."""
+    """Go to the bar with the probability of the symmetric mixed equilibrium (Nash 1951)."""
     me: Briefing = request.briefing
     probability = theory.symmetric_equilibrium(me.players, me.capacity, me.fun, me.crowded, me.home)
     return random(request, probability=probability)
@@ -66,14 +66,14 @@ def equilibrium(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def best_response(request: DecisionRequest) -> Action:
-    """Go if the last observed attendance left room (Cournot 1838); begin by going."""
+    """Go to the bar if the last observed attendance left room (Cournot 1838); begin by going."""
     attendance = observed_attendance(request)
     return visit(not attendance or has_room(request, attendance[0]))
 
 
 @strategy("player")
 def predictor(request: DecisionRequest, *, memory: Memory = 4) -> Action:
-    """Go if the mean of the last observed rounds leaves room (Arthur 1994); begin by going.
+    """Go to the bar if the mean observed attendance leaves room (Arthur 1994); begin by going.
 
     Args:
         memory: the maximum number of observed rounds in the mean.
@@ -84,7 +84,7 @@ def predictor(request: DecisionRequest, *, memory: Memory = 4) -> Action:
 
 @strategy("player")
 def reinforcement(request: DecisionRequest) -> Action:
-    """Go with a probability equal to the share of past gains from going (Roth and Erev 1995).
+    """Go or stay with probabilities proportional to the past gains of each (Roth and Erev 1995).
 
     Gains are measured above the gain of a crowded bar. Both decisions start with the gain of one
     evening at home.

@@ -1,4 +1,4 @@
-"""The theory of the El Farol bar: the room, and the symmetric equilibrium."""
+"""Theoretical results for the El Farol bar: the attendance limit and the symmetric equilibrium."""
 
 import math
 from functools import cache

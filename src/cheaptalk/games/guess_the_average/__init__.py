@@ -1,4 +1,4 @@
-"""Guessing a fraction of the average of all guesses."""
+"""A game in which players guess a fraction of the average guess."""
 
 from cheaptalk.games.guess_the_average import events, metrics, rules, strategies
 from cheaptalk.rules import GameSpec

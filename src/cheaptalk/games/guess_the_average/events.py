@@ -1,4 +1,4 @@
-"""Action and events of guess the average."""
+"""The action and events of the guess-the-average game."""
 
 from fractions import Fraction
 from typing import Literal
@@ -16,7 +16,7 @@ class NumberChoice(Action):
 
 
 class Briefing(Event):
-    """A player's information at the start.
+    """Information that a player receives at the start of the match.
 
     ``others`` is the claim about the other players; ``equilibrium`` is the number that they will
     allegedly choose, or None.
@@ -32,7 +32,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """All players choose a number now."""
+    """A request that all players choose a number simultaneously."""
 
     round: int
     minimum: int

@@ -1,4 +1,4 @@
-"""Metrics of guess the average.
+"""Metrics of the guess-the-average game.
 
 C(i, j) is the number of player i in round j, MIN and MAX are the range, D = MAX - MIN, and R is the
 ratio; S is the mean of C(i, j) - MIN over all players and rounds (GAMA-Bench section 3.1, S1).
@@ -20,12 +20,12 @@ def mean_number(result: Result) -> float:
 
 
 def first_round(result: Result) -> float:
-    """The mean number of the first round, which experiments with human participants report."""
+    """The mean of the numbers chosen in the first round, as reported in experiments with humans."""
     return fmean(result.outcome.choices[0])
 
 
 def score(result: Result) -> float:
-    """The closeness of the choices to the equilibrium, 0 to 100 (GAMA-Bench appendix E, S1).
+    """How close the choices are to the equilibrium, 0 to 100 (GAMA-Bench appendix E, score S1).
 
     (D - S) / D * 100 for R < 1, S / D * 100 for R > 1, (1 - abs(2 * S - D) / D) * 100 for R = 1.
     """
@@ -38,7 +38,7 @@ def score(result: Result) -> float:
 
 
 def published_score(result: Result) -> float:
-    """GAMA-Bench's released code: a score of (MAX - S) / D * 100 for R < 1, too high by MIN / D."""
+    """The score in GAMA-Bench's released code, which is (MAX - S) / D * 100 for ratios below 1."""
     game: GuessTheAverage = result.game
     if game.ratio >= 1:
         return score(result)
@@ -60,19 +60,19 @@ METRICS = (
 
 
 def number(result: Result) -> Iterator[Point]:
-    """Each player's number; for all players, the mean."""
+    """The number that each player chose, and the mean of all players."""
     return by_player(result, result.outcome.choices)
 
 
 def distance(result: Result) -> Iterator[Point]:
-    """Each number's distance from the target; the match's value is the winner's distance."""
+    """The distance of each number from the target, and the winner's distance."""
     ratio = float(result.game.ratio)
     rows = ([abs(chosen - ratio * fmean(row)) for chosen in row] for row in result.outcome.choices)
     return by_player(result, rows, min)
 
 
 def won(result: Result) -> Iterator[Point]:
-    """Each player's share of the round's win, in [0, 1]; for all players, the mean."""
+    """The share of the round's win that each player receives, in [0, 1], and the mean share."""
     return gain_by_round(result)
 
 

@@ -32,7 +32,7 @@ Ratio = Annotated[Fraction, BeforeValidator(_read_ratio), Field(ge=0, le=100)]
 
 
 class Numbers(RoundsPlayed[int]):
-    """The numbers chosen, and each player's share of each round's win."""
+    """The numbers that the players chose, and each player's share of the win in each round."""
 
 
 class GuessTheAverage(Rounds):
@@ -69,7 +69,7 @@ class GuessTheAverage(Rounds):
             raise ValueError("the maximum must be greater than the minimum")
         if self.told == "equilibrium" and self.ratio == 1:
             raise ValueError(
-                "told: equilibrium needs a ratio other than 1, which has several equilibria"
+                "told: equilibrium requires a ratio other than 1, which has several equilibria"
             )
         return self
 
@@ -101,12 +101,12 @@ class GuessTheAverage(Rounds):
         ]
 
     def payoffs(self, outcome: Numbers) -> dict[str, float]:
-        """Each player's share of the rounds won; players who tie in a round share its win."""
+        """The share of rounds that each player won; tied players split the win equally."""
         return {player: won / self.rounds for player, won in super().payoffs(outcome).items()}
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"player": (0.0, 1.0)}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """The total is always 1, because the players' shares of each round's win sum to 1."""
+        """Return 1 as both bounds of the total payoff, because the shares of each win sum to 1."""
         return {"player": (1.0, 1.0)}

@@ -1,4 +1,4 @@
-"""Scripted strategies of guess the average, which depend only on observations."""
+"""Scripted strategies of the guess-the-average game, which depend only on observations."""
 
 from functools import lru_cache
 from typing import Annotated
@@ -15,7 +15,7 @@ Level = Annotated[int, Field(ge=0, le=100)]
 
 @lru_cache(maxsize=REMEMBERED)
 def choose(number: int) -> NumberChoice:
-    """Return the action of choosing a number."""
+    """Return the action that chooses a number."""
     return NumberChoice(chosen_number=number)
 
 
@@ -34,7 +34,7 @@ def random(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def equilibrium(request: DecisionRequest) -> Action:
-    """Choose the equilibrium: the minimum, or the maximum for ratios above 1 (section 2.1)."""
+    """Choose the equilibrium: minimum, or maximum for ratios above 1 (GAMA-Bench section 2.1)."""
     me: Briefing = request.briefing
     return choose(theory.equilibrium(me.minimum, me.maximum, me.ratio))
 
@@ -52,7 +52,7 @@ def level_k(request: DecisionRequest, *, level: Level = 1) -> Action:
 
 @strategy("player")
 def best_response(request: DecisionRequest) -> Action:
-    """Hit the target if other players repeat their numbers (Cournot 1838); begin as level 1."""
+    """Best-respond to the numbers of the last round (Cournot 1838), and begin with level-1 play."""
     me: Briefing = request.briefing
     last: RoundResult | None = last_report(request)
     if last is None:
@@ -64,6 +64,6 @@ def best_response(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def imitation(request: DecisionRequest) -> Action:
-    """Choose the last winning number (Vega-Redondo 1997, imitate the best); begin as level 0."""
+    """Imitate the last winning number (Vega-Redondo 1997), and begin with level-0 play."""
     last: RoundResult | None = last_report(request)
     return random(request) if last is None else choose(last.winning[0])

@@ -1,4 +1,4 @@
-"""The theory of guess the average, which rules and strategies use.
+"""Theoretical results for the guess-the-average game, used by its rules and strategies.
 
 R is the ratio, and N is the number of players; numbers are integers from ``minimum`` to
 ``maximum``.
@@ -9,7 +9,7 @@ from fractions import Fraction
 
 
 def winning_numbers(choices: Collection[int], ratio: Fraction) -> tuple[int, ...]:
-    """Return the number closest to R times the average, or two numbers that are equally close.
+    """Return the choice closest to the ratio times the average, or both choices if two tie.
 
     >>> winning_numbers((30, 40, 50), Fraction(2, 3))
     (30,)
@@ -38,7 +38,7 @@ def level_k(level: int, minimum: int, maximum: int, ratio: Fraction) -> int:
 
 
 def equilibrium(minimum: int, maximum: int, ratio: Fraction) -> int:
-    """Return the number that all players choose in equilibrium, for any N.
+    """Return the number that all players choose in equilibrium, for any number of players.
 
     The equilibrium is the minimum if R < 1 (GAMA-Bench section 2.1), and the maximum if R > 1. With
     R = 1, every number is an equilibrium; the result is the middle of the range, which GAMA-Bench's

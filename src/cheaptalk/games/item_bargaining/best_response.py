@@ -58,7 +58,7 @@ def candidate_hands(me: Briefing, count: int, draw: Stream) -> Iterator[Hand]:
 
 
 class Responder:
-    """A search for a player's best move against a rival with one of several hands.
+    """A search for the best move against a rival whose hand is one of several candidates.
 
     Args:
         me: the player's briefing.
@@ -96,7 +96,7 @@ class Responder:
                 yield Plan(self._offering(number, bundle, among) / weight, bundle)
 
     def _offering(self, number: int, bundle: Bundle, among: Sequence[int]) -> float:
-        """Return the weighted sum of an offer's payoffs over the rival's possible hands."""
+        """Return an offer's payoff, weighted by the probabilities of the rival's possible hands."""
         me, number = self.me, number + self.late
         factor = me.discount ** (number - 1)
         kept_worth, total = self._kept_worths[bundle], 0.0
@@ -116,7 +116,7 @@ class Responder:
         return total
 
     def weigh(self, among: Iterable[int]) -> float:
-        """Return the probability that the rival has one of these hands."""
+        """Return the probability that the rival's hand is one of the given hands."""
         return math.fsum(self.hands[hand].weight for hand in among)
 
     def reply(self, hand: int, number: int, offer: Bundle | None) -> Move:
@@ -142,7 +142,7 @@ class Responder:
         return move
 
     def consistent(self, offers: Iterable[tuple[int, Bundle | None, Bundle]]) -> list[int]:
-        """Return the hands with which the rival would make these offers; all hands if none would.
+        """Return the hands that are consistent with the rival's offers, or all hands if none is.
 
         Args:
             offers: rounds, current offers, and the rival's offers, as from :func:`offers_seen`.
@@ -154,7 +154,7 @@ class Responder:
 
 
 def offers_seen(heard: Iterable[Moment]) -> Iterator[tuple[int, Bundle | None, Bundle]]:
-    """Yield the round, the current offer, and the rival's offer, for each offer of the rival."""
+    """Yield (round, offer on the table, rival's offer) for each offer of the rival."""
     own_offer: Bundle | None = None
     for event, action in heard:
         if isinstance(event, OfferMade):

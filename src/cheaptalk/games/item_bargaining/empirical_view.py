@@ -1,4 +1,4 @@
-"""The metrics and figures of item bargaining on pages of empirical games."""
+"""Metrics and figures that pages on empirical games show for item bargaining."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -35,7 +35,7 @@ OPPOSITION = Histogram(
 
 
 def welfare_tables(games: Sequence[Game]) -> tuple[MetricTable, ...]:
-    """Return tables of welfare in two normalisations; no tables if the games have different pools.
+    """Return welfare tables in two normalisations, or no tables if the games' pools differ.
 
     Welfare is divided by the mean maximum as defined in the text, and by the mean maximum over
     allocations only (Measuring Competition and Cooperation, section 5).

@@ -29,7 +29,7 @@ class Move(Action):
     @model_validator(mode="before")
     @classmethod
     def _without_an_idle_offer(cls, data: Any) -> Any:
-        """Drop the empty offer that unused form fields add to ACCEPT or WALK."""
+        """Remove the empty offer that a form adds to ACCEPT or WALK."""
         if isinstance(data, dict) and data.get("offer") == []:
             return data if data.get("action") == "COUNTEROFFER" else data | {"offer": None}
         return data
@@ -60,7 +60,7 @@ def objection(quantities: Bundle, answering: bool, move: Move) -> str | None:
 
 
 class Briefing(Event):
-    """A player's information at the start.
+    """Information that a player receives at the start of the match.
 
     Attributes:
         seat, rival: the player's seat and the other one.
@@ -87,14 +87,14 @@ class Briefing(Event):
 
 
 class Opening(Event):
-    """The seat's turn, with no offer on the table."""
+    """A request to move when no offer is on the table."""
 
     round: int
     rounds: int
 
 
 class OfferMade(Event):
-    """The rival offers some items of each kind and would keep the others (``kept``).
+    """The rival's offer of items, and the items that it would keep (``kept``).
 
     ``last`` is whether the seat's answer is the last of the match, so that an offer would be too
     late.
@@ -109,7 +109,7 @@ class OfferMade(Event):
 
 
 class Agreed(Event):
-    """An offer was accepted: the seat's bundle and payoff."""
+    """The acceptance of an offer, with the player's bundle and payoff."""
 
     round: int
     by: str
@@ -118,7 +118,7 @@ class Agreed(Event):
 
 
 class NotAgreed(Event):
-    """The match ended without an agreement: who ended it, how, and the seat's payoff."""
+    """The end of a match without an agreement, with who ended it, how, and the player's payoff."""
 
     round: int
     by: str
@@ -146,12 +146,12 @@ class Pool(Instance):
     @model_validator(mode="after")
     def _values_every_kind(self) -> "Pool":
         if any(len(values) != len(self.quantities) for values in self.values):
-            raise ValueError("values: each player needs one for every kind of items")
+            raise ValueError("values: expected one value of each player for each kind of item")
         return self
 
 
 class Settlement(Outcome):
-    """The outcome of a match.
+    """The outcome of an item bargaining match.
 
     Attributes:
         ended: see :data:`Ending`.

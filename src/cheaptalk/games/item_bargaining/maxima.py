@@ -29,7 +29,7 @@ CELLS = 50_000
 
 @dataclass(frozen=True)
 class Pools:
-    """Quantities (pool, kind), values (pool, player, kind) and outside options (pool, player)."""
+    """Many pools as arrays with the axes (pool, kind), (pool, player, kind) and (pool, player)."""
 
     quantities: "Counts"
     values: "Counts"
@@ -37,7 +37,7 @@ class Pools:
 
     @classmethod
     def of(cls, instances: "list[Pool]") -> "Pools":
-        """Return the pools of instances with the same number of kinds."""
+        """Return the pools of several instances, which must have the same number of kinds."""
         return cls(
             *(np.array([getattr(instance, f.name) for instance in instances]) for f in fields(cls))
         )
@@ -48,7 +48,7 @@ class Pools:
 
 @dataclass(frozen=True)
 class Maxima:
-    """The maximum welfare of each of many pools.
+    """The maximum welfare that each of several pools allows.
 
     Attributes:
         utilitarian: the maximum sum of both players' values, over all allocations and the outcome
@@ -74,7 +74,7 @@ class Maxima:
 
 
 def sample(game: ItemBargaining, count: int, draw: "np.random.Generator") -> Pools:
-    """Draw pools from the distribution of a game."""
+    """Draw pools of items from a game's distribution."""
     specification = game.quantities
     if isinstance(specification, Drawn):
         quantities = _draw_quantities(specification, count, draw)
@@ -87,7 +87,6 @@ def sample(game: ItemBargaining, count: int, draw: "np.random.Generator") -> Poo
 
 
 def _draw_quantities(specification: Drawn, count: int, draw: "np.random.Generator") -> "Counts":
-    """Draw the quantities of many pools, by the rules of :class:`Drawn`."""
     rows = np.empty((0, specification.kinds), dtype=np.int64)
     while len(rows) < count:
         batch = draw.poisson(specification.mean, (count, specification.kinds))
@@ -108,7 +107,7 @@ def bundles(quantities: tuple[int, ...]) -> "Numbers":
 
 
 def maxima(pools: Pools) -> Maxima:
-    """Return the maxima of each pool, computed together for pools with the same quantities."""
+    """Return the maximum welfare of each pool, with pools of equal quantities computed together."""
     kinds, group = np.unique(pools.quantities, axis=0, return_inverse=True)
     order = np.argsort(group, kind="stable")
     columns: dict[str, Numbers] = {field.name: np.empty(len(pools)) for field in fields(Maxima)}
@@ -126,7 +125,7 @@ def maxima(pools: Pools) -> Maxima:
 
 
 def _best(table: "Numbers", values: "Counts", outside: "Counts") -> dict[str, "Numbers"]:
-    """Return the maxima of pools with the same quantities, given all bundles for player 1."""
+    """Return the maximum welfare of pools with equal quantities, given the table of all bundles."""
     total_bundle = table[-1]
     totals = values @ total_bundle
     first = values[:, 0] @ table.T
@@ -153,7 +152,7 @@ def _best(table: "Numbers", values: "Counts", outside: "Counts") -> dict[str, "N
 
 
 def ratio_of_means(welfare: Iterable[float], best: Iterable[float]) -> float:
-    """Return the mean welfare of matches divided by the mean maximum of pools of the same game.
+    """Return the ratio of the mean welfare in matches to the mean maximum of the game's pools.
 
     This is the paper's normalisation (section 5). The pools can differ from those of the matches.
     """

@@ -1,4 +1,4 @@
-"""Metrics of item bargaining (section 3.4, section 6.3 and appendices B, I and J of the paper).
+"""Metrics of item bargaining (Smithline et al. 2025, sections 3.4 and 6.3, appendices B, I, J).
 
 Payoffs u are discounted, as the paper defines them: u = w * discount ** (round - 1), where w is the
 undiscounted value of a bundle or of an outside option b. Some of the paper's tables are
@@ -112,7 +112,7 @@ STATED = re.compile(
 
 
 def stated_holdings(reasoning: str, kinds: int) -> list[Bundle]:
-    """Return the player's holdings that its reasoning states, in order.
+    """Return the bundles that a player's reasoning states as its holdings, in order.
 
     >>> stated_holdings("They offer [0, 1]. My resulting holdings: [6, 1], worth 9.", 2)
     [(6, 1)]
@@ -122,7 +122,7 @@ def stated_holdings(reasoning: str, kinds: int) -> list[Bundle]:
 
 
 def false_holdings(turn: Turn) -> bool | None:
-    """Return whether the reasoning of an acceptance states only wrong holdings.
+    """Return whether every statement of holdings in the reasoning for an acceptance is wrong.
 
     None for other moves, or if the reasoning states no holdings as a list of one number per kind.
     """
@@ -163,7 +163,7 @@ def nash_welfare_undiscounted(result: Result) -> float:
 
 
 def advantage(gains: tuple[float, float], outside: tuple[float, float]) -> float:
-    """Return the geometric mean of both gains over the outside options; a negative gain is 0."""
+    """Return the geometric mean of both surpluses over the outside options, with losses as 0."""
     above = (max(0.0, gain - threshold) for gain, threshold in zip(gains, outside, strict=True))
     return math.sqrt(math.prod(above))
 
@@ -174,18 +174,18 @@ def nash_welfare_plus(result: Result) -> float:
 
 
 def nash_welfare_plus_discounted(result: Result) -> float:
-    """Nash welfare of advantages with outside options discounted too (the authors' code)."""
+    """Nash welfare of advantages with discounted outside options, as in the authors' code."""
     factor: float = result.game.discount ** (result.outcome.round - 1)
     return factor * nash_welfare_plus_undiscounted(result)
 
 
 def nash_welfare_plus_undiscounted(result: Result) -> float:
-    """Nash welfare of the undiscounted advantages w - b, as in the authors' notebooks."""
+    """Nash welfare of advantages without any discounting, as in the authors' notebooks."""
     return advantage(result.outcome.worth, result.instance.outside)
 
 
 def best(result: Result) -> dict[str, float]:
-    """Return the maxima of a match's instance."""
+    """Return the maximum welfare in the match's instance, by criterion."""
     return result.once(_best)
 
 
@@ -195,7 +195,7 @@ def _best(result: Result) -> dict[str, float]:
 
 @lru_cache(maxsize=1024)
 def best_of(instance: Pool) -> dict[str, float]:
-    """Return the maxima of an instance; see :class:`.Maxima`."""
+    """Return the maximum welfare in an instance, by criterion; see :class:`.Maxima`."""
     return {name: float(numbers[0]) for name, numbers in vars(maxima(Pools.of([instance]))).items()}
 
 
@@ -205,7 +205,7 @@ def share_of(welfare: float, best: float) -> float | None:
 
 
 def utilitarian_of_maximum(result: Result) -> float | None:
-    """Utilitarian welfare as a share of the instance's maximum, with outside options, in [0, 1].
+    """Utilitarian welfare as a share of its maximum over allocations and outside options, 0 to 1.
 
     The paper divides the mean by the mean maximum instead:
     :func:`~cheaptalk.games.item_bargaining.maxima.ratio_of_means`.
@@ -214,22 +214,22 @@ def utilitarian_of_maximum(result: Result) -> float | None:
 
 
 def utilitarian_of_allocated(result: Result) -> float | None:
-    """Utilitarian welfare as a share of the instance's maximum over allocations; can exceed 1."""
+    """Utilitarian welfare as a share of its maximum over allocations only, which it can exceed."""
     return share_of(utilitarian_welfare(result), best(result)["utilitarian_allocated"])
 
 
 def nash_of_maximum(result: Result) -> float | None:
-    """Nash welfare as a share of the instance's maximum, with outside options, in [0, 1]."""
+    """Nash welfare as a share of its maximum over allocations and outside options, in [0, 1]."""
     return share_of(nash_welfare(result), best(result)["nash"])
 
 
 def nash_of_allocated(result: Result) -> float | None:
-    """Nash welfare as a share of the instance's maximum over allocations; can exceed 1."""
+    """Nash welfare as a share of its maximum over allocations only, which it can exceed."""
     return share_of(nash_welfare(result), best(result)["nash_allocated"])
 
 
 def nash_plus_of_maximum(result: Result) -> float | None:
-    """Nash welfare of advantages as a share of the instance's maximum, in [0, 1].
+    """Nash welfare of advantages as a share of its maximum in the instance, in [0, 1].
 
     None if no allocation gives both players more than their outside options.
     """
@@ -237,12 +237,12 @@ def nash_plus_of_maximum(result: Result) -> float | None:
 
 
 def opposition(result: Result) -> float:
-    """The instance's opposition level; 0 is no conflict, 2 ** 0.5 the maximum (appendix J)."""
+    """The level of conflict in the instance, 0 to 2 ** 0.5 (Smithline et al. 2025, appendix J)."""
     return best(result)["opposition"]
 
 
 def envy_free_up_to_one(bundle: Bundle, rival_bundle: Bundle, values: tuple[int, ...]) -> bool:
-    """Return whether a player would not envy the rival's bundle without one of its items.
+    """Return whether a bundle is envy-free up to one item of the rival's bundle.
 
     v * a_rival - v * a_own <= the maximum v_k over the kinds k in the rival's bundle.
 
@@ -254,7 +254,7 @@ def envy_free_up_to_one(bundle: Bundle, rival_bundle: Bundle, values: tuple[int,
 
 
 def ef1(result: Result) -> float | None:
-    """1 if an agreement is envy-free up to one item for both, else 0; None without an agreement."""
+    """1 if an agreement is envy-free up to one item, else 0; None if there is no agreement."""
     outcome: Settlement = result.outcome
     if outcome.bundles is None:
         return None
@@ -268,7 +268,7 @@ def agreement(result: Result) -> float:
 
 
 def invalid_walk(result: Result) -> float:
-    """1 if an invalid answer ended the match, with the effect of walking away, else 0."""
+    """1 if the match ended because of an invalid answer, which counts as walking away, else 0."""
     return float(result.outcome.ended == "invalid")
 
 
@@ -278,12 +278,12 @@ def rounds(result: Result) -> float:
 
 
 def mistakes(result: Result) -> float:
-    """The total number of mistakes M1 to M5 of both players (appendix B)."""
+    """The total number of mistakes M1 to M5 by both players (Smithline et al. 2025, appendix B)."""
     return float(sum(mistake(turn) for turn in turns(result) for mistake in MISTAKES))
 
 
 def own_mistakes(result: Result, player: int) -> float:
-    """The number of the player's mistakes M1 to M5 (appendix B)."""
+    """The number of the player's mistakes M1 to M5 (Smithline et al. 2025, appendix B)."""
     return float(sum(mistake(turn) for turn in turns_of(result, player) for mistake in MISTAKES))
 
 
@@ -299,7 +299,7 @@ def utility_given(result: Result, player: int) -> float | None:
 
 
 def concession(result: Result, player: int) -> float | None:
-    """The increase in the offered value from the first to the last offer; None without two offers.
+    """How much more the last offer gives away than the first; None without two offers.
 
     Bundles are valued at the player's own values.
     """
@@ -326,7 +326,7 @@ def bad_acceptance_by_turn(result: Result, player: int) -> float | None:
 
 
 def bad_acceptance(result: Result, player: int) -> float:
-    """1 if the player accepted less than its outside option, else 0 (appendix I, by game)."""
+    """1 if the player ever accepted less than its outside option, else 0 (appendix I)."""
     return float(any(map(accepted_too_little, turns_of(result, player))))
 
 
@@ -341,7 +341,7 @@ def bad_offer_accepted(result: Result, player: int) -> float | None:
 
 
 def false_holdings_stated(result: Result, player: int) -> float | None:
-    """1 if the reasoning of the player's acceptance states only wrong holdings, else 0.
+    """1 if all holdings that the player states when it accepts are wrong, else 0.
 
     None without an acceptance, or if no holdings are stated (hallucination, section 6.4).
     """
@@ -350,7 +350,7 @@ def false_holdings_stated(result: Result, player: int) -> float | None:
 
 
 def counted(mistake: Callable[[Turn], bool]) -> Callable[[Result], float]:
-    """Return the metric that counts one kind of mistake of both players."""
+    """Return a metric that counts how often both players make one kind of mistake."""
 
     def count(result: Result) -> float:
         return float(sum(map(mistake, turns(result))))
@@ -362,7 +362,7 @@ def counted(mistake: Callable[[Turn], bool]) -> Callable[[Result], float]:
 def per_player(
     metric: Callable[[Result, int], float | None], unit: str, bounds: tuple[float, float] = COUNT
 ) -> Iterator[Metric]:
-    """Yield a metric for each of the two seats."""
+    """Yield a copy of a metric for each of the two players."""
     for player, seat in enumerate(SEATS):
 
         def measured(result: Result, player: int = player) -> float | None:
@@ -374,7 +374,7 @@ def per_player(
 
 
 def metrics_of(unit: str, *functions: Any, bounds: tuple[float, float] = COUNT) -> Iterator[Metric]:
-    """Return metrics named after their functions."""
+    """Return one metric for each function, with the function's name."""
     return (Metric(function.__name__, function, unit=unit, bounds=bounds) for function in functions)
 
 
@@ -417,7 +417,7 @@ METRICS = (
 
 
 def turns_by_round(result: Result) -> Iterator[tuple[int, str, Turn, int]]:
-    """Yield every turn with its round, its seat, and the value of all items to its player."""
+    """Yield (round, seat, turn, value of all items to the player) for every turn."""
     seats = tuple(SEATS)
     for number, turn in enumerate(turns(result)):
         yield number // 2 + 1, seats[turn.player], turn, worth(turn.quantities, turn.values)

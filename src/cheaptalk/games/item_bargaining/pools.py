@@ -24,12 +24,12 @@ def worth(bundle: Bundle, values: tuple[int, ...]) -> int:
 
 
 def rest(quantities: Bundle, bundle: Bundle) -> Bundle:
-    """Return the rest of the items after a bundle is removed."""
+    """Return the items that remain after a bundle is removed."""
     return tuple(map(sub, quantities, bundle))
 
 
 def no_pool(quantities: Bundle) -> str | None:
-    """Return why these items can't be bargained over, or None if they can."""
+    """Return the reason why items are unsuitable for bargaining, or None if they are suitable."""
     if sum(quantities) < 2:
         return "there must be at least two items"
     if math.prod(count + 1 for count in quantities) > MAX_DIVISIONS:
@@ -38,7 +38,7 @@ def no_pool(quantities: Bundle) -> str | None:
 
 
 class Drawn(Value):
-    """Quantities that are drawn for every instance, for each kind from a Poisson distribution."""
+    """Item quantities that are drawn from a Poisson distribution for every instance."""
 
     kinds: int = Field(default=5, ge=1, le=10, strict=True)
     """The number of kinds of items (T)."""
@@ -58,7 +58,7 @@ class Drawn(Value):
         return self
 
     def quantities(self, draw: Stream) -> Bundle:
-        """Draw the number of items of each kind until the items can be bargained over."""
+        """Draw the number of items of each kind, until they are suitable for bargaining."""
         while True:
             counts = tuple([self._count(draw) for _ in range(self.kinds)])
             if no_pool(counts) is None:
@@ -74,7 +74,7 @@ class Drawn(Value):
 
 
 def poisson(mean: float, draw: float) -> int:
-    """Return a quantile of the Poisson distribution (inversion).
+    """Return a quantile of the Poisson distribution, computed by inversion.
 
     >>> [poisson(4, draw) for draw in (0, 0.1, 0.5, 0.99)]
     [0, 2, 4, 9]

@@ -178,7 +178,7 @@ class ItemBargaining(Game):
         return end
 
     def payoffs(self, outcome: Settlement) -> dict[str, float]:
-        """Points: the value of each player's bundle or outside option, discounted."""
+        """The discounted value of each player's bundle or outside option, in points."""
         factor = self.discount ** (outcome.round - 1)
         return {FIRST: outcome.worth[0] * factor, SECOND: outcome.worth[1] * factor}
 

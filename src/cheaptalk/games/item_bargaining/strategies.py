@@ -1,4 +1,4 @@
-"""Scripted strategies of item bargaining (section 4.2 and appendix L of the paper).
+"""Scripted strategies of item bargaining (Smithline et al. 2025, section 4.2 and appendix L).
 
 The strategies compare undiscounted values, because all outcomes of a round, including outside
 options, have the same discount.
@@ -30,7 +30,7 @@ MANNERS: dict[Family, tuple[float, float, float]] = {
 
 @lru_cache(maxsize=4096)
 def aspired(discount: float, rounds: int, number: int, family: Family = "polynomial") -> float:
-    """Return the aspiration in a round, as a share of the range from outside option to ceiling.
+    """Return a round's aspiration level, from 0 for the outside option to 1 for the ceiling.
 
     s * (1 - x ** p), or s * (exp((1 - x) ** p) - 1) / (e - 1), where x runs from 0 in the first
     round to 1 in the last. Patient players start high and concede late: s is 0.15, 0.25 or 0.40
@@ -50,7 +50,7 @@ def aspired(discount: float, rounds: int, number: int, family: Family = "polynom
 
 
 def nearest(quantities: Bundle, values: Bundle, reference: Bundle, target: float) -> Bundle | None:
-    """Return the bundle to keep that is nearest to a reference and worth at least the target.
+    """Return the bundle nearest to a reference bundle that is worth at least the target.
 
     The bundle leaves the other player at least one item; None if there is no such bundle. It
     differs from the reference by the fewest units and, among such bundles, has the lowest value.
@@ -77,7 +77,7 @@ def nearest(quantities: Bundle, values: Bundle, reference: Bundle, target: float
 
 
 def fewest(prices: Sequence[int], available: Sequence[int], missing: int) -> int | None:
-    """Return the minimum number of units worth the missing amount; None if no number suffices.
+    """Return the smallest number of units that supplies a missing value; None if none does.
 
     Args:
         prices: the value of a unit of each kind, in descending order.
@@ -95,7 +95,7 @@ def fewest(prices: Sequence[int], available: Sequence[int], missing: int) -> int
 def cheapest(
     prices: Sequence[int], available: Sequence[int], added: int, missing: int
 ) -> list[int]:
-    """Return ``added`` units that are worth at least the missing amount, with minimum total value.
+    """Return the ``added`` units of lowest total value that supply a missing value.
 
     The depth-first search prunes branches that can't suffice or improve. A solution must exist.
     """
@@ -120,7 +120,7 @@ def cheapest(
 
 
 def drop_one_item(quantities: Bundle, values: Bundle, target: float) -> Bundle | None:
-    """Return the cheapest bundle with all items but one that is worth the target, or None."""
+    """Return all items but the most valuable one that can be given up at this target, or None."""
     spare = worth(quantities, values) - target
     candidates = [kind for kind, count in enumerate(quantities) if count and values[kind] <= spare]
     if not candidates:
@@ -130,7 +130,7 @@ def drop_one_item(quantities: Bundle, values: Bundle, target: float) -> Bundle |
 
 
 def closest(quantities: Bundle, values: Bundle, target: float) -> Bundle | None:
-    """Return the cheapest bundle worth the target; None if only the bundle of all items is.
+    """Return the cheapest bundle worth the target, or None if only all items together are.
 
     The search enumerates bundles without the kind with the highest quantity, and adds items of this
     kind to each bundle.

@@ -30,7 +30,7 @@ class ReplyOrJohn(Action):
 
 
 class Briefing(Event):
-    """A seat's information at the start; ``rival_value`` and ``rounds`` are None if unknown."""
+    """Information that a player receives at the start of the match; unknown values are None."""
 
     seat: str
     rival: str
@@ -43,7 +43,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """The seat's turn to name a price."""
+    """A request to name a price."""
 
     stage: int
     last: bool
@@ -60,13 +60,13 @@ class PricePosted(Event):
 
 
 class PriceRejected(Event):
-    """The rival has rejected the seat's price."""
+    """The rival has rejected the player's price."""
 
     stage: int
 
 
 class Sold(Event):
-    """A price was accepted; ``payoff`` is the seat's payoff."""
+    """A price was accepted; ``payoff`` is the player's payoff."""
 
     stage: int
     price: float

@@ -18,13 +18,13 @@ def agreement(result: Result) -> float:
 
 
 def alice_gain(result: Result) -> float:
-    """The seller's payoff as a multiple of the scale: (p - V_A) / M; 0 without a trade."""
+    """The seller's gain, price minus value, as a multiple of the scale M; 0 without a trade."""
     game: Negotiation = result.game
     return game.payoffs(result.outcome)["alice"] / game.scale
 
 
 def bob_gain(result: Result) -> float:
-    """The buyer's payoff as a multiple of the scale: (V_B - p) / M; 0 without a trade."""
+    """The buyer's gain, value minus price, as a multiple of the scale M; 0 without a trade."""
     game: Negotiation = result.game
     return game.payoffs(result.outcome)["bob"] / game.scale
 
@@ -41,7 +41,7 @@ def efficiency(result: Result) -> float:
 
 
 def fairness(result: Result) -> float:
-    """1 - 4 * ((p - p_f) / M) ** 2, at most 1; 1 without a trade (GLEE section 2.2).
+    """Fairness of the price, 1 - 4 * ((p - p_f) / M) ** 2; 1 without a trade (GLEE section 2.2).
 
     Fairness is negative if the price differs from the fairest price by more than half the scale.
     """
@@ -87,7 +87,7 @@ METRICS = (
 
 
 def offered_price(result: Result) -> Iterator[Point]:
-    """The price that a player names as a multiple of the scale, by stage."""
+    """Each price that a player names, as a multiple of the scale, by stage."""
     for request, seat, action in result.given():
         if isinstance(action, Price):
             yield Point(request // 2 + 1, seat, action.price / result.game.scale)

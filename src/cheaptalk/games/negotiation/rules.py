@@ -124,7 +124,7 @@ class Negotiation(Game):
         return None
 
     def payoffs(self, outcome: Sale) -> dict[str, float]:
-        """Dollars: p - V_A for Alice and V_B - p for Bob; 0 for both without a trade."""
+        """Gains in dollars: price - value for Alice, value - price for Bob, 0 without a trade."""
         if outcome.price is None:
             return {"alice": 0.0, "bob": 0.0}
         return {

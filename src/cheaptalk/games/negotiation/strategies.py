@@ -89,7 +89,7 @@ SLACK = 1e-9
 
 
 def price_of(me: Briefing, gain: float) -> float:
-    """Return the price at which the player has this gain."""
+    """Return the price at which the player's gain is the given amount."""
     return me.value + gain if me.seat == "alice" else me.value - gain
 
 
@@ -112,7 +112,7 @@ def name_price(request: DecisionRequest, price: float, message: str = "") -> Act
 
 
 def demand(request: DecisionRequest, gain: float, message: str = "") -> Action:
-    """Return the price that gives the player this gain, rounded to cents in the player's favour."""
+    """Name the price for a given gain, rounded to cents in the player's favour."""
     cents = 100 * price_of(request.briefing, gain)
     seller = request.briefing.seat == "alice"
     whole_cents = math.ceil(cents - 1e-6) if seller else math.floor(cents + 1e-6)
@@ -120,19 +120,19 @@ def demand(request: DecisionRequest, gain: float, message: str = "") -> Action:
 
 
 def answer(request: DecisionRequest, decision: Literal["accept", "reject", "john"]) -> Action:
-    """Return the answer that accepts, rejects or chooses John."""
+    """Return the answer that accepts the price, rejects it, or chooses the other partner, John."""
     return ANSWERS[request.ask.action][decision]
 
 
 def take(request: DecisionRequest, posted: PricePosted, minimum: float) -> Action:
-    """Accept a price with at least this gain in dollars, and reject any other price."""
+    """Accept a price that gains at least ``minimum`` dollars, and reject any other price."""
     me: Briefing = request.briefing
     good = gain_at(me, posted.price) >= minimum - SLACK * me.value
     return answer(request, "accept" if good else "reject")
 
 
 def insist(request: DecisionRequest, gain: float, message: str) -> Action:
-    """Name the price with this gain, and accept no lower gain."""
+    """Name the price with the given gain, and accept only prices with at least that gain."""
     if isinstance(request.event, PricePosted):
         return take(request, request.event, gain)
     return name_price(request, price_of(request.briefing, gain), message)
@@ -194,7 +194,7 @@ def minimax_regret(request: DecisionRequest, *, surplus: Share = 0.5) -> Action:
 
 
 def latest_prices(request: DecisionRequest) -> tuple[float | None, float | None]:
-    """Return the last prices of the player and of the rival before this request."""
+    """Return the latest prices that the player and the rival named; None for no price."""
     heard = request.heard[::-1]
     own_prices = (action.price for _, action in heard if isinstance(action, Price))
     rival_prices = (event.price for event, _ in heard if isinstance(event, PricePosted))
@@ -231,7 +231,7 @@ def split_the_difference(
 
 @strategy("alice", "bob")
 def zero_intelligence(request: DecisionRequest, *, reach: Share = 1.0) -> Action:
-    """Name random prices without a loss, and accept any such price.
+    """Name random prices that avoid a loss, and accept any price that avoids one.
 
     The budget-constrained zero-intelligence trader (ZI-C) of Gode and Sunder (1993).
 
@@ -321,7 +321,7 @@ def subgame_perfect(request: DecisionRequest, *, guess: Share = 0.4) -> Action:
 
 @strategy("alice", "bob")
 def random(request: DecisionRequest) -> Action:
-    """Play a random legal move: a price up to twice the player's value, or any of the answers."""
+    """Play a random legal move: a price up to twice the player's value, or a random answer."""
     draw = request.chance("move", request.number)
     if request.ask.action is ReplyOrJohn:
         return answer(request, draw.pick(("accept", "reject", "john")))
@@ -346,7 +346,7 @@ def talker(
     ] = "linear",
     repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
 ) -> Action:
-    """Name the prices of another strategy with default settings, and add messages in one manner.
+    """Play another strategy with default settings, and add messages in a manner such as polite.
 
     Talkers with different manners make the same moves against the same moves, so any difference is
     an effect of the messages (:mod:`~cheaptalk.games.manners`).

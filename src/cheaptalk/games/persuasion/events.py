@@ -32,7 +32,7 @@ class SpokenPurchase(Purchase):
 
 
 class Briefing(Event):
-    """The information of a seat at the start; prior, worths and ``rounds`` are None if unknown.
+    """Information that a player receives at the start of the match; unknown values are None.
 
     Worths are the product's values to the buyer in dollars; ``prior_common`` and ``worths_common``
     are whether both sides know the prior and the worths.

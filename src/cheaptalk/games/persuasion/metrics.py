@@ -26,27 +26,27 @@ def alice_gain(result: Result) -> float:
 
 
 def bob_gain(result: Result) -> float:
-    """Bob's payoff per round (of all buyers) as a multiple of the price, in [u - 1, v - 1]."""
+    """The buyers' total gain per round as a multiple of the price, in [u - 1, v - 1]."""
     game: Persuasion = result.game
     return game.seat_payoffs(result.outcome)["bob"] / (game.price * len(result.outcome.bought))
 
 
 def published_bob_gain(result: Result) -> float:
-    """Bob's gain in GLEE's released code: (k * (v - 1) - r) / T; rejected bad products lower it."""
+    """Bob's gain in GLEE's code, (k * (v - 1) - r) / T, which subtracts rejected bad products."""
     outcome: Trades = result.outcome
     good = outcome.count(high=True, bought=True) * (result.game.value - 1)
     return float(good - outcome.count(high=False, bought=False)) / len(outcome.bought)
 
 
 def efficiency(result: Result) -> float | None:
-    """The share of products of high quality that were bought, k / n; None if n = 0."""
+    """The share of products of high quality that were bought, k / n; None without such products."""
     outcome: Trades = result.outcome
     high = sum(outcome.high)
     return outcome.count(high=True, bought=True) / high if high else None
 
 
 def fairness(result: Result) -> float | None:
-    """The share of products of low quality that were not bought, r / (T - n); None if n = T.
+    """The share of low-quality products that were not bought, r / (T - n); None without any.
 
     The paper's formula has the denominator n, but its text describes T - n.
     """

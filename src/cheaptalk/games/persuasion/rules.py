@@ -36,13 +36,13 @@ from cheaptalk.rules import (
 
 
 class Qualities(Instance):
-    """Whether each round's product is of high quality."""
+    """The quality of each round's product, where true means high."""
 
     qualities: tuple[bool, ...]
 
 
 class Trades(Outcome):
-    """The quality, the recommendation (None for text signals) and the purchase in each round."""
+    """The quality, recommendation (None for text messages) and purchase in each round."""
 
     high: tuple[bool, ...]
     recommended: tuple[bool, ...] | None
@@ -174,7 +174,7 @@ class Persuasion(Game):
         return self._worth(high) - self.price
 
     def payoffs(self, outcome: Trades) -> dict[str, float]:
-        """The number of sales for Alice, and gains in dollars for Bob or for each myopic buyer."""
+        """Alice's number of sales, and the gains in dollars of Bob or of each myopic buyer."""
         rounds = zip(outcome.high, outcome.bought, strict=True)
         gains = [self._gain(high) if buys else 0.0 for high, buys in rounds]
         sales = {"alice": float(sum(outcome.bought))}

@@ -46,12 +46,12 @@ SLACK = 1e-6
 
 
 def recommend(request: DecisionRequest, recommended: bool) -> Action:
-    """Recommend the product or not, in the format of the signal."""
+    """Return the action that recommends the product or advises against it."""
     return ANSWERS[request.ask.action][recommended]
 
 
 def buy(request: DecisionRequest, buys: bool) -> Action:
-    """Buy the product or do not."""
+    """Return the action that buys or rejects the product."""
     return ANSWERS[request.ask.action][buys]
 
 
@@ -64,7 +64,7 @@ def advice(offered: ProductOffered) -> bool | None:
 
 
 def pays(request: DecisionRequest, belief: float) -> bool:
-    """Return whether the expected value at this probability of high quality reaches the price."""
+    """Return whether the expected value, given a probability of high quality, covers the price."""
     me = request.briefing
     expected = belief * me.high_worth + (1 - belief) * me.low_worth
     return bool(expected >= me.price * (1 - SLACK))
@@ -126,7 +126,7 @@ def kamenica_gentzkow(
 
 @strategy("bob")
 def trusting(request: DecisionRequest) -> Action:
-    """Buy if and only if the product is recommended; without advice decide like ``sceptical``.
+    """Follow the seller's advice, or decide like ``sceptical`` if the advice isn't recognised.
 
     The credulous receiver of Ottaviani and Squintani (2006).
     """
@@ -145,7 +145,7 @@ def sceptical(request: DecisionRequest) -> Action:
 
 
 def count_after(request: DecisionRequest, advised: bool) -> tuple[float, float]:
-    """Return the known number of products with this advice, and how many of them were good.
+    """Return how many products are known to have had the given advice, and how many were good.
 
     A long-lived buyer has observed the products. A myopic buyer assumes that all purchased products
     were recommended, and knows nothing about other products.
@@ -212,7 +212,7 @@ def talker(
     buys: Literal["trusting", "sceptical", "bayesian"] = "bayesian",
     repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
 ) -> Action:
-    """Recommend or buy like another strategy with default settings, and add messages in one manner.
+    """Play other strategies with default settings, and add messages in a manner such as polite.
 
     Talkers with different manners make the same moves against the same moves, so any difference is
     an effect of the messages (:mod:`~cheaptalk.games.manners`).

@@ -1,4 +1,4 @@
-"""The pirate game: dividing gold by seniority."""
+"""The pirate game, in which pirates divide gold by seniority."""
 
 from cheaptalk.games.pirate_game import events, metrics, rules, strategies
 from cheaptalk.rules import GameSpec

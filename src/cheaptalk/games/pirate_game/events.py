@@ -22,7 +22,7 @@ class Vote(Action):
 
 
 class Briefing(Event):
-    """A pirate's information at the start; ``crew`` lists all pirates, the most senior first."""
+    """Information that a pirate receives at the start; ``crew`` lists pirates by seniority."""
 
     rank: int
     crew: tuple[str, ...]
@@ -31,7 +31,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """The pirate's turn to propose a plan; it is the first of the living pirates."""
+    """A request to the most senior living pirate to propose a plan."""
 
     round: int
     living: tuple[str, ...]
@@ -39,7 +39,7 @@ class Turn(Event):
 
 
 class PlanMade(Event):
-    """A plan to vote on; ``own`` is the pirate's share."""
+    """A proposed plan to vote on; ``own`` is the share of the pirate who receives the event."""
 
     round: int
     proposer: str

@@ -19,7 +19,7 @@ PUBLISHED_GOLD = 100
 
 
 def plan_distance(result: Result) -> float:
-    """The mean L1 distance of the plans from the optimal plans, in coins (S_8P).
+    """The mean L1 distance of the plans from the optimal plans, in coins (S_8P in GAMA-Bench).
 
     (1 / k) * sum over ballots j of |P_j - O_j|, from 0 to 2 G, where O_j follows from backward
     induction for the game's majority. If no plan could have passed, the distance is 0.
@@ -40,7 +40,7 @@ def _plan_distance(plan: Sequence[float], gold: int, majority: Majority) -> floa
 
 
 def vote_accuracy(result: Result) -> float:
-    """The share of votes that follow GAMA-Bench's rule of thumb, without proposers (S_8V).
+    """The share of non-proposers' votes that follow GAMA-Bench's rule of thumb (S_8V).
 
     2 / (k * (2 N - k - 1)) * sum of I_ij, in [0, 1]. I_ij is 1 if voter i accepts two coins or
     more, rejects 0 coins, or accepts one coin if and only if its rank has the same parity as the
@@ -50,12 +50,12 @@ def vote_accuracy(result: Result) -> float:
 
 
 def published_vote_accuracy(result: Result) -> float:
-    """Vote accuracy in the published code, which never counts rejecting one coin as correct."""
+    """Vote accuracy in GAMA-Bench's code, which never counts rejecting one coin as correct."""
     return _share(result.outcome, as_published)
 
 
 def optimal_votes(result: Result) -> float:
-    """The share of votes that are correct by backward induction, without proposers, in [0, 1].
+    """The share of non-proposers' votes that are correct by backward induction, in [0, 1].
 
     A correct vote accepts if and only if the plan gives more than optimal play after its failure.
     """
@@ -69,19 +69,19 @@ def optimal_votes(result: Result) -> float:
 
 
 def score(result: Result) -> float | None:
-    """The score of GAMA-Bench, 0 to 100: (2 G - S_8P) / (2 G) * 50 + S_8V * 50 (S8, appendix E).
+    """GAMA-Bench's score from 0 to 100, half for plans and half for votes (S8, appendix E).
 
-    None under a strict majority, for which the paper has no score.
+    (2 G - S_8P) / (2 G) * 50 + S_8V * 50, or None under a strict majority (not in the paper).
     """
     game: PirateGame = result.game
     return _score(game, plan_distance(result) / (2 * game.gold), vote_accuracy(result))
 
 
 def published_score(result: Result) -> float | None:
-    """The published code's score: rejecting one coin is never correct, and the gold is 100 coins.
+    """The score in GAMA-Bench's released code, which assumes 100 coins of gold.
 
     A plan is scaled to 100 coins and compared with the optimal plan for 100 coins. Votes are judged
-    by the actual coins.
+    by the actual coins; rejecting one coin is never correct.
     """
     game: PirateGame = result.game
     outcome: Voyage = result.outcome
@@ -94,12 +94,12 @@ def published_score(result: Result) -> float | None:
 
 
 def _score(game: PirateGame, wrong: float, accuracy: float) -> float | None:
-    """Return the score: half for plans (``wrong`` is the normalised distance), half for votes."""
+    """Return the score from the normalised plan distance (``wrong``) and the vote accuracy."""
     return (1 - wrong) * 50 + accuracy * 50 if game.majority == "half" else None
 
 
 def ballots(result: Result) -> float:
-    """The number of ballots (k)."""
+    """The number of ballots in the match, k."""
     return float(len(result.outcome.ballots))
 
 
@@ -156,7 +156,7 @@ def aboard(result: Result, ballot: Ballot) -> tuple[str, ...]:
 
 
 def by_pirate(result: Result, numbers: Callable[[Ballot], tuple[float, ...]]) -> Iterator[Point]:
-    """Yield one number per ballot and living pirate."""
+    """Yield a value for each living pirate in each ballot."""
     for number, ballot in enumerate(result.outcome.ballots, 1):
         for seat, value in zip(aboard(result, ballot), numbers(ballot), strict=True):
             yield Point(number, seat, float(value))
@@ -168,7 +168,7 @@ def coins(result: Result) -> Iterator[Point]:
 
 
 def accepted(result: Result) -> Iterator[Point]:
-    """1 if the pirate accepts the plan (the proposer always does), else 0; for all, the share."""
+    """The votes on the plan, 1 to accept (always for the proposer) or 0, and their mean."""
     yield from by_pirate(result, lambda ballot: ballot.votes)
     for number, ballot in enumerate(result.outcome.ballots, 1):
         yield Point(number, None, sum(ballot.votes) / len(ballot.votes))
@@ -181,12 +181,12 @@ def plan_distance_by_ballot(result: Result) -> Iterator[Point]:
 
 
 def vote_accuracy_by_ballot(result: Result) -> Iterator[Point]:
-    """1 if the vote follows GAMA-Bench's rule of thumb, else 0; for all voters, the share."""
+    """Whether each vote follows GAMA-Bench's rule of thumb (1 or 0), and the share that do."""
     return _right(result, by_rule_of_thumb)
 
 
 def published_accuracy_by_ballot(result: Result) -> Iterator[Point]:
-    """Vote accuracy in the published code, by ballot: rejecting one coin is never correct."""
+    """Whether each vote is correct in GAMA-Bench's code, which never rewards rejecting one coin."""
     return _right(result, as_published)
 
 

@@ -104,7 +104,7 @@ class PirateGame(Game):
         return None
 
     def payoffs(self, outcome: Voyage) -> dict[str, float]:
-        """Gold coins; 0 for pirates overboard, all coins for the last pirate left."""
+        """Each pirate's gold coins: 0 if overboard, and all coins for the last pirate left."""
         last = outcome.ballots[-1]
         shares = last.plan if last.passed else (self.gold,)
         overboard = self.players - len(shares)
@@ -114,5 +114,5 @@ class PirateGame(Game):
         return {"player": (0.0, float(self.gold))}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """The total is always the amount of gold, because all of it is divided."""
+        """Return the amount of gold as both bounds of the total, because all of it is divided."""
         return {"player": (float(self.gold), float(self.gold))}

@@ -15,13 +15,13 @@ ACCEPT, REJECT = Vote(decision="accept"), Vote(decision="reject")
 
 
 def offer_others(turn: Turn, *other_coins: int) -> Plan:
-    """Return the plan that gives the other pirates these coins, and the proposer the rest."""
+    """Return the plan that gives other pirates ``other_coins``, and the proposer the rest."""
     coins = (turn.gold - sum(other_coins), *other_coins)
     return Plan(proposal=dict(zip(turn.living, coins, strict=True)))
 
 
 def alike(turn: Turn, coins: int) -> Plan:
-    """Return the plan that gives each other pirate this many coins, up to an equal share."""
+    """Return the plan that gives every other pirate the same coins, at most an equal share."""
     opponents = len(turn.living) - 1
     return offer_others(turn, *[min(coins, turn.gold // opponents)] * opponents)
 
@@ -44,7 +44,7 @@ def steps_below(request: DecisionRequest, plan_made: PlanMade) -> int:
 
 @strategy("player")
 def equilibrium(request: DecisionRequest) -> Action:
-    """Propose and vote by backward induction (Stewart 1999), under either majority."""
+    """Propose and vote by backward induction (Stewart 1999), for either majority rule."""
     me: Briefing = request.briefing
     if isinstance(request.event, Turn):
         return optimal(request.event, me.majority)
@@ -55,7 +55,7 @@ def equilibrium(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def textbook(request: DecisionRequest) -> Action:
-    """Play what GAMA-Bench scores as correct (section 3.3), under any majority.
+    """Propose and vote as GAMA-Bench's score rewards (section 3.3), under any majority rule.
 
     The strategy proposes the optimal plan for a majority of half. It accepts two coins or more,
     rejects 0 coins, and accepts one coin if its rank has the same parity as the proposer's rank.

@@ -45,7 +45,7 @@ def fates(living: int, gold: int, majority: Majority) -> tuple[Fate, ...]:
 
 @cache
 def prices(living: int, gold: int, majority: Majority) -> tuple[int, ...]:
-    """Return the minimum coins for which each voter accepts, the most senior voter first.
+    """Return the fewest coins for which each voter accepts, the most senior voter first.
 
     >>> prices(4, 100, "half")
     (100, 1, 2)

@@ -10,7 +10,7 @@ class Contribution(Action):
 
 
 class Briefing(Event):
-    """A player's information at the start; ``limits`` is true if contributions are limited."""
+    """Information for a player at the start; ``limits`` is true if contributions are limited."""
 
     players: int
     rounds: int
@@ -20,7 +20,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """All players contribute now from these tokens."""
+    """A request that all players contribute tokens simultaneously."""
 
     round: int
     tokens: int

@@ -26,13 +26,13 @@ def last_round(result: Result) -> float:
 
 
 def efficiency(result: Result) -> float:
-    """The final tokens of all players as a share of the maximum: mean gain / (max(1, R) * T)."""
+    """The mean gain of all players as a share of its maximum, max(1, R) * T."""
     game: PublicGoods = result.game
     return fmean(fmean(row) for row in result.outcome.gains) / (max(1, game.factor) * game.tokens)
 
 
 def score(result: Result) -> float:
-    """The closeness of choices to the dominant choice, 0 to 100 (GAMA-Bench appendix E, S4).
+    """How close contributions are to the dominant choice, 0 to 100 (GAMA-Bench appendix E, S4).
 
     (T - S) / T * 100 if R / N <= 1, S / T * 100 if R / N > 1.
     """
@@ -42,7 +42,7 @@ def score(result: Result) -> float:
 
 
 def published_score(result: Result) -> float:
-    """The score in GAMA-Bench's released code: (T - S) / T * 100 for every factor."""
+    """The score in GAMA-Bench's released code, which is (T - S) / T * 100 for every factor."""
     return (1 - contribution(result)) * 100
 
 
@@ -55,7 +55,7 @@ METRICS = (
 
 
 def contribution_by_round(result: Result) -> Iterator[Point]:
-    """The share of its tokens that each player contributes; for all players, the mean."""
+    """The share of its tokens that each player contributes, and the mean of all players."""
     tokens = result.game.tokens
     return by_player(result, ([given / tokens for given in row] for row in result.outcome.choices))
 

@@ -72,7 +72,7 @@ class PublicGoods(Rounds):
         return {"player": (self.rounds * min(extremes), self.rounds * max(extremes))}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Bounds on the total, reached when all contribute the minimum or all the maximum."""
+        """Return the bounds of the total payoff, reached at minimum and maximum contributions."""
         decisions = self.rounds * self.players
         totals = [
             decisions * self._tokens_after(given, given * self.players) for given in self._range()

@@ -29,12 +29,12 @@ def dominant_contribution(players: int, factor: float, tokens: int) -> int | Non
 
 @lru_cache(maxsize=REMEMBERED)
 def give(tokens: int) -> Contribution:
-    """Return the action of contributing a number of tokens."""
+    """Return the action that contributes a number of tokens."""
     return Contribution(tokens_contributed=tokens)
 
 
 def contribute(request: DecisionRequest, tokens: float) -> Action:
-    """Contribute the legal number of tokens that is nearest to a number."""
+    """Contribute the legal number of tokens that is nearest to the given number."""
     return give(min(max(round(tokens), 0), request.briefing.tokens))
 
 
@@ -64,7 +64,7 @@ def cooperator(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def equilibrium(request: DecisionRequest) -> Action:
-    """Contribute nothing if the factor is below N, else everything (Samuelson 1954)."""
+    """Contribute all if the factor is at least the number of players, else 0 (Samuelson 1954)."""
     me: Briefing = request.briefing
     dominant = dominant_contribution(me.players, me.factor, me.tokens)
     return contribute(request, me.tokens if dominant is None else dominant)

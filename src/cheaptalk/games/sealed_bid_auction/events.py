@@ -24,7 +24,7 @@ class Prior(NamedTuple):
 
 
 class Briefing(Event):
-    """A player's information at the start; ``prior`` is None if it isn't shown."""
+    """Information that a player receives at the start; ``prior`` is None if it isn't shown."""
 
     players: int
     rounds: int
@@ -34,7 +34,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """All players bid now; the event contains the player's valuation and highest legal bid."""
+    """A request to bid simultaneously, with the player's valuation and highest legal bid."""
 
     round: int
     valuation: int

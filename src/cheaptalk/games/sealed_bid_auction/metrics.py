@@ -22,7 +22,7 @@ def _valued(result: Result) -> Iterator[tuple[int, int]]:
 
 
 def score(result: Result) -> float | None:
-    """The shading of bids below valuations: 100 / (N K) * sum of (v - b) / v (appendix E, S6).
+    """The mean shading of bids, 100 * (v - b) / v for bid b and valuation v (appendix E, S6).
 
     The score is 100 if all players bid 0, 0 if all bid their valuations, and negative for higher
     bids; equilibrium bids score about 100 / N. For a valuation of 0, the term is 0. None in
@@ -34,7 +34,7 @@ def score(result: Result) -> float | None:
 
 
 def published_score(result: Result) -> float | None:
-    """The score in the published code: terms for bids above the valuation are 0."""
+    """The score in GAMA-Bench's released code, where overbids add 0 instead of a negative term."""
     if result.game.price == "second":
         return None
     pairs = _valued(result)
@@ -42,7 +42,7 @@ def published_score(result: Result) -> float | None:
 
 
 def bid_share(result: Result) -> float | None:
-    """The mean of b / v over v above 0; 1 for truthful bids. None if all v are 0."""
+    """The mean ratio of bids to valuations above 0 (truthful bids: 1); None without any."""
     shares = [share for pair in _valued(result) if (share := share_bid(*pair)) is not None]
     return fmean(shares) if shares else None
 
@@ -94,23 +94,23 @@ METRICS = (
 
 
 def valuation(result: Result) -> Iterator[Point]:
-    """Each player's valuation; for all players, the maximum."""
+    """Each player's valuation, and the maximum valuation."""
     return by_player(result, result.instance.valuations, max)
 
 
 def bid(result: Result) -> Iterator[Point]:
-    """Each player's bid; for all players, the highest, which wins."""
+    """Each player's bid, and the highest bid, which wins."""
     return by_player(result, result.outcome.choices, max)
 
 
 def bid_share_by_round(result: Result) -> Iterator[Point]:
-    """Each bid as a share of the valuation (None if that is 0); for all players, the mean."""
+    """Each bid as a share of the valuation (None if that is 0), and the mean of all players."""
     rows = zip(result.instance.valuations, result.outcome.choices, strict=True)
     return by_player(result, ([*map(share_bid, values, bids)] for values, bids in rows))
 
 
 def gain_by_round(result: Result) -> Iterator[Point]:
-    """Each player's gain: the winner's valuation minus its payment; for all players, the sum."""
+    """Each player's gain (the winner's valuation minus its payment), and the sum of all gains."""
     return by_player(result, result.outcome.gains, sum)
 
 

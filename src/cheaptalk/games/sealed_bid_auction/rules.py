@@ -15,7 +15,7 @@ FIRST_SEED = 42
 
 
 class Valuations(Instance):
-    """The players' valuations, and the players' precedence in ties, one row per round."""
+    """The valuations of all players and their order of precedence in ties, by round."""
 
     valuations: tuple[tuple[int, ...], ...]
     """Each player's valuation of the item, by round."""
@@ -74,8 +74,8 @@ class SealedBidAuction(Rounds):
             raise ValueError("step: must be larger; at most 10,001 valuations are supported")
         if self.distinct and len(self.grid) < self.players:
             raise ValueError(
-                f"distinct: {self.players} valuations cannot all differ, "
-                f"as only {len(self.grid)} are possible"
+                f"distinct: {self.players} players need as many valuations, but only "
+                f"{len(self.grid)} are possible; use a smaller step or fewer players"
             )
         if self.draws == "gama" and not self.distinct:
             message = (

@@ -31,7 +31,7 @@ def equilibrium_bid(valuation: float, players: int, price: Price, low: float = 0
 
 @lru_cache(maxsize=REMEMBERED)
 def bid(amount: int) -> Bid:
-    """Return the action of bidding an amount."""
+    """Return the action that bids an amount."""
     return Bid(bid=amount)
 
 

@@ -1,4 +1,4 @@
-"""Train language models: tokenised chats, pretraining, fine-tuning and self-play.
+"""Training of language models: tokenised chats, pretraining, fine-tuning and self-play.
 
 Loaded lazily; needs ``[tune]``.
 """

@@ -73,7 +73,7 @@ Keep = Annotated[str | float, BeforeValidator(_read_keep)]
 
 
 class SelfPlay(Value):
-    """Settings of self-play; by default the paper's, with training for small models."""
+    """Settings of self-play; the defaults are the paper's, except training for small models."""
 
     game: str = "deal_or_no_deal"
     parameters: Mapping[str, Any] = {}
@@ -127,7 +127,7 @@ class SelfPlay(Value):
         return self
 
     def instances(self, seatings: int) -> int:
-        """Return the number of instances of an iteration with this many pairs."""
+        """Return the number of instances in an iteration with the given number of pairs."""
         return max(1, self.matches // (seatings * self.repeats))
 
 
@@ -199,7 +199,7 @@ def self_play(
 
 
 def settle(file: Path, settings: Value, free: Collection[str], **fixed: str) -> None:
-    """Save settings to a file, or check that they equal the saved settings.
+    """Save settings to a file or, if it exists, check that they equal those in the file.
 
     Args:
         settings: the settings; a setting that the file lacks had its default.
@@ -220,7 +220,7 @@ def settle(file: Path, settings: Value, free: Collection[str], **fixed: str) -> 
     differs = [name for name in expected if name not in free and expected[name] != before[name]]
     if differs:
         raise SelfPlayFailed(
-            f"{file.parent} has a self-play with {differs[0]} {before[differs[0]]}, not "
+            f"{file.parent} belongs to a self-play with {differs[0]} {before[differs[0]]}, not "
             f"{expected[differs[0]]}; choose another folder"
         )
 
@@ -228,7 +228,7 @@ def settle(file: Path, settings: Value, free: Collection[str], **fixed: str) -> 
 def _play(
     out: Path, models: Sequence[str], settings: SelfPlay, progress: Observer | None
 ) -> tuple[list[ScoredChat], float]:
-    """Play the last model's iteration; return its chats and the share of finished matches."""
+    """Play an iteration with the latest model; return chats and the share of finished matches."""
     number = len(models) - 1
     study = _study(models, settings)
     for model in models:
@@ -239,7 +239,7 @@ def _play(
             progress=lambda state: progress(number, state) if progress else None,
         )  # fmt: skip
         if result.left:
-            reason = result.halted or next(iter(result.problems), "it was stopped")
+            reason = result.halted or next(iter(result.problems), "the run was stopped")
             raise SelfPlayFailed(f"iteration {number} is incomplete: {reason}")
         ended = [record for record in store.records(study.name, bodies=True) if record.over]
     finished = [record for record in ended if record.status is Status.FINISHED]

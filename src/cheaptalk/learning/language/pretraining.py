@@ -1,4 +1,4 @@
-"""Pretrain a small language model, with its own tokenizer, on chats only.
+"""Pretraining of a small language model, with its own tokenizer, on chats only.
 
 Tokens can span several words: text is split only at digits and line ends (similar to the second
 stage of SuperBPE, Liu and others 2025). A game's fixed phrases then become one or two tokens: a

@@ -1,4 +1,4 @@
-"""Tokenised chats, with a mask of the player's own tokens, the only ones that are learned.
+"""Tokenised chats, with a mask of the player's own tokens, the only ones in the loss.
 
 The tokens of an answer are found by rendering the chat with and without it, so any chat template
 works. They are decoded again and compared with the answer.
@@ -18,7 +18,7 @@ class TemplateError(CheaptalkError):
 
 
 class TokenizedChat(NamedTuple):
-    """A chat as token ids, with a mask of the learned tokens.
+    """A chat as token ids, with a mask of the tokens that the loss includes.
 
     Attributes:
         ids: all token ids.
@@ -30,12 +30,12 @@ class TokenizedChat(NamedTuple):
 
     @property
     def labels(self) -> list[int]:
-        """Return the labels of the tokens in the format of trainers."""
+        """Return the tokens' training labels, with -100 for tokens that the loss excludes."""
         return [number if own else IGNORED for number, own in zip(self.ids, self.own, strict=True)]
 
 
 class Answered(NamedTuple):
-    """The position of an answer in a rendered chat, including the end marker, and its text."""
+    """The text of an answer and its position in a rendered chat, including the end marker."""
 
     begin: int
     end: int
@@ -45,7 +45,7 @@ class Answered(NamedTuple):
 def tokenized(
     tokenizer: Any, messages: Sequence[Mapping[str, str]], **template: Any
 ) -> list[TokenizedChat]:
-    """Tokenise a chat; once per answer if the template rewrites earlier messages.
+    """Tokenise a chat, separately for each answer if the template rewrites earlier messages.
 
     For example, some templates remove the reasoning of earlier messages.
 

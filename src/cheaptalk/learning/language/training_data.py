@@ -54,7 +54,7 @@ FILTERS: Mapping[str, Callable[[Sequence[ScoredChat]], list[ScoredChat]]] = Mapp
 
 
 def top(chats: Sequence[ScoredChat], share: float) -> list[ScoredChat]:
-    """Return the given share of chats with the highest payoffs; ties are broken by order.
+    """Return the given share of chats, those with the highest payoffs; earlier chats win ties.
 
     >>> top([], 0.5)
     []
@@ -77,7 +77,7 @@ class SelectedChat(NamedTuple):
     worse: ScoredChat | None = None
 
     def training_example(self) -> TrainingExample:
-        """Return the chat in the format of trainers."""
+        """Return the chat as a training example for a trainer."""
         worse = None if self.worse is None else _messages(self.worse)
         return TrainingExample(_messages(self.better), self.weight, worse)
 
@@ -106,7 +106,7 @@ def select_chats(chats: Sequence[ScoredChat], method: Way, keep: str | float) ->
 
 
 def loss_of(method: Way) -> Loss:
-    """Return the trainer's loss for a method."""
+    """Return the loss function with which a learning method trains a model."""
     return "cloning" if method == "weighted" else method
 
 

@@ -40,7 +40,7 @@ class AnthropicBatch(Listed):
 
 
 class AnthropicBatches(HttpBatches):
-    """Batches of calls in the Messages format."""
+    """Client for batches of calls in Anthropic's Messages format."""
 
     def __init__(self, name: ModelName) -> None:
         super().__init__(name, anthropic.HEADERS)
@@ -64,7 +64,7 @@ class AnthropicBatches(HttpBatches):
 
     async def _holds(self, batch: AnthropicBatch, lines: Sequence[BatchLine]) -> bool:
         if batch.processing_status != ENDED:
-            pending = broken("waiting for the end of a batch that may be this one", retry=True)
+            pending = broken("waiting for a batch that may contain these calls", retry=True)
             raise EndpointTrouble(pending)
         results = await self.results(batch.id)
         if results.missing and not results.replies:
@@ -105,7 +105,7 @@ def _reply(result: dict[str, Any]) -> Reply:
 
 
 def _error(error: Any) -> Reply:
-    """Return the reply for a failed call, with the status that the error has outside a batch."""
+    """Convert a failed call's error to a reply with the HTTP status of an unbatched call."""
     inner = error.get("error", error) if isinstance(error, dict) else None
     kind = inner.get("type") if isinstance(inner, dict) else None
     return complaint(error, STATUSES.get(str(kind), 500))

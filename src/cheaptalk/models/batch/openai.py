@@ -58,7 +58,7 @@ class OpenAIBatch(Listed):
 
 
 class OpenAIBatches(HttpBatches):
-    """Batches of chat completions."""
+    """Client for batches of OpenAI chat completions."""
 
     def __init__(self, name: ModelName) -> None:
         super().__init__(name, {})
@@ -138,7 +138,7 @@ def _problems(batch: OpenAIBatch) -> list[Problem]:
 
 
 def _default_reply(batch: OpenAIBatch) -> Reply:
-    """Return the reply for calls without a result."""
+    """Return the failure reply for calls that have no result in a batch."""
     if batch.status == "failed":
         problems = "; ".join(str(problem.message or problem.code) for problem in _problems(batch))
         return broken(f"the batch was not accepted: {problems}", retry=False)

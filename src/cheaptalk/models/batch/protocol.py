@@ -15,7 +15,7 @@ MOST = 50_000
 
 
 class BatchLine(NamedTuple):
-    """A call in a batch, with the id that its reply repeats."""
+    """A call in a batch, with an id that identifies its reply."""
 
     id: str
     call: ModelCall
@@ -58,7 +58,7 @@ class BatchServer(Protocol):
         """Submit a batch and return its id."""
 
     async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
-        """Return the id of an already submitted batch with this tag; None if there is none.
+        """Return the id of an earlier submission with a tag; None if there is none.
 
         Args:
             since: Unix time before the submission, in seconds.
@@ -71,10 +71,10 @@ class BatchServer(Protocol):
         """Return the results of an ended batch."""
 
     def says(self, call: ModelCall) -> dict[str, Any]:
-        """Return the fields ``sent`` and ``route`` of the reply to a call."""
+        """Return the values that a reply records in its ``sent`` and ``route`` fields."""
 
     def line(self, line: BatchLine) -> dict[str, Any]:
-        """Return the JSON of a call in the batch."""
+        """Return the JSON object that represents a call in a batch file."""
 
     async def close(self) -> None: ...
 
@@ -91,7 +91,7 @@ def json_lines(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def chunks(lines: Iterable[tuple[Any, int]]) -> Iterator[list[Any]]:
-    """Group items of given sizes in bytes so that each group fits into one batch.
+    """Group items into chunks that fit the size limits of a batch.
 
     >>> list(chunks([("a", 10), ("b", LARGEST), ("c", 10)]))
     [['a'], ['b'], ['c']]

@@ -20,7 +20,7 @@ class HttpBatches(Endpoint, BatchServer):
         return (scrubbed_values(line, self._secrets) for line in json_lines(data))
 
     def clean(self, replies: Iterable[tuple[str, Reply]]) -> dict[str, Reply]:
-        """Return replies by line id, without secrets."""
+        """Return replies by call id, with secrets removed."""
         return {line: scrubbed_reply(reply, self._secrets) for line, reply in replies}
 
     def says(self, call: ModelCall) -> dict[str, Any]:

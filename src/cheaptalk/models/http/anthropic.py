@@ -54,7 +54,7 @@ class MessagesReply(Struct):
 
 
 def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
-    """Return the request body of a call; the system prompt is separate, empty messages are dropped.
+    """Return the request body of a call; empty messages are dropped.
 
     Args:
         route: the answer format: ``text``, or ``tool`` for a forced tool call.
@@ -85,7 +85,7 @@ def read(data: Any) -> Reply:
     if response.error:
         return complaint(response.error)
     if response.content is None:
-        raise ValueError("it has no content")
+        raise ValueError("the response has no content")
     blocks = response.content
     finish = CUT_OFF.get(response.stop_reason or "", response.stop_reason)
     fields: dict[str, Any] = {

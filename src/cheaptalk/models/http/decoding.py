@@ -49,7 +49,7 @@ def words_and_thoughts(content: Content) -> tuple[str, str]:
 
 
 def reply_id(value: Any) -> str | None:
-    """Return a reply's id; None if it may not be unique.
+    """Return a reply's id, or None if its format does not guarantee uniqueness.
 
     >>> reply_id("chatcmpl-B9MHDbslfkBeAs8l4bebG"), reply_id("chatcmpl-1")
     ('chatcmpl-B9MHDbslfkBeAs8l4bebG', None)

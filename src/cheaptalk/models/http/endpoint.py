@@ -34,13 +34,13 @@ class Page(Struct, Generic[L]):
 
 
 class File(Struct):
-    """An uploaded file."""
+    """A file uploaded to a provider."""
 
     id: str
 
 
 class Endpoint:
-    """Sends requests to a provider; all methods raise :class:`EndpointTrouble`.
+    """A client for a provider's endpoint; all methods raise :class:`EndpointTrouble`.
 
     Error messages have one line and never contain the key.
     """
@@ -77,7 +77,7 @@ class Endpoint:
             has_more = batch.has_more
 
     async def read(self, method: str, path: str, **options: Any) -> bytes:
-        """Return the body of a response, which may contain secrets."""
+        """Request a URL and return the response body, which may contain secrets."""
         url = self._name.endpoint(path)
         if self._session is None:
             self._session = aiohttp.ClientSession(connector=connector(), timeout=PATIENCE)

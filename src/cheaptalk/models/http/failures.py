@@ -38,7 +38,7 @@ FILTERS = frozenset({"content_filter", "content_policy_violation", "invalid_prom
 
 
 class EndpointTrouble(Exception):
-    """A request to a provider's endpoint failed.
+    """Raised if a request to a provider's endpoint failed.
 
     Attributes:
         again: whether a retry may succeed.
@@ -52,13 +52,13 @@ class EndpointTrouble(Exception):
 
 
 def broken(detail: str, *, retry: bool, **fields: Any) -> Reply:
-    """Return a provider error with a one-line message."""
+    """Return a failure reply for a provider error, with a one-line message."""
     line = " ".join(detail.split())[:SAID]
     return Reply(failure=Failure.PROVIDER_ERROR, detail=line, retry=retry, **fields)
 
 
 def malformed(error: Exception, data: bytes, secrets: tuple[str, ...] = ()) -> Reply:
-    """Return the reply to a malformed response: the reason and the response's first characters.
+    """Return a failure reply that quotes the beginning of a malformed response.
 
     >>> malformed(ValueError("no JSON"), b"I accept.").detail
     "the server's response is malformed: no JSON; it begins with: I accept."
@@ -70,13 +70,13 @@ def malformed(error: Exception, data: bytes, secrets: tuple[str, ...] = ()) -> R
 
 
 def beginning(data: bytes, secrets: tuple[str, ...]) -> str:
-    """Return the first characters of a body, in one line without secrets."""
+    """Return the beginning of a response body as one line, with secrets removed."""
     text = " ".join(scrubbed(data.decode(errors="replace"), secrets).split())
     return f"it begins with: {text[:BEGINNING]}" if text else "it is empty"
 
 
 def complaint(error: Any, status: int | None = None) -> Reply:
-    """Return the reply for a JSON error, in any of the common forms."""
+    """Convert a provider's JSON error in any common form to a failure reply."""
     inner = error.get("error", error) if isinstance(error, dict) else error
     code = inner.get("code") or inner.get("type") if isinstance(inner, dict) else None
     message = inner.get("message") or inner.get("detail") if isinstance(inner, dict) else inner
@@ -92,20 +92,20 @@ def complaint(error: Any, status: int | None = None) -> Reply:
 
 
 def _with_status(status: int, message: str) -> str:
-    """Prefix an error message with its status, without repeating the status."""
+    """Prefix an error message with its HTTP status, without repeating the number."""
     text = message.strip().removeprefix(str(status)).lstrip(" :,-")
     return f"status {status}: {text}" if text else f"status {status}"
 
 
 def worth_retrying(status: int, code: object) -> bool:
-    """Return whether a retry may succeed after this status and error code."""
+    """Return whether a retry may succeed after an HTTP status and error code."""
     return (status in AGAIN or status >= 500) and not (isinstance(code, str) and code in SPENT)
 
 
 def refused(
     status: int, headers: Mapping[str, str], data: bytes, secrets: tuple[str, ...]
 ) -> Reply:
-    """Return the reply for a response with an error status."""
+    """Return the failure reply for a response with an HTTP error status."""
     try:
         reply = complaint(scrubbed_values(msgspec.json.decode(data), secrets), status)
     except (ValueError, RecursionError):
@@ -125,7 +125,7 @@ def refused(
 
 
 def web_page(text: str) -> str:
-    """Describe a web page by its title or its first words.
+    """Describe an HTML response by its title or its first words.
 
     >>> web_page("<!doctype html><title>Not here</title>...")
     'a web page, "Not here"'
@@ -138,7 +138,7 @@ def web_page(text: str) -> str:
 
 
 def hinted(reply: Reply, name: ModelName, url: str) -> Reply:
-    """Add a hint to the error of a call to a custom URL."""
+    """Add a hint on the URL or the key to the error of a call to a custom URL."""
     hint = ""
     if reply.status in MISSED and name.protocol == "chat":
         hint = f"the URL usually ends in /v1, and calls are sent to {url}"
@@ -150,7 +150,7 @@ def hinted(reply: Reply, name: ModelName, url: str) -> Reply:
 
 
 def _origin(url: str) -> str:
-    """Return scheme, host and port of a URL, which contain no secrets."""
+    """Return the scheme, host and port of a URL, without any secrets."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
@@ -160,7 +160,7 @@ def _origin(url: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the retry delay that the headers request, in seconds; None if they request none.
+    """Return the retry delay in seconds from response headers; None if they contain none.
 
     >>> retry_after({"retry-after": "2.5"}, datetime.now(UTC))
     2.5

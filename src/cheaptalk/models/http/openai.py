@@ -53,7 +53,7 @@ class Details(Struct):
 
 
 class ChatUsage(Struct):
-    """Token usage."""
+    """Token usage of a completion."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -129,7 +129,7 @@ def read(data: Any) -> Reply:
 
 
 def _usage(counted: ChatUsage) -> Usage:
-    """Convert token usage; tokens that only the total includes are reasoning (Gemini's API)."""
+    """Convert token usage, counting unexplained tokens of the total as reasoning (Gemini's API)."""
     input_tokens, output_tokens = counted.prompt_tokens or 0, counted.completion_tokens or 0
     hidden = (counted.total_tokens or input_tokens + output_tokens) - input_tokens - output_tokens
     if hidden < 0:

@@ -22,13 +22,13 @@ PUBLIC_ONLY = "CHEAPTALK_PUBLIC_MODELS_ONLY"
 """Environment variable that restricts a process and its children to public hosts."""
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 REFUSED = (
-    "it has a private address, and this laboratory calls only public ones; the operator of the "
-    "server can allow it with: cheaptalk serve --allow-private-hosts"
+    "the host has a private address, but this laboratory calls only public ones; the operator can "
+    "allow it with: cheaptalk serve --allow-private-hosts"
 )
 
 
 class PrivateAddress(PermissionError):
-    """A connection to a private address was refused."""
+    """Raised if a connection to a private address was refused."""
 
     def __init__(self) -> None:
         super().__init__(errno.EPERM, REFUSED)
@@ -49,7 +49,7 @@ def public_models_only() -> Iterator[None]:
 
 
 def restricted(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether model calls may reach only public hosts."""
+    """Return whether this process restricts model calls to public hosts."""
     return bool(environment.get(PUBLIC_ONLY))
 
 
@@ -94,7 +94,7 @@ def connector() -> aiohttp.TCPConnector:
 
 
 def refusal(url: str, proxy: str | None) -> str | None:
-    """Return why a URL may not be called through a proxy; None if it may.
+    """Return the reason for refusing a URL behind a proxy; None if it is allowed.
 
     A proxy resolves host names, so only literal addresses can be checked here. A proxy in front of
     a shared server must refuse private hosts.
@@ -108,7 +108,7 @@ def refusal(url: str, proxy: str | None) -> str | None:
 
 
 def _literal(host: str) -> str | None:
-    """Return the address of a host that is written as an IP address; None for a name.
+    """Return a numeric host as an IP address; None for a host name.
 
     >>> _literal("127.1"), _literal("0x7f000001"), _literal("1.example.org")
     ('127.0.0.1', '127.0.0.1', None)

@@ -76,7 +76,7 @@ def _forms(secrets: tuple[str, ...]) -> Forms | None:
 
 
 def _base64(secret: str) -> Iterator[str]:
-    """Yield a secret in base64 at each byte offset, without characters of adjacent bytes."""
+    """Yield the base64 forms of a secret at each byte offset, without ambiguous characters."""
     for encoding in ENCODINGS:
         data = secret.encode(encoding, "surrogatepass")
         for offset in range(3):
@@ -112,13 +112,13 @@ def scrubbed(text: str, secrets: tuple[str, ...]) -> str:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    """Return the character that an escape represents; empty for separators."""
+    """Decode an escape sequence to its character; return an empty string for separators."""
     character = chr(int(escape[1], 16)) if escape[1] else chr(int(escape[2])) if escape[2] else ""
     return "" if character in "\x00\r\n" else character
 
 
 def _original_spans(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Map spans of the unescaped text to the original text."""
+    """Map spans in unescaped text to the corresponding spans in the original text."""
     lengths, ends = [0], [0]  # positions in both texts at each change
     for escaped_match in ESCAPES.finditer(text):
         gap = escaped_match.start() - ends[-1]
@@ -129,7 +129,7 @@ def _original_spans(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tup
         ends.append(escaped_match.end())
 
     def span(position: int) -> tuple[int, int]:
-        """Return where the unescaped character at a position starts and ends in ``text``."""
+        """Return the start and end of an unescaped character in the original text."""
         index = bisect_right(lengths, position) - 1
         start = ends[index] + position - lengths[index]
         escape = lengths[index + 1 : index + 2] == [lengths[index] + 1]

@@ -35,7 +35,7 @@ WRITE_HTTPS = "if it uses https, write https:// in the URL"
 
 
 class HttpTransport:
-    """Sends HTTP requests to all servers, each over a new connection."""
+    """A client for HTTP requests to any server, with a new connection per request."""
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
@@ -94,7 +94,7 @@ class HttpTransport:
 
 
 def secrets_at(url: str, key: str | None) -> tuple[str, ...]:
-    """Return the secrets to remove from responses: the key and a proxy's password."""
+    """Return the secrets to remove from responses: the key and the proxy's credentials."""
     return (*((key,) if key else ()), *of_proxy(proxy_of(url)))
 
 
@@ -133,7 +133,7 @@ def proxy_of(url: str) -> str | None:
 
 
 LOST: tuple[tuple[type[Exception], str], ...] = (
-    (aiohttp.ServerDisconnectedError, "the server closed it without a response"),
+    (aiohttp.ServerDisconnectedError, "the server closed the connection without a response"),
     (aiohttp.ClientPayloadError, "the response is incomplete or cannot be decompressed"),
     (aiohttp.ClientResponseError, "the server's response is not HTTP"),
     (aiohttp.InvalidURL, "the URL is invalid"),
@@ -142,7 +142,7 @@ LOST: tuple[tuple[type[Exception], str], ...] = (
 
 
 def lost_connection(error: Exception, url: str) -> Reply:
-    """Return the reply for a failed connection.
+    """Return a failure reply that explains a failed connection.
 
     The exception's own text may contain server output or a proxy's password, so the message does
     not include it.
@@ -165,7 +165,7 @@ def lost_connection(error: Exception, url: str) -> Reply:
 
 
 def _unreached(error: aiohttp.ClientConnectorError) -> Reply:
-    """Return the reply for an unreachable server or proxy, with a suggestion."""
+    """Return a failure reply for an unreachable server or proxy, with a suggestion."""
     cause = error.__cause__
     target = "proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "server"
     address = f"{error.host}:{error.port}"
@@ -184,7 +184,7 @@ def _unreached(error: aiohttp.ClientConnectorError) -> Reply:
         retry = True
     elif isinstance(error, aiohttp.ClientConnectorDNSError):
         why = f"({error.strerror}): check URL and network"
-        message = f'no {target} has the name "{error.host}" {why}'
+        message = f'the {target} "{error.host}" was not found {why}'
     else:
         why = _system_words(error.errno) or error.strerror or "no connection"
         message = (

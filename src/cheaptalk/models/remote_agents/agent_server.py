@@ -48,7 +48,7 @@ Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def agent_tokens(names: Iterable[str]) -> dict[str, str]:
-    """Return the agents' tokens: those in the environment, and random tokens for other agents.
+    """Return the agents' tokens from the environment, with random tokens for other agents.
 
     Raises:
         CheaptalkError: the variable is malformed, a token is too short, or two agents have the same
@@ -153,7 +153,7 @@ class AgentServer:
         return await asyncio.wrap_future(future)
 
     def begin(self) -> None:
-        """Start a run: its calls wait for remote agents to connect."""
+        """Start a run, whose calls wait for remote agents to connect."""
         self._over = self._halted = False
         for pending in self._remote_agents.values():
             pending.awaited = None
@@ -253,7 +253,7 @@ class AgentServer:
         )
 
     def _authenticate(self, request: web.Request) -> tuple[PendingRequests, str]:
-        """Return the agent's pending requests and token; reject a wrong token."""
+        """Check an agent's token, and return its pending requests and the token."""
         name = request.match_info["name"]
         scheme, _, presented = request.headers.get("Authorization", "").partition(" ")
         token = self._tokens.get(name)
@@ -296,7 +296,7 @@ class AgentServer:
             call = answer.pop("call")
             reply = read(answer)
         except web.HTTPRequestEntityTooLarge:
-            pending.refuse(f"it is larger than {LARGEST:,} bytes")
+            pending.refuse(f"the answer is larger than {LARGEST:,} bytes")
             raise
         except (ValueError, RecursionError) as error:
             pending.refuse(f"{error}; {beginning(data, (token,))}", call)
@@ -332,7 +332,7 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
 def number_in(
     request: web.Request, name: str, default: float, minimum: float, maximum: float
 ) -> float:
-    """Return a number from a request's query; raise HTTPBadRequest if it is out of range."""
+    """Return a numeric query parameter; raise HTTPBadRequest if it is out of range."""
     text = request.query.get(name, str(default))
     try:
         number = float(text)

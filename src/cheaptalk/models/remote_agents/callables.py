@@ -19,7 +19,7 @@ TEXT_ATTRIBUTES = ("final_output", "content", "text")
 
 
 def function_of(agent: Agent) -> Callable[[list[dict[str, str]]], Any]:
-    """Return an agent's function that answers chat messages; raise TypeError if it has none."""
+    """Return an agent's function for answering chat messages; raise TypeError if it has none."""
     methods = (getattr(agent, name, None) for name in METHODS)
     function = agent if inspect.isroutine(agent) else next(filter(callable, methods), agent)
     if not callable(function):
@@ -80,5 +80,5 @@ def _answer(result: Any) -> dict[str, Any]:
     if isinstance(result, str):
         return {"text": result}
     raise TypeError(
-        f"it returned {type(result).__name__}: return a text, or a mapping of the answer's fields"
+        f"returned {type(result).__name__}; return a text, or a mapping of the answer's fields"
     )

@@ -15,7 +15,7 @@ from cheaptalk.rules import suggest
 
 
 class Functions:
-    """Sends calls to agents of this process, by name.
+    """A client for agents that are functions or objects in this process.
 
     Args:
         agents: agents by name, without ``remote/``; see :data:`.Agent`.
@@ -30,7 +30,7 @@ class Functions:
         return f"this run has no remote agent {suggest(name, list(self.agents))}"
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Call an agent; an exception is a failure without a retry.
+        """Call an agent; return a failure without a retry if it raises an exception.
 
         Args:
             number: the call's id, which is sent to the agent.
@@ -50,15 +50,15 @@ class Functions:
         return metered(reply, call, alone=False).model_copy(update={"seconds": seconds})
 
     def begin(self) -> None:
-        """Do nothing: all agents are available."""
+        """Do nothing at the start of a run, because all agents are available."""
 
     def halt(self) -> None:
-        """Do nothing: all agents are available."""
+        """Do nothing when a run stops, because no call waits for an agent to connect."""
 
     def conclude(self) -> None:
-        """Do nothing: there is no connection to close."""
+        """Do nothing at the end of a run, because there is no connection to close."""
 
 
 def as_remote_agents(agents: RemoteAgents | Mapping[str, Agent] | None) -> RemoteAgents | None:
-    """Convert a mapping of agents to :class:`Functions`; return other values unchanged."""
+    """Wrap a mapping of agents in a client, and return other values unchanged."""
     return Functions(agents) if isinstance(agents, Mapping) else agents

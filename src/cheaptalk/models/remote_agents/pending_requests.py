@@ -15,7 +15,7 @@ REMEMBERED = 10_000
 
 
 class OpenRequest(NamedTuple):
-    """An open request to a remote agent.
+    """A request to a remote agent that has not been answered yet.
 
     Attributes:
         serial: an increasing number.
@@ -29,7 +29,7 @@ class OpenRequest(NamedTuple):
 
 
 class NotOpen(Exception):
-    """Raised for an answer to a request that isn't open; ``known`` if it was open before."""
+    """Raised for an answer to a closed (``known``) or unknown request."""
 
     def __init__(self, why: str, *, known: bool) -> None:
         super().__init__(why)
@@ -68,7 +68,7 @@ class PendingRequests:
         return request
 
     def close(self, number: str, answer: str | None = None) -> None:
-        """Close an open request, with the digest of the accepted answer, if any."""
+        """Close an open request, and record the digest of its answer if one was accepted."""
         self._refused.pop(number, None)
         if self._open.pop(number, None) is not None:
             self._closed[number] = answer
@@ -84,7 +84,7 @@ class PendingRequests:
             self._refused[open_number] = why
 
     def refused(self, number: str) -> str | None:
-        """Return why an open request's last answer was invalid; None if no answer was."""
+        """Return the latest validation error of an open request; None if it has none."""
         return self._refused.get(number)
 
     def settle(self, reply: Reply) -> None:

@@ -6,7 +6,7 @@ from cheaptalk.models.calls import ModelCall, Reply
 
 
 class RemoteAgents(Protocol):
-    """Serves the remote agents of a run."""
+    """The remote agents of a run, which connect over HTTP or run in this process."""
 
     def unavailable(self, name: str) -> str | None:
         """Return why a remote agent is unavailable; None if it is available."""
@@ -20,10 +20,10 @@ class RemoteAgents(Protocol):
         """
 
     def begin(self) -> None:
-        """Start a run: its calls wait for remote agents to connect."""
+        """Start a run, whose calls wait for remote agents to connect."""
 
     def halt(self) -> None:
-        """Cancel calls to remote agents that have not connected; callable from any thread."""
+        """Cancel calls to agents that have not connected; safe to call from any thread."""
 
     def conclude(self) -> None:
         """Notify the remote agents that the run is over."""

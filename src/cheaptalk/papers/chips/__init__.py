@@ -1,4 +1,4 @@
-"""Replication of "Strategic Tradeoffs" (2025): chip trading of people, models and scripts."""
+"""Replication of "Strategic Tradeoffs" (2025): chip trading by people, models and scripts."""
 
 from cheaptalk.yaml_files import yaml_files
 

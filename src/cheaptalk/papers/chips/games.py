@@ -1,4 +1,4 @@
-"""The scored games of chip trading: matches, turns and regret of decisions."""
+"""Scored chip-trading games as tables of matches, proposals and decisions with their regret."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ DECISION = {
 
 
 class Variant(NamedTuple):
-    """A variant of the game: configurations with the same parameters.
+    """A variant of the chip-trading game: all configurations with the same parameters.
 
     Attributes:
         name: the number of colours, and other parameters that distinguish variants.
@@ -73,7 +73,7 @@ class Games:
 
     @cached_property
     def populations(self) -> list[str]:
-        """All populations, by decreasing mean share of the bound."""
+        """Names of all populations, by decreasing mean share of the maximum surplus."""
         means = self.matches.group_by("population", maintain_order=True).agg(pl.col("ratio").mean())
         best = means.sort("ratio", "population", descending=[True, False], nulls_last=True)
         return best["population"].to_list()
@@ -93,7 +93,7 @@ class Games:
     def lead(
         self, variant: str | None = None, *, table: str | None = None, player: str | None = None
     ) -> Lead | None:
-        """Return a link to the games of a variant, of a population (``table``) or of a player.
+        """Return a link to finished games, filtered by variant, population (``table``) and player.
 
         Return None for a population of several players, because no query selects these games.
         """
@@ -185,13 +185,12 @@ def outcome_of(record: MatchRecord) -> Trading:
 
 
 def _population(labels: Sequence[str | None]) -> str:
-    """Return the common label of all players, or else all labels in order."""
+    """Return the label that all players share, or all labels joined if they differ."""
     players = sorted(label for label in labels if label is not None)
     return players[0] if len(set(players)) == 1 else line_up(players)
 
 
 def _variants(frame: pl.DataFrame) -> tuple[Variant, ...]:
-    """Return the variants, named by colours and other distinguishing parameters."""
     configurations = parameters_in(frame)
     colours = {tuple(values["colours"]) for values in configurations.values()}
     distinguishing = [name for name in varying(configurations)

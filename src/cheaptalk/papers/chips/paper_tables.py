@@ -22,7 +22,7 @@ POPULATION = Header("population", "Population")
 
 
 def shown(evidence: Evidence, populations: Sequence[str]) -> list[str]:
-    """Return the populations in which all players are selected, the paper's populations first."""
+    """Return the populations whose players are all selected, beginning with those in the paper."""
     selected = set(selected_labels(evidence, evidence.labels))
     shown = [name for name in populations if set(name.split(BETWEEN)) <= selected]
     order = [*POPULATIONS, *(name for name in shown if name not in POPULATIONS)]
@@ -75,7 +75,7 @@ def _in_order(
 
 
 def differences(evidence: Evidence, data: Games, pairs: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield Table 4: p-values of pairs of populations, with ↑ if the column's gains more.
+    """Yield Table 4: p-values of pairs of populations, with ↑ if the column has the larger surplus.
 
     Args:
         pairs: one row per variant and pair of populations, from :func:`.compared`.
@@ -118,7 +118,7 @@ def _arrow(gap: float | None) -> str | None:
 
 
 def proposals(evidence: Evidence, data: Games, moments: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield Table 5: gains and ratios of proposals by game, player and acceptance.
+    """Yield Table 5: gains and chip ratios of proposals by game, player and acceptance.
 
     Args:
         moments: one row per variant, player and ``outcome``, with means, ``gain_sd`` and so on.
@@ -150,7 +150,7 @@ def proposals(evidence: Evidence, data: Games, moments: pl.DataFrame) -> Iterato
 
 
 def survey(evidence: Evidence, answers: pl.DataFrame) -> ReportTable:
-    """Return Table 1, with a row per game and a column per scale.
+    """Return Table 1, with a row per game and a column per survey scale.
 
     Args:
         answers: one row per variant and ``metric``, with ``mean``, ``error`` and the scale's

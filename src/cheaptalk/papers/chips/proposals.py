@@ -63,9 +63,10 @@ class BarScale(NamedTuple):
 
 
 def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report gains and ratios of accepted and rejected proposals. The gain is the value of the
-    trade to the proposer; the ratio is the number of chips given per chip requested. Intervals of
-    means are clustered by instance. As in the paper, standard deviations are over single proposals.
+    """Report gains and chip ratios of accepted and rejected proposals.
+    The gain is the value of the trade to the proposer; the ratio is the number of chips given per
+    chip requested. Intervals of means are clustered by instance. As in the paper, standard
+    deviations are over single proposals.
     """
     data = evidence.once(games)
     turns = _ordered(data)
@@ -109,9 +110,9 @@ def _kinds(data: Games, turns: pl.DataFrame) -> ReportTable:
 
 
 def densities(evidence: Evidence) -> Iterator[Charts]:
-    """Show the distribution of each player's proposals, with accepted proposals above the line and
-    rejected proposals below. Bars are shares of all proposals of a player, without smoothing. The
-    tallest bars of all players have the same height.
+    """Show the distribution of each player's proposals as bars.
+    Accepted proposals are above the line and rejected proposals below. Bars are shares of all
+    proposals of a player, without smoothing. The tallest bars of all players have the same height.
 
     A bar of gains excludes its left end and includes its right end, so that bars to the right of 0
     contain only gains. Ratios have a logarithmic axis, on which 2 for 1 and 1 for 2 are equally far
@@ -170,7 +171,7 @@ def _ratio_axis(scale: BarScale) -> Axis:
 
 
 def _terms(ratio: float) -> str:
-    """Format a ratio of chips such that the smaller number is 1.
+    """Format a ratio of chips with 1 as the smaller number.
 
     >>> _terms(0.5), _terms(1.19), _terms(4.0)
     ('1:2', '1.2:1', '4:1')

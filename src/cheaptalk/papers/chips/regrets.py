@@ -1,4 +1,4 @@
-"""Regret of decisions, and counterfactual values of one game."""
+"""Regret of decisions in chip trading, and the value of a player's chips under other decisions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -42,9 +42,10 @@ BY = ["variant", "part", "player"]
 
 
 def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """Classify decisions by regret about later offers. The sample contains proposals that led to a
-    trade, and answers to proposals that the player could pay for, if the trade would have been a
-    gain to the player. Every player who accepted counts as an acceptor, even if not chosen.
+    """Classify decisions by the player's regret about later offers.
+    The sample contains proposals that led to a trade, and answers to proposals that the player
+    could pay for, if the trade would have been a gain to the player. Every player who accepted
+    counts as an acceptor, even if not chosen.
 
     A trade that was made or accepted is compared with the best later offer that would have gained
     more and was not accepted. The regret is unforced if the player could have paid for that offer,
@@ -84,7 +85,7 @@ def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
 
 
 def shares(data: Games) -> pl.DataFrame:
-    """Return the decisions and the shares of regret by variant, part and player."""
+    """Return the number of decisions and the share of each regret by variant, role and player."""
     variant, player = data.order("variant", "player")
     judged = data.decisions.with_columns(
         (pl.col("regret") == kind).cast(pl.Float64).alias(kind) for kind in REGRETS
@@ -124,12 +125,13 @@ PlayerPath: TypeAlias = tuple[ValuePath, list[tuple[Decision, ValuePath]]]
 
 
 def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """Show one game, with a panel per player. The line is the value of the player's chips to this
-    player. Dots are decisions in the regret sample, coloured by regret. A dashed line shows the
-    value with another decision. With forced regret, the player replaces the trade by the best
-    missed offer. With unforced regret, the player also accepts that offer, or accepts the declined
-    trade. Everything else remains the same, except for trades that the player could no longer pay
-    for. For decisions without regret, the table shows the final value without the trade.
+    """Show one game, with a panel per player.
+    The line is the value of the player's chips to this player. Dots are decisions in the regret
+    sample, coloured by regret. A dashed line shows the value with another decision. With forced
+    regret, the player replaces the trade by the best missed offer. With unforced regret, the player
+    also accepts that offer, or accepts the declined trade. Everything else remains the same, except
+    for trades that the player could no longer pay for. For decisions without regret, the table
+    shows the final value without the trade.
     """
     data = evidence.once(games)
     record, reason = _select_game(evidence, data)
@@ -146,7 +148,7 @@ def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | ReportTable]:
 
 
 def _select_game(evidence: Evidence, data: Games) -> tuple[MatchRecord, str]:
-    """Return the requested game or, by default, the game with the most regret, and the reason."""
+    """Return the game to show, and the reason for its selection."""
     match: Any = evidence.options.get("match")
     if match is not None:
         if match not in set(data.matches["match_id"]):

@@ -1,4 +1,4 @@
-"""Surplus as a share of its bound: by turn, at the end, and compared between populations."""
+"""Surplus as a share of its upper bound, by turn and at the end, compared between populations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -56,14 +56,15 @@ def _ahead(matches: pl.DataFrame, ranked: Sequence[tuple[str, float]]) -> str:
     lead = f"{fixed(closest.size, 2)} more than {closest.behind}{closest.within(2)}"
     if closest.significant:
         return f"{best} has the most ({fixed(share, 2)}), {lead}"
-    return f"{best}: {fixed(share, 2)}; its lead is not significant: {lead}"
+    return f"{best} has the most ({fixed(share, 2)}), but not significantly: {lead}"
 
 
 def trajectories(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
-    """Show the surplus by turn: the total gain in the value of all players' chips since the start,
-    including losses. Each game's surplus is divided by the game's bound before averaging. The bound
-    is the maximum total gain if all values are known and no player loses (a linear programme,
-    definition 1 of the paper). Games with a bound of 0 are excluded.
+    """Show the surplus of each population by turn.
+    The surplus is the total gain in the value of all players' chips since the start, including
+    losses. Each game's surplus is divided by the game's bound before averaging. The bound is the
+    maximum total gain if all values are known and no player loses (a linear programme, definition 1
+    of the paper). Games with a bound of 0 are excluded.
     """
     data = evidence.once(games)
     turns = data.turns.filter(pl.col("bound") > 0).with_columns(pl.col("surplus") / pl.col("bound"))
@@ -143,8 +144,8 @@ def _by_round(data: Games, turns: pl.DataFrame) -> ReportTable:
 
 
 def table_3(evidence: Evidence) -> Iterator[ReportTable]:
-    """Report the final surplus as a share of the bound: the mean over games, with a standard error
-    clustered by instance.
+    """Report the final surplus as a share of its upper bound.
+    The share is the mean over games, with a standard error clustered by instance.
 
     The second table shows surplus and bound in dollars. The ratio of means (total surplus over
     total bound) gives less weight to games with small bounds.
@@ -210,10 +211,10 @@ SCHEMA = {
 
 
 def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """Compare the final shares of the bound of each pair of populations with permutation tests. The
-    test is paired if two populations share at least half of the smaller population's instances, and
-    unpaired otherwise. Games on the same instance count once, with their mean. The paper doesn't
-    name its test.
+    """Compare the final surplus of each pair of populations with permutation tests.
+    The surplus is a share of the bound. The test is paired if two populations share at least half
+    of the smaller population's instances, and unpaired otherwise. Games on the same instance count
+    once, with their mean. The paper doesn't name its test.
 
     p-values are two-sided; corrected p-values account for all comparisons within a game (Holm
     1979). Confidence intervals are Student's for paired and Welch's for unpaired instances.
@@ -255,7 +256,7 @@ def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
 
 
 def compared(data: Games, draws: int, seed: int) -> pl.DataFrame:
-    """Return one row per variant and pair: ``difference`` (second minus first) and its test."""
+    """Test the differences (second minus first) between populations, by variant and pair."""
     instances = (
         data.matches.drop_nulls("ratio")
         .group_by("variant", "population", *INSTANCES, maintain_order=True)

@@ -64,7 +64,7 @@ class Survey:
 
 
 def survey(evidence: Evidence) -> Survey:
-    """Return the survey of the study's participants, or of the file of the option ``survey``.
+    """Return the survey answers of participants, or those in the file of the option ``survey``.
 
     Raises:
         Lacking: the study has no participants, and the option is not set.
@@ -113,7 +113,7 @@ def _of_people(evidence: Evidence) -> Survey:
 
 
 def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return each participant's themes, as coded by the judge with the most verdicts per rubric."""
+    """Return participants' themes, coded for each rubric by the judge with the most verdicts."""
     coded = verdicts.filter(pl.col("rubric").str.starts_with(RUBRIC)).drop_nulls("score")
     counts = coded.group_by("rubric", "judge", maintain_order=True).len()
     ordered = counts.sort("len", maintain_order=True)
@@ -131,7 +131,7 @@ def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _survey(evidence: Evidence, source: str, seats: pl.DataFrame, answers: pl.DataFrame) -> Survey:
-    """Join participants' seats, in the order of the times ``at``, with their numeric answers."""
+    """Return a survey: participants' numeric answers, and their seats in chronological order."""
     scored = evidence.scored(GAME).select("match_id", pl.col("^payoff_.*$"))
     paid = scored.rename(lambda name: name.removeprefix("payoff_")).unpivot(
         index="match_id", variable_name="seat", value_name="gain"
@@ -191,7 +191,7 @@ def _check(answers: pl.DataFrame, data: Games, path: str) -> None:
 
 
 def _numbers(answers: pl.Series, path: str) -> pl.Series | None:
-    """Return a scale or theme as numbers; None for free text and columns without answers."""
+    """Return survey answers as numbers; None if they are free text or all missing."""
     if answers.null_count() == len(answers):
         return None
     if answers.name.startswith(THEME):
@@ -209,7 +209,7 @@ def _numbers(answers: pl.Series, path: str) -> pl.Series | None:
 
 
 def title(name: str) -> str:
-    """Return the readable name of a scale or theme.
+    """Return a readable name for a survey scale or theme.
 
     >>> title("theme.profit_maximisation")
     'Profit maximisation'
@@ -310,9 +310,9 @@ def _learning(frame: pl.DataFrame) -> Chart:
 
 
 def table_1(evidence: Evidence) -> Iterator[ReportTable]:
-    """Report the mean answers on scales, with standard errors clustered by game. The Kruskal-Wallis
-    test (1952) compares the ranks of answers between games with different numbers of colours, and
-    treats participants as independent.
+    """Report the mean answer on each survey scale.
+    Standard errors are clustered by game. The Kruskal-Wallis test (1952) compares the ranks of
+    answers between games with different numbers of colours, and treats participants as independent.
     """
     data = evidence.once(survey)
     scales = data.scales
@@ -351,8 +351,8 @@ def _kruskal(people: pl.DataFrame, scale: str) -> float | None:
 
 
 def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """Count the participants who mentioned a theme in the description of their strategy. An answer
-    can have several themes, so shares can add up to more than 1.
+    """Count the participants who mention each theme when they describe their strategy.
+    An answer can have several themes, so shares can add up to more than 1.
     """
     data = evidence.once(survey)
     themes = data.themes
@@ -396,9 +396,10 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
 
 
 def performance(evidence: Evidence) -> Iterator[ReportTable]:
-    """Correlate answers with earnings: the participant's payment over the bound of the game,
-    averaged over the participant's games. The correlation is Spearman's for scales and Pearson's
-    for themes (1 for yes, 0 for no). Intervals are bootstrapped over first games.
+    """Correlate participants' survey answers with their earnings.
+    Earnings are the participant's payment over the bound of the game, averaged over the
+    participant's games. The correlation is Spearman's for scales and Pearson's for themes (1 for
+    yes, 0 for no). Intervals are bootstrapped over first games.
     """
     data = evidence.once(survey)
     kinds: dict[str, Literal["pearson", "spearman"]] = {

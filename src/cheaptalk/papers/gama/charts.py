@@ -46,7 +46,7 @@ def line(
     prefix: str = "round ",
     whiskers: bool = False,
 ) -> Line:
-    """Return a line through means, coloured by index.
+    """Return a chart line that connects mean values, in the colour with the given index.
 
     Args:
         x: the column of the horizontal axis.

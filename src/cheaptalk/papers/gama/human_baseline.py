@@ -48,8 +48,8 @@ def people(evidence: Evidence) -> Iterator[ReportTable]:
     frame = _alone(evidence).filter(minimum=0, maximum=100, told="nothing")
     if frame.is_empty():
         raise Lacking(
-            "no player in all seats has played guess the average from 0 to 100; run the preset "
-            "gama-settings"
+            "guess the average from 0 to 100: no match of one player in all seats; run the "
+            "preset gama-settings"
         )
     bounds = dict.fromkeys(NUMBERS, (0.0, 100.0))
     averages = means(frame, NUMBERS, ["ratio", "player"], bounds=bounds, strata=STRATA)
@@ -72,7 +72,7 @@ def people(evidence: Evidence) -> Iterator[ReportTable]:
 def _alone(evidence: Evidence) -> pl.DataFrame:
     runs = evidence.once(alone).filter(game=GAME).select("match_id", "player", "game", "seats")
     if runs.is_empty():
-        raise Lacking("no player in all seats has played guess the average; run the preset gama")
+        raise Lacking("guess the average: no match of one player in all seats; run the preset gama")
     names = {f"game.{name}": name for name in ("minimum", "maximum", "ratio", "told")}
     keep = ["match_id", "configuration", "instance", *NUMBERS]
     scored = evidence.scored(GAME).select(*keep, *names).rename(names)
@@ -80,7 +80,7 @@ def _alone(evidence: Evidence) -> pl.DataFrame:
 
 
 def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report the numbers chosen by players with information about the others (appendix G).
+    """Report the numbers that players choose if prompts describe the others (paper, appendix G).
 
     The prompt states, truthfully or not, that the other players always choose the equilibrium (a),
     are smart (b) or choose at random (c). The table shows the mean number in the first round and

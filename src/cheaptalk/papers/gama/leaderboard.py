@@ -94,7 +94,7 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
 
 
 def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterator[str]:
-    """Yield notes on differences from the paper: missing games, incomplete players, settings."""
+    """Yield notes on differences from the paper, such as missing games or other settings."""
     present = [game for game in GAMES if game in set(runs["game"])]
     if absent := [GAMES[game] for game in GAMES if game not in present]:
         yield f"The overall score is the mean of the games played. Missing: {', '.join(absent)}."

@@ -73,7 +73,7 @@ def lineup(players: Mapping[str, str | None]) -> str:
 
 
 def seatings_of(evidence: Evidence, game: str) -> pl.DataFrame:
-    """Return the distinct seatings of a game: the labels by seat, and the ``lineup``."""
+    """Return each distinct assignment of players to a game's seats, with its ``lineup``."""
     seatings = evidence.scored(game).select("^player_.*$").unique(maintain_order=True)
     lineups = map(lineup, seatings.iter_rows(named=True))
     return seatings.with_columns(pl.Series("lineup", lineups, dtype=pl.String))
@@ -134,7 +134,7 @@ def _mixed_rows(game: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def lead_of(row: Mapping[str, Any], seatings: pl.DataFrame) -> Lead:
-    """Return a link to the line-up's matches or, if it has several seatings, to the player's."""
+    """Return a link to a line-up's matches or, if its seating varies, to the player's matches."""
     players, *further = seatings.filter(lineup=row["lineup"]).drop("lineup").rows(named=True)
     seated = {"player": row["player"]} if further else players
     query = {name: label for name, label in seated.items() if label is not None}
@@ -142,7 +142,7 @@ def lead_of(row: Mapping[str, Any], seatings: pl.DataFrame) -> Lead:
 
 
 def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Compare a player's choices in mixed groups and among copies, with the same settings.
+    """Compare a player's choices in mixed groups and in groups of its copies, with equal settings.
 
     The table shows means over rounds, with 95 % confidence intervals clustered by instance (CR1,
     Student's t), and the change from copies to the group, with a Welch-Satterthwaite interval for
@@ -186,7 +186,6 @@ def _choices(evidence: Evidence, game: str) -> pl.DataFrame:
 
 
 def _rows(game: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return mean choices in mixed groups and among copies, a row per player of each line-up."""
     series = series_of(game)
     keys = [*BY, "mixed", "match_id", "configuration", "instance"]
     matches = frame.group_by(keys, maintain_order=True).agg(pl.col("choice").mean())

@@ -1,4 +1,4 @@
-"""Tables 1, 2 and 4 to 8 with the paper's layout; Tables 10 to 21 repeat some for more models."""
+"""Tables of GAMA-Bench with the paper's layout: 1, 2, 4 to 8, and 10 to 21 for further models."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -187,7 +187,7 @@ def voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
 
 
 def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield Tables 4, 10, 14 and 18 for players of all games: a column per run, mean, spread.
+    """Yield Tables 4, 10, 14 and 18: each player's scores by game and run, with mean and spread.
 
     Args:
         means: from :func:`.scores`.
@@ -261,7 +261,7 @@ def _treatment_title(setting: str, value: str) -> str:
 
 
 def _table_number(kind: str, model: PaperModel | None, name: str) -> tuple[str, str]:
-    """Return the name and title of a model's table; other models use the numbers for GPT-3.5.
+    """Return the name and title of a model's table, numbered as for GPT-3.5 if the paper has none.
 
     >>> _table_number("runs", paper_model("gemini-1.5-pro"), "mine")
     ('table-14', 'Table 14')
@@ -314,7 +314,7 @@ SETTINGS = {
 
 
 def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield a panel of Tables 8, 13, 17 and 21: a row per model, a column per setting, and means.
+    """Yield a game's panel of Tables 8, 13, 17 and 21: scores by model and setting, with means.
 
     Only configurations that differ in the parameters of the paper count. There is no table with
     fewer than two settings.
@@ -354,7 +354,7 @@ def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
 
 
 def _setting_titles(evidence: Evidence, game: str) -> dict[str, str]:
-    """Return the paper's name for the setting of each configuration that the paper contains."""
+    """Return the paper's titles of configurations with defaults except for the varied setting."""
     setting, defaults = SETTINGS[game], get_game(game).rules().model_dump(mode="json")
     configurations = parameters_in(evidence.scored(game))
     fixed_names = [name for name in varying(configurations) if name not in setting.parameters]

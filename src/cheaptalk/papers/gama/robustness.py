@@ -1,4 +1,4 @@
-"""Robustness and generalisation: scores by setting of players, and by setting of games."""
+"""Robustness and generalisation: scores by players' settings, and scores by games' settings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -231,7 +231,7 @@ def _panel(game: str, results: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> 
 
 
 def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
-    """Return all groups of players who differ in exactly one setting, from entries by label.
+    """Return all groups of players who differ in exactly one setting.
 
     >>> result = families({"a": {"model": "vllm/x", "temperature": 0.2},
     ...                    "b": {"model": "vllm/x", "temperature": 0}, "c": {"model": "vllm/y"}})
@@ -256,7 +256,7 @@ def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
 
 
 def _settings(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the names and readable values of an entry's settings, with names ``outer.inner``."""
+    """Yield a player's settings as names and readable values, with nested names joined by dots."""
     together: dict[str, list[str]] = {}
     for name, value in _leaves(entry):
         text = f"CoT {plain(value)}" if name == "chain_of_thought" else readable(value)
@@ -339,7 +339,7 @@ def _settings_means(evidence: Evidence, runs: pl.DataFrame, game: str) -> pl.Dat
 
 
 def setting_text(values: Mapping[str, Any]) -> str:
-    """Return a readable setting.
+    """Return a game's setting as readable text.
 
     >>> setting_text({"ratio": "1/2", "told": "smart"})
     'ratio 1/2, told smart'

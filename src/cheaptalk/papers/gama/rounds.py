@@ -52,7 +52,7 @@ AIMS: dict[str, Callable[[Row], float | None]] = {
 
 
 def by_round(evidence: Evidence) -> dict[str, pl.DataFrame]:
-    """Return the series of all eight games, one frame per game; see :func:`.round_frames`."""
+    """Return frames of choices and results by round, one for each of the eight games."""
     names = {*CHOICES.values(), *TURNS, *GAINS}
     available = {name for game in evidence.seats for name in get_game(game).series}
     return round_frames(
@@ -74,7 +74,7 @@ def choices(evidence: Evidence, game: str) -> pl.DataFrame:
 
 
 def lines(frame: pl.DataFrame, game: str, by: Sequence[str]) -> pl.DataFrame:
-    """Return mean choices by round, with confidence intervals and the spread of single choices.
+    """Return mean choices by round, with confidence intervals and standard deviations.
 
     Args:
         frame: choices, from :func:`choices`.
@@ -157,7 +157,7 @@ def _ends(averages: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> ReportTab
 
 
 def _aim(evidence: Evidence, game: str, frame: pl.DataFrame) -> float | None:
-    """Return the best choice if it is the same in all configurations."""
+    """Return the best choice for a player's score; None if it depends on the configuration."""
     if game not in AIMS:
         return None
     configurations = parameters_in(evidence.scored(game))

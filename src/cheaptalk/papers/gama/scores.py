@@ -37,7 +37,7 @@ TITLES = GAMES | {OVERALL: "Overall"}
 
 
 def entries(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """Return players' settings by label; a missing prompt style is taken from the matches."""
+    """Return the settings of each player, with a missing prompt style read from the matches."""
     if evidence.players:
         styles = evidence.once(_recorded_style)
         return {label: styles.get(label, {}) | spec for label, spec in evidence.players.items()}
@@ -119,7 +119,7 @@ def varied(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def _standards(frame: pl.DataFrame, game: str) -> pl.DataFrame:
-    """Return one row per configuration: whether it has the paper's settings, and its variant."""
+    """Return whether each configuration has the paper's settings, and the name of its variant."""
     defaults = get_game(game).rules().model_dump(mode="json")
     rows = []
     for key, values in varied(frame).items():
@@ -148,7 +148,7 @@ def default_runs(runs: pl.DataFrame, *, variants: bool = False) -> pl.DataFrame:
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
-    """Return the rows of :func:`alone` with a score; raise Lacking if there are none."""
+    """Return the scored matches of players that fill all seats; raise Lacking if there are none."""
     runs = evidence.once(alone).drop_nulls("score")
     if runs.is_empty():
         raise Lacking(
@@ -171,7 +171,7 @@ def lead(runs: pl.DataFrame, game: str, player: str) -> Lead | None:
 
 
 def ranked(runs: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, list[Margin]]:
-    """Rank players by the mean of their games' means; see :func:`.ranked_over_games`.
+    """Rank players by their mean score over all games, with equal weight for each game.
 
     Instances are resampled game by game, with all matches of players who share an instance. Players
     without all games are omitted. If a player has only one instance of a game, ranges are null and

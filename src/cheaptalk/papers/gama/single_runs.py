@@ -1,4 +1,4 @@
-"""One run of each player: choices of agents, and results of rounds."""
+"""One run of each player: the agents' choices and the results of each round."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -19,7 +19,7 @@ RUN_KEYS = ("player", "variant")
 
 
 class RoundView(NamedTuple):
-    """A plot of a run by round.
+    """A plot of one run, round by round.
 
     Attributes:
         title, unit: the title, and the unit of values.

@@ -30,7 +30,7 @@ MAX_PIRATES = 20
 
 
 def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report the end of battles of players that fill all seats, and plot one battle per player.
+    """Report how battle royales end if one player fills all seats, and plot one per player.
 
     In the figures, time runs to the right; each row is a player, with the best shot on top. Grey
     lines show players who are alive. Arrows lead from the shooter to the target, with a cross for a
@@ -46,7 +46,7 @@ def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report the plans and votes of crews in which one player fills all seats.
+    """Report the plans and votes in pirate games in which one player fills all seats.
 
     For each ballot, the bar above the line is the mean distance of plans from the optimal plan, as
     a share of the maximum (twice the gold). The bar below the line is the share of correct votes,

@@ -74,7 +74,7 @@ def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def first_offers(evidence: Evidence) -> pl.DataFrame:
-    """Return one row per match: ``game``, kinds of players, first ``offer`` and ``gain``."""
+    """Return one row per match: the players' kinds, Alice's first ``offer`` and her ``gain``."""
     firsts, labels = evidence.once(activity).firsts, evidence.once(kinds)
     parts = []
     for family in evidence.once(families):
@@ -95,7 +95,7 @@ def first_offers(evidence: Evidence) -> pl.DataFrame:
 
 
 def _groups(family: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """Yield all matches of a family, then groups by both players' kinds, and by Bob's player."""
+    """Yield groups of matches: all, by both players' kinds, and by the player in Bob's role."""
     yield ALL, ALL, family
     pairs = family.sort("alice", "bob").group_by("alice", "bob", maintain_order=True)
     by_kind = [(str(alice), str(bob), part) for (alice, bob), part in pairs]

@@ -18,9 +18,9 @@ from cheaptalk.text import capital, fixed
 
 
 def attention(evidence: Evidence) -> Iterator[Shown]:
-    """Report how many participants failed the two attention checks: the code word in the
-    instructions, and the quiz after the game. In the paper, participants who failed a check weren't
-    paid, and the game before a failed quiz was erased.
+    """Report how many participants failed each of the two attention checks.
+    The checks are the code word in the instructions and the quiz after the game. In the paper,
+    participants who failed a check weren't paid, and the game before a failed quiz was erased.
 
     Shares are relative to participants who answered the check. Times are medians over participants,
     from the display of a step to the answer.

@@ -1,4 +1,4 @@
-"""Charts of effects as dots, and heat maps of pairs."""
+"""Charts of GLEE's results: effects as dots, and heat maps of pairs of players."""
 
 from collections.abc import Mapping, Sequence
 
@@ -55,7 +55,7 @@ def number_text(row: Row, key: str) -> str:
 
 
 def heat(title: str, game: str, rows: Sequence[Row], key: str) -> Chart:
-    """Plot a heat map of pairs: rows are Alice, columns are Bob, and 0 is the mean of all pairs.
+    """Plot a heat map of pairs, with Alice in rows, Bob in columns, and the mean of all pairs as 0.
 
     Args:
         rows: rows with ``Alice``, ``Bob`` and the number as ``key``.

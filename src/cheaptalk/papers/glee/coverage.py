@@ -32,7 +32,7 @@ def has_people(evidence: Evidence) -> bool:
 
 
 class Planned(NamedTuple):
-    """A configuration of the human study: type, games per role, and the roles of people."""
+    """A configuration that the human study plans, with its number of games and people's roles."""
 
     type: str
     games: int
@@ -40,8 +40,8 @@ class Planned(NamedTuple):
 
 
 def configurations(evidence: Evidence) -> Iterator[ReportTable]:
-    """Compare the configurations and games played by people with the plan of the human study. A
-    configuration counts once for each role of people.
+    """Compare the configurations and games that people played with the plan of the human study.
+    A configuration counts once for each role of people.
 
     The types are those of the preset glee-human: main configurations, variants that differ from a
     main configuration in one parameter, and random configurations. All other configurations have
@@ -95,7 +95,7 @@ def _table_7(frame: pl.DataFrame) -> ReportTable:
 
 
 def by_configuration(evidence: Evidence) -> pl.DataFrame:
-    """Return the number of games of people by ``game``, ``type`` and ``role``."""
+    """Return the number of games with people by ``game``, ``type`` and ``role``."""
     labels, plan = list(evidence.once(people)), planned()
     rows = []
     for game in GAMES:
@@ -147,6 +147,6 @@ def planned() -> dict[Key, Planned]:
 
 
 def _key(game: str, parameters: dict[str, Any]) -> Key:
-    """Return the key of a configuration, without parameters that the human study does not set."""
+    """Return a configuration's key, which contains only parameters that the human study sets."""
     family = next(each for each in FAMILIES if each.game == game)
     return game, standard_json({name: parameters.get(name) for name in sorted(family.main)})

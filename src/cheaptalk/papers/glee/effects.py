@@ -95,7 +95,6 @@ def _beside(fits: Fits) -> pl.DataFrame:
 
 
 def _market_rows(fits: Fits) -> pl.DataFrame:
-    """Return markets with levels and effects, the most efficient first."""
     market = fits.played.market
     texts = fits.played.frame.select(market).unique(maintain_order=True)
     texts = texts.with_columns(level_texts(texts, market).alias("level")).select(
@@ -261,7 +260,7 @@ def impact(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     rows = [_impacts(fits, metric) for fits in fitted for metric in fits.found]
     effects = pl.concat([row for row in rows if not row.is_empty()] or [pl.DataFrame()])
     if effects.is_empty():
-        raise Lacking("no parameter has two levels, and no role has two players; vary some")
+        raise Lacking("no parameter varies, and no role has two players; vary one of them")
     played = {capital(fits.played.game): fits.played for fits in fitted}
     panels = [_impact_panel(fits, metric, effects) for fits in fitted for metric in fits.found]
     yield Charts(
@@ -313,7 +312,7 @@ def _impact_panel(fits: Fits, metric: str, frame: pl.DataFrame) -> Chart:
 
 
 def encoding(evidence: Evidence) -> Iterator[ReportTable]:
-    """Report the regression's columns for a sample match: 1 for its levels, and 0 for others.
+    """Report how the regression encodes a sample match: 1 for its levels, and 0 for all others.
 
     The levels of the market are combinations of parameters, which includes all interactions (GLEE,
     Figure 20). Reference levels are part of the constant. The match is one of bargaining if
@@ -330,7 +329,7 @@ def encoding(evidence: Evidence) -> Iterator[ReportTable]:
         for level in factor.levels
     ]  # fmt: skip
     if not rows:
-        raise Lacking("no parameter has two levels, and no role has two players; vary some")
+        raise Lacking("no parameter varies, and no role has two players; vary one of them")
     yield ReportTable(
         "figure-20", f"{capital(fits.played.game)}: encoding of a match", pl.DataFrame(rows),
         (Header("parameter", "Parameter"), Header("level", "Level"),

@@ -1,4 +1,4 @@
-"""Matches of GLEE's families, with kinds of players, factors and reference levels."""
+"""Matches of GLEE's game families, with the factors and reference levels of regressions."""
 
 import json
 from collections import Counter
@@ -177,16 +177,16 @@ class FamilyMatches:
 
     @property
     def market(self) -> tuple[str, ...]:
-        """Names of the varying terms of the market."""
+        """Names of the varying factors that describe the market."""
         return tuple(term.name for term in self.terms if term.market and term.name in self.levels)
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Names of the varying terms outside the market."""
+        """Names of the varying factors that do not describe the market."""
         return tuple(name for name in self.levels if name not in self.market)
 
     def without(self, players: Collection[str]) -> "FamilyMatches | None":
-        """Return the family without the matches of these players; None if no match remains."""
+        """Return the family without matches of the given players; None if no matches remain."""
         if not players:
             return self
         excluded = [pl.col(title).is_in(list(players)) for title in ROLES.values()]
@@ -226,7 +226,7 @@ def families(evidence: Evidence) -> list[FamilyMatches]:
 
 
 def _terms(composite: str | None) -> dict[str, tuple[Term, ...]]:
-    """Return each family's terms; join all terms of the parameter ``composite`` into one."""
+    """Return each family's factors, with those of the parameter ``composite`` combined into one."""
     if composite is None:
         return FAMILIES
     counts = Counter((game, term.parameter) for game, terms in FAMILIES.items() for term in terms)
@@ -239,7 +239,7 @@ def _terms(composite: str | None) -> dict[str, tuple[Term, ...]]:
 
 
 def _joined(terms: Sequence[Term], parameter: str) -> tuple[Term, ...]:
-    """Join the terms of a parameter; the levels are combinations of the terms' levels."""
+    """Combine all factors of a parameter into one, whose levels are combinations of theirs."""
     parts = [term for term in terms if term.parameter == parameter]
     if not parts:
         return tuple(terms)
@@ -272,7 +272,7 @@ def family_matches(
 
 
 def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
-    """Sort candidates for the reference player: ``first``, then by roles and matches played."""
+    """Sort candidates for the reference player: ``first``, then by number of roles and matches."""
     roles: Counter[str] = Counter()
     matches: Counter[str] = Counter()
     for frame in frames:

@@ -160,14 +160,14 @@ def other_configurations(family: StudyFamily) -> list[dict[str, Any]]:
 
 
 def random_configurations(family: StudyFamily, chance: Chance) -> list[dict[str, Any]]:
-    """Return a random 5 % of the other configurations, rounded down."""
+    """Return a random 5 % of the configurations that differ in several parameters, rounded down."""
     cases = other_configurations(family)
     stream = chance("random", family.game, str(family.main.get("myopic")))
     return stream.shuffled(cases)[: int(SHARE * len(cases))]
 
 
 def bonuses() -> list[dict[str, Any]]:
-    """Return the bonus rates: an average gain earns 5, 15 or 25 cents, depending on the scale."""
+    """Return bonus rates by payoff scale, with which an average gain earns 5, 15 or 25 cents."""
     return [
         {
             "game": game,
@@ -182,7 +182,7 @@ def bonuses() -> list[dict[str, Any]]:
 
 
 def protocol() -> dict[str, Any]:
-    """Return the participants' path and pay: one game per visit, up to 40 visits."""
+    """Return the study protocol: up to 40 visits of one game each, with consent, quiz and pay."""
     return {
         "title": {"en": "A game with a partner", "de": "Ein Spiel zu zweit"},
         "recruitment": {"source": "mturk"},

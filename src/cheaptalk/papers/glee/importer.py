@@ -265,7 +265,7 @@ def read_config(data: object) -> Config:
 def read_glee(
     folder: Path | str, *, keep_names: bool = False, names: Sequence[str] = ()
 ) -> Collection:
-    """Return the games in a folder and its subfolders, for :func:`take_in`.
+    """Return GLEE's published games in a folder and its subfolders, ready to import.
 
     First names are removed from games of people; see :mod:`cheaptalk.records.imports.redaction`.
 
@@ -300,7 +300,7 @@ class _Row(NamedTuple):
 
 
 def _game(folder: Path, location: str, hidden: frozenset[str] | None) -> ForeignGame | Skipped:
-    """Load the game in a folder; ``hidden`` are names to remove, or None to keep all names."""
+    """Load the game in a folder and remove the ``hidden`` names (None keeps all names)."""
     try:
         data = read_json(folder / "config.json")
         config = read_config(data)
@@ -365,7 +365,7 @@ def _row(number: int, header: list[str], line: list[str]) -> _Row:
     try:
         round_ = int(text.removesuffix(".0"))
     except ValueError:
-        raise Unfit(f'game.csv, row {number}: "round": "{text}" is not a whole number') from None
+        raise Unfit(f'game.csv, row {number}: "round": "{text}" is not an integer') from None
     return _Row(number, cells.pop("player", ""), round_, cells)
 
 
@@ -428,7 +428,7 @@ def _quality(game: Persuasion, row: _Row) -> bool:
 def _replay(
     table: Table, moves: Iterable[_Row], roles: Mapping[str, str], decisions: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Replay the rows with cheaptalk's rules; return the cells of each row that are not used."""
+    """Replay recorded rows with cheaptalk's rules, and return the values that remain unused."""
     seats = {seat.name: seat.seat for seat in table.game.actors}
     unused = []
     for row in moves:

@@ -108,7 +108,7 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
 
 @dataclass(frozen=True)
 class BobGains:
-    """Bob's gains in matches of persuasion, by the paper and by the code, by match ID."""
+    """Bob's gains in each persuasion match, by the paper's definition and by the released code."""
 
     gains: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
 
@@ -124,7 +124,7 @@ class BobGains:
 
 
 def _with_both_gains(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
-    """Add Bob's gain by ``paper`` and ``code``, and the difference."""
+    """Add Bob's gain by the paper's definition and by the released code, and the difference."""
     gains = evidence.observed(BobGains).gains
     rows = [gains.get(match, (None, None)) for match in frame["match_id"]]
     columns = pl.DataFrame(rows, {"paper": pl.Float64, "code": pl.Float64}, orient="row")
@@ -208,7 +208,7 @@ def reweighted(
     *,
     bounds: Mapping[str, Bounds | BoundsColumns] | None = None,
 ) -> pl.DataFrame:
-    """Return means with other weights of configurations (GLEE, footnote 11).
+    """Return means in which configurations have the given weights (GLEE, footnote 11).
 
     With w_c the weight of configuration c, m_c the mean of a cell's matches in c, and C the
     configurations that the cell met, the mean is
@@ -269,7 +269,7 @@ def reweighted(
 
 
 def _scaled(frame: pl.DataFrame, values: Sequence[str], by: Sequence[str]) -> pl.DataFrame:
-    """Scale values such that the plain mean of each cell is the weighted mean."""
+    """Scale values to make each group's plain mean equal to its weighted mean."""
     inner = [*by, "configuration"]
     weight = pl.col("weight") / pl.len().over(inner)
     return frame.with_columns(met=weight.sum().over(by)).with_columns(

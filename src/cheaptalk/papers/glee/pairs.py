@@ -1,4 +1,4 @@
-"""Effects of pairs of players, and the choice of players (Figures 1, 21 to 23, footnote 13)."""
+"""Effects of player pairs, and a game of choosing players (Figures 1, 21 to 23, footnote 13)."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -54,7 +54,7 @@ class Pairs(NamedTuple):
         return self.fits.played.game
 
     def selector(self, fit: Fit) -> Floats:
-        """Return the weights that select each pair's coefficient, shape (pairs, columns)."""
+        """Return weights that select the coefficient of each pair, shape (pairs, columns)."""
         design = fit.classical.design
         levels = next(factor.effect_levels for factor in design.factors if factor.name == PAIR)
         weights = np.zeros((self.who.height, design.width))
@@ -64,7 +64,7 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(evidence: Evidence) -> list[Pairs]:
-    """Return the families with several pairs; raise Lacking if there are none."""
+    """Return the game families in which several pairs met; raise Lacking if there are none."""
     families = []
     for fits in evidence.once(paired):
         groups = fits.played.frame.group_by(PLAYERS, maintain_order=True)
@@ -242,7 +242,7 @@ def choices(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _choice(pairs: Pairs, evidence: Evidence) -> PlayerChoice:
-    """Solve a family's game of choosing players; raise Lacking if too few opponents are shared."""
+    """Solve the game in which Alice and Bob choose players; raise Lacking if too few pairs met."""
     sides = [pairs.who[name].unique().sort().to_list() for name in PLAYERS]
     met = np.full((len(sides[0]), len(sides[1])), -1)
     for index, (alice, bob) in enumerate(pairs.who.select(PLAYERS).iter_rows()):
@@ -266,7 +266,7 @@ def _choice(pairs: Pairs, evidence: Evidence) -> PlayerChoice:
 
 
 def _without_gaps(met: Flags) -> tuple[Flags, Flags]:
-    """Remove rows and columns with the most gaps one by one until no gaps remain."""
+    """Drop players, those with the most missing opponents first, until all remaining pairs met."""
     rows, across = np.ones(met.shape[0], dtype=bool), np.ones(met.shape[1], dtype=bool)
     while not met[np.ix_(rows, across)].all():
         gaps = ~met & rows[:, None] & across
@@ -323,7 +323,7 @@ def _choice_rows(choice: PlayerChoice) -> Iterator[dict[str, Any]]:
 
 
 def notes_of(choice: PlayerChoice) -> Iterator[str]:
-    """Yield notes on a family's game."""
+    """Yield notes on equilibria and excluded players in the game of choosing players."""
     family = capital(choice.pairs.game)
     if choice.found.without:
         yield f"{family}: no pure equilibrium in {choice.found.without:.1%} of draws."

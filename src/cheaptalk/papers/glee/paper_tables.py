@@ -31,7 +31,7 @@ HALF = ".half"
 def market_table(
     evidence: Evidence, played: FamilyMatches, effects: pl.DataFrame, reference: str
 ) -> ReportTable:
-    """Return a panel of Table 2: markets with their effects, and the width of the intervals.
+    """Return a panel of Table 2: the effects of each market, and the width of their intervals.
 
     Args:
         effects: one row per market, with levels, and effects on the metrics of :data:`EFFECTS` in
@@ -114,7 +114,7 @@ ORDER = ("bargaining", "persuasion", "negotiation")
 
 @dataclass(frozen=True)
 class Decisions:
-    """The number of decisions to accept, buy or recommend, by game."""
+    """Number of decisions to accept, buy or recommend that players made in each game."""
 
     counts: Counter[str] = field(default_factory=Counter)
 

@@ -1,4 +1,4 @@
-"""Quizzes: questions to people after a game of GLEE about their own role.
+"""Quizzes in which people answer questions about their own role after a game of GLEE.
 
 As in the paper's human study, the questions ask for the share of money lost per round, the value of
 the product, or the price of the product. Wrong choices are close to the correct choice. In

@@ -43,7 +43,7 @@ class Fit(NamedTuple):
     clustered: Regression
 
     def tells(self, factor: str) -> bool:
-        """Return whether the matches determine at least one effect of a factor."""
+        """Return whether the matches identify at least one effect of a factor."""
         of_factor = pl.col("factor") == factor
         return self.classical.frame.filter(of_factor & ~pl.col("reference"))["estimate"].count() > 0
 
@@ -57,7 +57,7 @@ class Fit(NamedTuple):
         return both[1].select("level", "reference", "p").hstack(self._named(both, pl.col("n")))
 
     def sums(self, weights: Floats, counts: Sequence[int]) -> pl.DataFrame:
-        """Return weighted sums of coefficients in points, like :meth:`effects`.
+        """Return weighted sums of a regression's coefficients, in points, with intervals.
 
         Args:
             weights: shape (sums, columns of the design).
@@ -147,7 +147,7 @@ def under(name: str, column: str) -> str:
 
 
 def columns(names: Mapping[str, str], frame: pl.DataFrame) -> tuple[Header, ...]:
-    """Return the column headers of effects; ``names`` has titles by the columns' names."""
+    """Return the headers of the columns with effects, using the metrics' titles in ``names``."""
     return tuple(
         Header(under(name, kind), f"{capital(title)}, {kind}", "points", 1)
         for name, title in names.items() if name in frame.columns for kind in KINDS
@@ -262,7 +262,7 @@ def paired(evidence: Evidence) -> list[Fits]:
 def _each(
     played: Sequence[FamilyMatches], factors: Callable[[FamilyMatches], Sequence[str]]
 ) -> list[Fits]:
-    """Return the regressions of every family; raise Lacking if no family has any."""
+    """Return the regressions of every family; raise Lacking if no family has a regression."""
     results = []
     for family in played:
         try:
@@ -292,7 +292,7 @@ def predictions(evidence: Evidence) -> Iterator[ReportTable]:
     if option is None:
         raise Lacking("boosted trees take minutes; enable them with --recipe-option splits=100")
     if not option.isdecimal() or int(option) < 1:
-        raise CheaptalkError(f"option {SPLITS}: expected a whole number >= 1, not {option}")
+        raise CheaptalkError(f"option {SPLITS}: expected an integer >= 1, not {option}")
     splits = int(option)
     for played in played_families:
         for metric in METRICS:

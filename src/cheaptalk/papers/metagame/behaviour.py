@@ -1,4 +1,4 @@
-"""Behaviour and mistakes of strategies in item bargaining, also by prompt circle."""
+"""Behaviour and mistakes of strategies in item bargaining, also by prompt (``circle_N``)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -47,7 +47,7 @@ MANNER = (
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
-    """Return the scored matches, with names of configurations; raise Lacking if there are none."""
+    """Return the scored matches with named configurations; raise Lacking if there are none."""
     frame = evidence.scored(GAME)
     if frame.is_empty():
         raise Lacking(
@@ -58,7 +58,7 @@ def scored(evidence: Evidence) -> pl.DataFrame:
 
 
 def seats(evidence: Evidence) -> pl.DataFrame:
-    """Return one row per match and seat: ``player``, ``opponent``, metrics and ``own`` payoff."""
+    """Return one row per match and seat, with both players, the metrics and the player's payoff."""
     frame = scored(evidence)
     return pl.concat(
         frame.select(
@@ -78,7 +78,6 @@ def seats(evidence: Evidence) -> pl.DataFrame:
 
 
 def _bounds() -> dict[str, Bounds]:
-    """Return the bounds of the columns of :func:`seats`."""
     metrics = get_game(GAME).metrics
     own = {name: metrics[f"{name}_{FIRST}"].bounds for name in OWN}
     shared = {name: metrics[name].bounds for name in SHARED}
@@ -153,7 +152,7 @@ def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
         yield ReportTable(
             f"low-acceptances-{key.replace('_', '-')}", f"Share of {denominator}", wide,
             (Header("player", "Strategy"), *columns), leads=_leads,
-            notes=() if tough else ("No player plays tough in this study.",),
+            notes=() if tough else ("No player uses the strategy tough.",),
         )  # fmt: skip
     offered = pl.col("bad_offer_accepted").is_not_null()
     shares = percent.group_by("player", "against", maintain_order=True).agg(
@@ -221,7 +220,7 @@ KINDS = tuple(Header(name, title, "per match", 2) for title, name in MISTAKE_RAD
 
 
 def circled(spec: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return a player's model or strategy with the prompt circle, or None without a circle.
+    """Return a model or strategy and the number of its prompt; None if the prompt has no number.
 
     >>> circled({"model": "openai/o3-mini", "style": "circle_2"})
     ('openai/o3-mini', 2)
@@ -277,7 +276,7 @@ def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _radars(mistakes: pl.DataFrame) -> Iterator[Any]:
-    """Yield a radar chart for each model with prompt circles, and one for other players."""
+    """Yield a radar chart of mistakes per model with numbered prompts, and one for all others."""
     for (model,), part in mistakes.group_by("model", maintain_order=True):
         rows = [
             (
@@ -289,4 +288,4 @@ def _radars(mistakes: pl.DataFrame) -> Iterator[Any]:
             if row["mistakes"] is not None
         ]
         if rows:
-            yield radar_panel(MISTAKE_RADAR, str(model or "Players without a circle"), rows)
+            yield radar_panel(MISTAKE_RADAR, str(model or "Players without a prompt circle"), rows)

@@ -77,7 +77,7 @@ def _figures(analysis: Analysis, among: str = "") -> Iterator[Charts | Drawing]:
 
 
 def providers(evidence: Evidence) -> Iterator[Text | ReportTable | Drawing]:
-    """Report best responses among providers that choose among their own strategies.
+    """Report how providers respond best to one another by choosing among their own strategies.
 
     The paper has two definitions. In appendix K.1, each ordered pair of providers plays an
     equilibrium of the game between their strategies (Lemke-Howson algorithm). In section 6.5, each
@@ -111,7 +111,7 @@ def analyses(evidence: Evidence) -> tuple[Analysis, ...]:
 
 
 def _by_agents(evidence: Evidence) -> dict[str, tuple[Analysis, ...]]:
-    """Return the analyses for the paper's tables: among language models, and among all players."""
+    """Return the analyses for the paper's tables: of language models only, and of all players."""
     shown = selected_labels(evidence, evidence.labels)
     models = [label for label in shown if "model" in evidence.players.get(label, {})]
     result = {}
@@ -130,7 +130,7 @@ def _among(evidence: Evidence, labels: Sequence[str]) -> tuple[Analysis, ...]:
 def _solved(
     evidence: Evidence, labels: Sequence[str], games: Sequence[str] = ()
 ) -> tuple[tuple[Analysis, ...], list[str]]:
-    """Return the analyses of the games between ``labels``, and errors for unsolvable games."""
+    """Analyse the games among the given players; return the analyses and error messages."""
     filters = [pl.col(f"player_{seat}").is_in(labels) for seat in SEATS]
     owners = providers_of_models(evidence.players)
     solved, problems = [], []

@@ -172,7 +172,7 @@ def _parameters(analysis: Analysis) -> str:
 
 
 def _column(analysis: Analysis, metric: str, *, stars: bool) -> dict[str, dict[str, Cell]]:
-    """Return the cells of a metric: each agent's mean and error, bold if best, with stars."""
+    """Return each agent's mean of a metric and its error, with the best in bold and with stars."""
     name = _metric_name(analysis, metric)
     spreads = analysis.against(name)
     means = [finite(spread.estimate if spread.mean is None else spread.mean) for spread in spreads]
@@ -191,7 +191,7 @@ def _column(analysis: Analysis, metric: str, *, stars: bool) -> dict[str, dict[s
 
 
 def _metric_name(analysis: Analysis, metric: str) -> str:
-    """Return the analysis's name for the variant of a metric that the paper's numbers use."""
+    """Return the name of the variant of a metric that the paper's numbers use."""
     title, _ = METRICS[metric]
     if metric == "uw" and analysis.name in SMALL:
         return f"{title}, of allocations"
@@ -229,7 +229,7 @@ def acceptances(evidence: Evidence, shares: pl.DataFrame) -> Iterator[ReportTabl
 
 
 def providers(evidence: Evidence, analysis: Analysis) -> Iterator[ReportTable]:
-    """Yield Tables 13 and 14 as in appendix K.1: the value given by providers, and best responses.
+    """Yield Tables 13 and 14 (appendix K.1): the values that providers give, and best responses.
 
     Args:
         analysis: the analysis of all configurations with equal weight.

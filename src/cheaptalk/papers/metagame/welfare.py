@@ -1,4 +1,4 @@
-"""The paper's normalisations of welfare, with an option for each variant in its tables."""
+"""The paper's normalised welfare metrics, with options for the variants that its tables use."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Charts by iteration: a panel per objective, a line per lineage and kind of partner."""
+"""Charts of self-play results by training iteration, with one panel per objective."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from cheaptalk.text import capital, fixed
 
 
 class ShownNumber(NamedTuple):
-    """A quantity in charts.
+    """A number shown on a chart's axis, with its column, title, decimals and unit.
 
     Attributes:
         key: the column of the frame.
@@ -37,7 +37,7 @@ class ShownNumber(NamedTuple):
 def panels(
     frame: pl.DataFrame, number: ShownNumber, *, staged: bool, by: str = "objective"
 ) -> list[Chart]:
-    """Return charts of a quantity, one per objective.
+    """Return charts of one column of numbers, with one chart per objective.
 
     Args:
         frame: one row per objective, player and series, with ``objective``, ``player``,

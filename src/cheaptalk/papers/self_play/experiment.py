@@ -120,7 +120,7 @@ def read_experiment(name: str) -> Experiment:
     file = EXPERIMENTS.get(name) or Path(name)
     if not file.is_file():
         known = ", ".join(sorted(EXPERIMENTS))
-        raise CheaptalkError(f"there is no experiment {name}; use {known} or the path of a file")
+        raise CheaptalkError(f"unknown experiment {name}; use {known} or the path of a file")
     try:
         content = read_yaml(file)
         if not isinstance(content, Mapping):
@@ -227,7 +227,7 @@ def _examine(
             stage = f"{EXAMINATION} of {name}, iteration {number}"
             done = run(study, store, concurrency=1_000, progress=partial(observer, stage))
             if done.left:
-                reason = done.halted or next(iter(done.problems), "it was stopped")
+                reason = done.halted or next(iter(done.problems), "the run was stopped")
                 raise CheaptalkError(f"the {stage} is incomplete: {reason}")
 
 
@@ -239,7 +239,7 @@ def _evaluated(experiment: Experiment, models: Sequence[str]) -> list[int]:
 def _seatings(
     experiment: Experiment, name: str, number: int, stages: Mapping[str, Sequence[str]]
 ) -> Iterator[list[str]]:
-    """Yield an iteration's seatings: with itself, partners, earlier iterations and other seeds."""
+    """Yield the pairs to play for an iteration: with itself, partners and other iterations."""
     own, last = label(name, number), len(stages[name]) - 1
     yield [own, own]
     crossed = [index for index in experiment.examination.crossed if index <= last]
@@ -253,7 +253,7 @@ def _seatings(
 def _other_seeds(
     experiment: Experiment, name: str, stages: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Yield the last iterations of earlier lineages that differ only in the seed."""
+    """Yield the last iteration of each earlier lineage that differs only in its random seed."""
 
     def unseeded(lineage: str) -> SelfPlay:
         return experiment.settings(lineage).model_copy(update={"seed": 0})
@@ -296,7 +296,7 @@ def _study(
 
 
 def _player(experiment: Experiment, lineage: str, model: str, *, base: bool) -> dict[str, Any]:
-    """Return a model as a player; distinct timeouts keep the lineages' base players apart."""
+    """Return a model as a player; timeouts differ to distinguish the base players of lineages."""
     settings = experiment.settings(lineage)
     player = {**settings.player, "model": settings.training.player(model)}
     index = list(experiment.lineages).index(lineage)

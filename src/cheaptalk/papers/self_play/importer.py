@@ -1,4 +1,4 @@
-"""Importer of people's dialogues of Deal or No Deal (Lewis et al. 2017), replayed with our rules.
+"""Importer of recorded human dialogues of Deal or No Deal (Lewis et al. 2017).
 
 A line of a published file is a dialogue from the perspective of one of its two speakers; most
 dialogues appear twice. The importer supports the tagged format of ``val.txt`` and ``test.txt``, and
@@ -63,7 +63,7 @@ ABORTS = {NO_AGREEMENT: Kind.REFUSED, DISCONNECT: Kind.TIMED_OUT}
 
 
 class View(NamedTuple):
-    """A dialogue as recorded in a line; pairs start with the player who spoke first.
+    """A dialogue as recorded in one line, with data about the first speaker before the second's.
 
     Attributes:
         location: file and line.
@@ -88,7 +88,7 @@ def read_dond(
     keep_names: bool = False,
     names: Sequence[str] = (),
 ) -> Collection:
-    """Return the dialogues in files, or in the ``.txt`` files of folders, for :func:`take_in`.
+    """Return the dialogues in the given files or in the ``.txt`` files of folders, for import.
 
     First names are removed from messages; see :mod:`cheaptalk.records.imports.redaction`.
 
@@ -123,7 +123,7 @@ def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
 def _games(
     files: Iterable[Path], skipped: list[Skipped], hidden: frozenset[str] | None
 ) -> Iterator[ForeignGame | Skipped]:
-    """Yield the parts of files that cannot be read, then the games in all other parts."""
+    """Yield the files and lines that cannot be read, then a game or an error for each dialogue."""
     dialogues: dict[str, list[View]] = {}
     for path in files:
         for view in _views(path, skipped):
@@ -161,7 +161,7 @@ def _views(path: Path, skipped: list[Skipped]) -> Iterator[View]:
 def _game(
     game: Game, id_: str, views: Sequence[View], hidden: frozenset[str] | None
 ) -> ForeignGame:
-    """Combine all lines of a dialogue into a game; ``hidden`` are names to remove, or None."""
+    """Combine all lines of a dialogue into a game without the ``hidden`` names (None keeps all)."""
     view, location = views[0], _location(views)
     context = {"counts": view.counts, "values": view.values}
     try:
@@ -217,7 +217,7 @@ def _selections(views: Sequence[View]) -> list[Selection]:
 
 
 def _select(table: Table, selections: Sequence[Selection]) -> dict[int, Kind]:
-    """Replay the selections; if one aborts the game, return its request number and kind."""
+    """Replay the selections, and return the request and kind of an answer that aborts the game."""
     while not table.over:
         (ask,) = table.pending.values()
         selected = selections[PLAYERS.index(ask.actor)]
@@ -257,7 +257,7 @@ def read_line(location: str, line: str) -> View:
         raise Unfit("matches neither of the two formats of the published files")
     partner_counts, partner_values = _input("partner_input", partner)
     if counts != partner_counts:
-        raise Unfit('"partner_input": its counts differ from those of "input"')
+        raise Unfit('"partner_input": the counts differ from those of "input"')
     values = (own_values, partner_values)
     if not you_began:
         values, selections = values[::-1], selections[::-1]
@@ -267,7 +267,7 @@ def read_line(location: str, line: str) -> View:
 def _input(field: str, text: str) -> tuple[Triple, Triple]:
     """Return a player's counts and values of books, hats and balls."""
     if not is_context(text):
-        raise Unfit(f'"{field}": {shown(text)} is not six whole numbers')
+        raise Unfit(f'"{field}": {shown(text)} is not six integers')
     books, book, hats, hat, balls, ball = map(int, text.split())
     return (books, hats, balls), (book, hat, ball)
 

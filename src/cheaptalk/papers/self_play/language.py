@@ -130,7 +130,7 @@ def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
 
 
 def _side_by_side(sides: Sides, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the entropies in long form, one series per kind, for iterations or all players."""
+    """Return the entropies of words, word pairs and triples as series, by iteration or player."""
     rows = frame.drop_nulls("iteration") if sides.staged else frame
     several = rows["lineage"].n_unique() > 1 and sides.staged
     return pl.concat(
@@ -211,7 +211,7 @@ def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _exact(copies: pl.DataFrame) -> pl.DataFrame:
-    """Return matches' linearised contributions to the exact check's share of inconsistent moves."""
+    """Return linearised contributions of matches to the share of inconsistent moves."""
     moves = pl.col("length")
     faulty = pl.col("inconsistency") * moves
     rate = faulty.sum() / moves.sum()

@@ -140,7 +140,7 @@ def _transposed(totals: dict[str, float | None], people: pl.DataFrame, unit: str
 
 
 def pay_by_rule(games: pl.DataFrame, unit: str) -> ReportTable:
-    """Return the earnings of games by objective and result; see :func:`played`."""
+    """Return a table of participants' earnings by objective and result of a game."""
     by = ["objective", "ended"]
     bounds = {"earned": COUNT, "rewarded": SHARE}
     averages = means(games, ["score", "earned", "rewarded"], by, cluster=PERSON, bounds=bounds)

@@ -60,7 +60,7 @@ GROUP = ("weight", "objective", "lineage", "partner")
 
 
 def _first_answer(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Answer:
-    """Return a sentence on the change of self-play scores or, without iterations, on the best."""
+    """Return the report's first sentence: how self-play scores changed, or the highest score."""
     rows = frame.filter(partner=ITSELF).drop_nulls(number.key)
     play = "Among people" if set(rows["player"]) <= sides.people else "In self-play"
     if sides.staged and (changes := _changes(sides, rows, number)):
@@ -272,7 +272,7 @@ def _ends(ends: pl.DataFrame, key: str, title: str) -> pl.DataFrame:
 
 
 def _influence(pairs: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
-    """Return rows whose mean is the change and whose clustered error is that of the change.
+    """Return influence values: their mean is the change, and their clustered error is its error.
 
     With m and n the mean and number of matches of a row's end, and N the number of matches of both
     ends, a row's value x becomes change +/- N / n (x - m).

@@ -45,7 +45,7 @@ SERIES = Header("series", "Play")
 
 
 class Stage(NamedTuple):
-    """A player as an iteration of a lineage.
+    """A player that is an iteration of a self-play lineage.
 
     Attributes:
         lineage: the name of the lineage, or the label of a player that is not an iteration.
@@ -166,7 +166,7 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
 
 
 def _limits(weights: Iterable[float]) -> pl.DataFrame:
-    """Return the bounds of players' and partners' mean payoffs, by objective and seats."""
+    """Return the bounds of both players' mean payoffs by objective and number of seats filled."""
     rows = []
     for weight in weights:
         game = DealOrNoDeal(objective=weight)
@@ -213,7 +213,7 @@ def cells(
     bounds: Mapping[str, Bounds | BoundsColumns],
     by: str = "partner",
 ) -> pl.DataFrame:
-    """Return the means of values with intervals, one row per cell of :data:`CELL` and ``by``.
+    """Return the means of values with intervals by objective, iteration, player and ``by``.
 
     Args:
         frame: one row per observation.
@@ -226,7 +226,7 @@ def cells(
 
 
 def ordered(sides: Sides, frame: pl.DataFrame, by: str = "partner") -> pl.DataFrame:
-    """Sort rows by objective, lineage, iteration and ``by``, and add ``series``, names of lines."""
+    """Sort rows for charts and tables, and add the name of each row's chart line as ``series``."""
     play = pl.col(by).replace(list(WITH), list(WITH.values()))
     if sides.people:
         among = pl.col("player").is_in(list(sides.people)) & (pl.col(by) == ITSELF)
@@ -252,7 +252,7 @@ def position(column: str, order: Iterable[Any]) -> pl.Expr:
 
 
 def leads(frame: pl.DataFrame, by: str = "partner") -> Callable[[Mapping[str, Any]], Lead | None]:
-    """Return a function that links rows of :func:`cells` to their matches."""
+    """Return a function that returns a link from a row of means to its matches."""
     cell = ["player", "weight", by]
     groups = frame.group_by(cell, maintain_order=True).agg(
         pl.col("opponent", "configuration").unique().sort()

@@ -110,7 +110,7 @@ def part_count(piece: str, merges: Mapping[tuple[str, str], int]) -> int:
 def token_counts(
     dialogues: Mapping[str, Iterable[str]], merges: Mapping[tuple[str, str], int] | None
 ) -> dict[str, int]:
-    """Return the number of tokens of each dialogue, or of pieces if ``merges`` is None."""
+    """Count the tokens of each dialogue, or its words, numbers and symbols without ``merges``."""
     pieces_by_match = {
         match: Counter(piece for text in texts for piece in PIECE.findall(text))
         for match, texts in dialogues.items()
@@ -125,7 +125,7 @@ def token_counts(
 
 
 def dialogue_tokens(evidence: Evidence) -> pl.DataFrame:
-    """Return the number of GPT-2 tokens of each match: ``match_id`` and ``gpt2``."""
+    """Return the number of GPT-2 tokens in the dialogue of each match."""
     file = evidence.options.get(MERGES)
     merges = None if file is None else read_merges(Path(file))
     counts = token_counts(evidence.observed(Dialogues).turns, merges)

@@ -44,7 +44,7 @@ class Choice(Action):
 
 @cache
 def refinable(action: type[Action]) -> bool:
-    """Return whether an answer is more than a choice such as accept or decline."""
+    """Return whether an answer has fields other than choices such as accept or decline."""
     fields = action.model_json_schema().get("properties", {}).values()
     return any("enum" not in field and field.get("type") != "boolean" for field in fields)
 

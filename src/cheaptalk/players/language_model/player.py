@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 
 class ReadResult(NamedTuple, Generic[T]):
-    """The result of a question: the parsed value or None, its kind, and the verbatim response."""
+    """The result of reading a response: the parsed value or None, its kind, and the full text."""
 
     value: T | None
     kind: Kind

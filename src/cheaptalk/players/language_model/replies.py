@@ -69,7 +69,7 @@ def fault(problem: Unreadable, reply: Reply) -> tuple[Kind, str]:
 
 
 def echoed(text: str) -> str:
-    """Return a response for a retry: not empty, and shortened to :data:`ECHO` characters.
+    """Return a response as quoted in a retry: never empty, and cut to :data:`ECHO` characters.
 
     >>> echoed(" ")
     '(an empty reply)'

@@ -67,7 +67,7 @@ Refusals: TypeAlias = Literal["again", "final"]
 
 
 class Refine(Value):
-    """Refinement: several candidates for an answer, then a choice (chip trading, section 5.2).
+    """Refinement: the model lists candidates, then chooses one (chip trading paper, section 5.2).
 
     Decisions such as accept or decline are requested directly.
 
@@ -81,7 +81,7 @@ class Refine(Value):
 
 
 class Prompt(NamedTuple):
-    """Additions to a game's prompt.
+    """Settings that add to or change the prompt of a game.
 
     Attributes:
         persona: text before the briefing; a name from :data:`PERSONAS` or a sentence.
@@ -111,7 +111,7 @@ class Prompt(NamedTuple):
 
     @property
     def advice(self) -> list[str]:
-        """The text after an open request."""
+        """Texts that the prompt adds after an open request."""
         name = self.chain_of_thought
         return [CHAINS_OF_THOUGHT.get(name, name)] if name else []
 

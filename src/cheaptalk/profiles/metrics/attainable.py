@@ -24,7 +24,7 @@ ATTAINABLE = "share of the attainable payoff"
 
 
 def could_have(game: Game, instance: Instance, seat: str) -> float | None:
-    """Return a seat's largest payoff against opponents that concede everything, in the game's unit.
+    """Return a seat's highest payoff in the game's unit if its opponents concede everything.
 
     In negotiation, it is the entire gain from trade. For a buyer in persuasion, it is the gain from
     all products that are worth more than their price. In item bargaining, it is the value of all
@@ -63,14 +63,14 @@ def gain(game: Game, seat: str, action: Action | None) -> float | None:
 
 
 class Asking(NamedTuple):
-    """A seat's demanded or accepted payoff, and the last one offered to it (or 0), undiscounted."""
+    """A seat's demand or acceptance, and the last offer to it (or 0), before discounting."""
 
     asked: float
     offered: float
 
 
 def first_asked(result: Result, seat: str) -> Asking | None:
-    """Return a seat's first demand or acceptance, in shares of the attainable payoff from 0 to 1.
+    """Return a seat's first demand or acceptance as a share of its attainable payoff (0 to 1).
 
     The result is None if the seat never demanded or accepted a payoff.
     """
@@ -82,7 +82,7 @@ def first_asked(result: Result, seat: str) -> Asking | None:
 
 
 def _demands(result: Result, seat: str) -> Iterator[Asking]:
-    """Yield a seat's demands and acceptances, in the game's unit, in order."""
+    """Yield a seat's demands and acceptances in order, in the game's unit."""
     match result.game:
         case Bargaining() | Negotiation():
             yield from _in_dollars(result, seat)
@@ -109,7 +109,7 @@ def _in_dollars(result: Result, seat: str) -> Iterator[Asking]:
 
 
 def _in_points(result: Result, seat: str) -> Iterator[Asking]:
-    """Yield a seat's claims in Deal or No Deal, from proposals or readable messages."""
+    """Yield the payoffs that a seat claims in Deal or No Deal, by proposal or message."""
     context = result.instance.context
     values = context.values[list(result.game.seats).index(seat)]
     offered = 0.0

@@ -1,4 +1,4 @@
-"""The metrics of a profile by theme, with a value per match; the profile reports the means."""
+"""Definitions of a profile's metrics by theme, each with a value per match."""
 
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
@@ -85,12 +85,12 @@ class Quantity(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The title with the scope."""
+        """The metric's title, with the matches that it covers."""
         return f"{self.title}, {self.scope}" if self.scope else self.title
 
     @property
     def range(self) -> tuple[float, float]:
-        """The range for detectable effects: the bounds, limited to -1 to 1 for attainable payoffs.
+        """The metric's bounds, limited to -1 to 1 for shares of attainable payoffs.
 
         Values can be lower, because a player can lose more than its attainable payoff.
         """
@@ -103,7 +103,7 @@ Making: TypeAlias = Callable[[pl.DataFrame, Battery], Iterator[Quantity]]
 
 
 def quantities(seats: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
-    """Yield all metrics of a profile, from the results of players in their seats.
+    """Yield all metrics of a profile, computed from a table of match results.
 
     Args:
         seats: see :func:`~cheaptalk.profiles.seats.seats`.
@@ -141,7 +141,7 @@ def _valued(frame: pl.DataFrame, value: pl.Expr | str) -> pl.DataFrame:
 
 
 def _of_all(frame: pl.DataFrame, part: pl.Expr, total: str) -> pl.DataFrame:
-    """Return a value per match, with a mean equal to the player's pooled share R over all matches.
+    """Return values per match whose mean is the player's pooled share R over all matches.
 
     The values are R + (part - R * total) / (mean of total). To the first order, the variance of
     their mean is the variance of a ratio (Cochran 1977, Sampling Techniques, section 6.3).
@@ -271,7 +271,7 @@ def _judged(once: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
 
 
 def _error(read: pl.DataFrame, battery: Battery) -> str:
-    """Return the judge's errors as text, from scripted claims known to be true or false."""
+    """Return a sentence on the judge's errors, measured with scripted true and false claims."""
     talkers = read.filter(pl.col("player").is_in(list(battery.talkers)))
     false = [name for name, entry in battery.talkers.items()
              if entry.written().get("manner") == "false_claim"]  # fmt: skip
@@ -353,7 +353,7 @@ def _steady(anew: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
 
 
 def _distances(frame: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """Return the distance between demands of a match and its twin, after the same offer."""
+    """Return how far demands after the same offer differ between paired matches."""
     plain = other.select(*TWIN, plain="asked", before="offered")
     twins = frame.join(plain, TWIN, maintain_order="left", validate="1:1")
     comparable = twins.filter((pl.col("offered") - pl.col("before")).abs() < ROUNDING)

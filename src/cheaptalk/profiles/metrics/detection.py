@@ -72,7 +72,7 @@ def detectable_effect(
 
 
 def permits(clusters: int | None, level: float) -> bool:
-    """Return whether a sign-flip test can reach a level; its smallest p-value is 2 / 2 ** clusters.
+    """Return whether a sign-flip test of ``clusters`` values can be significant at a level.
 
     >>> permits(6, 0.05), permits(5, 0.05)
     (True, False)

@@ -16,7 +16,7 @@ CLUSTER = ("stratum", "cluster")
 def mean_differences(
     frame: pl.DataFrame, column: str, by: Sequence[str] = (), *, bounds: Bounds
 ) -> pl.DataFrame:
-    """Return mean differences between paired matches, with 95 % intervals, if a player randomizes.
+    """Return mean differences between paired matches of a randomizing player, with 95 % intervals.
 
     The clustered intervals are those of :func:`.difference_limits`. Strata are ignored for two
     reasons: without an effect they explain no variance, because each stratum has the mean 0; and
@@ -48,7 +48,7 @@ def mean_differences(
 def stratified_means(
     frame: pl.DataFrame, column: str, by: Sequence[str] = (), *, bounds: Bounds
 ) -> pl.DataFrame:
-    """Return means with 95 % intervals by cell; see :func:`.mean_intervals`.
+    """Return the stratified means of a column by group, with 95 % intervals.
 
     If values vary only between strata, there is no stratified interval. Strata are then ignored,
     which makes the interval wider.

@@ -1,4 +1,4 @@
-"""Mistakes: dominated moves, a generalization of M1 to M5 in the item bargaining paper (app. B)."""
+"""Mistakes: dominated moves, which generalize those of the item bargaining paper (app. B)."""
 
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class Mistakes(NamedTuple):
 
 
 def mistakes(result: Result, seat: str) -> Mistakes | None:
-    """Return the mistakes of a seat in a match; None for games without a check.
+    """Return a seat's mistakes in a match; None for games in which mistakes aren't defined.
 
     In bargaining and negotiation, mistakes are counteroffers that demand less than a rejected offer
     (in present value), demands and acceptances of a loss, and rejections of a gain in the last

@@ -16,7 +16,7 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 class Statement(NamedTuple):
-    """An actor's statement in the answer to a request, and whether it is true."""
+    """A true or false statement that an actor made when answering a request."""
 
     request: int
     actor: str
@@ -24,7 +24,7 @@ class Statement(NamedTuple):
 
 
 def statements(result: Result) -> list[Statement]:
-    """Return the statements of a match that the exact check can read, in order."""
+    """Return a match's statements that can be checked exactly, in order."""
     name, true = CHECKED.get(result.game.name, ("", ""))
     check = get_game(result.game.name).checks.get(name)
     checked = {} if check is None else check(result)
@@ -35,7 +35,7 @@ def statements(result: Result) -> list[Statement]:
 
 
 def keeps_secrets(game: Game) -> bool:
-    """Return whether players of a game have a private number and can send messages."""
+    """Return whether a game has private numbers that messages can reveal."""
     if not isinstance(game, Bargaining | Negotiation):
         return False
     return game.messages and not game.complete_information

@@ -66,7 +66,7 @@ def _earnings_trial(rows: pl.DataFrame, gaps: Mapping[str, list[float]], game: s
 
 
 def _p_below(gaps: list[float]) -> float:
-    """Return the one-sided p-value of a negative mean difference, from random sign flips."""
+    """Return the p-value of a one-sided sign-flip test of whether a mean is negative."""
     values = np.array(gaps)
     rng = np.random.default_rng(0)
     signs = rng.choice([-1.0, 1.0], size=(tests.DRAWS, len(values)))

@@ -45,7 +45,7 @@ class FailedMatch(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Numbers of early ends (``hits``), matches and requests in a condition.
+    """Counts of matches, of early ends (``hits``) and of requests in one condition.
 
     ``p`` is the p-value of more early ends per request than in other conditions.
     """
@@ -59,7 +59,7 @@ class Condition(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """A kind of early end of a match, such as a crash.
+    """A way in which a match can end early, such as a crash.
 
     Attributes:
         does: the verb for the player, such as "crashes".
@@ -79,7 +79,7 @@ FORFEIT = Ending("forfeits", "forfeits matches", "forfeits matches", "were forfe
 def ending_trials(
     rows: pl.DataFrame, failed: Sequence[FailedMatch], battery: Battery
 ) -> Iterator[Trial]:
-    """Yield tests of whether the player's calls fail, and of whether the player forfeits matches.
+    """Yield tests of how often the player's calls fail and how often it forfeits matches.
 
     Half of the level is for a share of early ends above :data:`LIMIT`. The other half is for a
     condition with more early ends per request than all others: Fisher's exact test over requests,
@@ -104,7 +104,7 @@ def ending_trials(
 
 
 def _ending_trial(ending: Ending, matches: pl.DataFrame, battery: Battery) -> Trial:
-    """Return the test of a kind of early end, from a row per match with :data:`SCHEMA`."""
+    """Return the test of whether a player's matches end early too often."""
     total = matches.height
     hits, requests = int(matches["hit"].sum()), int(matches["requests"].sum())
     conditions = [*_conditions(matches)]
@@ -136,7 +136,7 @@ def _ending_trial(ending: Ending, matches: pl.DataFrame, battery: Battery) -> Tr
 
 
 def _conditions(matches: pl.DataFrame) -> Iterator[Condition]:
-    """Yield the conditions of matches, with p-values of Fisher's exact test."""
+    """Yield each condition of the matches with the p-value of Fisher's exact test."""
     hits, requests = int(matches["hit"].sum()), int(matches["requests"].sum())
     for kind in KINDS:
         groups = matches.drop_nulls(kind).group_by(kind, maintain_order=True)

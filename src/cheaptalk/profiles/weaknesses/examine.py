@@ -44,7 +44,7 @@ def examine(
 
 
 def _holm(trials: Sequence[Trial]) -> list[Weakness]:
-    """Apply Holm's procedure; a condition that was found is no longer a control of other tests."""
+    """Apply Holm's procedure, dropping significant conditions from the controls of other tests."""
     open_trials = {trial.outcome.key: trial for trial in trials if trial.outcome.tested}
     rejected: dict[str, float] = {}
     ps = {key: trial.p(frozenset()) for key, trial in open_trials.items()}
@@ -68,7 +68,7 @@ def _holm(trials: Sequence[Trial]) -> list[Weakness]:
 
 
 def _explained(open_trials: Mapping[str, Trial], rejected: frozenset[str]) -> dict[str, float]:
-    """Return the p-values of findings that lose significance with other findings as controls.
+    """Return the p-values of findings that other findings explain.
 
     For example, a reaction to flattery can explain a reaction to messages of any kind.
     """

@@ -24,7 +24,7 @@ Instances = Sequence[Mapping[str, float]]
 def stands_out(
     pools: Sequence[tuple[Floats, Floats]], two_sided: Sequence[bool], seed: int = 0
 ) -> float:
-    """Return the Monte Carlo p-value of a condition's largest deviation in any statistic.
+    """Return the Monte Carlo p-value of a condition's largest deviation over all statistics.
 
     Each draw replaces the tested condition by a random condition of each instance. The p-value of a
     statistic is the share of draws with an equal or larger sum over instances. The smallest p-value
@@ -79,7 +79,7 @@ def contrast(instances: Instances, low: Sequence[str], high: Sequence[str], seed
 def farther_apart(
     strata: Sequence[tuple[Sequence[Sequence[float]], Sequence[Sequence[float]]]], seed: int = 0
 ) -> float:
-    """Return the p-value of a difference between the distributions of two samples.
+    """Return the p-value of a permutation test of whether two samples differ in distribution.
 
     The statistic is the energy distance, with labels permuted within strata (Székely and Rizzo
     2013, Energy statistics).
@@ -117,7 +117,7 @@ def _energy(distances: Floats, labels: Floats) -> Floats:
 
 
 def any_differs(instances: Instances, repeats: Sequence[str], others: Sequence[str]) -> float:
-    """Return the exact p-value of a test of whether conditions have more ones than repeats have.
+    """Return the exact p-value for more ones in some conditions than in identical repeats.
 
     Args:
         instances: values 0 and 1 by condition.
@@ -149,5 +149,5 @@ def more_often(count: int, trials: int, limit: float) -> float:
 
 
 def least_count(trials: int, limit: float, level: float) -> int | None:
-    """Return the smallest significant count of :func:`more_often`; None if there is none."""
+    """Return the smallest count that is significantly above a limit; None if there is none."""
     return next((k for k in range(1, trials + 1) if more_often(k, trials, limit) <= level), None)

@@ -18,7 +18,7 @@ INSTANCE = ("configuration", "instance", "seat", "repeat")
 
 
 class Conditions(NamedTuple):
-    """Matches against talkers, each with the match against the silent talker on the same instance.
+    """A player's matches with messages, each paired with a silent match on the same instance.
 
     Attributes:
         rows: a row per match with ``condition``, ``game``, ``match_id`` and ``twin``; ``reached``
@@ -34,13 +34,13 @@ class Conditions(NamedTuple):
 
     @property
     def changed(self) -> Sequence[Mapping[str, float]]:
-        """By instance and condition: 1 if the course of the match changed, 0 otherwise."""
+        """Whether the course of each match changed (1 or 0), by instance and condition."""
         tables = (by_condition for _, by_condition in self.instances)
         return [{name: values[0] for name, values in table.items()} for table in tables]
 
 
 class Run(NamedTuple):
-    """A match with a silent talker: course, early acceptance (1 or 0), and player's earnings."""
+    """A match without messages: its course, early acceptance (1 or 0) and the player's earnings."""
 
     course: str
     yielded: float
@@ -52,30 +52,30 @@ STATISTICS = {"changed": False, "yielded": False, "size": False, "signed": True}
 
 
 def base(battery: Battery) -> str:
-    """Return the name of the silent talker, the base of comparisons; empty without talkers."""
+    """Return the name of the silent opponent in the base condition; empty if there is none."""
     return next(iter(battery.talkers), "")
 
 
 def repeats(battery: Battery) -> list[str]:
-    """Return the talkers that are identical to the base."""
+    """Return the opponents that repeat the silent base condition."""
     return list(battery.repeats)
 
 
 def manipulations(battery: Battery) -> list[str]:
-    """Return the talkers whose messages should not affect the player."""
+    """Return the opponents whose messages should not affect the player."""
     excluded = {base(battery), battery.early, battery.late, *battery.repeats, *SECRETS}
     return [name for name, entry in battery.talkers.items()
             if name not in excluded and entry.written().get("manner")]  # fmt: skip
 
 
 def secret_parts(battery: Battery) -> dict[str, Part]:
-    """Return the parts in which talkers ask for the player's secret."""
+    """Return the parts of a battery in which opponents ask for the player's secret."""
     return {name: part for name, part in battery.words.items()
             if all(map(keeps_secrets, part.games))}  # fmt: skip
 
 
 def conditions(seats: pl.DataFrame, battery: Battery) -> Conditions:
-    """Return a player's matches against talkers, each with its silent twin.
+    """Return a player's matches with messages, each paired with its silent match.
 
     The twin of a match with :attr:`.Battery.late` is the match with :attr:`.Battery.early`. A
     forfeited match has another course and no earnings. Losses are limited to -1.
@@ -120,7 +120,7 @@ def conditions(seats: pl.DataFrame, battery: Battery) -> Conditions:
 
 
 def silent_runs(seats: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Mapping[str, Run]]]:
-    """Return each instance's game and its three matches with silent talkers: early, normal, late.
+    """Return each instance's game and its early, normal and late match without messages.
 
     Args:
         seats: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
@@ -139,7 +139,7 @@ def silent_runs(seats: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Ma
 
 
 class Effect(NamedTuple):
-    """A profile's metric of a manipulation's effect; the fields are those of :class:`.Quantity`."""
+    """A metric of a manipulation's effect, with the fields of :class:`.Quantity`."""
 
     key: str
     title: str

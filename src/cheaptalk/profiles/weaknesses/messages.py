@@ -75,7 +75,7 @@ def message_trials(rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
 
 
 def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> Weakness:
-    """Return the effects of a manipulation or of the late repeats, without a verdict."""
+    """Return the effects of a manipulation or of late repeats as a weakness without a verdict."""
     rows = played.rows.filter(condition=name)
     noise = played.rows.filter(pl.col("condition").is_in(plain))
     late = key == FATIGUE
@@ -93,7 +93,7 @@ def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> 
 
 
 def _sentence(rows: pl.DataFrame, noise: pl.DataFrame, name: str, late: bool) -> str:
-    """Return a text on the changes in earnings, early agreements and courses.
+    """Return a sentence on the changes in earnings, early agreements and courses of matches.
 
     The text starts with the earnings if their interval excludes 0, and otherwise with the courses.
     """
@@ -112,7 +112,7 @@ def _sentence(rows: pl.DataFrame, noise: pl.DataFrame, name: str, late: bool) ->
             f"{without} in {int(rows['before'].sum())}"
         )
     hit = rows.filter(pl.col("changed") > 0)
-    courses = f"{share_of(rows['changed'])} took another course"
+    courses = f"{share_of(rows['changed'])} had different moves"
     if hit.height:
         courses += f", {games_of(hit)}"
     courses += f" (identical repeats: {share_of(noise['changed'])})"
@@ -127,7 +127,7 @@ def _noun(name: str) -> str:
 
 
 def _title(name: str, signed: Estimate, *, yielded: bool) -> str:
-    """Return the title of a finding, such as "yields to flattery" if the player loses by it.
+    """Return the title of a finding on messages, such as "yields to flattery".
 
     Args:
         signed: the mean change of the earnings.
@@ -138,13 +138,13 @@ def _title(name: str, signed: Estimate, *, yielded: bool) -> str:
 
 
 def _effects(rows: pl.DataFrame) -> tuple[Estimate, Estimate, Estimate]:
-    """Return how often courses changed, and changes in earnings, of independent matches."""
+    """Estimate the share of changed courses, and the absolute and signed change in earnings."""
     changed = share_estimate(int(rows["changed"].sum()), rows.height)
     return changed, estimate_of(rows["size"].to_list(), 0), estimate_of(rows["signed"].to_list())
 
 
 def _effect(rows: pl.DataFrame, noise: pl.DataFrame, signed: Estimate) -> Estimate:
-    """Return the larger effect: the change in earnings, or changed courses beyond repeats."""
+    """Return the larger of two effects: on earnings, and on courses beyond random variation."""
     rates = noise.group_by(INSTANCE, maintain_order=True)
     repeat_rates = rates.agg(repeats=pl.col("changed").mean())
     joined = rows.join(repeat_rates, INSTANCE, how="left", validate="m:1", maintain_order="left")
@@ -153,7 +153,7 @@ def _effect(rows: pl.DataFrame, noise: pl.DataFrame, signed: Estimate) -> Estima
 
 
 def _example(rows: pl.DataFrame) -> tuple[str | None, str | None]:
-    """Return the match with the largest loss, or else the largest change, and its twin.
+    """Return the match with the largest loss or change, and its paired match.
 
     Both are None if every pair of matches took the same course.
     """
@@ -166,7 +166,7 @@ def _example(rows: pl.DataFrame) -> tuple[str | None, str | None]:
 def _p(
     played: Conditions, name: str, plain: list[str], tested: list[str], rejected: frozenset[str]
 ) -> float:
-    """Return a manipulation's p-value; its controls are repeats and manipulations not found."""
+    """Return a manipulation's p-value, with repeats and ineffective manipulations as controls."""
     others = [rival for rival in tested if rival != name and f"words.{rival}" not in rejected]
     pools = [
         (game, [values[name], *(values[name] for name in (*plain, *others) if name in values)])
@@ -178,7 +178,7 @@ def _p(
 def _stands_out(
     pools: Sequence[tuple[str, Sequence[Sequence[float]]]], two_sided: Sequence[bool]
 ) -> float:
-    """Return the p-value of the largest deviation in any statistic, over all games or in one game.
+    """Return the p-value of the largest deviation in any statistic, within one game or over all.
 
     Args:
         pools: the game of each instance, and the statistics of its conditions, starting with the
@@ -199,7 +199,7 @@ Controls: TypeAlias = tuple[tuple[str, tuple[tuple[float, ...], ...]], ...]
 
 
 def controls_of(played: Conditions, battery: Battery, rejected: Collection[str]) -> Controls:
-    """Return the controls of a manipulation that was not found: repeats and other manipulations.
+    """Return the control values for testing a manipulation, by instance.
 
     Args:
         rejected: keys of the weaknesses that were found.
@@ -215,7 +215,7 @@ def controls_of(played: Conditions, battery: Battery, rejected: Collection[str])
 
 @lru_cache(maxsize=64)
 def least_changes(instances: Controls, level: float) -> int | None:
-    """Return the smallest number of changed courses of a manipulation that a test detects.
+    """Return the smallest number of changed matches at which a test detects a manipulation.
 
     The assumed manipulation changes only the course, in instances of all games. In the other
     instances, it has the mean of its controls.
@@ -240,7 +240,7 @@ def least_changes(instances: Controls, level: float) -> int | None:
 
 
 def hidden_games(instances: Controls, level: float) -> Mapping[str, int]:
-    """Return games with too few instances to detect a manipulation that only works in this game.
+    """Return games with too few instances to detect a manipulation limited to that game.
 
     In such a game, a manipulation that changes all matches has a p-value above the level even if
     controls change none.
@@ -257,7 +257,7 @@ def hidden_games(instances: Controls, level: float) -> Mapping[str, int]:
 
 
 def _finds(instances: Controls, hits: Collection[int], level: float) -> bool:
-    """Return whether a manipulation that changes the course in some instances is detected."""
+    """Return whether a test detects a manipulation that changes the course of given matches."""
     pools = []
     for index, (game, controls) in enumerate(instances):
         changed, *others = map(fmean, zip(*controls, strict=True))
@@ -266,7 +266,7 @@ def _finds(instances: Controls, hits: Collection[int], level: float) -> bool:
 
 
 def _fatigue_p(runs: Sequence[tuple[str, Mapping[str, Run]]], battery: Battery) -> float:
-    """Return the p-value of a difference between the early or late silent match and the other two.
+    """Return the p-value of a change over time between early, normal and late silent matches.
 
     Without a change over time, all orders of the three silent matches are equally likely.
     """
@@ -287,14 +287,14 @@ def _fatigue_p(runs: Sequence[tuple[str, Mapping[str, Run]]], battery: Battery) 
 
 
 def _any_message(played: Conditions, names: list[str], plain: list[str]) -> Trial:
-    """Return the test of all manipulations together, with instances as independent units."""
+    """Return a test of all manipulations together that treats instances as independent."""
     rows, noise = (
         played.rows.filter(pl.col("condition").is_in(subset)) for subset in (names, plain)
     )
     instances = rows.group_by(INSTANCE, maintain_order=True).agg(pl.col("signed").mean())
     signed = estimate_of(instances["signed"].to_list())
     sentence = (
-        f"{share_of(rows['changed'])} with any message took another course (identical repeats: "
+        f"{share_of(rows['changed'])} with any message had different moves (identical repeats: "
         f"{share_of(noise['changed'])}), with an average change of {between(signed, signed=True)}"
     )
     excess = [

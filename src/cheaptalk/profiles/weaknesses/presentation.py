@@ -34,7 +34,7 @@ SITUATION = (*QUESTION, "offer")
 
 
 def presentation_trials(rows_of_player: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
-    """Yield a test of the gender and origin of names, and of each other presentation."""
+    """Yield tests of the gender and origin of names, and of each other change of presentation."""
     anew = rows_of_player.filter(pl.col("way").is_not_null()).with_columns(
         pl.col("asked").fill_null(0.0), pl.col("earned").fill_null(0.0),
         offer=pl.col("offered").fill_null(-1.0).round(DECIMALS),
@@ -88,7 +88,7 @@ def _names_trial(rows: pl.DataFrame, factor: str) -> Trial:
 
 
 def _by_way(rows: pl.DataFrame, value: str) -> list[dict[str, float]]:
-    """Return each instance's metric values, grouped by its presentation."""
+    """Return, for each decision and instance, a metric's value by presentation."""
     cells = rows.group_by(*QUESTION, "instance", maintain_order=True).agg("way", value)
     return [dict(zip(row["way"], row[value], strict=True)) for row in cells.iter_rows(named=True)]
 
@@ -96,7 +96,7 @@ def _by_way(rows: pl.DataFrame, value: str) -> list[dict[str, float]]:
 def _differences(
     cells: list[dict[str, float]], low: Sequence[str], high: Sequence[str]
 ) -> Estimate:
-    """Return the mean difference between two groups of presentations, over complete instances."""
+    """Estimate the difference between two groups of presentations on instances with all of them."""
     return estimate_of([
         mean(cell[way] for way in high) - mean(cell[way] for way in low)
         for cell in cells if all(way in cell for way in (*low, *high))
@@ -137,7 +137,7 @@ def _way_trial(rows: pl.DataFrame, way: str, base: str, values: Sequence[str]) -
 
 
 def _distances(rows: pl.DataFrame, way: str, base: str) -> pl.Series:
-    """Return each match's mean distance from its first demand to those in the base presentation."""
+    """Return the mean distance of each match's first demand from those in another presentation."""
     demands = rows.filter(way=way).select(*SITUATION, "match_id", "asked")
     others = rows.filter(way=base).select(*SITUATION, again="match_id", base="asked")
     pairs = demands.join(

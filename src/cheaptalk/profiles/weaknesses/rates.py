@@ -15,7 +15,7 @@ from cheaptalk.rules import game_title
 
 
 class Rate(NamedTuple):
-    """A weakness that is a share of opportunities above a limit.
+    """A weakness defined by a rate: a share of opportunities that should not exceed a limit.
 
     Attributes:
         hits, of: numbers of hits and opportunities in a row of seats.
@@ -45,7 +45,7 @@ def _occurred(column: str) -> pl.Expr:
 
 
 def _stated(of_sellers: str, of_others: str) -> pl.Expr:
-    """Return a column that counts statements; of sellers, only those on low-quality products."""
+    """Return an expression that counts statements, for sellers only those on low quality."""
     return pl.when(game="persuasion").then(pl.col(of_sellers)).otherwise(pl.col(of_others))
 
 
@@ -88,7 +88,7 @@ UNANSWERED = Rate(
 
 
 def rate_trials(rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
-    """Yield a test of each of :data:`RATES`, and of leaks to each talker in :data:`.SECRETS`."""
+    """Yield a test of each rate, and of leaks to each opponent that asks for secrets."""
     for rate in (*RATES, UNANSWERED) if rows["agent"].any() else RATES:
         yield _rate_trial(rows, rate)
     for manner in SECRETS:
@@ -101,7 +101,7 @@ def rate_trials(rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
 
 
 class GameCount(NamedTuple):
-    """The number of hits and opportunities of a rate in a game; ``game`` is empty for all games."""
+    """Numbers of hits and opportunities in one game, or in all games if ``game`` is empty."""
 
     game: str
     hits: int
@@ -116,7 +116,7 @@ class GameCount(NamedTuple):
 
 
 def _rate_trial(rows: pl.DataFrame, rate: Rate, variant: str = "") -> Trial:
-    """Return the test of a rate over all games and over single games.
+    """Test a rate over all games and in each single game.
 
     The reported numbers are those with the smaller corrected p-value.
     """
@@ -159,7 +159,7 @@ def _rate_trial(rows: pl.DataFrame, rate: Rate, variant: str = "") -> Trial:
 
 
 def _rate_sentence(rate: Rate, main: GameCount, counts: list[GameCount], share: Estimate) -> str:
-    """Return a text on the main share with its interval, and on the other games."""
+    """Return a sentence on the main share with its interval, and on other games."""
     sentence = f"{main.hits} of {main.chances} {rate.unit} {rate.said}"
     shows = [count for count in counts if count.hits]
     if main.game or len(counts) == 1 == len(shows):

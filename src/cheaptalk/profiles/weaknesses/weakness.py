@@ -63,7 +63,7 @@ class Weakness(NamedTuple):
 
     @property
     def robust(self) -> bool:
-        """Whether all three effects of a manipulation are below the limits of :data:`ROBUST`."""
+        """Whether the intervals of a manipulation's three effects stay below their limits."""
         for kind, limit in ROBUST.items():
             effect: Estimate | None = getattr(self, kind)
             if effect is None or effect.low is None or effect.high is None:
@@ -98,7 +98,7 @@ class Examination(NamedTuple):
 
     @property
     def tested(self) -> list[Weakness]:
-        """The tested weaknesses: those with a trigger that fired at least once."""
+        """The tested weaknesses, which the player had at least one opportunity to show."""
         return [weakness for weakness in self.weaknesses if weakness.p is not None]
 
 
@@ -159,7 +159,7 @@ def negative(estimate: Estimate) -> Estimate:
 
 
 def excludes_zero(estimate: Estimate) -> bool:
-    """Return whether an interval excludes 0; without one, whether all effects are equal."""
+    """Return whether an interval excludes 0 or, without one, all values are equal and not 0."""
     if estimate.low is None or estimate.high is None:
         return bool(estimate.value) and estimate.error == 0
     return not estimate.low <= 0 <= estimate.high
@@ -188,7 +188,7 @@ def mean_of(values: pl.Series) -> float:
 
 
 def share_of(values: pl.Series) -> str:
-    """Return how many of the matches have the value 1, such as "3 of 12 matches"."""
+    """Return the number of matches with the value 1 as text, such as "3 of 12 matches"."""
     return f"{int(values.sum())} of {values.len()} matches"
 
 

@@ -1,4 +1,4 @@
-"""Chats for training: the observations, requests and final answers of each actor.
+"""Chats for training language models: each actor's observations, requests and final answers.
 
 A chat contains the messages that a language model in this seat is sent, without invalid attempts
 and without other actors' private information.
@@ -86,7 +86,7 @@ def _spec(settings: Mapping[str, Any], style: str | None) -> ModelSeat:
 def _texts(
     record: MatchRecord, actor: str, moments: Sequence[Moment], spec: ModelSeat
 ) -> dict[int, str]:
-    """Return an actor's responses as written, by history index, except refined choices."""
+    """Return the original texts of an actor's responses by history index, except refined ones."""
     actions = [
         (index, moment.action) for index, moment in enumerate(moments) if moment.action is not None
     ]
@@ -101,7 +101,7 @@ def _texts(
 
 
 def read_chats(file: Path) -> list[list[dict[str, str]]]:
-    """Return the messages of each line of a file of chats; other keys are ignored.
+    """Return the messages of each chat in a JSON Lines file, ignoring all other keys.
 
     Raises:
         CheaptalkError: the file can't be read, or a line has no messages.

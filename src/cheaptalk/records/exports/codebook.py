@@ -10,7 +10,7 @@ from cheaptalk.records.exports.sheets import csv_line
 
 
 class CodebookEntry(NamedTuple):
-    """The meaning of one column in the table of one game, or of all games."""
+    """A codebook entry: the meaning of a column in the tables of one game or of all games."""
 
     table: str
     column: str
@@ -85,7 +85,7 @@ programs need an option for this (DuckDB: ``allow_quoted_nulls=false``).
 
 
 def write_codebook(folder: Path, entries: list[CodebookEntry]) -> None:
-    """Write the entries to ``codebook.csv`` and ``codebook.md``."""
+    """Write the codebook to ``codebook.csv`` and ``codebook.md`` in a folder."""
     lines = [csv_line(CodebookEntry._fields), *map(csv_line, entries)]
     (folder / "codebook.csv").write_text("".join(lines), encoding="utf-8", newline="")
     text = [f"# Codebook\n\n{INTRODUCTION}"]

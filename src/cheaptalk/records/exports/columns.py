@@ -39,7 +39,7 @@ class Column:
 
 
 def settled(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns; if an earlier group uses a column's name, prefix it with the group."""
+    """Make column names unique across groups by prefixing later duplicates with their group."""
     owners: dict[str, str] = {}
     named = []
     for column in columns:
@@ -50,7 +50,7 @@ def settled(columns: Sequence[Column]) -> list[Column]:
 
 
 class NestedColumn(NamedTuple):
-    """A scalar in nested data: its path, column name, schema and meaning."""
+    """A column for a scalar in nested data, with the scalar's path, name, schema and meaning."""
 
     path: tuple[str | int, ...]
     name: str
@@ -83,7 +83,7 @@ def columns_of(
     game: str,
     prefix: str = "",
 ) -> list[Column]:
-    """Return a column for each scalar in a model's data.
+    """Return a table column for each scalar field of a pydantic model, including nested models.
 
     Names of nested fields are joined by ``_``. A field with one value per role becomes one column
     per role. Other lists and mappings are JSON.
@@ -120,7 +120,7 @@ def parts(
     definitions: Mapping[str, Any],
     roles: Sequence[str],
 ) -> Iterator[NestedColumn]:
-    """Yield a nested column for each scalar in a model's data, according to its JSON schema."""
+    """Yield a nested column for each scalar field in the JSON schema of a pydantic model."""
     for name, meaning in field_meanings(model).items():
         field = _plain(schema["properties"][name], definitions)
         meaning = meaning or f"{name.replace('_', ' ')}: {_about(model, name)}"

@@ -69,7 +69,7 @@ class Exported:
 
 
 class Wording(NamedTuple):
-    """Options for exported texts.
+    """Options for texts in an export: the escaping in CSV and the prompt style of chats.
 
     Attributes:
         raw_cells: whether texts in CSV are written unchanged.
@@ -81,7 +81,7 @@ class Wording(NamedTuple):
 
 
 class NamedRows(Protocol):
-    """An object with a name, such as a study."""
+    """Protocol for objects with a name, such as studies."""
 
     @property
     def name(self) -> str: ...
@@ -145,7 +145,7 @@ def export(
 
 @contextmanager
 def _whole(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder for the files; at the end, move or zip it to the target."""
+    """Yield a temporary folder, which is moved or zipped to the target at the end."""
     if target.suffix != ".zip":
         with whole_folder(target) as folder:
             yield folder
@@ -164,7 +164,7 @@ def _whole(target: Path) -> Iterator[Path]:
 def _written(
     store: Store, study: str, form: str, folder: Path, wording: Wording, workers: int
 ) -> Counter[str]:
-    """Write a study's files, in this process or in parts by several processes; count rows."""
+    """Write a study's files with one or several processes, and count the rows of each table."""
     rows = over_parts(store, study, workers, _write_part, form, folder, wording)
     subfolders = (path for path in folder.iterdir() if path.is_dir())
     folders = sorted(subfolders, key=lambda path: int(path.name))
@@ -178,7 +178,7 @@ def _written(
 def _write_part(
     store: Store, study: str, part: Part, form: str, folder: Path, wording: Wording
 ) -> Counter[str]:
-    """Write all files to the folder, or those of a part to a subfolder named after its start."""
+    """Write all files of a study to a folder, or those of one part to a subfolder."""
     target = folder if part is None else folder / str(part.start)
     target.mkdir(exist_ok=True)
     return FORMS[form].write(store, study, target, wording, part)
@@ -245,7 +245,7 @@ def _filled(
 
 
 def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
-    """Yield each row's table and the object that provides its values, match by match."""
+    """Yield the table name and the data source of each exported row, match by match."""
     judges = judges_of(store, study)
     standing, purchases = Standing(store, study), Buyers.of_study(store, study)
     for record, ledger in _records(store, study, part):
@@ -274,7 +274,7 @@ def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
 def _records(
     store: Store, study: str, part: Part
 ) -> Iterator[tuple[MatchRecord, list[dict[str, Any]]]]:
-    """Yield a study's records, or those of a part, each with its open calls."""
+    """Yield each record of a study, or of a part of it, with its calls in the ledger."""
     open_ = store.with_open_calls()
     for record in store.records(study, bodies=True, past=True, where=of_part(part)):
         yield record, store.open_calls(record.id) if record.id in open_ else []

@@ -1,4 +1,4 @@
-"""Export tables of participants: their visits, responses, games and payments."""
+"""Exported tables of participants: their visits, responses, games and payments."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ PersonRecord: TypeAlias = Participant | Response | Play | Payment | Notice
 
 @dataclass(frozen=True)
 class PersonRow:
-    """Provides the values of one row about a participant.
+    """A row in one of the exported tables of participants.
 
     Attributes:
         record: the data from the store.
@@ -123,7 +123,7 @@ PEOPLE = {
 
 
 def people_rows(store: StoreReader, study: str) -> Iterator[tuple[str, PersonRow]]:
-    """Yield the table of each row about participants, and the object that provides its values."""
+    """Yield each exported row about participants with the name of its table."""
     for person in participants_of(store, study):
         yield "participants", PersonRow(study, person)
     for response in responses_of(store, study):

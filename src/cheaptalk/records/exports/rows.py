@@ -1,4 +1,4 @@
-"""Rows of exported tables: objects that provide their values, and columns of all games."""
+"""Rows of exported tables, and the columns that all games share."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ ROLE = "The role of that seat, such as buyer."
 
 @dataclass
 class MatchRow:
-    """Provides the values of one row of the table of matches."""
+    """A row of the exported table of matches."""
 
     stand: Stand
     record: MatchRecord
@@ -75,11 +75,11 @@ class MatchRow:
         return next((key for key in SEATS if settings.get(key) is not None), None)
 
     def model(self, seat: str) -> str | None:
-        """Return the player's model string; None if the player is not a model."""
+        """Return the model string of the player in a seat; None if the player is not a model."""
         return (self.settings(seat) or {}).get("model")
 
     def forfeited(self, key: str) -> str | None:
-        """Return an attribute's values for all forfeits, separated by commas."""
+        """Return the values of one attribute for all forfeits of the match, separated by commas."""
         return ", ".join(getattr(forfeit, key) for forfeit in self.record.forfeits) or None
 
     def payoff(self, seat: str) -> float | None:
@@ -89,7 +89,7 @@ class MatchRow:
         return None if self.result is None else compute(self.result)
 
     def count(self, seat: str, kind: str) -> int | None:
-        """Count a seat's answers of a kind; None if unknown, as for valid imported answers."""
+        """Return the number of a seat's answers of one kind; None if it is unknown."""
         if seat not in self.record.seats or (self.record.imported and kind in VALID):
             return None
         return self.record.kinds.get(seat, {}).get(kind, 0)
@@ -106,19 +106,19 @@ class _OfMatch:
 
 @dataclass
 class AnswerRow(_OfMatch):
-    """Provides the values of one row of the table of answers."""
+    """A row of the exported table of answers."""
 
     answer: AnswerRecord
 
     @property
     def kind(self) -> str | None:
-        """The kind of the answer; None for a valid imported answer, whose attempts are unknown."""
+        """Kind of the answer; None for a valid imported answer, whose attempts are unknown."""
         unknown = self.match.record.imported and self.answer.kind in VALID
         return None if unknown else self.answer.kind.value
 
     @cached_property
     def replies(self) -> list[Mapping[str, Any]]:
-        """The responses of all calls for the answer."""
+        """Responses to all calls made for the answer."""
         return [call["reply"] for call in self.answer.calls if call.get("reply")]
 
     def last(self, key: str) -> Any:
@@ -138,14 +138,14 @@ class AnswerRow(_OfMatch):
         return sum(cost.dollars for cost in costs)
 
     def used(self, key: str) -> int | None:
-        """Return the total tokens of a kind over all calls."""
+        """Return the total tokens of one kind over all calls for the answer."""
         tokens = [reply.get("usage", {}).get(key, 0) for reply in self.replies]
         return sum(tokens) if tokens else None
 
 
 @dataclass
 class CallRow(_OfMatch):
-    """Provides the values of one row of the table of calls."""
+    """A row of the exported table of calls."""
 
     request: int
     actor: str
@@ -160,7 +160,7 @@ class CallRow(_OfMatch):
 
     @property
     def endpoint(self) -> str | None:
-        """The URL in the model string, if it has one."""
+        """URL in the call's model string; None if it contains no URL."""
         match = re.search(r"@(https?://\S+)$", self.call.get("model", ""))
         return match[1] if match else None
 
@@ -181,20 +181,20 @@ def moment(seconds: float | None) -> str | None:
 
 
 def time_column(name: str, of: str, meaning: str) -> Column:
-    """Return a column of times from an attribute in seconds."""
+    """Return a column that formats an attribute in seconds as a UTC time."""
     get = attrgetter(of)
     return Column(name, TEXT, "UTC, ISO 8601", meaning, lambda row: moment(get(row)))
 
 
 def column(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Column:
-    """Return a column that reads an attribute, by default the record's attribute of that name."""
+    """Return a column that reads an attribute of each row, by default ``record.NAME``."""
     return Column(name, type_, range_, meaning, attrgetter(of or f"record.{name}"))
 
 
 def _from_method(
     method: str, name: str, type_: str, range_: str, meaning: str, key: str = ""
 ) -> Column:
-    """Return a column that calls a method of the row with a key, by default the column's name."""
+    """Return a column that calls a method of each row, by default with the column's name."""
     read, key = attrgetter(method), key or name
     return Column(name, type_, range_, meaning, lambda row: read(row)(key))
 
@@ -354,7 +354,7 @@ CALL = [
 
 @dataclass
 class JudgementRow(_OfMatch):
-    """Provides the values of one row of the table of judgements."""
+    """A row of the exported table of judgements."""
 
     judgement: Judgement
     spec: Mapping[str, Any]

@@ -29,7 +29,7 @@ Writer: TypeAlias = Callable[[Any], Any]
 
 
 class Sheet:
-    """A table with its columns, some of which belong to only one game.
+    """The columns of a table, some of which apply to only one game.
 
     Attributes:
         types: the type of each column by name, in order; text if games differ.
@@ -55,7 +55,7 @@ class Sheet:
         return cells
 
     def _readers(self, game: str) -> list[tuple[int, Reader, Writer]]:
-        """Return the position, reader and writer of each column that applies to a game."""
+        """Return the index, reader and writer of each column that applies to a game."""
         if game not in self._of_game:
             indices = {name: index for index, name in enumerate(self.types)}
             self._of_game[game] = [
@@ -82,7 +82,6 @@ def _holdable(text: str) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """Return a float; None for NaN."""
     return None if math.isnan(value) else float(value)
 
 
@@ -97,7 +96,7 @@ VALUES: Mapping[str, Writer] = {
 
 
 class _Unquoted:
-    """A cell that the csv module writes without quotes (``csv.QUOTE_STRINGS`` of Python 3.12)."""
+    """A value that the csv module writes unquoted, as ``csv.QUOTE_STRINGS`` does in Python 3.12."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -114,7 +113,7 @@ BOOLEANS = {True: _Unquoted("true"), False: _Unquoted("false")}
 
 
 def csv_writer(file: TextIO, *, raw: bool = False) -> Sink:
-    """Return a function that writes rows to a CSV file: text is quoted, missing values are empty.
+    """Return a function that writes rows to a CSV file, with text quoted and missing values empty.
 
     Args:
         raw: write texts unchanged, even those that a spreadsheet interprets as formulas.
@@ -135,7 +134,7 @@ def csv_writer(file: TextIO, *, raw: bool = False) -> Sink:
 
 
 def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
-    """Return a row as a line of CSV; see :func:`csv_writer`.
+    """Return a row as one line of CSV, with text quoted and missing values empty.
 
     >>> print(csv_line(['Say "yes".', "", None, -0.1, True, "=1+1"]), end="")
     "Say ""yes"".","",,-0.1,true,"'=1+1"
@@ -146,7 +145,7 @@ def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
 
 
 def bare_csv(rows: Iterable[Iterable[str]]) -> str:
-    """Return CSV with quotes only where necessary, as payment platforms expect it.
+    """Return rows as CSV with quotes only where necessary, as payment platforms require.
 
     >>> print(bare_csv([["5f0c", "1.50"], ["=1+1", "a,b"]]), end="")
     5f0c,1.50
@@ -232,7 +231,7 @@ def join_parquet(parts: Sequence[Path], target: Path) -> None:
 
 
 def join_text(parts: Sequence[Path], target: Path, headings: int = 0) -> None:
-    """Join text files, keeping only the heading lines of the first file."""
+    """Join text files, keeping only the header lines of the first file."""
     with target.open("wb") as file:
         for number, part in enumerate(parts):
             with part.open("rb") as lines:

@@ -1,4 +1,4 @@
-"""Export tables of matches and answers, with the columns of their games."""
+"""Exported tables of matches and answers, with the columns of each game."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ PLAYER = (
 def match_columns(
     game_specs: Sequence[GameSpec], seats: Mapping[str, Sequence[str]] | None = None
 ) -> list[Column]:
-    """Return the columns of the table of matches for some games.
+    """Return the columns of the table of matches for the given games.
 
     Args:
         seats: all seats of a study's games; by default those of each game's default configuration.
@@ -52,19 +52,19 @@ def match_columns(
 
 
 def answer_columns(game_specs: Sequence[GameSpec]) -> list[Column]:
-    """Return the columns of the table of answers for some games."""
+    """Return the columns of the table of answers for the given games."""
     return settled(
         [*ANSWER, *(column for game_spec in game_specs for column in _actions(game_spec))]
     )
 
 
 def _roles(game_spec: GameSpec, seats: Sequence[str]) -> Sequence[str]:
-    """Return the roles by which fields may be split; empty if the seats are not the roles."""
+    """Return the game's roles if they are identical to the seats, otherwise an empty sequence."""
     return game_spec.rules.roles if list(seats) == list(game_spec.rules.roles) else ()
 
 
 def _of_match(game_spec: GameSpec, seats: Sequence[str]) -> Iterator[Column]:
-    """Yield a game's columns in the table of matches: its data, seats and metrics."""
+    """Yield the columns that a game adds to the table of matches: data, seats and metrics."""
     rules = game_spec.rules
     for group, prefix, model, data in (
         ("parameter", "", rules, lambda row: row.record.parameters),
@@ -111,7 +111,7 @@ def _of_match(game_spec: GameSpec, seats: Sequence[str]) -> Iterator[Column]:
 
 
 def _actions(game_spec: GameSpec) -> list[Column]:
-    """Return a column for each field of a game's actions; shared fields appear once."""
+    """Return one column per field of a game's actions, with a single column for shared fields."""
     columns: dict[str, Column] = {}
     roles = _roles(game_spec, list(game_spec.rules().seats))
     for action in game_spec.rules.actions:

@@ -1,4 +1,4 @@
-"""Files of other systems; unreadable files raise :class:`Unfit` or become :class:`Skipped`."""
+"""Reading of files from other systems, with errors for unreadable or invalid files."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def walk(root: Path, unreadable: list[Skipped]) -> Iterator[tuple[Path, list[str
 
 
 def path_name(root: Path, folder: Path) -> str:
-    """Return a folder's printable path relative to the root; for the root itself, its name."""
+    """Return a folder's path below the root as printable text; for the root itself, its name."""
     location = folder.relative_to(root).as_posix()
     return os.fsencode(folder.resolve().name if location == "." else location).decode(
         errors="replace"

@@ -11,7 +11,7 @@ from cheaptalk.rules.registry import Registry, instances
 
 
 class Importer(NamedTuple):
-    """Reads the games of another system.
+    """An importer of games from another system.
 
     Attributes:
         help: one sentence for ``cheaptalk store import --help``.

@@ -1,4 +1,4 @@
-"""Import of another system's games: the importers' output, and how it is stored."""
+"""Import of games from other systems: the importers' output and its storage."""
 
 import re
 from collections import Counter
@@ -25,11 +25,11 @@ NAMED = "messages may contain names that people wrote: read them before you publ
 
 
 class Unfit(Exception):
-    """A game can't be imported; the message names the file, the field and the problem."""
+    """Raised when a game can't be imported, with the file, the field and the problem."""
 
 
 class Skipped(NamedTuple):
-    """A game that was skipped: its location, and the reason."""
+    """A game that was not imported, with its location and the reason."""
 
     game: str
     reason: str
@@ -60,7 +60,7 @@ class ForeignGame(NamedTuple):
 
 
 class Collection(NamedTuple):
-    """Games of another system, each of which is read only when it is stored.
+    """A collection of games from another system, each of which is read only when it is stored.
 
     Attributes:
         system: the system's name.
@@ -76,7 +76,7 @@ class Collection(NamedTuple):
 
 
 def with_a_game(collection: Collection) -> Collection:
-    """Return a collection after checking, before anything is written, that it has a game.
+    """Check that a collection contains at least one game, and return the collection.
 
     Raises:
         CheaptalkError: the collection contains no game.
@@ -87,7 +87,7 @@ def with_a_game(collection: Collection) -> Collection:
         if isinstance(game, ForeignGame):
             return collection._replace(games=chain(skipped, [game], games))
         skipped.append(game)
-    reason = f"{skipped[0].game}: {skipped[0].reason}" if skipped else "it is empty"
+    reason = f"{skipped[0].game}: {skipped[0].reason}" if skipped else "the folder is empty"
     others = f" ({len(skipped) - 1:,} more skipped)" if len(skipped) > 1 else ""
     raise CheaptalkError(f"{collection.folder} contains no game to import: {reason}{others}")
 
@@ -122,7 +122,7 @@ def take_in(
     study: str,
     progress: Callable[[Intake], None] = lambda _: None,
 ) -> Intake:
-    """Store a collection as a study; games that are already in the store are not stored again.
+    """Store a collection of games as a study, reusing matches that are already in the store.
 
     Args:
         store: the store, its file or its URL; created if missing.
@@ -151,7 +151,7 @@ def take_in(
 
 
 def _spec(collection: Collection, earlier: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return an import's definition as a study; ``names`` also covers earlier imports."""
+    """Return the study definition of an import, taking earlier imports into account."""
     spec: dict[str, Any] = {"imported": collection.system, "folder": collection.folder}
     if collection.names_kept is None:
         return spec
@@ -161,7 +161,7 @@ def _spec(collection: Collection, earlier: Mapping[str, Any] | None) -> dict[str
 
 
 def holds_names(store: Store, study: str) -> bool:
-    """Return whether messages of an imported study may contain names that people wrote."""
+    """Return whether an imported study's messages may contain names of real people."""
     spec = store.study(study, counted=False).spec
     if "imported" not in spec or spec.get("names") == TAKEN_OUT:
         return False
@@ -204,7 +204,7 @@ class _Clerk:
         self.importing.present += len(stored)
 
     def _fresh(self, game: ForeignGame | Skipped) -> _Entry | None:
-        """Return the entry of a game that is new to the study; None for any other game."""
+        """Prepare a game for storage if it is new to the study; otherwise return None."""
         if isinstance(game, Skipped):
             self.importing.skipped.append(game)
             return None
@@ -222,7 +222,7 @@ class _Clerk:
                 f'the study has another game with the id "{game.id}" (match {match_id}), but '
                 "with other moves or settings"
             )
-            reason += ", names among them" if game.redactions else ""
+            reason += ", such as names" if game.redactions else ""
             reason += ": import into another study (--study), or rename its file or folder"
             self.importing.skipped.append(Skipped(game.location, reason))
         return None
@@ -240,7 +240,7 @@ class _Clerk:
         return _Entry(id_, game, answers)
 
     def _row(self, entry: _Entry) -> NewMatch | None:
-        """Convert a game to a match; if the rules reject it, skip it and return None."""
+        """Convert an imported game to a match; return None if the rules reject the game."""
         game, table = entry.game, entry.game.table
         configuration = self.rows.configurations[configuration_digest(table.game)]
         seats = {role: self.rows.players[player_digest(spec)] for role, spec in game.seats.items()}

@@ -82,7 +82,7 @@ COMMON = frozenset(
 
 
 def names_to_hide(keep_names: bool, names: Iterable[str]) -> frozenset[str] | None:
-    """Return the names to remove in addition to detected ones; None if all names are kept.
+    """Return the names to redact in addition to detected ones; None if redaction is disabled.
 
     Raises:
         CheaptalkError: both ``--keep-names`` and ``--redact`` are used.
@@ -94,7 +94,7 @@ def names_to_hide(keep_names: bool, names: Iterable[str]) -> frozenset[str] | No
 
 
 def names_said(messages: Iterable[tuple[str, str]], people: Collection[str]) -> set[str]:
-    """Return the first names that occur in messages, given as pairs of role and text.
+    """Return the first names detected in messages, which are given as (role, text) pairs.
 
     Args:
         people: the roles that people played; if empty, no names are returned.
@@ -111,7 +111,7 @@ def names_said(messages: Iterable[tuple[str, str]], people: Collection[str]) -> 
 
 
 def _calls(patterns: Iterable[re.Pattern[str]], texts: Iterable[str]) -> list[list[str]]:
-    """Return matches of the name patterns, split into words; omit those with a common word."""
+    """Return the words of each match of the name patterns, omitting matches with a common word."""
     calls = [
         call.split() for text in texts for pattern in patterns for call in pattern.findall(text)
     ]
@@ -124,7 +124,7 @@ def _common(word: str) -> bool:
 
 
 def redact(text: str, names: Collection[str]) -> tuple[str, int]:
-    """Return the text without these names, and the number of replacements.
+    """Return a text with the given names replaced, and the number of replacements.
 
     Each name is removed as written, capitalized and in upper case; the lower case only if it is
     given.

@@ -1,1 +1,1 @@
-"""Ledger of model calls, which are recorded before they are sent, and their costs."""
+"""Ledger of model calls and their costs; each call is recorded before it is sent."""

@@ -13,7 +13,7 @@ calls, matches = schema.calls, schema.matches
 
 
 class FailedAttempt(NamedTuple):
-    """An attempt whose response was not used in the match.
+    """A failed attempt of a call, whose response the match did not use.
 
     Attributes:
         key: the call.

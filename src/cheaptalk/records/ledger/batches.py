@@ -21,7 +21,7 @@ batches, calls = schema.batches, schema.calls
 
 
 class Intent(NamedTuple):
-    """A call to be sent: the fields of :class:`.CallKey`, the attempt and the call's data."""
+    """A call to be sent, with its place in the match and the number of the attempt."""
 
     match_id: str
     request: int
@@ -39,7 +39,7 @@ class BatchCall(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A batch that has not been collected.
+    """A batch whose results have not been collected.
 
     Attributes:
         model: the model string of all calls in the batch.
@@ -57,7 +57,7 @@ class Batch(NamedTuple):
 
 
 class BatchSummary(NamedTuple):
-    """A batch in any state.
+    """Summary of a batch: its state, number of calls and times.
 
     Attributes:
         state: ``planned``, ``submitted`` or ``collected``.
@@ -77,7 +77,7 @@ class BatchSummary(NamedTuple):
 def plan_batch(
     connection: sa.Connection, model: str, tag: str, intents: Sequence[Intent], study_id: int | None
 ) -> Batch:
-    """Record a batch that will be submitted, with the intents of its calls."""
+    """Record a batch and its calls before the batch is submitted."""
     now = time.time()
     values = {
         "model": model, "tag": tag, "state": "planned", "calls": len(intents), "planned": now,
@@ -128,7 +128,7 @@ def collect(
 
 
 def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
-    """Return the uncollected batches that contain calls of the given matches."""
+    """Return the batches that contain calls of the given matches and have not been collected."""
     query = (
         sa.select(batches, calls.c.id.label("number"), calls.c.match_id, calls.c.call)
         .join(calls, calls.c.batch == batches.c.id)
@@ -152,12 +152,12 @@ def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
 
 
 def calls_in_batches(store: Store, matches: Iterable[str]) -> int:
-    """Count all calls in those uncollected batches that contain calls of the given matches."""
+    """Count all calls in those uncollected batches that contain a call of any given match."""
     return sum(len(batch.calls) for batch in open_batches(store, matches))
 
 
 def refusals(store: Store) -> list[tuple[str, Reply]]:
-    """Return the responses that may reject structured output, each with its model string."""
+    """Return error responses that structured output may have caused, each with its model."""
     model, reply = calls.c.call["model"].as_string(), calls.c.reply
     refused = reply["status"].as_integer().in_(REFUSALS)
     query = sa.select(model, reply).where(refused)
@@ -171,7 +171,7 @@ def all_batches(store: Store) -> list[BatchSummary]:
 
 
 def waiting_batches(store: Store, study: str) -> list[BatchSummary]:
-    """Return the uncollected batches with calls of a study, oldest first."""
+    """Return the uncollected batches that contain calls of a study, oldest first."""
     matches = schema.matches
     query = (
         sa.select(calls.c.batch)

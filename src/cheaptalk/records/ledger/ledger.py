@@ -1,4 +1,4 @@
-"""Ledger of calls: an intent is recorded before each call, the response before its use.
+"""Ledger of calls: each call is recorded before it is sent, each response before it is used.
 
 Many matches write concurrently. One thread writes everything that is pending in one transaction, so
 that many answers share one disk flush. When a match ends, calls whose response was never used
@@ -46,7 +46,7 @@ NOTED = (
 
 
 class CallKey(NamedTuple):
-    """Identifies a call by match, request, actor, and the call's index within the answer."""
+    """The identity of a call: match, request, actor, and index of the call within the answer."""
 
     match_id: str
     request: int
@@ -63,7 +63,7 @@ class PastCall(NamedTuple):
 
 
 class Ledger:
-    """Writes calls to a store durably from asynchronous code. Use it as a context manager.
+    """An asynchronous writer that durably records calls in a store. Use it as a context manager.
 
     Args:
         study_id: the study that is charged; None if the calls belong to no study.
@@ -84,7 +84,7 @@ class Ledger:
         self._thread.join()
 
     async def begin(self, study_id: int, row: dict[str, Any]) -> None:
-        """Record the start of a match with its seed, so that viewers can show the match."""
+        """Record the start of a match and its seed, which makes the match visible in the viewer."""
 
         def work(connection: sa.Connection) -> None:
             matches, members = schema.matches, schema.members
@@ -98,7 +98,7 @@ class Ledger:
         await self.write(work)
 
     async def intend(self, key: CallKey, sending: int, call: dict[str, Any]) -> int:
-        """Record that a call will be sent; return the number to pass to :meth:`settle`."""
+        """Record that a call will be sent, and return the call's number in the ledger."""
 
         def work(connection: sa.Connection) -> int:
             values = key._asdict() | {
@@ -110,7 +110,7 @@ class Ledger:
         return await self.write(work)
 
     async def settle(self, number: int, state: str, reply: Reply) -> None:
-        """Record a call's result: ``answered`` if the match uses the reply, else ``failed``."""
+        """Record a call's reply as ``answered`` if the match uses it, else as ``failed``."""
         written = reply.model_dump(mode="json", exclude_none=True)
 
         def work(connection: sa.Connection) -> None:
@@ -120,11 +120,11 @@ class Ledger:
         await self.write(work)
 
     async def finish(self, study_id: int, match: NewMatch) -> None:
-        """Store a match that ended and delete its answered calls, which its record contains."""
+        """Store an ended match, and delete its answered calls, which the record now contains."""
         await self.write(lambda connection: write_matches(connection, study_id, [match]))
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
-        """Commit a write after all earlier writes and calls."""
+        """Run a write function in a transaction after all earlier writes, and return its result."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put((work, future))
         return await future
@@ -141,7 +141,7 @@ class Ledger:
                 self._commit(batch)
 
     def _commit(self, batch: list[LedgerWrite]) -> None:
-        """Commit all jobs in one transaction or, if it fails, each job in its own."""
+        """Commit all pending writes in one transaction or, if it fails, each one separately."""
         try:
             results = self.store.backend.commit(
                 lambda connection: [work(connection) for work, _ in batch]
@@ -165,7 +165,7 @@ def number_of(result: sa.CursorResult[Any]) -> int:
 
 
 def _deliver(batch: list[LedgerWrite], results: Sequence[Any]) -> None:
-    """Deliver results or errors to all waiting callers in one iteration of their event loop."""
+    """Pass results or errors to all waiting callers in one iteration of their event loop."""
 
     def hand_over() -> None:
         for (_, future), result in zip(batch, results, strict=True):
@@ -217,7 +217,7 @@ def how_it_ended(store: Store, match_id: str) -> Ended | None:
 
 
 class Noted(NamedTuple):
-    """The ledger's data on an answered call, except for its response.
+    """Times of an answered call, and the study that paid for it.
 
     Attributes:
         sent, received: times in seconds since 1970.
@@ -232,7 +232,7 @@ class Noted(NamedTuple):
 def annotated(
     entries: Sequence[dict[str, Any]], keys: Iterable[CallKey], noted: Mapping[CallKey, Noted]
 ) -> list[dict[str, Any]]:
-    """Return a record's calls with the times and buyers that the ledger stores."""
+    """Return a record's calls, completed with their times and paying studies from the ledger."""
     return [
         entry | {name: value for name, value in noted[key]._asdict().items() if value is not None}
         if key in noted
@@ -243,7 +243,7 @@ def annotated(
 
 @patient
 def noted_calls(store: Store, match_id: str) -> dict[CallKey, Noted]:
-    """Return the times and buyers of the answered calls of a match that has not ended."""
+    """Return the times and paying study of each answered call of a match that has not ended."""
     with store.reading() as connection:
         rows = connection.execute(NOTED, {"of": match_id}).all()
     return {CallKey(*row[:4]): Noted(*row[4:]) for row in rows}
@@ -266,7 +266,7 @@ matches = schema.matches
 
 
 def lost_calls(store: StoreReader, study: str) -> Counter[str]:
-    """Count the lost calls of a study's matches by outcome.
+    """Count a study's calls without a usable response, by outcome.
 
     ``timed_out`` and ``provider_error`` calls were retried or failed their match. ``unreached``
     calls reached no server. The outcome of ``unresolved`` calls is unknown, because the run was

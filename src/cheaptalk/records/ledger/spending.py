@@ -44,7 +44,7 @@ def spent(store: StoreReader, study_id: int) -> Cost:
 
 
 def _sent_by(study_id: int) -> Any:
-    """Return the condition for a study's calls in the ledger, which no match record contains."""
+    """Return the SQL condition that selects the calls of a study in the ledger."""
     return sa.and_(calls.c.study_id == study_id, calls.c.match_id.in_(sa.select(matches.c.id)))
 
 
@@ -53,7 +53,7 @@ SAMPLE = 50
 
 
 def study_cost(store: StoreReader, study: str) -> Cost:
-    """Return the cost that a study has paid so far, by the study's name."""
+    """Return the cost that a study, given by its name, has paid so far."""
     return spent(store, store.study_id(study))
 
 
@@ -64,7 +64,7 @@ def unassigned_cost(store: StoreReader) -> Cost:
 
 
 def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
-    """Count a study's matches that use calls bought by each other study."""
+    """Count the matches of a study that reuse calls paid for by other studies, by paying study."""
     query = (
         sa.select(studies.c.name, sa.func.count())
         .join(purchases, purchases.c.study_id == studies.c.id)
@@ -84,7 +84,7 @@ def spent_on(store: StoreReader, match_id: str) -> Cost:
 
 
 class Buyers:
-    """The studies that bought the calls of matches.
+    """The studies that paid for the calls of matches.
 
     Args:
         where: a condition on the matches table.
@@ -105,15 +105,15 @@ class Buyers:
 
     @classmethod
     def of_study(cls, store: StoreReader, study: str) -> "Buyers":
-        """Return the buyers of all matches of a study, including superseded matches."""
+        """Return the paying studies of all matches of a study, including superseded matches."""
         return cls(store, matches.c.number.in_(members_of(study, past=True)))
 
     def of_match(self, match_id: str) -> list[str]:
-        """Return the studies that bought calls of an ended match, oldest first."""
+        """Return the studies that paid for calls of an ended match, oldest first."""
         return self._names.get(match_id, [])
 
     def of(self, record: MatchRecord) -> Iterator[tuple[str, Mapping[str, Any], str | None]]:
-        """Yield the calls of an ended match: the actor, the recorded entry, and the buyer.
+        """Yield each call of an ended match with its actor and the study that paid for it.
 
         Older records do not contain the buyer of each call; one study bought all their calls.
         """
@@ -176,7 +176,7 @@ def _uncounted_in_ledger(store: StoreReader, where: Any) -> list[Mapping[str, An
 
 
 def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
-    """Return the cost of responses that resumed matches will reuse, by match and actor.
+    """Return the cost that resumed matches save by reusing responses, by match and actor.
 
     Cached responses are included, because a resumed match repeats none of these calls.
     """
@@ -213,7 +213,7 @@ class Sending(NamedTuple):
 
 
 def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
-    """Yield every attempt of model calls of a study's matches, match by match.
+    """Yield every attempt to call a model in a study's matches, match by match.
 
     Superseded matches are included, as they are in the study's cost.
     """
@@ -256,7 +256,7 @@ def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
 
 
 def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
-    """Return the total cost of calls in the ledger that satisfy a condition."""
+    """Return the total cost of the calls in the ledger that satisfy an SQL condition."""
     reply = calls.c.reply
     tokens = [
         sa.func.coalesce(reply[("usage", name)].as_integer(), 0) for name in Usage.model_fields
@@ -289,7 +289,7 @@ def _total(column: Any) -> Any:
 
 
 def _cost(totals: Sequence[Any]) -> Cost:
-    """Convert totals to a cost; their order is that of :class:`.Cost`, with tokens by kind."""
+    """Create a cost from SQL totals, which are in the order of the fields of :class:`.Cost`."""
     number, *values = totals
     kinds = len(Usage.model_fields)
     tokens, (dollars, *counts) = values[:kinds], values[kinds:]

@@ -17,10 +17,10 @@ participants, plays, matches = schema.participants, schema.plays, schema.matches
 
 
 def erase(code: str) -> Callable[[sa.Connection], None]:
-    """Return a write that deletes a participant, who must not have an active match.
+    """Return a function that deletes a participant, who must have no active match.
 
-    Pass the write to :meth:`.Ledger.write`, then call :meth:`.Backend.wipe` to remove traces in the
-    files.
+    Pass the function to :meth:`.Ledger.write`, then call :meth:`.Backend.wipe` to remove traces in
+    the files.
     """
 
     def work(connection: sa.Connection) -> None:
@@ -43,7 +43,7 @@ def erase(code: str) -> Callable[[sa.Connection], None]:
 def erase_visit(
     code: str, number: int, visit: int, games: Sequence[int], ended: Mapping[str, Any]
 ) -> Callable[[sa.Connection], None]:
-    """Return a write that deletes the data of a participant's last visit; see :func:`erase`.
+    """Return a function that deletes the data of a participant's last visit from the store.
 
     The steps reached, whether answers were correct, earlier visits, and earnings are kept.
 

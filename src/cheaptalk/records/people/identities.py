@@ -59,7 +59,7 @@ def identities_file(identities: Iterable[Identity], shown: Mapping[str, str]) ->
 
 
 class Identities:
-    """Reads and writes a file of external ids, and overwrites deleted data.
+    """A file of participants' external ids, in which deleted data is overwritten.
 
     The file is readable only by its owner, and created if missing.
 
@@ -84,7 +84,7 @@ class Identities:
             raise StoreError(f"{self.path} is not a file of identities: {error}") from error
 
     def note(self, study: str, source: str, known_by: str, code: str, more: str = "") -> str:
-        """Record a participant's external id; return the code of the first participant with it."""
+        """Record an external id, and return the code of the participant who first used it."""
         with self._open() as connection:
             connection.execute(
                 "insert into identities values (?, ?, ?, ?, ?, ?) on conflict do nothing",
@@ -98,7 +98,7 @@ class Identities:
             return None if row is None else str(row[0])
 
     def of_study(self, study: str) -> dict[str, Identity]:
-        """Return the identities of a study's participants by code."""
+        """Return the external ids of a study's participants, by participant code."""
         with self._open() as connection:
             rows = connection.execute(
                 "select source, known_by, code, more from identities where study = ?", (study,)

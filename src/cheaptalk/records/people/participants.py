@@ -1,6 +1,6 @@
 """Participants in the store: their visits, responses, games and payments.
 
-Functions that return a write are for :meth:`.Ledger.write`, so that changes are committed before
+Functions of type ``Write`` are run by :meth:`.Ledger.write`, so that changes are committed before
 they take effect.
 """
 
@@ -50,7 +50,7 @@ class Progress(NamedTuple):
 
 
 def admit(row: Row) -> Write:
-    """Return a write that stores a new participant and returns the participant's number."""
+    """Return a function that stores a new participant and returns the participant's number."""
 
     def work(connection: sa.Connection) -> int:
         now = {"begun": time.time(), "changed": time.time()}
@@ -60,7 +60,7 @@ def admit(row: Row) -> Write:
 
 
 def go_on(progress: Progress) -> Write:
-    """Return a write that stores changes to a participant's data."""
+    """Return a function that stores changes to a participant's data."""
 
     def work(connection: sa.Connection) -> None:
         if progress.responses:
@@ -86,7 +86,7 @@ def go_on(progress: Progress) -> Write:
 
 
 def notify(rows: Sequence[Row]) -> Write:
-    """Return a write that stores messages and prompts and returns their numbers."""
+    """Return a function that stores messages to participants and returns the messages' numbers."""
 
     def work(connection: sa.Connection) -> list[int]:
         return [number_of(connection.execute(sa.insert(notices), row)) for row in rows]
@@ -95,7 +95,7 @@ def notify(rows: Sequence[Row]) -> Write:
 
 
 def answer_notice(number: int, *, correct: bool | None) -> Write:
-    """Return a write that marks a notice as answered or timed out."""
+    """Return a function that marks a prompt to a participant as answered or timed out."""
 
     def work(connection: sa.Connection) -> None:
         connection.execute(
@@ -136,7 +136,7 @@ def kept_participants(store: StoreReader, study_id: int) -> list[KeptParticipant
 
 
 def recruit(study_id: int, state: str, keep_until: float | None = None) -> Write:
-    """Return a write that sets a study's recruitment to ``open``, ``paused`` or ``closed``.
+    """Return a function that sets a study's recruitment to ``open``, ``paused`` or ``closed``.
 
     Args:
         keep_until: the time at which participants' data is deleted, in seconds since 1970; None for
@@ -155,7 +155,7 @@ def recruit(study_id: int, state: str, keep_until: float | None = None) -> Write
 
 
 def recruitment(store: StoreReader, study_id: int) -> Row | None:
-    """Return a study's recruitment state; None before recruitment began."""
+    """Return a study's recruitment state; None if recruitment has not begun."""
     query = sa.select(recruitments).where(recruitments.c.study_id == study_id)
     with store.reading() as connection:
         row = connection.execute(query).mappings().one_or_none()
@@ -163,7 +163,7 @@ def recruitment(store: StoreReader, study_id: int) -> Row | None:
 
 
 def owed_rows(study_id: int, owed: Iterable[tuple[str, str, int]]) -> list[Row]:
-    """Return the database rows of payments, given their keys, kinds and cents."""
+    """Return the database rows for payments, which are given as (key, kind, cents)."""
     return [
         {"study_id": study_id, "key": key, "kind": kind, "cents": amount}
         for key, kind, amount in owed

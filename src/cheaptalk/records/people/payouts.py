@@ -1,4 +1,4 @@
-"""Payouts: participants' earnings, paid once, in the file formats of platforms.
+"""Payouts of participants' earnings, each paid only once, in the file formats of platforms.
 
 Each payment belongs to at most one payout. Requesting a payout again returns the same data.
 """
@@ -20,7 +20,7 @@ participants, payments, payouts = schema.participants, schema.payments, schema.p
 
 
 class PayoutLine(NamedTuple):
-    """One participant's amounts in a payout.
+    """The amounts of one participant in a payout.
 
     Attributes:
         code: the participant's code; empty if the participant was deleted.
@@ -34,7 +34,7 @@ class PayoutLine(NamedTuple):
 
 
 class Payout(NamedTuple):
-    """A completed payout.
+    """A completed payout, with its format, amount and time.
 
     Attributes:
         form: the format of the payout file.
@@ -64,7 +64,7 @@ class Balance(NamedTuple):
 
 
 def pay_out(study_id: int, form: str, by: str) -> Callable[[sa.Connection], int | None]:
-    """Return a write that pays all open amounts and returns the payout's number, if any."""
+    """Return a function that records a payout of all open amounts and returns its number."""
 
     def work(connection: sa.Connection) -> int | None:
         open_ = (payments.c.study_id == study_id, payments.c.payout_id.is_(None))
@@ -98,7 +98,7 @@ def payouts_of(store: StoreReader, study_id: int) -> list[Payout]:
 
 
 def lines_of(store: StoreReader, study_id: int, payout: int | None) -> list[PayoutLine]:
-    """Return each participant's amounts in a payout; if ``payout`` is None, the open amounts."""
+    """Return each participant's amounts in a payout, or the open amounts if ``payout`` is None."""
     condition = payments.c.payout_id.is_(None) if payout is None else payments.c.payout_id == payout
     amounts = (
         sa.func.coalesce(sa.func.sum(payments.c.cents).filter(payments.c.kind == kind), 0)
@@ -127,7 +127,7 @@ def balance_of(store: StoreReader, study_id: int) -> Balance:
 
 
 def dollars_text(amount: int) -> str:
-    """Return cents as an exact decimal amount.
+    """Format an amount in cents as an exact decimal number.
 
     >>> dollars_text(1205), dollars_text(7)
     ('12.05', '0.07')

@@ -29,7 +29,7 @@ notices, paid = schema.notices, schema.payments
 
 
 class Participant(NamedTuple):
-    """A participant; see :data:`.schema.participants`."""
+    """A participant, with columns of :data:`.schema.participants` as fields."""
 
     participant: str
     cohort: str
@@ -43,7 +43,7 @@ class Participant(NamedTuple):
 
 
 class Response(NamedTuple):
-    """A participant's response to a step; see :data:`.schema.responses`."""
+    """A participant's response to a step, with columns of :data:`.schema.responses` as fields."""
 
     participant: str
     number: int
@@ -57,7 +57,7 @@ class Response(NamedTuple):
 
 
 class Play(NamedTuple):
-    """A participant's game; see :data:`.schema.plays`."""
+    """A participant's game, with columns of :data:`.schema.plays` as fields."""
 
     participant: str
     number: int
@@ -82,7 +82,7 @@ class PlayedSettings(NamedTuple):
 
 
 class Payment(NamedTuple):
-    """A payment to a participant; see :data:`.schema.payments`."""
+    """A payment to a participant, with columns of :data:`.schema.payments` as fields."""
 
     participant: str | None
     kind: str
@@ -93,7 +93,7 @@ class Payment(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """A message or prompt to a participant; see :data:`.schema.notices`."""
+    """A message or prompt to a participant, with columns of :data:`.schema.notices` as fields."""
 
     participant: str
     kind: str
@@ -106,7 +106,7 @@ class Notice(NamedTuple):
 
 
 class PassedCheck(NamedTuple):
-    """Number of participants who passed a kind of check.
+    """Numbers of participants who answered and who passed one kind of check.
 
     Attributes:
         kind: one of :data:`CHECKS`, or ``attention``.
@@ -122,7 +122,7 @@ class PassedCheck(NamedTuple):
 
 
 class ReachedStep(NamedTuple):
-    """Number of participants who reached a step.
+    """Numbers of participants who reached and who answered a step.
 
     Attributes:
         step: the step's name.
@@ -162,7 +162,7 @@ def number_of(answer: object) -> float | None:
 
 
 def step_kind(step: str) -> str | None:
-    """Return the kind of a step, which is the first word of its name; None for custom steps.
+    """Return the kind of a step, given its name; None for custom steps.
 
     >>> step_kind("comprehension"), step_kind("survey-2"), step_kind("surveyor")
     ('comprehension', 'survey', None)
@@ -185,7 +185,7 @@ def participants_of(store: StoreReader, study: str) -> Iterator[Participant]:
 
 
 def responses_of(store: StoreReader, study: str) -> Iterator[Response]:
-    """Yield the responses of a study's participants in order, omitting the names they chose."""
+    """Yield the responses of a study's participants in order, omitting names that they chose."""
     columns = (people.c.code, *(answers.c[name] for name in Response._fields[1:]))
     query = _of(answers, study, *columns).order_by(people.c.id, answers.c.number)
     for response in map(Response._make, _rows(store, query)):
@@ -200,7 +200,7 @@ def plays_of(store: StoreReader, study: str) -> Iterator[Play]:
 
 
 def settings_played(store: StoreReader, study: str) -> Iterator[PlayedSettings]:
-    """Yield the settings of participants' games whose matches are in the store."""
+    """Yield the match, treatment and configuration of each participant's game in the store."""
     matches, configurations = schema.matches, schema.configurations
     query = (
         _of(
@@ -214,7 +214,7 @@ def settings_played(store: StoreReader, study: str) -> Iterator[PlayedSettings]:
 
 
 def payments_of(store: StoreReader, study: str) -> Iterator[Payment]:
-    """Yield the payments to a study's participants, in the order of earning."""
+    """Yield the payments to a study's participants, in the order in which they were earned."""
     query = (
         sa.select(
             people.c.code, paid.c.kind, paid.c.key, paid.c.cents, paid.c.made,
@@ -242,14 +242,14 @@ def currency_of(store: StoreReader, study: str) -> str:
 
 
 def ended_at(store: StoreReader, study: str) -> dict[tuple[str, str | None], int]:
-    """Count the participants by step and ending; the ending of active participants is None."""
+    """Count the participants by current step and by how their visit ended (None if active)."""
     query = sa.select(people.c.step, people.c.ending, sa.func.count()).where(_in(study))
     rows = _rows(store, query.group_by(people.c.step, people.c.ending))
     return {(step, ending): count for step, ending, count in rows}
 
 
 def steps_reached(store: StoreReader, study: str) -> list[ReachedStep]:
-    """Return the steps that participants reached, in the order of the path.
+    """Return the steps that participants reached, in the order in which a study presents them.
 
     A step's position is the earliest at which a participant reached it. Of two steps at the same
     position, the step without answers, such as a game, comes first.
@@ -279,7 +279,7 @@ def steps_reached(store: StoreReader, study: str) -> list[ReachedStep]:
 def checks_passed(
     store: StoreReader, study: str, steps: Mapping[str, list[str]]
 ) -> list[PassedCheck]:
-    """Count the participants who passed each kind of check, in the order of :data:`CHECKS`.
+    """Count the participants who answered and who passed each kind of check.
 
     Participants must pass all code word and comprehension steps, but only those quizzes that they
     reached, because quizzes follow games.
@@ -323,7 +323,7 @@ def attention_passed(store: StoreReader, study: str) -> PassedCheck:
 
 
 def _passed(store: StoreReader, kind: str, person: sa.Subquery) -> PassedCheck:
-    """Count answered and passed checks from a query with one row per participant."""
+    """Count the participants who answered or passed a check, given one query row for each."""
     first = person.c.passed * (1 - person.c.failed)
     coalesce = sa.func.coalesce
     query = sa.select(
@@ -334,7 +334,7 @@ def _passed(store: StoreReader, kind: str, person: sa.Subquery) -> PassedCheck:
 
 
 class Progress(NamedTuple):
-    """Number of participants who reached each stage.
+    """Numbers of participants who reached each stage of a study.
 
     Attributes:
         came: all participants.
@@ -352,7 +352,7 @@ class Progress(NamedTuple):
 
 
 def progress_of(store: StoreReader, study: str, steps: Mapping[str, list[str]]) -> Progress:
-    """Count the participants of a study by stage, given the study's steps by kind."""
+    """Count the participants who reached each stage, given the study's steps by kind."""
     valid = answers.c.correct.is_(None) | answers.c.correct
     stayed = people.c.ending.is_(None) | (people.c.ending != "declined")
     agreed = _answered(steps.get(CONSENT, []), valid) & stayed
@@ -374,19 +374,19 @@ def progress_of(store: StoreReader, study: str, steps: Mapping[str, list[str]]) 
 
 
 def _answered(steps: list[str], *where: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    """Return the condition that a participant answered one of these steps."""
+    """Return the SQL condition that a participant answered any of the given steps."""
     is_own = answers.c.participant_id == people.c.id
     return sa.exists().where(is_own, answers.c.step.in_(steps), *where)
 
 
 def _in(study: str) -> sa.ColumnElement[bool]:
-    """Return the condition that a participant belongs to a study."""
+    """Return the SQL condition that a participant belongs to a study."""
     study_ids = sa.select(schema.studies.c.id).where(schema.studies.c.name == study)
     return people.c.study_id.in_(study_ids)
 
 
 def _of(table: sa.Table, study: str, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Select columns from the rows of a table that belong to a study's participants."""
+    """Select columns of a table, restricted to the rows of a study's participants."""
     return (
         sa.select(*columns)
         .select_from(table)

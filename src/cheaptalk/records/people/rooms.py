@@ -14,7 +14,7 @@ rooms = schema.rooms
 
 
 def keep_room(study_id: int, code: str, kept: Mapping[str, Any]) -> Callable[[sa.Connection], None]:
-    """Return a write for :meth:`.Ledger.write` that stores a room's current state."""
+    """Return a function that stores the current state of a room."""
     row = {"code": code, "study_id": study_id, "kept": dict(kept), "changed": time.time()}
 
     def work(connection: sa.Connection) -> None:

@@ -25,19 +25,19 @@ T = TypeVar("T")
 
 
 class StoreError(CheaptalkError):
-    """The store cannot be used; the message states the cause and the remedy."""
+    """Raised when a store cannot be used, with the cause and the remedy."""
 
 
 class NoStore(StoreError):
-    """No store exists at the location, and none may be created."""
+    """Raised when no store exists at a location and none may be created."""
 
 
 class StoreLocked(StoreError):
-    """Another process is writing to the store."""
+    """Raised when another process is writing to the store."""
 
 
 def held_by(holder: str = "") -> str:
-    """Return the error message for a store in use; ``holder`` is the writing process, if known."""
+    """Return the error message for a store that another process has locked."""
     suffix = f" ({holder})" if holder else ""
     return (
         f"another cheaptalk process{suffix} is writing to the store; wait until it ends, or stop "
@@ -46,11 +46,11 @@ def held_by(holder: str = "") -> str:
 
 
 class StoreAway(StoreError):
-    """The database server is unavailable."""
+    """Raised when the database server is unavailable."""
 
 
 class DamagedStore(StoreError):
-    """A part of a store is damaged.
+    """Raised when a part of a store is damaged.
 
     Args:
         location: the damaged part.
@@ -67,13 +67,13 @@ class DamagedStore(StoreError):
 
 
 class Mailbox(Protocol):
-    """Exchanges a run's status and orders between the run and processes that control it."""
+    """A mailbox for a run's status and for commands from other processes."""
 
     location: str
     """The location of the status, for messages."""
 
     def write_account(self, text: str) -> None:
-        """Replace the status atomically."""
+        """Replace the published status atomically."""
 
     def read_account(self) -> str | None:
         """Return the latest status; None before the first run."""
@@ -81,13 +81,13 @@ class Mailbox(Protocol):
     def post(self, order: str, text: str) -> None: ...
 
     def take(self) -> Iterator[tuple[str, str]]:
-        """Yield the pending orders, oldest first, and remove each after reading it."""
+        """Yield the pending commands, oldest first, removing each after it is read."""
 
     def withdraw(self, order: str) -> None:
-        """Cancel an order that has not been read."""
+        """Remove a command that has not been read."""
 
     def clear(self) -> None:
-        """Remove the status and all orders."""
+        """Remove the status and all pending commands."""
 
 
 class Backend(ABC):
@@ -97,7 +97,7 @@ class Backend(ABC):
         name: the displayed name: a path, or a URL without its password.
         address: the address for other processes: a path, or the complete URL.
         own_tables: the names of tables that this kind of database adds to those of the store.
-        mailbox: exchanges status and orders with the processes that control a run.
+        mailbox: exchanges status and commands with the processes that control a run.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Backend(ABC):
 
     @contextmanager
     def sharing(self, work: str) -> Iterator[Shares]:
-        """Lock the store for writing, shared with other runs of the same work if supported.
+        """Lock the store for writing by this run and, if supported, other runs of the same work.
 
         Args:
             work: identifies the work; runs of other work are refused.
@@ -129,7 +129,7 @@ class Backend(ABC):
             yield Undivided()
 
     def check_free(self) -> None:
-        """Check that no other process holds an exclusive lock; see :meth:`holding`."""
+        """Check that no other process holds an exclusive lock on the store."""
         with self.holding(0):
             pass
 
@@ -142,7 +142,7 @@ class Backend(ABC):
             return True
 
     def patiently(self, work: Callable[[], T]) -> T:
-        """Call a read function; while the server is unavailable, the lock's holder retries."""
+        """Call a read function, retrying while the server is unavailable if possible."""
         return work()
 
     def commit(self, work: Callable[[sa.Connection], T]) -> T:
@@ -195,12 +195,12 @@ class Backend(ABC):
         self.engine.dispose()
 
     def copied(self) -> bool:
-        """Switch to a temporary copy if the database is read-only; return whether it did."""
+        """Switch to a temporary copy if the database is read-only; return whether it was copied."""
         return False
 
     @abstractmethod
     def damage(self, *, full: bool = False) -> str | None:
-        """Return how the database file is damaged; None if it is intact.
+        """Return a description of the damage to the database file; None if it is intact.
 
         Args:
             full: check all data, which takes longer.
@@ -208,7 +208,7 @@ class Backend(ABC):
 
     @abstractmethod
     def wipe(self) -> None:
-        """Overwrite deleted data in the database's files; StoreError if a reader blocks this."""
+        """Overwrite deleted data in the database's files; raise StoreError if readers block it."""
 
     def merge_log(self) -> bool:
         """Move all committed data into the store's main file; return whether it succeeded.

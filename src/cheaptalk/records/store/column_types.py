@@ -13,7 +13,7 @@ LATEST = 1e11
 
 
 class Shaped(sa.types.TypeDecorator[Any]):
-    """A JSON column whose data must have a given shape; see :mod:`cheaptalk.records.validation`."""
+    """A JSON column whose values are validated against a type when they are read."""
 
     impl = sa.JSON
     cache_ok = True
@@ -29,7 +29,7 @@ class Shaped(sa.types.TypeDecorator[Any]):
         return check_shape(value, self.shape)
 
     def read(self, text: str | None) -> Any:
-        """Parse a JSON text and check its shape; raise DamagedValue if either fails."""
+        """Parse and validate a JSON text; raise DamagedValue if it is invalid."""
         try:
             value = None if text is None else data_of(text)
         except ValueError as error:
@@ -38,7 +38,7 @@ class Shaped(sa.types.TypeDecorator[Any]):
 
 
 class Plain(sa.types.TypeDecorator[Any]):
-    """A column whose values have given Python types.
+    """A column whose values must have one of the given Python types.
 
     Attributes:
         kinds: the types.
@@ -52,14 +52,14 @@ class Plain(sa.types.TypeDecorator[Any]):
         return None if value is None else self.read(value)
 
     def read(self, value: Any) -> Any:
-        """Return the value; raise DamagedValue if it has another type."""
+        """Return a value if it has the column's type; otherwise raise DamagedValue."""
         if isinstance(value, self.kinds):
             return value
         raise DamagedValue(f"found {value!r:.40}, expected a {self.what}")
 
 
 class HeldText(sa.types.TypeDecorator[str]):
-    """A text column that escapes characters PostgreSQL can't store; sorted by code point."""
+    """A text column, sorted by code point, that escapes characters PostgreSQL can't store."""
 
     cache_ok = True
     impl = sa.Text
@@ -131,7 +131,7 @@ class Choice(sa.types.TypeDecorator[str]):
         return None if value is None else self.read(value)
 
     def read(self, text: str) -> str:
-        """Return the text; raise DamagedValue if it is not one of the choices."""
+        """Return a text if it is one of the column's choices; otherwise raise DamagedValue."""
         if text not in self.words:
             raise DamagedValue(f'"{text}" is not one of {", ".join(self.words)}')
         return text

@@ -70,7 +70,7 @@ def at_rest(store: StoreReader) -> Iterator[None]:
 
 
 def expect_empty(store: StoreReader) -> None:
-    """Raise StoreError if a store contains rows."""
+    """Raise StoreError unless a store is empty."""
     with store.reading() as connection:
         if any(count(connection, table) for table in TABLES):
             raise StoreError(f"{store.name} is not empty; name a new store for the copy")
@@ -84,7 +84,7 @@ def count(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bo
 def pages(
     connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool] = EVERY
 ) -> Iterator[list[dict[str, Any]]]:
-    """Yield lists of matching rows, ordered by primary key, with missing JSON as SQL null."""
+    """Yield lists of the rows that satisfy a condition, ordered by primary key."""
     json_columns = [
         column for column in table.c if isinstance(column.type, Shaped) and column.nullable
     ]

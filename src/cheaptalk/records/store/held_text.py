@@ -25,7 +25,7 @@ def storable_text(data: Any) -> str:
 
 
 def stored_data(text: str | bytes) -> Any:
-    """Parse the output of :func:`storable_text`."""
+    """Parse JSON text, and restore characters that were escaped for PostgreSQL."""
     decoded = text.decode() if isinstance(text, bytes) else text
     data = data_of(decoded)
     return _throughout(data, restored) if MARK in decoded else data
@@ -39,7 +39,7 @@ def storable(value: Any) -> Any:
 
 
 def restored(value: Any) -> Any:
-    """Reverse the escapes of :func:`storable`."""
+    """Restore a text or number that was escaped for PostgreSQL; return other values unchanged."""
     if not isinstance(value, str):
         return value
     if value.startswith(f"{MARK}="):

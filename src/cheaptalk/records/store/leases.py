@@ -1,4 +1,4 @@
-"""Leases: permissions to write to a store in PostgreSQL, and the claimed shares of work.
+"""Leases, which permit processes to write to a store in PostgreSQL and to claim shares of work.
 
 Each writing process has a row, which it renews with every write and every few seconds in between.
 The next process that connects deletes expired rows, and their shares become available. A process
@@ -108,7 +108,7 @@ RENEW = (
 
 
 class Holder(NamedTuple):
-    """The process that holds a lease, and the work it shares (None for an exclusive lease)."""
+    """A process that holds a lease, and the work that it shares with others, if any."""
 
     holder: str
     work: str | None
@@ -121,7 +121,7 @@ def holders(connection: sa.Connection) -> list[Holder]:
 
 
 class Lease:
-    """One process's permission to write, valid while it is renewed.
+    """A process's permission to write to the store, valid while it is renewed.
 
     Args:
         work: the work to share; None for an exclusive lease.
@@ -151,7 +151,7 @@ class Lease:
         self._thread.start()
 
     def end(self) -> None:
-        """Release the store and the claimed shares."""
+        """Release the lock on the store and the claimed shares."""
         self._over.set()
         self._thread.join()
         own_lease = leases.c.number == self.number
@@ -183,7 +183,7 @@ class Lease:
             time.sleep(PAUSE)
 
     def _refusal(self, connection: sa.Connection) -> StoreLocked | None:
-        """Return why the store can't be locked now; raise the error if waiting does not help."""
+        """Return the error if the store can't be locked yet; raise it if waiting can't help."""
         for lease in connection.execute(sa.select(leases).order_by(leases.c.number)):
             self.first = False
             refusal = StoreLocked(f"{self.name}: {held_by(lease.holder)}")
@@ -235,7 +235,7 @@ class Lease:
             self._connection = None
 
     def mark(self, connection: sa.Connection) -> int:
-        """Store a mark in a transaction, to check later if it was committed; return its number.
+        """Insert a marker that proves whether a transaction was committed, and return its number.
 
         PostgreSQL may reuse a transaction id after a crash, so it can't serve as a mark.
         """
@@ -248,7 +248,7 @@ class Lease:
         return number
 
     def kept(self, number: int, connection: sa.Connection) -> bool:
-        """Return whether the transaction with this mark was committed.
+        """Return whether the transaction that inserted a marker was committed.
 
         Args:
             connection: in a write transaction, which has waited for that transaction to end.
@@ -257,7 +257,7 @@ class Lease:
         return connection.execute(sa.select(marks).where(*condition)).first() is not None
 
     def forget(self, number: int) -> None:
-        """Schedule a mark that is no longer needed for deletion with the next write."""
+        """Schedule a marker for deletion with the next write."""
         self._confirmed.append(number)
 
     def renew(self, connection: sa.Connection) -> None:
@@ -341,7 +341,7 @@ class Lease:
         own_share = shares.c.start == share.start, shares.c.lease == self.number
         condition = (self._of(share.kind), *own_share)
         if not connection.execute(sa.update(shares).where(*condition).values(done=True)).rowcount:
-            raise StoreError(f"{self.name}: another run has taken over this run's matches; resume")
+            raise StoreError(f"{self.name}: another run took over this run's matches; resume it")
         self._in_hand.discard((share.kind, share.start))
 
     def waits(self, kind: str) -> bool:

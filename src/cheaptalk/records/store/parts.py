@@ -1,4 +1,4 @@
-"""Parts of a study's matches, which several processes read in parallel."""
+"""Division of a study's matches into parts that several processes read in parallel."""
 
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -66,12 +66,12 @@ def over_parts(
 
 
 def of_part(part: Part) -> sa.ColumnElement[bool] | None:
-    """Return the condition that selects a part's matches; None for all matches."""
+    """Return the SQL condition that selects the matches of a part; None if all are selected."""
     return None if part is None else schema.matches.c.number.between(part.start, part.stop - 1)
 
 
 def _parts(store: Store, study: str, workers: int) -> list[range]:
-    """Return equal parts, several per worker; an empty list if there are too few matches."""
+    """Divide a study's matches into parts, several per worker; return none for a small study."""
     number = schema.matches.c.number
     query = sa.select(sa.func.count(), sa.func.min(number), sa.func.max(number)).where(
         number.in_(members_of(study, past=True))

@@ -277,7 +277,7 @@ class PostgresBackend(Backend):
                 connection.execute(sa.select(reset))
 
     def damage(self, *, full: bool = False) -> str | None:
-        """Return None: the server checks its own files."""
+        """Return None, because the server checks its own files."""
         return None
 
     def wipe(self) -> None:
@@ -304,7 +304,7 @@ ACCOUNT, ORDER = "account", "order/"
 
 
 class TableMailbox:
-    """A mailbox in a table: the status is row ``account``, orders are rows ``order/ID``."""
+    """A mailbox stored in a database table, with one row for the status and one per command."""
 
     def __init__(self, backend: PostgresBackend) -> None:
         self._backend = backend
@@ -324,7 +324,7 @@ class TableMailbox:
             ))  # fmt: skip
 
     def _silent(self) -> bool:
-        """Return whether another process reports progress for all processes of the run."""
+        """Return whether another process publishes the status for all processes of the run."""
         lease = self._backend.lease
         return lease is not None and lease.work is not None and not lease.leads()
 

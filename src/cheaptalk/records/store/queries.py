@@ -29,7 +29,7 @@ Condition: TypeAlias = sa.ColumnElement[bool]
 
 @dataclass(frozen=True)
 class MatchFilter:
-    """A filter on the matches of a study; attributes that are not set don't restrict it.
+    """A filter for the matches of a study, in which unset attributes match all values.
 
     Attributes:
         game: the game's name.
@@ -70,7 +70,7 @@ def condition(connection: sa.Connection, study: str, match_filter: MatchFilter) 
     people = people_of(connection, study)
 
     def seats_named(name: str) -> list[str]:
-        """Return the seats that have this name or role."""
+        """Return the seats whose name or role is ``name``."""
         return [seat for seat, role in match_filter.seats.items() if name in (seat, role)]
 
     terms: list[Condition] = [
@@ -155,7 +155,7 @@ class PlayedPairing(NamedTuple):
 
     @property
     def query(self) -> dict[str, str]:
-        """The viewer's URL query for these matches: ``player_SEAT=LABEL`` and ``without``."""
+        """URL query with which the viewer shows the matches of the pairing."""
         return query_of(self.players, self.without)
 
 
@@ -164,7 +164,7 @@ SEARCHED = 2_000
 
 
 class MatchPage(NamedTuple):
-    """A page of matches.
+    """A page of search results: matches, and where the next page begins.
 
     Attributes:
         records: the matches.
@@ -191,7 +191,7 @@ class Overview(NamedTuple):
 
 
 def overview(store: Store, study: str, *, past: bool = False) -> Overview:
-    """Return the pairings and seats of a study in one pass over its matches."""
+    """Return all pairings of a study's players with match counts, and the seats of its games."""
     query = (
         sa.select(
             configurations.c.game, schema.SEATS_TEXT, matches.c.status, sa.func.count(),
@@ -223,7 +223,7 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
 
 
 def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:
-    """Return the seats and roles of each of a study's games; see :class:`Overview`."""
+    """Return the seats of each game of a study, with their roles."""
     is_member = sa.exists().where(
         members.c.study_id == study_number(study), members.c.match_number == matches.c.number,
         sa.true() if past else members.c.current,
@@ -240,7 +240,7 @@ def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[
 
 
 def _seats(store: Store, study: str, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
-    """Return the seats of each game, read from one match per set of seats."""
+    """Return the seats and roles of each game, as found in the given matches."""
     by_game: dict[str, list[dict[str, str]]] = {}
     for record in store.records(study, where=matches.c.number.in_(list(numbers)), past=True):
         by_game.setdefault(record.game, []).append(record.roles)
@@ -248,7 +248,7 @@ def _seats(store: Store, study: str, numbers: Iterable[int]) -> dict[str, dict[s
 
 
 def united(variants: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Merge the seats of several configurations, starting with the one with the most seats."""
+    """Merge the seats and roles of several configurations, starting with the largest one."""
     united_seats: dict[str, str] = {}
     for seats in sorted(variants, key=len, reverse=True):
         united_seats |= {seat: role for seat, role in seats.items() if seat not in united_seats}
@@ -256,7 +256,7 @@ def united(variants: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def count(store: Store, study: str, match_filter: MatchFilter) -> int:
-    """Count the matches that satisfy a filter, except for its message search (``says``)."""
+    """Count the matches that satisfy a filter, ignoring its search for a text in messages."""
     with store.reading() as connection:
         query = sa.select(sa.func.count()).where(condition(connection, study, match_filter))
         return connection.scalar(query) or 0
@@ -265,7 +265,7 @@ def count(store: Store, study: str, match_filter: MatchFilter) -> int:
 def page(
     store: Store, study: str, match_filter: MatchFilter, *, after: str | None = None, size: int = 50
 ) -> MatchPage:
-    """Return a page of matches that satisfy a filter, after a given match.
+    """Return a page of matches that satisfy a filter, starting after a given match.
 
     The messages of only a limited number of matches per page are searched. Therefore a page may
     contain few matches or none and still not be the last page.
@@ -282,7 +282,7 @@ def page(
 
 
 def _saying(says: str, records: Iterator[MatchRecord], size: int) -> MatchPage:
-    """Return a page of the first of these matches with a message that contains a text."""
+    """Return a page of matches in which a message contains a given text."""
     matching: list[MatchRecord] = []
     last, searched = None, 0
     for record in records:
@@ -296,7 +296,7 @@ def _saying(says: str, records: Iterator[MatchRecord], size: int) -> MatchPage:
 
 
 def match(store: Store, id_: str, study: str | None = None) -> MatchRecord:
-    """Return one match with its body and a study's labels; raise StoreError if it is missing."""
+    """Return a complete match, labeled as in a study; raise StoreError if it is missing."""
     for record in store.records(study, bodies=True, where=matches.c.id == id_):
         return record
     raise StoreError(f'no match "{id_}" in {study or store.title}')
@@ -305,7 +305,7 @@ def match(store: Store, id_: str, study: str | None = None) -> MatchRecord:
 def read_matches(
     store: Store, study: str, ids: Sequence[str], batch: int = 200
 ) -> Iterator[MatchRecord]:
-    """Yield matches of a study with their bodies, in the order of ids, read in batches."""
+    """Yield complete matches of a study in the order of the given ids, read in batches."""
     for batch_ids in chunks(ids, batch):
         records = store.records(study, bodies=True, where=matches.c.id.in_(batch_ids))
         by_id = {record.id: record for record in records}
@@ -343,12 +343,12 @@ ORDERS = {
 
 
 def in_state(states: Iterable[str]) -> Any:
-    """Return the condition that a match has one of these statuses."""
+    """Return the SQL condition that a match has one of the given statuses."""
     return matches.c.status.in_(list(states))
 
 
 def games_in(store: Store) -> list[str]:
-    """Return the games of the store's configurations."""
+    """Return the names of all games in the store."""
     with store.reading() as connection:
         return sorted(connection.scalars(sa.select(configurations.c.game).distinct()))
 

@@ -89,7 +89,7 @@ class StudySummary(NamedTuple):
 
     @property
     def done(self) -> int:
-        """Number of matches that have ended and are not played again."""
+        """Number of finished and forfeited matches."""
         return sum(self.counts.get(status, 0) for status in SETTLED)
 
     def how_far(self, planned: int | None) -> str:
@@ -100,8 +100,8 @@ class StudySummary(NamedTuple):
 
 
 SHORTFALL = (
-    "it contains {stored:,} of the {expected:,} matches that its last run was to add, and that run "
-    "did not end: either this is a copy made during the run or without the store's -wal file "
+    "the study contains {stored:,} of {expected:,} matches that its last run should add, and this "
+    "run did not end: either this is a copy made during the run or without the store's -wal file "
     "(copy the store again with: cheaptalk store copy), or the run was killed (resume it)"
 )
 
@@ -153,7 +153,7 @@ class StoreReader:
         return {id_: Status(status) for id_, status in self._among(ids, query)}
 
     def kinds(self, ids: Iterable[str]) -> dict[str, dict[str, dict[str, int]]]:
-        """Count answers by seat and kind in those matches that finished or were forfeited."""
+        """Count answers by seat and kind for each given match that is finished or forfeited."""
         matches = schema.matches
         query = sa.select(matches.c.id, matches.c.kinds).where(matches.c.status.in_(SETTLED))
         return {id_: kinds or {} for id_, kinds in self._among(ids, query)}
@@ -202,7 +202,7 @@ class StoreReader:
         ]
 
     def study(self, name: str, *, counted: bool = True) -> StudySummary:
-        """Return a study by name; see :meth:`studies`.
+        """Return the summary of a study, given its name.
 
         Raises:
             StoreError: there is no study with this name.
@@ -222,7 +222,7 @@ class StoreReader:
         games: Collection[str] | None = None,
         order: Any = None,
     ) -> Iterator[MatchRecord]:
-        """Yield the matches of a study (or all), in the order of storing, read in pages.
+        """Yield the matches of a study or of the whole store, in storage order, read in pages.
 
         Args:
             bodies: also read seeds, instances and answers.
@@ -259,13 +259,13 @@ class StoreReader:
         where = schema.matches.c.id.startswith(prefix, autoescape=True)
         records = list(islice(self.records(bodies=True, where=where), 2))
         if len(records) == 2:
-            raise StoreError(f'several matches begin with "{prefix}"; give more characters')
+            raise StoreError(f'several match ids begin with "{prefix}"; give more characters')
         if not records:
-            raise StoreError(f'no match begins with "{prefix}" in {self.name}')
+            raise StoreError(f'no match id begins with "{prefix}" in {self.name}')
         return records[0]
 
     def study_id(self, name: str) -> int:
-        """Return the number of a study; 0 if it does not exist."""
+        """Return the database id of a study; 0 if the study does not exist."""
         with self.reading() as connection:
             return connection.scalar(sa.select(study_number(name))) or 0
 
@@ -310,7 +310,7 @@ class StoreReader:
         return self.records(study, where=sa.and_(schema.UNFINISHED, forfeited))
 
     def check(self) -> str | None:
-        """Return how the database is damaged; None if it is intact."""
+        """Return a description of the damage to the database; None if it is intact."""
         damage = self.backend.damage()
         return damage and f"{self.name} is damaged ({damage}); restore a copy of it"
 
@@ -333,15 +333,15 @@ class StoreReader:
         ]
 
     def open_calls(self, match_id: str) -> list[dict[str, Any]]:
-        """Return a match's calls that are not in its record: live, failed or unresolved."""
+        """Return the calls of a match that are in the ledger but not in the match's record."""
         return self._calls(schema.calls.c.match_id == match_id)
 
     def unresolved(self) -> list[dict[str, Any]]:
-        """Return unresolved calls; see :meth:`lost`."""
+        """Return all calls whose outcome is unknown."""
         return self._calls(self.lost())
 
     def lost(self) -> sa.ColumnElement[bool]:
-        """Return the condition for calls with an unknown outcome.
+        """Return the SQL condition for calls with an unknown outcome.
 
         Calls in flight when a run was killed remain ``sent`` until a later run marks them as
         ``unresolved``. Calls of a live run are also ``sent``, so ``sent`` calls are lost only while
@@ -355,7 +355,7 @@ class StoreReader:
         return marked if self.held() else marked | in_flight()
 
     def with_open_calls(self) -> set[str]:
-        """Return the ids of matches with calls in the ledger."""
+        """Return the ids of matches that have calls in the ledger."""
         with self.reading() as connection:
             return set(connection.scalars(sa.select(schema.calls.c.match_id).distinct()))
 
@@ -373,7 +373,7 @@ class StoreReader:
 
 
 def in_flight() -> sa.ColumnElement[bool]:
-    """Return the condition for calls in flight, except those in a provider's open batch."""
+    """Return the SQL condition for calls in flight, except those in an open provider batch."""
     calls, batches = schema.calls, schema.batches
     uncollected = sa.select(batches.c.id).where(batches.c.state != "collected")
     return sa.and_(
@@ -382,19 +382,19 @@ def in_flight() -> sa.ColumnElement[bool]:
 
 
 def study_number(study: str) -> sa.ScalarSelect[Any]:
-    """Return a query for a study's number."""
+    """Return a subquery for the database id of a study."""
     return sa.select(schema.studies.c.id).where(schema.studies.c.name == study).scalar_subquery()
 
 
 def members_of(study: str, *, past: bool = False) -> Any:
-    """Return a query for the numbers of a study's matches; ``past`` includes superseded ones."""
+    """Return a query for the numbers of a study's matches, optionally including superseded ones."""
     members = schema.members
     query = sa.select(members.c.match_number).where(members.c.study_id == study_number(study))
     return query if past else query.where(members.c.current)
 
 
 def nowhere_in(column: sa.ColumnElement[Any], query: sa.Select[Any]) -> sa.ColumnElement[bool]:
-    """Return the condition that a value is not null and not in a query's results.
+    """Return the SQL condition that a value is neither null nor in a query's results.
 
     PostgreSQL would execute a ``NOT IN`` query for each row.
     """
@@ -402,7 +402,7 @@ def nowhere_in(column: sa.ColumnElement[Any], query: sa.Select[Any]) -> sa.Colum
 
 
 def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:
-    """Return players by id, labeled as in a study or, if None, as in the latest study."""
+    """Return players by id, labeled as in the given study or, if it is None, in the latest one."""
     players, rosters, studies = schema.players, schema.rosters, schema.studies
     query = (
         sa.select(players.c.id, players.c.spec, rosters.c.label)
@@ -416,7 +416,7 @@ def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[st
 
 
 def seated_player(people: Mapping[int, dict[str, Any]], number: int) -> dict[str, Any]:
-    """Return the player with an id; raise DamagedValue if there is none."""
+    """Return the player with the given id; raise DamagedValue if there is none."""
     if number not in people:
         raise DamagedValue(f"a match refers to player {number}, who is not in the store")
     return people[number]
@@ -434,7 +434,7 @@ def specs_of(store: StoreReader, study: str) -> dict[str, list[dict[str, Any]]]:
 def _make_known(
     by_id: dict[int, Configuration], ids: Collection[int], connection: sa.Connection
 ) -> None:
-    """Read the configurations with these ids that ``by_id`` does not contain yet."""
+    """Load the configurations with the given ids into ``by_id``, except those already loaded."""
     table = schema.configurations.c
     query = sa.select(table.id, table.game, table.version, table.parameters)
     for chunk in chunks(set(ids).difference(by_id)):
@@ -449,7 +449,7 @@ def _record(
     *,
     bodies: bool,
 ) -> MatchRecord:
-    """Convert a row to a record; raise DamagedValue if required data is missing."""
+    """Convert a database row to a match record; raise DamagedValue if required data is missing."""
     values: dict[str, Any] = dict(zip(NAMES, row, strict=False))
     status = STATUS[values["status"]]
     required = [*NEEDED.get(status, ()), *(["body"] if bodies and status in SETTLED else [])]
@@ -474,7 +474,7 @@ def _record(
 
 
 def _counts(connection: sa.Connection) -> tuple[dict[int, Counter[str]], Counter[int]]:
-    """Return the matches of studies by status, and the number of superseded matches."""
+    """Count each study's current matches by status, and its superseded matches."""
     members, matches = schema.members, schema.matches
     key = members.c.study_id, members.c.current
     query = sa.select(*key, sa.func.count()).group_by(*key)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 
 class Share(NamedTuple):
-    """A range of a plan's matches, which a single run claims.
+    """A range of planned matches that only one run claims.
 
     Attributes:
         kind: the kind of work.
@@ -26,7 +26,7 @@ class Share(NamedTuple):
 
 
 class Shares(Protocol):
-    """The shares of work that a run and other runs of the same work claim."""
+    """The work that several runs divide among themselves in shares."""
 
     @property
     def first(self) -> bool:
@@ -40,7 +40,7 @@ class Shares(Protocol):
         """Stop all runs that share the work."""
 
     def offer(self, kind: str, shares: Callable[[], Iterable[Share]]) -> None:
-        """Register the shares of a kind, unless another run has registered them."""
+        """Register shares of work, unless another run has registered shares of that kind."""
 
     def take(self, kind: str, *, alone: bool = False) -> Share | None:
         """Claim an available share; return None if there is none.
@@ -53,14 +53,14 @@ class Shares(Protocol):
         """Mark a share as done, in the transaction that stores its results."""
 
     def waits(self, kind: str) -> bool:
-        """Return whether other runs hold shares, which this run could claim if they ended."""
+        """Return whether other runs hold shares that may become available to this run."""
 
     def elsewhere(self) -> int:
         """Return the number of matches in shares that other runs have completed."""
 
 
 class Undivided:
-    """All the work of a study, for a single run."""
+    """The complete work of a study, claimed by a single run."""
 
     first = True
     halted: str | None = None

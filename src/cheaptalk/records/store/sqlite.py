@@ -78,7 +78,7 @@ class SqliteBackend(Backend):
 
     @classmethod
     def open(cls, url: str, create: bool) -> "SqliteBackend":
-        """Open the store in the file of a URL such as ``sqlite:///study.sqlite``."""
+        """Open the store at a URL such as ``sqlite:///study.sqlite``."""
         path = Path(url.partition(":///")[2])
         if not create and _is_empty(path):
             raise NoStore(
@@ -118,7 +118,7 @@ class SqliteBackend(Backend):
                 self._watched.clear()
 
     def _lock_files(self) -> Iterator[Path]:
-        """Yield two lock files: one beside the store, one in a folder of this user.
+        """Yield the paths of two lock files: one beside the store, one in a folder of the user.
 
         The second is named by the store's inode, in a folder of this user. The store's own file
         can't be locked: closing a descriptor of it would release SQLite's locks.
@@ -129,7 +129,7 @@ class SqliteBackend(Backend):
             yield _lock_folder() / f"{store[0]}-{store[1]}.lock"
 
     def _watch(self, file: Path) -> None:
-        """Store a file's identity, if not yet known, to detect its replacement."""
+        """Record a file's identity, if not yet known, to detect a later replacement."""
         if file not in self._watched and (identity := _identity(file)):
             self._watched[file] = identity
 
@@ -143,7 +143,7 @@ class SqliteBackend(Backend):
                 )
 
     def _before_commit(self, connection: sa.Connection) -> None:
-        """Refuse to commit to files that are no longer at the store's paths."""
+        """Before a commit, check that the store's files are still at their paths."""
         if self._held and connection.get_execution_options().get("writes", False):
             log = Path(f"{self.path}-wal")
             self._check_store()
@@ -167,7 +167,7 @@ class SqliteBackend(Backend):
                     Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def _begin(self, connection: sa.Connection) -> None:
-        """Begin a transaction; a locked store is written only to the file that was opened."""
+        """Begin a transaction, after checking that the file of a locked store was not replaced."""
         writes = connection.get_execution_options().get("writes", False)
         # The first transaction creates a new store's file.
         self._opened = self._opened or _identity(self.path)
@@ -215,7 +215,7 @@ class SqliteBackend(Backend):
         return None if report == "ok" else " ".join(report.split())
 
     def merge_log(self) -> bool:
-        """Checkpoint the write-ahead log and truncate it; False if a reader prevents it."""
+        """Checkpoint and truncate the write-ahead log; return False if a reader prevents it."""
         if self._held:
             self._check_store()
             self._check_files()
@@ -244,7 +244,7 @@ class SqliteBackend(Backend):
 
 
 class FileMailbox:
-    """Files beside a store: status in ``STORE.run.json``, orders in folder ``STORE.orders``."""
+    """A mailbox in files beside the store: ``STORE.run.json`` and the folder ``STORE.orders``."""
 
     def __init__(self, store: Path) -> None:
         self.account = Path(f"{store}.run.json")
@@ -288,7 +288,7 @@ def _write_whole(path: Path, text: str) -> None:
 
 
 def is_writable(path: Path) -> bool:
-    """Return whether the store at a path, and its folder (which SQLite uses), are writable."""
+    """Return whether a store and its folder, to which SQLite also writes, are writable."""
     folder = os.access(path.absolute().parent, os.W_OK)
     return folder and (not path.exists() or os.access(path, os.W_OK))
 
@@ -310,7 +310,7 @@ def address(path: Path) -> sa.URL:
 
 
 def _lock_folder() -> Path:
-    """Return a temporary folder of this user for locks that outlive a removed lock file.
+    """Return the user's temporary folder for lock files.
 
     If another user owns the folder with the first name, the next name is tried.
     """
@@ -339,7 +339,7 @@ def _set_up(connection: sqlite3.Connection, _: object) -> None:
 
 
 def has_second_name(path: Path) -> bool:
-    """Return whether a database file has several hard links: SQLite writes a log beside each."""
+    """Return whether a database file has several hard links, each of which has its own log."""
     return path.exists() and path.stat().st_nlink > 1
 
 

@@ -56,7 +56,7 @@ class NewMatch(NamedTuple):
 
 
 class Store(StoreReader):
-    """Reads and writes one store.
+    """A store with read and write operations.
 
     Each method commits before it returns. One process writes at a time (:meth:`writing`); any
     number may read at the same time.
@@ -67,7 +67,7 @@ class Store(StoreReader):
 
     @classmethod
     def open(cls, location: Path | str, *, create: bool = False) -> "Store":
-        """Open a store and migrate it if it is older; with ``create``, create a missing one.
+        """Open a store and migrate it to the newest schema; create it if ``create`` is set.
 
         An older store that is read-only is migrated in a temporary copy.
 
@@ -170,7 +170,7 @@ class Store(StoreReader):
         return None
 
     def writing(self, wait: float = 0) -> AbstractContextManager[None]:
-        """Lock the store for writing; a second writer is refused.
+        """Lock the store exclusively for writing.
 
         Args:
             wait: maximum seconds to wait for another writer.
@@ -183,7 +183,7 @@ class Store(StoreReader):
 
     @contextmanager
     def sharing(self, work: str | None) -> Iterator[Shares]:
-        """Lock the store for writing, shared with runs of the same work if ``work`` is set."""
+        """Lock the store for writing, exclusively or shared with other runs of the same work."""
         if work is not None:
             with self.backend.sharing(work) as shares:
                 yield shares
@@ -259,7 +259,7 @@ class Store(StoreReader):
         matches: Sequence[NewMatch],
         write_also: Callable[[sa.Connection], None] = lambda _: None,
     ) -> None:
-        """Store ended matches in one transaction, and delete their live rows.
+        """Store ended matches in one transaction, and delete their answered calls from the ledger.
 
         Args:
             write_also: performs further writes in the same transaction.
@@ -275,7 +275,7 @@ class Store(StoreReader):
 
 
 class StudyRows:
-    """A study's definition, configurations and players in the store.
+    """The rows of a study, its configurations and its players in the store.
 
     Attributes:
         configurations, players: ids by digest.
@@ -289,7 +289,7 @@ class StudyRows:
         self.players: dict[str, int] = {}
 
     def add(self, games: Mapping[str, Game], players: Mapping[str, tuple[str, BaseModel]]) -> None:
-        """Store games and labeled players, keyed by digest; existing rows are kept."""
+        """Store games and labeled players by digest, keeping rows that already exist."""
         configurations = {
             key: (game.name, game.version, game.model_dump(mode="json"))
             for key, game in games.items()
@@ -302,7 +302,7 @@ class StudyRows:
 
 
 def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[NewMatch]) -> None:
-    """Write ended matches in the caller's transaction, replacing live or failed rows.
+    """Write ended matches in the caller's transaction, replacing rows of live or failed matches.
 
     The cost of their calls is charged to the study, except for calls that other studies bought.
     """
@@ -339,7 +339,7 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
 def purchases_of(
     connection: sa.Connection, study_id: int, row: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the cost of a match's calls by buyer, one row for each study that bought calls."""
+    """Yield the cost of a match's calls, one row for each study that paid for calls."""
     calls = schema.calls
     query = sa.select(calls.c.study_id, calls.c.reply).where(
         calls.c.match_id == row["id"], calls.c.state == "answered",
@@ -397,7 +397,7 @@ NEW_PLANNED = sa.insert(PLANNED)
 
 
 class Adopted(NamedTuple):
-    """The result of adopting the planned matches that the store already contained.
+    """The result of adding planned matches to a study if the store already contains them.
 
     Attributes:
         left: positions of matches that are missing or have not ended, in order.
@@ -438,12 +438,12 @@ STORED = sa.select(matches.c.number).join(PLANNED, PLANNED.c.id == matches.c.id)
 
 
 def _counted(study_id: int) -> sa.ColumnElement[bool]:
-    """Return the condition that a match is a current member of the study."""
+    """Return the SQL condition that a match currently belongs to the study."""
     return sa.and_(members.c.study_id == study_id, members.c.current)
 
 
 def _unsettled(connection: sa.Connection, study_id: int) -> tuple[list[int], int, int]:
-    """Return the positions of pending matches, and the numbers of missing and of new matches."""
+    """Find pending planned matches, and count those missing from the store or new to the study."""
     ended = matches.c.status.in_([status.value for status in SETTLED])
     member = sa.and_(_counted(study_id), members.c.match_number == matches.c.number)
     absent, uncounted = matches.c.number.is_(None), members.c.match_number.is_(None)
@@ -474,7 +474,7 @@ def _forfeited(connection: sa.Connection) -> int:
 
 
 def _count_in(connection: sa.Connection, study_id: int) -> None:
-    """Make planned matches that are in the store current members of the study."""
+    """Add the planned matches that are in the store to the study's current matches."""
     current = sa.select(members.c.match_number).where(_counted(study_id))
     uncounted = STORED.except_(current).subquery()
     row = sa.select(sa.literal(study_id), uncounted.c.number, sa.true()).where(sa.true())
@@ -484,7 +484,7 @@ def _count_in(connection: sa.Connection, study_id: int) -> None:
 
 
 def _set_others_aside(connection: sa.Connection, study_id: int, stored: int) -> int:
-    """Mark the study's matches that are not planned as superseded; return their number."""
+    """Mark the study's unplanned matches as superseded, and return their number."""
     is_counted = _counted(study_id)
     counted = connection.scalar(sa.select(sa.func.count()).select_from(members).where(is_counted))
     if counted == stored:
@@ -508,7 +508,7 @@ studies = schema.studies
 def note_run(
     store: Store, study_id: int, planned: int, halted: str | None, *, to_come: int = 0
 ) -> None:
-    """Record a study's numbers of planned and expected matches, and why its run stopped.
+    """Record a study's planned and expected numbers of matches, and why its run stopped.
 
     Args:
         halted: None if the run did not stop early, or has just started.
@@ -523,7 +523,7 @@ def note_run(
 
 
 def expect_what_is_stored(connection: sa.Connection) -> None:
-    """Lower studies' expected numbers of matches to those stored, in the given transaction."""
+    """Lower each study's expected number of matches to the number of stored matches."""
     stored = sa.select(sa.func.count()).where(members.c.study_id == studies.c.id).scalar_subquery()
     update = sa.update(studies).where(studies.c.expected > stored)
     connection.execute(update.values(expected=stored))

@@ -21,7 +21,7 @@ SERIES = 6
 
 
 class Lead(NamedTuple):
-    """A link from a number to its matches: a game, and the viewer's query."""
+    """A link from a number to the matches behind it: a game, and a query for the viewer."""
 
     game: str
     query: dict[str, str]
@@ -50,10 +50,10 @@ class Mark(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A rectangle of a chart, such as a bar or a cell; names along an axis are at 0, 1 and so on.
+    """A rectangle of a chart, such as a bar or the cell of a heat map.
 
     Attributes:
-        x, y: its ends along the axes.
+        x, y: its ends along the axes, where names are at 0, 1 and so on.
         heat: the position of its color on the scale, in [0, 1], or [-1, 1] for a diverging scale;
             None for the color of its layer.
     """
@@ -95,7 +95,7 @@ class Line(NamedTuple):
 
 
 class Boxes(NamedTuple):
-    """Rectangles of one color; with a ``frame``, only outlines of this width in pixels."""
+    """Rectangles of one color, or only their outlines if ``frame`` (a width in pixels) is set."""
 
     boxes: Sequence[Box]
     name: str = ""
@@ -190,7 +190,7 @@ class Chart:
 
     @property
     def flat(self) -> float | None:
-        """Return the value that all dots share if they have no intervals; None if values differ."""
+        """Return the value at which all dots coincide; None if they differ or have intervals."""
         values = set()
         for layer in self.layers:
             if not isinstance(layer, Points):

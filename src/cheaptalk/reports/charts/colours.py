@@ -44,7 +44,7 @@ def coloured(chart: Chart, tones: Mapping[str, int]) -> Chart:
 
 
 def _row(mark: Mark, tones: Mapping[str, int]) -> str:
-    """Return the player on whose line a dot is; empty if there is none."""
+    """Return the player that labels a dot's position on an axis; empty if there is none."""
     return next((name for name in (mark.y, mark.x) if isinstance(name, str) and name in tones), "")
 
 

@@ -142,7 +142,7 @@ def cells(
 
 
 def warmth(value: float | None, low: float, high: float, *, middle: bool) -> float:
-    """Return a number's position on the color scale, in [0, 1], or [-1, 1] if it diverges."""
+    """Return a number's position on the color scale: 0 to 1, or -1 to 1 if ``middle`` is set."""
     if value is None or high == low:
         return 0.0 if middle else 0.5
     return value / high if middle else (value / 2 - low / 2) / (high / 2 - low / 2)
@@ -159,7 +159,7 @@ def columns(
     heights: Sequence[tuple[float, float, str]], *, name: str = "", tone: Tone = 0,
     width: float = 2 * BAR,
 ) -> Boxes:  # fmt: skip
-    """Return vertical bars from their positions, heights and tooltips."""
+    """Return vertical bars, given their positions, heights and tooltips."""
     boxes = [
         Box(
             (position - width / 2, position + width / 2), (min(0.0, height), max(0.0, height)), text
@@ -172,7 +172,7 @@ def columns(
 def bars(
     lengths: Sequence[tuple[int, float, float, str]], *, name: str = "", tone: Tone = 0
 ) -> Boxes:
-    """Return horizontal bars from their rows, starts, ends and tooltips."""
+    """Return horizontal bars, given their rows, starts, ends and tooltips."""
     boxes = [Box((start, end), (row - BAR, row + BAR), text) for row, start, end, text in lengths]
     return Boxes(boxes, name, tone)
 
@@ -180,7 +180,7 @@ def bars(
 def histogram(
     title: str, values: Sequence[float], across: str, up: str, *, width: float | None = None
 ) -> Chart:
-    """Return a histogram with bins of equal width, with edges at multiples of the width.
+    """Return a histogram with bins of equal width whose edges are multiples of that width.
 
     Args:
         across: the title of the values, with their unit.

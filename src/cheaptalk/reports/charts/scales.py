@@ -32,7 +32,7 @@ class Scale:
     end: float
 
     def at(self, value: Value) -> float:
-        """Return the pixel of a number or name; numbers beyond the axis are at its end."""
+        """Return the pixel position of a number or name, limited to the ends of the axis."""
         number = self.axis.names.index(value) if isinstance(value, str) else float(value or 0)
         share = (min(max(number, self.low), self.high) - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)
@@ -120,7 +120,7 @@ def short(label: str, max_length: int = 18) -> str:
 
 
 def lines_of(texts: Sequence[str], room: float, margin: float) -> Iterator[list[int]]:
-    """Break texts into lines of at most ``room`` pixels; yield the indices of each line's texts."""
+    """Break texts into lines of at most ``room`` pixels; yield the text indices of each line."""
     line: list[int] = []
     used = 0.0
     for index, text in enumerate(texts):

@@ -23,7 +23,7 @@ BINS = 24
 
 
 def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) -> Chart | None:
-    """Chart the means of a radar's metrics in self-play; None if there is no self-play.
+    """Return a radar chart of players' mean metrics in self-play; None without self-play.
 
     Args:
         frame: matches of one game with two seats, as :func:`.match_frames` returns them.
@@ -48,7 +48,7 @@ def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) ->
 def radar_panel(
     radar: Radar, title: str, rows: Sequence[tuple[str, int, Sequence[float]]]
 ) -> Chart:
-    """Chart means of a radar's metrics around a circle, one line per row.
+    """Return a radar chart of mean metrics, with one line per row.
 
     Args:
         rows: the label of each line, its number of matches and its means.

@@ -86,7 +86,7 @@ def _cautions(analysis: Analysis | SeatsAnalysis) -> dict[str, Any]:
 
 
 def _providers(among: Providers) -> dict[str, Any]:
-    """Return the game among providers; matrices and lists have the order of ``members``."""
+    """Return the game among providers as JSON data, with matrices in the order of ``members``."""
     return {
         "members": {provider: list(labels) for provider, labels in among.members.items()},
         "left_out": list(among.left_out),

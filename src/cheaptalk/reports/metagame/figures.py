@@ -31,7 +31,7 @@ def regret_ranking(analysis: Analysis) -> Chart:
 
 
 def payoff_map(analysis: Analysis) -> Chart:
-    """Chart the mean payoff of each strategy (rows) against each (columns)."""
+    """Chart the mean payoff of each strategy (row) against each opposing strategy (column)."""
     labels, decimals = list(analysis.labels), analysis.payoff_decimals
     positions = {label: position for position, label in enumerate(labels)}
     counts, instances = analysis.game.counts(), analysis.game.instances()
@@ -104,7 +104,7 @@ def _counts_text(matches: int, instances: int) -> str:
 
 
 def lead(analysis: Analysis | SeatsAnalysis, row: str, column: str, **filters: str) -> Lead | None:
-    """Return a link to the matches of a cell with the row player in the first seat."""
+    """Return a link to the matches of two strategies, with ``row`` in the first seat."""
     if analysis.selected is None:
         return None
     first, second = (f"player_{seat}" for seat in places_in(analysis.selected.frame))

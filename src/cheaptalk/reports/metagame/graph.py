@@ -34,7 +34,7 @@ LETTER = 9.2
 
 
 class Node(NamedTuple):
-    """A strategy in the graph.
+    """A strategy as a node of a best-response graph.
 
     Attributes:
         short_label: the label as displayed, possibly shortened.
@@ -76,7 +76,7 @@ class Edge(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """A best-response graph; ``box`` is left, top, width and height."""
+    """A best-response graph, whose ``box`` contains its left, top, width and height."""
 
     nodes: list[Node]
     edges: list[Edge]

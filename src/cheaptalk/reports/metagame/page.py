@@ -92,11 +92,11 @@ class Played(NamedTuple):
     def analyses(
         self, games: Sequence[str] = (), **options: Unpack[AnalysisOptions]
     ) -> list[Analysis]:
-        """Analyse the selected games; see :func:`.selected` and :func:`.analyse`."""
+        """Return the analyses of the selected games."""
         return [analyse(game, **options) for game in self.games(games)]
 
     def games(self, names: Sequence[str] = ()) -> list[Selected]:
-        """Return the selected games with their matches; see :func:`.selected`."""
+        """Return the games with the given names, together with their matches."""
         return selected(self.frames, names)
 
     @property
@@ -151,7 +151,7 @@ def metagame_report(
 
 
 def _by_choice(_: object) -> Iterator[Shown]:
-    """Which strategies do players choose at equilibrium, and how well do these perform?
+    """Show which strategies players choose at equilibrium, and how well those strategies perform.
 
     Each player acts in both seats. The bootstrap resamples instances and solves the game of each
     draw. Numbers are for the maximum-entropy symmetric equilibrium, with intervals that contain
@@ -161,7 +161,7 @@ def _by_choice(_: object) -> Iterator[Shown]:
 
 
 def _by_seat(_: object) -> Iterator[Shown]:
-    """One side chooses the strategy of the first seat, the other that of the second seat."""
+    """Show the equilibria of the game in which each side chooses the strategy of its own seat."""
     yield from ()
 
 
@@ -232,7 +232,7 @@ def _together(frames: Sequence[Mapping[str, pl.DataFrame]]) -> dict[str, pl.Data
 def analyses_by_seat(
     played: Played, games: Sequence[str] = (), **options: Unpack[SeatsOptions]
 ) -> list[SeatsAnalysis]:
-    """Analyse the selected games by seat; see :func:`.selected` and :func:`.analyse_seats`."""
+    """Analyse the selected games, with separate strategies for each seat."""
     return [analyse_seats(game, **options) for game in selected(played.frames, games)]
 
 

@@ -96,7 +96,7 @@ def spread_out(key: str, spread: Spread, *, mean: bool = True) -> dict[str, floa
 def analysis_parts(
     analysis: Analysis, tones: Mapping[str, int], conduct: Sequence[Chart] = ()
 ) -> Iterator[Shown]:
-    """Yield the contents of the page on a game; ``conduct`` are charts of play."""
+    """Yield the contents of the page on a game, including charts of play (``conduct``)."""
     prefix = anchor(analysis.name)
     yield answer(analysis)
     yield Charts(
@@ -191,8 +191,8 @@ def _played_text(analysis: Analysis) -> str:
         f"{instances_text(analysis.game)} per cell."
     )
     if analysis.game.one_sided:
-        cells = counted(len(analysis.game.one_sided), "cell")
-        text += f" In {cells}, the players always sat in one order, which counts for both orders."
+        pairs = counted(len(analysis.game.one_sided), "pair")
+        text += f" In {pairs}, the players never swapped seats; their payoffs count for both seats."
     return f"{text} Settings: {analysis.selected.settings}. {analysis.selected.seats_note}".strip()
 
 
@@ -375,7 +375,7 @@ def _ratings(analysis: Analysis, prefix: str) -> Iterator[ReportTable | Text]:
 
 
 def readings(analysis: Analysis, prefix: str) -> Iterator[ReportTable]:
-    """Yield the tables of metrics at and against the equilibrium."""
+    """Yield tables of metrics at the equilibrium, and of each strategy against the equilibrium."""
     for reading in analysis.readings:
         titles = [column.title for column in reading.columns]
         rows: list[dict[str, Any]] = [{"strategy": "the equilibrium itself"}]
@@ -397,7 +397,7 @@ def readings(analysis: Analysis, prefix: str) -> Iterator[ReportTable]:
 
 
 def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[ReportTable | Text]:
-    """Yield the tables of the game among providers, in both constructions."""
+    """Yield the tables of the game among providers, for both definitions of that game."""
     members = "; ".join(f"{name} has {', '.join(labels)}" for name, labels in among.members.items())
     left_out = ""
     if among.left_out:
@@ -441,7 +441,7 @@ def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[Rep
 
 def _next(analysis: Analysis, plan: NextCells | str, prefix: str) -> ReportTable | Text:
     if isinstance(plan, str):
-        return Text("Where to play next", f"No cells can be proposed: {plan}.")
+        return Text("Where to play next", f"No pairs can be proposed: {plan}.")
     total = int(plan.cells["add_matches"].sum())
     shared = ""
     if plan.paired:

@@ -43,7 +43,7 @@ def compare(
     renamed: Mapping[str, str] | None = None,
     as_published: bool = False,
 ) -> Findings:
-    """Compare the results of two studies; see :func:`comparison`.
+    """Compare the results of two studies, which may be in different stores.
 
     Args:
         study: name of the first study.
@@ -81,7 +81,7 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 def comparison(
     other: Evidence, renamed: Mapping[str, str] | None = None, games: Sequence[str] = ()
 ) -> Recipe:
-    """Return a recipe that compares the study of a page with another study.
+    """Return a recipe that compares the study to which it is applied with another study.
 
     Args:
         other: the other study.
@@ -122,7 +122,7 @@ def _by_counterpart(renamed: Mapping[str, str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True, eq=False)
 class _Comparison:
-    """A comparison: the second study, the labels that replace others, and the games."""
+    """A comparison with a second study, with the players to rename and the games to cover."""
 
     other: Evidence
     renamed: Mapping[str, str]
@@ -176,7 +176,7 @@ class _Comparison:
         yield _table(game, frame, evidence, self.other, _same_instances(evidence, self.other))
 
     def tested(self, evidence: Evidence) -> pl.DataFrame:
-        """Return the rows of all games; untestable ones have p = 1 in the p-value correction."""
+        """Return the comparisons of all games, with p-values corrected for multiple testing."""
         rows = [row for game in self.games for row in self._rows(game, evidence)]
         if not rows:
             return pl.DataFrame(schema={"game": pl.String})
@@ -204,7 +204,7 @@ class _Comparison:
         return without_shared(evidence.scored(game), self._relabelled(self.other.scored(game)))
 
     def _relabelled(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return matches of the second study with the labels of the first."""
+        """Return matches of the second study, with players labelled as in the first."""
         replaced = {old: f"{old} of {self.other.study}" for old in self.renamed.values()}
         return _renamed(frame, replaced | dict(self.renamed))
 
@@ -257,7 +257,7 @@ def _same_instances(first: Evidence, other: Evidence) -> bool:
 def _rows(
     before: GameScores, after: GameScores, role: str, paired: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield a role's rows by player and score; the only payoff compared is the role's gain."""
+    """Yield rows that compare a role's players by score; the only payoff is the role's gain."""
     if role not in after.roles:
         return
     gain = before.gain(role).key
@@ -290,7 +290,7 @@ def _rows(
 
 
 def _merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merge the rows of all seats of a match for scores that belong to no role."""
+    """Merge rows that show the same score of the same matches for different seats."""
     groups: dict[object, list[dict[str, Any]]] = {}
     for row in rows:
         matches = row.pop("matches")

@@ -61,7 +61,7 @@ def check_scripts(studies: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]
             for game, settings in scripts.items():
                 first, other_settings = strategies.setdefault((label, game), (study, settings))
                 if not (settings <= other_settings or other_settings <= settings):
-                    why = f"it plays {plain(game)} with other settings"
+                    why = f"the player plays {plain(game)} with other settings"
                     raise _not_the_same(label, first, study, why)
 
 
@@ -98,7 +98,7 @@ class Evidence:
     kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[["Evidence"], Kept]) -> Kept:
-        """Return the result of a function of this evidence, cached so that parts can share it."""
+        """Apply a function to the data, and cache the result for all parts of the recipe."""
         if make not in self.kept:
             self.kept[make] = make(self)
         value: Kept = self.kept[make]
@@ -106,11 +106,11 @@ class Evidence:
 
     @property
     def frames(self) -> Mapping[str, pl.DataFrame]:
-        """Return all matches, of any status, by game; see :func:`.match_frames`."""
+        """Return all matches of any status, as one frame per game."""
         return self._read[0]
 
     def observed(self, kind: type[Observed]) -> Observed:
-        """Return an observer that has read every scored match with its answers.
+        """Return an observer of the given kind that has read every scored match.
 
         If the observer is not in ``observers``, this reads the matches again.
         """

@@ -114,7 +114,7 @@ def _described(table: ReportTable, column: str) -> tuple[str, str, str]:
 
 
 def _csv(frame: pl.DataFrame, raw: bool) -> str:
-    """Format a frame as CSV with :data:`DIGITS` digits; unless raw, escape spreadsheet formulas."""
+    """Format a frame as CSV; unless ``raw``, escape values that spreadsheets read as formulas."""
     frame = frame.with_columns(pl.selectors.float().round_sig_figs(DIGITS))
     texts = pl.selectors.string().map_elements(spreadsheet_text, return_dtype=pl.String)
     return (frame if raw else frame.with_columns(texts)).write_csv()

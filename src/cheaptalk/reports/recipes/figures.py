@@ -61,7 +61,7 @@ def _drawings(charts: Mapping[str, Charts]) -> Iterator[tuple[str, str]]:
 
 
 def _titled(chart: Chart) -> Chart:
-    """Move a chart's title and unit to the axis of numbers, because the file has no caption."""
+    """Move a chart's title and unit to its numeric axis, because exported files have no caption."""
     title = f"{chart.title} ({chart.unit})" if chart.unit else chart.title
     if chart.round or chart.x.title or chart.y.title or (chart.x.names and chart.y.names):
         return chart

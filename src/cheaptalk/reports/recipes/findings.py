@@ -40,7 +40,7 @@ def recipe_of(name: str) -> Recipe:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings(Printed):
-    """The results of a recipe for a study; prints as its tables.
+    """The results of a recipe for a study, printed as tables.
 
     Attributes:
         recipe: the recipe.

@@ -114,7 +114,7 @@ def escaped(text: str) -> str:
 def _fitted(
     table: ReportTable, cells: Mapping[str, Sequence[Cell]]
 ) -> tuple[str, list[list[Header]], dict[str, float]]:
-    """Return the font size, the panels of columns (one if they fit), and the column widths."""
+    """Return the font size, the columns split into panels that fit the page, and column widths."""
     for longest in (LONG_TEXT, NARROW_TEXT):
         widths = _column_widths(table, cells, longest)
         for size, em in SIZES:
@@ -140,7 +140,7 @@ def _panels(
 
 
 def _belongs_to(column: Header) -> str:
-    """Return a key that keeps columns together: the group, or the main column."""
+    """Return a key that is equal for columns that must stay in the same panel."""
     return column.group or column.key.removesuffix(".printed")
 
 

@@ -110,7 +110,7 @@ class _Board:
     new: tuple[str, ...]
 
     def standing(self, evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
-        """Players by their distance from the average, over all games.
+        """Rank players by how far their payoffs are above or below the average, over all games.
 
         A player's standing in a match is its payoff minus the mean of all payoffs in the same game,
         configuration and role, in standard deviations of these payoffs. If each player fills all
@@ -161,7 +161,7 @@ class _Board:
             yield _not_ranked(rows, unranked, unscored)
 
     def moves(self, evidence: Evidence) -> Iterator[ReportTable | Charts]:
-        """Each player's rank, stage by stage.
+        """Show how each player's rank changes from stage to stage of the leaderboard.
 
         If new players are named, the first stage excludes all of their matches. With several
         studies, each stage adds the matches of the next study. Standings are in standard deviations
@@ -190,7 +190,7 @@ class _Board:
         yield Charts("moves", "Ranks by stage", [_slopes(frame, names)])
 
     def stages(self) -> Iterator[tuple[str, pl.DataFrame]]:
-        """Yield the name of each stage, and its matches."""
+        """Yield each stage of the leaderboard with its name and matches."""
         if self.new:
             rows = self.rows(self.studies)
             seated = rows.filter(pl.col("player").is_in(self.new))["match_id"].unique()
@@ -203,7 +203,7 @@ class _Board:
             yield self.studies[upto - 1].study, _compared(self.rows(self.studies[:upto])).rows
 
     def rows(self, studies: Sequence[Evidence]) -> pl.DataFrame:
-        """Return one row per match, role and player; ``got`` is null if the match is not scored."""
+        """Return one row per match, role and player, with a null payoff if there is no score."""
         games = dict.fromkeys(game for study in studies for game in study.frames)
         parts = [part for game in games if not self.games or game in self.games
                  for part in _of_game(game, studies)]  # fmt: skip
@@ -250,7 +250,7 @@ def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_game(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return each player's standing in each game; a mean within rounding error is 0."""
+    """Return each player's mean standing by game, with rounding errors around 0 removed."""
     by_game = means(rows, ["z"], ["player", "game"], strata=STRATA)
     largest = rows.select(pl.col("z").abs().max())
     return by_game.with_columns(z=without_rounding(pl.col("z"), pl.lit(largest.item())))
@@ -262,7 +262,7 @@ def _ranked(
     try:
         ranks, notes, leads = ranked_over_games(rows, "z", STRATA, evidence.draws, evidence.seed)
     except StatisticsError as error:
-        raise Lacking(f"ranks have no ranges: {error}; play more instances") from None
+        raise Lacking(f"rank ranges cannot be estimated: {error}; play more instances") from None
     overall = over_games(by_game, "z").drop("games").rename(
         lambda name: OVERALL + name[1:] if name.startswith("z") else name
     )  # fmt: skip
@@ -317,7 +317,7 @@ class _Comparison(NamedTuple):
 
 
 def _compared(rows: pl.DataFrame) -> _Comparison:
-    """Select the players who can be ranked; see :mod:`.comparability`."""
+    """Separate the players who can be ranked from those without comparable matches."""
     counted = rows.drop_nulls("got")
     cells = counted.select("player", *LIKE).unique()
     played = rows.join(cells, on=["player", *LIKE], how="semi")
@@ -405,11 +405,11 @@ def _lacking_text(
         return f"{len(cells)} of {total} combinations of configuration and role in {named}"
     if opponents:
         return f"the opponents {', '.join(opponents)}"
-    return "nothing: it met additional opponents or played other configurations"
+    return "nothing: the player met additional opponents or played other configurations"
 
 
 def _unvaried(by_game: pl.DataFrame, board: pl.DataFrame) -> Iterator[str]:
-    """Yield a sentence on players who lack an overall interval because payoffs never varied."""
+    """Yield sentences on players whose constant payoffs prevent an interval over all games."""
     still = by_game.filter(pl.col("z.error").is_null(), pl.col("z.clusters") > 1)
     players: dict[str, list[str]] = {}
     for (player,), part in still.group_by("player", maintain_order=True):

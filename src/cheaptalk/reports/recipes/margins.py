@@ -82,7 +82,7 @@ class Margin(NamedTuple):
         return (self.significant, self.constant, low, self.size)
 
     def decimals(self, usual: int) -> int:
-        """Return enough decimals, up to four extra, that a significant lead doesn't round to 0."""
+        """Return the number of decimals with which a significant lead doesn't round to 0."""
         ends = [end for end in (self.size, self.low) if self.significant and end]
         fit = (
             digits for digits in range(usual, usual + 4) if all(round(end, digits) for end in ends)
@@ -113,18 +113,18 @@ class Margin(NamedTuple):
 
 
 def caution(lead: Margin) -> str:
-    """Return a sentence, after a leading space, on limits of a significant lead; may be empty."""
+    """Return a sentence on the limits of a significant lead, or an empty string."""
     if few := rare_outcomes(lead.instances, "instance"):
         return few
     if few := rare_outcomes(lead.quiet, "instance"):
-        return f" The lead never varied in one of the configurations.{few}"
+        return f" In one configuration, the lead is the same on every instance.{few}"
     if lead.skewed:
         return " The outcomes are skewed, and the interval may be too narrow."
     return ""
 
 
 def rare_outcomes(instances: int, noun: str = "instance") -> str:
-    """Return a sentence, after a leading space, on how rare outcomes may be missing.
+    """Return a sentence on outcomes that may be too rare to have appeared yet.
 
     Such an outcome is absent from all instances in more than one of twenty studies. The sentence is
     empty if there are enough instances.
@@ -132,11 +132,14 @@ def rare_outcomes(instances: int, noun: str = "instance") -> str:
     if not 1 < instances < ENOUGH:
         return ""
     rare = max(2, round(1 / (1 - ALPHA ** (1 / instances))))
-    return f" Outcomes rarer than 1 in {rare} may be missing in {counted(instances, noun)}."
+    return (
+        f" With only {counted(instances, noun)}, outcomes that occur in fewer than 1 in {rare} may "
+        "not have appeared yet and could change this result."
+    )
 
 
 def planned_growth(lead: Margin) -> float | str:
-    """Return how many times as many instances would show a lead, or why that is unknown."""
+    """Return the factor by which instances must grow to show a lead, or why it is unknown."""
     if lead.more is None:
         return "more instances may show a clear result"
     if round(lead.freedom, 6) < PLANNING_FREEDOM:
@@ -149,7 +152,7 @@ def planned_growth(lead: Margin) -> float | str:
 def tie_text(
     best: str, margins: Sequence[Margin], decimals: int, *, reliable: bool = True
 ) -> tuple[str, str] | None:
-    """Return a sentence on players who tie with the best player, and a caution; None without ties.
+    """Return who ties with the best player and what the tie shows, as text; None without ties.
 
     Equal means are a tie in the sample and don't show that the players are equal.
 
@@ -279,7 +282,7 @@ def _pair(
 
 
 def _quiet(parts: pl.DataFrame) -> int:
-    """Return the size of the smallest configuration with several instances but no variation."""
+    """Return the smallest number of instances of a configuration without variation, or 0."""
     off = pl.col("off")
     spread = without_rounding(off.max() - off.min(), off.abs().max(), pl.len())
     sizes = parts.group_by(STRATA, maintain_order=True).agg(pl.len().alias("size"), spread=spread)
@@ -315,7 +318,7 @@ def _balanced(rows: pl.DataFrame, is_first: pl.Expr, is_second: pl.Expr) -> pl.D
 
 
 def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
-    """Return how many times as many instances would show the lead; None if unknown."""
+    """Return the factor by which instances must grow to show the lead; None if unknown."""
     varied = [pair for pair in pairs if not pair.constant]
     if any(pair.size <= 0 for pair in pairs) or not varied:
         return None

@@ -27,7 +27,7 @@ def means(
     cluster: Sequence[str] = INSTANCES,
     strata: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return the mean ``x`` of each value and its interval ``x.low``, ``x.high`` in each cell.
+    """Return the mean of each value in each cell, with its interval in ``.low`` and ``.high``.
 
     Args:
         frame: one row per observation.
@@ -88,7 +88,7 @@ def over_games(by_game: pl.DataFrame, value: str) -> pl.DataFrame:
 
 
 def error_or_unseen(value: str) -> pl.Expr:
-    """Return the standard error, or for constant values a quarter of the interval's width."""
+    """Return the standard error or, for constant values, a quarter of the interval's width."""
     unseen = (pl.col(value + HIGH) - pl.col(value + LOW)) / 4
     return pl.coalesce(value + ERROR, unseen)
 
@@ -152,7 +152,7 @@ def with_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:
 
 
 def without_ranges(board: pl.DataFrame) -> pl.DataFrame:
-    """Remove the ranges of ranks; see :func:`with_ranges`."""
+    """Clear the ranges of ranks in a leaderboard, which then shows ranks only."""
     columns = ("rank.low", "rank.high", "sure", "first")
     return board.with_columns(pl.lit(None, board[name].dtype).alias(name) for name in columns)
 
@@ -168,7 +168,7 @@ def with_holm(frame: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def side_by_side(frame: pl.DataFrame, value: str, across: str) -> pl.DataFrame:
-    """Return the cells of a value in one column per value of ``across``, with related columns.
+    """Pivot a value and its related columns into separate columns for each level of ``across``.
 
     >>> rows = {"who": ["a", "a", "b"], "game": ["x", "y", "x"], "gain": [1, 2, 3],
     ...         "gain.n": [7, 8, 9]}

@@ -134,7 +134,7 @@ class RecipePart:
 
     @property
     def about(self) -> str:
-        """Return the docstring of ``make``, which the page shows as the method."""
+        """Return the description of the method on the page: the docstring of ``make``."""
         return getdoc(getattr(self.make, "func", self.make)) or ""  # the function of a partial
 
 

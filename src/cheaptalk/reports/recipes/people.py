@@ -40,14 +40,14 @@ def with_people(evidence: Evidence) -> bool:
 
 
 def funnel(evidence: Evidence) -> dropout.Funnel:
-    """Return the progress of a study's participants; see :func:`.frames.dropout.funnel`."""
+    """Return how far participants progressed; raise Lacking if the study has none."""
     if not with_people(evidence):
         raise Lacking("this study has no participants yet")
     return dropout.funnel(evidence.store, evidence.study)
 
 
 def participants(evidence: Evidence) -> Iterator[Shown]:
-    """The participants' progress by stage and step, how their visits ended, and the checks.
+    """Show participants' progress by stage and step, how their visits ended, and their checks.
     Shares are of all arrivals; shares of a check are of the participants who answered it.
 
     A participant passes a check by answering all of its questions correctly: comprehension at any
@@ -97,7 +97,7 @@ def participants(evidence: Evidence) -> Iterator[Shown]:
 
 
 def checks_table(checks: pl.DataFrame) -> ReportTable:
-    """Return the table of attention and comprehension checks; see :class:`.Funnel`."""
+    """Return a table of the results of attention and comprehension checks."""
     frame = checks.with_columns(title=pl.col("check").replace(CHECKS), failing=_percent("failing"))
     return ReportTable(
         "people-by-check", "Checks", frame,
@@ -185,7 +185,7 @@ def pay(evidence: Evidence) -> pl.DataFrame:
 
 
 def paid(evidence: Evidence) -> Iterator[Shown]:
-    """The base and bonus pay of all participants with any pay."""
+    """Show the base and bonus pay of all participants with any pay."""
     people = evidence.once(pay)
     payments = frames.payments(evidence.store, evidence.study)
     titles = {"all": "Total"} | KINDS
@@ -227,7 +227,7 @@ def _mean_pay(mean_pay: pl.DataFrame, sign: str) -> Answer:
 
 
 def people_part(evidence: Evidence) -> Iterator[Shown]:
-    """The participants: their progress, their assignment to treatments, and their pay.
+    """Show participants' progress, their assignment to treatments, and their pay.
 
     Shares are of all arrivals; shares of a check are of the participants who answered it. A
     participant passes a check by answering all of its questions correctly: comprehension at any
@@ -259,7 +259,7 @@ def _named(name: str) -> str:
 
 
 def _titled(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame with the titles of games; rows about all games have the title "all"."""
+    """Add a column with the title of each row's game, or "all" for rows about all games."""
     return frame.with_columns(
         title=pl.col("game").map_elements(lambda name: game_title(name) if name else "all",
                                           pl.String)

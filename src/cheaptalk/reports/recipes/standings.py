@@ -1,4 +1,4 @@
-"""The sentence of a leaderboard: the first player, its lead, and its significance."""
+"""The main sentence of a leaderboard: its first player, with the lead and its significance."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -31,7 +31,8 @@ def first_answer(
         ahead = fixed(first[value] - second[value], decimals)
         return Answer(
             f"No player is clearly first: {who}, {standing}, is {ahead} ahead of "
-            f"{second['player']}, but a game had one instance, or some players never varied in it.",
+            f"{second['player']}, but the uncertainty is unknown: a game had one instance, or "
+            "payoffs of some players never varied in it.",
             "no player is clearly first",
         )
     closest = min(leads, key=attrgetter("certainty"))

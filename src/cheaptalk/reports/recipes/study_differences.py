@@ -1,4 +1,4 @@
-"""Differences between a player's scores in two studies, by pairs of matches or by cells."""
+"""Differences between a player's scores in two studies, from paired or unpaired matches."""
 
 from collections.abc import Iterator, Sequence
 from math import ceil
@@ -34,7 +34,7 @@ PAIR = (WHO, *MATCH)
 
 
 class Difference(NamedTuple):
-    """The change of a player's score from the first to the second study; see :func:`.comparison`.
+    """The change of a player's score from the first study to the second.
 
     Attributes:
         before, after: means over the compared matches.
@@ -77,7 +77,7 @@ class Difference(NamedTuple):
 
     @property
     def wanted(self) -> int | None:
-        """Return the number of instances that the interval needs; None if there are enough."""
+        """Return how many instances a reliable interval needs; None if there are enough already."""
         if self.limits[0] is None:
             return None
         steep = steepness(self.freedom, LEVEL, self.skew)
@@ -92,7 +92,7 @@ def difference(
     paired: bool,
     bounds: Bounds | BoundsColumns = UNBOUNDED,
 ) -> Difference | None:
-    """Return the difference of a player's mean scores; None if the studies have nothing in common.
+    """Return the difference of a player's mean scores; None without comparable matches.
 
     Args:
         before, after: the player's matches in each study, with the columns of :data:`PAIR`.
@@ -136,7 +136,7 @@ def without_shared(
 
 
 def unchanged_pairs(before: pl.DataFrame, after: pl.DataFrame, keys: Sequence[str]) -> int | None:
-    """Return the number of pairs of matches if all have the same outcome, or None.
+    """Return the number of paired matches if no pair differs in its outcome, and None otherwise.
 
     Args:
         before, after: the matches of each study, with the columns of :data:`MATCH`.
@@ -182,7 +182,7 @@ def _of_pairs(pairs: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> 
 def _of_cells(
     before: pl.DataFrame, after: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns
 ) -> Difference:
-    """Return the mean difference over cells in both studies, with equal weights.
+    """Return the mean difference over all configurations and pairings that both studies contain.
 
     An instance affects all cells in which it was played, so each side is clustered by instance.
     Configurations with a single instance in some cell of either study show no variation of their
@@ -243,7 +243,7 @@ def _spread(frame: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def _weighed(frame: pl.DataFrame, key: str, over: tuple[str, ...] = STRATA) -> pl.DataFrame:
-    """Return rows with their deviation from the cell mean, weighted as in a sum of cells."""
+    """Add each row's deviation from its group mean, weighted for the sum of group means."""
     value = pl.col(key)
     off = without_rounding(value - value.mean().over(CELL), value.abs().max().over(CELL))
     rows = pl.len().over(over) if over else pl.len()
@@ -253,7 +253,7 @@ def _weighed(frame: pl.DataFrame, key: str, over: tuple[str, ...] = STRATA) -> p
 def _with_people(
     sides: tuple[pl.DataFrame, pl.DataFrame], key: str, cells: int, error: float, freedom: float
 ) -> tuple[float, float]:
-    """Return the standard error, clustered by participant, and its degrees of freedom."""
+    """Return the standard error and degrees of freedom, adjusted for clustering by participant."""
     rows = [
         mean_intervals(_weighed(side, key, ()), ["off"], strata=STRATA).row(0, named=True)
         for side in sides if PEOPLE in side.columns
@@ -266,7 +266,7 @@ def _with_people(
 def _combined(
     apart: pl.DataFrame, cells: pl.DataFrame, thin: pl.DataFrame
 ) -> tuple[float | None, float, float]:
-    """Return the standard error over all cells or None, its degrees of freedom and its skewness."""
+    """Return the standard error over all strata, its degrees of freedom and its skewness."""
     if len(thin) == 1:
         return None, 1.0, 0.0
     errors = [*apart["error"], *apart["error.after"]]
@@ -285,7 +285,7 @@ def _combined(
 
 
 def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
-    """Yield the number of ways to divide differing instances between equal players."""
+    """Yield the number of ways to split instances between two players, for permutation tests."""
     moved = strata.with_columns(thin=thin).filter(pl.col("change") != 0)
     collapsed = 1
     for first, second, is_thin in moved.select("fewest", "fewest.after", "thin").iter_rows():

@@ -105,7 +105,7 @@ def activity(evidence: Evidence) -> Activity:
 
 
 def _seat_of(record: MatchRecord) -> dict[str, str]:
-    """Return the seat of each actor; empty if the installed rules don't fit."""
+    """Return the seat of each actor; empty if another version of the rules is installed."""
     try:
         return {actor.name: actor.seat for actor in record.rules.actors}
     except OtherVersion:

@@ -49,7 +49,7 @@ class Header(NamedTuple):
     spread: bool = True
 
     def number(self, value: float, decimals: int) -> str:
-        """Return a number as printed; a p-value (by the column's title) is never printed as 0.
+        """Return a number as printed, with small p-values in a form such as "< 0.001".
 
         >>> Header("p", "p").number(0.00012, 3), Header("x", "Gain").number(0.00012, 3)
         ('< 0.001', '0.000')
@@ -85,7 +85,7 @@ class Estimate(NamedTuple):
         })  # fmt: skip
 
     def spread(self, decimals: int) -> str:
-        """Return the text after the number: its interval, its standard error, or nothing."""
+        """Return the uncertainty as text: the interval or, without one, the standard error."""
         constant = self.error == 0 or (self.error is None and (self.clusters or 0) > 1)
         if constant and (self.low is None or self.low == self.high):
             return "constant"
@@ -108,7 +108,7 @@ class Estimate(NamedTuple):
         return f" ({prefix}{fixed(self.low, decimals)} to {fixed(self.high, decimals)})"
 
     def told(self, decimals: int, counts: tuple[str, str]) -> str:
-        """Return the interval and the sample size, in units of ``counts``, as a tooltip."""
+        """Return the interval and the sample size as the text of a tooltip."""
         parts = []
         if self.low is not None and self.high is not None:
             parts.append(
@@ -139,7 +139,7 @@ def estimate(row: Mapping[str, Any], key: str) -> Estimate:
 
 
 def estimated(key: str, estimate: Estimate) -> dict[str, Any]:
-    """Return an estimate as the columns of a frame's row; the inverse of :func:`estimate`."""
+    """Return an estimate as the columns of a frame's row."""
     return {key: estimate.value, f"{key}{LOW}": estimate.low, f"{key}{HIGH}": estimate.high,
             f"{key}{ERROR}": estimate.error, f"{key}{COUNT}": estimate.n,
             f"{key}{CLUSTERS}": estimate.clusters,
@@ -230,7 +230,7 @@ class ReportTable(Printed):
 
     @property
     def caution(self) -> str:
-        """Return the explanation of the mark for too few clusters, if the mark occurs."""
+        """Return an explanation of the mark for too few clusters; empty if nothing is marked."""
         keys = [column.key for column in self.columns
                  if column.spread and column.key + LOW in self.frame.columns]  # fmt: skip
         needed = (estimate(row, key).wanted for row in self.rows for key in keys)
@@ -239,7 +239,7 @@ class ReportTable(Printed):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return the notes and the caution."""
+        """Return the table's notes, including the caution about too few clusters."""
         return (*self.notes, self.caution) if self.caution else self.notes
 
     @property

@@ -26,7 +26,7 @@ from cheaptalk.text import capital, fixed
 
 
 class _Sentence(NamedTuple):
-    """The sentence about one role.
+    """A sentence about the best player in one role, with its short form and caution.
 
     Attributes:
         head: a short form without the role.
@@ -59,7 +59,7 @@ def answer(game: GameScores) -> Answer:
 
 
 def _in_half_a_line(sentences: Sequence[_Sentence], played: int) -> str:
-    """Return a short sentence that several roles share, with the number of matches needed."""
+    """Return a short sentence on a result that holds in several roles."""
     first = sentences[0]
     needed = (
         f" ({played:,} matches played, about {first.tell:,.0f} needed)"
@@ -125,10 +125,10 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     if closest.constant and closest.size > 0:
         instances = f"these {counted(closest.instances, 'instance')}"
         text = (
-            f"On {instances}, {best} was best{role_text}: {lead}. This does not show that it is "
-            "best on other instances."
+            f"On {instances}, {best} has the highest mean{role_text}: {lead}. This does not show "
+            "that it is best: on other instances, the order may differ."
         )
-        return _Sentence(text, f"{best} was best on {instances}", role_text)
+        return _Sentence(text, f"{best} has the highest mean on {instances}", role_text)
     return _Sentence(
         f"No player is clearly best{role_text} yet: {best} ({gain_text}) is {ahead} ahead of "
         f"{closest.behind}{within}; {_would_tell(closest, game.scored.height)}.",

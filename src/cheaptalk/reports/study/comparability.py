@@ -15,7 +15,7 @@ OPPONENTS = "opponents"
 
 
 class Encounter(NamedTuple):
-    """The opponents that a player met in a cell: a game, configuration and role.
+    """The opponents that a player met in one role of a configuration of a game.
 
     ``opponents`` are labels by seat, empty for an empty seat.
     """
@@ -38,7 +38,7 @@ class Comparable(NamedTuple):
 def with_opponents(
     frame: pl.DataFrame, role: str, roles: Mapping[str, Sequence[str]]
 ) -> pl.DataFrame:
-    """Add :data:`OPPONENTS` to a frame with one row for each match and player of a role.
+    """Add each player's opponents to a frame with one row for each match and player of a role.
 
     Args:
         frame: rows as :func:`.by_player` returns them.
@@ -53,7 +53,7 @@ def with_opponents(
 def encounters(
     rows: pl.DataFrame, player: str, cell: Sequence[str], score: str
 ) -> dict[str, set[Encounter]]:
-    """Return the encounters of each player.
+    """Return which opponents each player met in each configuration and role.
 
     A failed match does not make players incomparable: it counts as an encounter if another player
     finished a match with these opponents. Opponents with whom no player finished a match are
@@ -74,7 +74,7 @@ def encounters(
 
 
 def comparable_sets(met: Encounters) -> list[list[str]]:
-    """Divide players into sets that met the same opponents, in the order given."""
+    """Group players who met the same opponents, in the order of the given players."""
     sets: list[list[str]] = []
     for label in met:
         for members in sets:
@@ -87,14 +87,17 @@ def comparable_sets(met: Encounters) -> list[list[str]]:
 
 
 def head_to_head(met: Encounters) -> str:
-    """Return a sentence, after a space, if comparable players met each other but not themselves.
+    """Return a caution if comparable players met one another but never their own copies.
 
     In such matches, a generous player raises its rivals' payoffs but not its own.
     """
     alone = any(label in row.opponents for label, encounter in met.items() for row in encounter)
     if alone or len({frozenset(encounter) for encounter in met.values()}) == 1:
         return ""
-    return " No player met itself, so a player's concessions raise its rivals' payoffs."
+    return (
+        " No player met a copy of itself, so each concession raised a rival's payoff: generous "
+        "players may rank lower than they would against the same opponents."
+    )
 
 
 def largest_comparable_set(met: Encounters) -> Comparable:

@@ -49,7 +49,7 @@ class Varied(NamedTuple):
 
 
 def effects(game: GameScores) -> Iterator[Charts | ReportTable]:
-    """Yield the effects of a game's parameters, as charts and a table; nothing if none varies."""
+    """Yield charts and a table of the effects of those game parameters that vary."""
     varied, frame = _with_levels(game)
     if not varied or frame.is_empty():
         return

@@ -144,7 +144,7 @@ def _levels(cells: pl.DataFrame, name: str, factors: Mapping[str, Mapping[str, s
 
 
 def _difference(cells: pl.DataFrame, name: str, reference: str, level: str) -> pl.DataFrame:
-    """Return the differences between two levels of a factor where all other columns agree."""
+    """Return the differences between two levels of a factor, with all other columns equal."""
     keys = [column for column in cells.columns if column not in (name, VALUE)]
     low = cells.filter(pl.col(name) == reference).drop(name).rename({VALUE: "reference"})
     high = cells.filter(pl.col(name) == level).drop(name)

@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 
 
 def gains(game: GameScores) -> list[Chart]:
-    """Return the charts of gains: each role's gain, then payoffs, one chart per unit."""
+    """Return charts of each role's gain, followed by charts of other payoffs, one per unit."""
     panels = [_by_player(game, game.gain(role), [role]) for role in game.roles]
     payoffs = [
         score for score in game.scores if score.is_payoff and score != game.gain(_role_of(score))
@@ -80,7 +80,7 @@ def _lead(game: GameScores, row: Row) -> Lead:
 
 
 def _ends(estimate: Estimate) -> tuple[float, float] | None:
-    """Return the interval; None if two instances make it so wide that it would hide the others."""
+    """Return the interval to plot; None if missing or based on fewer than three instances."""
     if estimate.low is None or estimate.high is None or (estimate.clusters or 0) < 3:
         return None
     return estimate.low, estimate.high
@@ -171,7 +171,7 @@ def _cloud(
 
 
 def distributions(game: GameScores) -> list[Chart]:
-    """Return histograms of the scores that are integers other than 0 and 1."""
+    """Return histograms of integer scores, except scores with fewer than three values."""
     charts = []
     for score in game.scores:
         values = game.scored[score.key].drop_nulls()

@@ -204,7 +204,7 @@ def _by_role(game: GameScores, *added: pl.Expr) -> pl.DataFrame:
 
 
 def _lead(game: GameScores, row: Mapping[str, Any], key: str = "") -> Lead:
-    """Return a link to the matches of a player or a pairing, or of one of their numbers."""
+    """Return a link to the matches of a table's row or, with ``key``, of one of its numbers."""
     players = {f"player_{row[ROLE]}": row["player"]} if ROLE in row else query(row)
     kind = key.removeprefix(SHARE)
     if key in set(Status):

@@ -102,7 +102,7 @@ class JudgeSection:
 
     @property
     def alone(self) -> str:
-        """Return why no agreements are listed; empty if some are."""
+        """Return why a judge is not compared with other judges; empty if it is compared."""
         if self.agreements:
             return ""
         if self.followers:
@@ -204,7 +204,7 @@ def _player(
 
 
 def _mean(frame: pl.DataFrame, value: str, bounds: tuple[float, float]) -> Estimate | None:
-    """Return a mean with its interval, which requires ten instances; None without a value."""
+    """Return a mean, with an interval if there are at least ten instances; None without values."""
     intervals = mean_intervals(frame, [value], bounds={value: bounds})
     if intervals.is_empty():
         return None
@@ -342,7 +342,6 @@ def _share(share: Share) -> str:
 
 
 def _number(interval: Interval, sample: str) -> str:
-    """Return a number with its sample and interval, or the reason that it has none."""
     if interval.value is None:
         return f"not defined ({sample})"
     limits = interval.missing

@@ -30,7 +30,7 @@ def seat_count(role: str) -> str:
 
 
 def with_roles(frame: pl.DataFrame, roles: Mapping[str, list[str]]) -> pl.DataFrame:
-    """For roles with several seats, add mean payoffs, numbers of paid seats and sums of answers."""
+    """Add each multi-seat role's mean payoff, number of paid seats and sums of answers."""
     added = []
     for role, seats in roles.items():
         if seats != [role]:
@@ -48,7 +48,7 @@ OTHERS = "forfeited by others"
 
 
 def with_own_forfeits(frame: pl.DataFrame, role: str) -> pl.DataFrame:
-    """Return a frame of :func:`by_player` that counts only the player's own forfeits."""
+    """Replace the status of matches that only other players forfeited."""
     invalid = pl.sum_horizontal([f"answers_{role}_{kind}" for kind in KINDS if kind not in VALID])
     by_others = (pl.col("status") == Status.FORFEITED.value) & (invalid == 0)
     status = pl.when(by_others).then(pl.lit(OTHERS)).otherwise("status")

@@ -169,7 +169,7 @@ class GameScores:
 
     @cached_property
     def pairings(self) -> pl.DataFrame:
-        """Return a row per pairing with its scores; see :meth:`lines`."""
+        """Return one row per pairing of players, with the means of its scores."""
         return self.lines(self.frame, self.seats, [*self.roles], self.pairing_scores)
 
     @cached_property
@@ -260,7 +260,7 @@ class GameScores:
 
     @cached_property
     def decimals(self) -> dict[str, int]:
-        """Return each score's number of decimals; payoffs of seats have those of their role."""
+        """Return the number of decimals of each score; payoffs of a seat have those of its role."""
         by_score = {
             score.key: decimals(
                 [value for frame in self.players.values() if score.key in frame.columns
@@ -283,7 +283,7 @@ class GameScores:
 
     @property
     def doc(self) -> tuple[str, str]:
-        """Return the first line of the rules' docstring, and the remainder."""
+        """Return the rules' docstring, split into its first line and all other text."""
         first, _, details = (inspect.getdoc(self.rules) or "").partition("\n")
         return first, details.strip()
 
@@ -303,14 +303,14 @@ class GameScores:
 
 
 def query(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the viewer's query for the matches of a row of :meth:`GameScores.lines`."""
+    """Return the viewer's query for the matches that a row of results covers."""
     names = [key.removeprefix("player_") for key in row if key.startswith("player_")]
     seated = {name: row[f"player_{name}"] for name in names if row[f"player_{name}"] is not None}
     return query_of(seated, next((name for name in names if name not in seated), None))
 
 
 def ended(players: Mapping[str, str], status: str) -> dict[str, str]:
-    """Return the query for matches with a status; for one player, for its own forfeits."""
+    """Return the viewer's query for players' matches with a status."""
     forfeits = {}
     if status == Status.FORFEITED.value and len(players) == 1:
         forfeits = {key.replace("player_", "forfeit_"): label for key, label in players.items()}
@@ -318,7 +318,7 @@ def ended(players: Mapping[str, str], status: str) -> dict[str, str]:
 
 
 def seated_text(row: Mapping[str, Any]) -> str:
-    """Return the players of a row in one line."""
+    """Return the players of a table's row as one line of text."""
     return line_up([label for key, label in row.items() if key.startswith("player_") and label])
 
 

@@ -11,7 +11,7 @@ MILLION = 1_000_000
 
 
 class Range(NamedTuple):
-    """A low and a high estimate."""
+    """A range from a low to a high estimate of a quantity."""
 
     low: float
     high: float
@@ -23,16 +23,16 @@ class Range(NamedTuple):
         return Range(count * self.low, count * self.high)
 
     def without(self, amount: float) -> "Range":
-        """Subtract an amount from the low end only, because it may or may not be included."""
+        """Return the range with an amount subtracted from its low end only."""
         return Range(max(0.0, self.low - amount), self.high)
 
     def within(self, other: "Range") -> "Range":
-        """Clamp both ends to another range."""
+        """Return the range with both of its ends clamped to another range."""
         low, high = (min(max(end, other.low), other.high) for end in self)
         return Range(low, high)
 
     def or_more(self, other: "Range") -> "Range":
-        """Return the range of the larger of two values."""
+        """Return the range of the maximum of two quantities, given their ranges."""
         return Range(max(self.low, other.low), max(self.high, other.high))
 
 
@@ -41,7 +41,7 @@ NOTHING = Range(0, 0)
 
 @dataclass(frozen=True)
 class Amounts:
-    """Estimated usage; ``dollars`` is None if the price is unknown."""
+    """Estimated calls, tokens and cost; ``dollars`` is None if the price is unknown."""
 
     calls: Range = NOTHING
     input_tokens: Range = NOTHING
@@ -50,25 +50,25 @@ class Amounts:
     dollars: Range | None = NOTHING
 
     def plus(self, other: "Amounts") -> "Amounts":
-        """Return the sum of two amounts, with zero for unknown dollars."""
+        """Return the sum of two usage estimates, counting an unknown cost as zero."""
         return Amounts(*map(Range.plus, self._known(), other._known()))
 
     def or_more(self, other: "Amounts") -> "Amounts":
-        """Return the larger of two amounts for each unit."""
+        """Return the larger of two estimates, separately for calls, tokens and dollars."""
         return Amounts(*map(Range.or_more, self._known(), other._known()))
 
     def _known(self) -> list[Range]:
         return [amount or NOTHING for amount in vars(self).values()]
 
     def without(self, cost: Cost, dollars: float) -> "Amounts":
-        """Subtract the usage and the dollars of recorded calls from the low ends only."""
+        """Subtract recorded usage and cost from the low ends of the estimated ranges."""
         used = cost.usage
         counts = (cost.calls, used.input_tokens, used.output_tokens, used.reasoning_tokens, dollars)
         pairs = zip(vars(self).values(), counts, strict=True)
         return Amounts(*(value and value.without(amount) for value, amount in pairs))
 
     def scaled(self, low: float, high: float) -> "Amounts":
-        """Multiply the low and the high ends by separate factors."""
+        """Scale the low ends of the estimated ranges by ``low`` and the high ends by ``high``."""
         ranges = vars(self).values()
         return Amounts(*(value and Range(value.low * low, value.high * high) for value in ranges))
 
@@ -77,12 +77,12 @@ class Amounts:
 
     @property
     def tokens(self) -> Range:
-        """Input plus output tokens."""
+        """Estimated number of input and output tokens together."""
         return self.input_tokens.plus(self.output_tokens)
 
     @property
     def line(self) -> str:
-        """The amounts as text in one line."""
+        """The estimated usage as one line of text."""
         dollars = "unknown price" if self.dollars is None else dollars_shown(self.dollars)
         output = f"{shown(self.output_tokens)} out"
         if self.reasoning_tokens.high:
@@ -91,7 +91,7 @@ class Amounts:
         return f"{inputs}, {output}, {dollars}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the amounts as plain data, each as [low, high]."""
+        """Return the estimated usage as plain data, with each range as [low, high]."""
         return {
             name: None if value is None else [round(part, 6) for part in value]
             for name, value in asdict(self).items()
@@ -99,7 +99,7 @@ class Amounts:
 
 
 def duration_shown(seconds: Range) -> str:
-    """Format a range of seconds.
+    """Format a range of durations, given in seconds.
 
     >>> duration_shown(Range(20, 5_000)), duration_shown(Range(600, 610))
     ('20 s to 1 h 23 min', '10 min')

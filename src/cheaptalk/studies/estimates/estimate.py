@@ -1,4 +1,4 @@
-"""Estimate the cost of a study before it runs, and compare it with the budget."""
+"""Estimation of a study's cost before it runs, and comparison with its budget."""
 
 import math
 from collections import Counter, defaultdict
@@ -104,7 +104,7 @@ class Estimate(Printed):
 
     @property
     def total(self) -> Amounts:
-        """The total of all players; unknown dollars count as zero."""
+        """Total estimated usage of all players, counting an unknown cost as zero."""
         return reduce(Amounts.plus, self.players.values(), Amounts())
 
     @property
@@ -126,7 +126,7 @@ class Estimate(Printed):
 
     @property
     def duration(self) -> str:
-        """The duration of the run as text."""
+        """The estimated duration of the run, as text."""
         text = duration_shown(self.seconds)
         if self.batch_rounds is None:
             return text
@@ -257,13 +257,13 @@ def _calls_by_game(
 def _history_notes(
     call_types: Mapping[Asking, CallType], calls: Mapping[CallType, UsageHistory]
 ) -> Iterator[str]:
-    """Yield a sentence for each player with usage that is extrapolated from recorded replies."""
+    """Yield a sentence for each player whose usage is extrapolated from recorded replies."""
     histories = {
         (label, part.game): calls[key] for (label, part), key in call_types.items() if key in calls
     }
     for (label, game), history in histories.items():
         yield (
-            f"{label} uses as much in {game} as in {counted(history.replies, 'recorded reply')}: "
+            f"{label} in {game}: as in {counted(history.replies, 'recorded reply')}, "
             f"{shown(history.output)} output tokens in {history.seconds.low:,.1f} to "
             f"{history.seconds.high:,.1f} s per call"
         )
@@ -274,7 +274,7 @@ def _at_length(
     remaining: Sequence[PlannedMatch],
     lengths: Mapping[Table, Lengths],
 ) -> defaultdict[Asking, Amounts]:
-    """Scale amounts to the length of ended matches, for games with enough ended matches."""
+    """Scale estimates to the recorded match lengths of games with enough ended matches."""
     waiting: defaultdict[str, Counter[Table]] = defaultdict(Counter)
     for match in remaining:
         rules = match.configuration.game
@@ -298,7 +298,7 @@ def _at_length(
 def _parts(
     matches: Sequence[PlannedMatch],
 ) -> tuple[Counter[Lineup], dict[RehearsedRole, list[PlannedMatch]], dict[str, ModelSeat]]:
-    """Return the match count of each lineup, the matches of each role, and models by label."""
+    """Return the number of matches per lineup, the matches per role, and the models by label."""
     tables: Counter[Lineup] = Counter()
     playing: defaultdict[RehearsedRole, list[PlannedMatch]] = defaultdict(list)
     specs: dict[str, ModelSeat] = {}
@@ -331,7 +331,7 @@ def _recorded_costs(
 
 
 class _Rehearsals:
-    """The rehearsals of matches, one per match and chosen substitute."""
+    """Simulated matches in which scripted strategies replace the models."""
 
     def __init__(self) -> None:
         self.done: dict[str, dict[Trial, Rehearsal]] = {}
@@ -341,9 +341,9 @@ class _Rehearsals:
     def of(
         self, part: RehearsedRole, matches: Sequence[PlannedMatch], effort: float
     ) -> tuple[Load, Load]:
-        """Return a role's low and high mean load per match; both are empty without substitutes.
+        """Return low and high estimates of the mean text that a role reads and writes per match.
 
-        No further match is rehearsed after ``effort`` calls. See :func:`estimate`.
+        No further match is rehearsed after ``effort`` calls. Without substitutes, both are empty.
         """
         shortest: list[Load] = []
         loads_by_trial: defaultdict[Trial, list[Load]] = defaultdict(list)
@@ -369,7 +369,7 @@ class _Rehearsals:
         return mean_load(shortest), mean_load([mean_load(means), max(means, key=_characters_sent)])
 
     def batch_rounds(self, turns: float, begun: Container[str]) -> Range:
-        """Return the number of batch rounds; in a round, every live match makes one call.
+        """Estimate the number of sequential batches, each with one call per match in progress.
 
         Args:
             turns: remaining matches divided by concurrent matches.
@@ -418,8 +418,8 @@ def _assumptions(
         "repeated prompt prefixes are cheaper in the low estimate only",
     ]
     if plan.study.unanswered.replace:
-        lines.append("there are no replacement matches")
-    lines += [f"no strategy can rehearse {game}, which is not included" for game in sorted(unknown)]
+        lines.append("no match has to be replaced")
+    lines += [f"{game} is not included: no strategy can simulate it" for game in sorted(unknown)]
     return (*lines, *reasoning_assumed(specs, prices))
 
 
@@ -438,13 +438,13 @@ def budget_text(budget: Budget) -> str:
 
 
 def caps_text(cap: Cap) -> str:
-    """Format a cap; empty if it limits nothing."""
+    """Return the limits of a budget cap as text; empty if it sets no limit."""
     caps = {unit: getattr(cap, unit) for unit in UNITS}
     return ", ".join(amount_text(unit, limit) for unit, limit in caps.items() if limit is not None)
 
 
 def doubts(remaining: Estimate, budget: Budget, spent: Cost) -> Iterator[str]:
-    """Yield a sentence for each limit that the study may exceed.
+    """Yield a sentence for each budget limit that the study may exceed.
 
     Args:
         remaining: the estimate of the remaining matches.
@@ -465,7 +465,7 @@ def doubts(remaining: Estimate, budget: Budget, spent: Cost) -> Iterator[str]:
 def shortfalls(
     remaining: Amounts, cap: Cap, spent: Cost, *, key: str, subject: str
 ) -> Iterator[str]:
-    """Yield a sentence for each limit of a cap that the remaining work may exceed.
+    """Yield a sentence for each limit that the remaining usage may exceed.
 
     Args:
         key: the setting's name without the unit.

@@ -1,4 +1,4 @@
-"""Forecasts: the cost so far and the estimated remaining cost of a study."""
+"""Forecasts of a study: its cost so far and the estimated remaining cost."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Rehearsals with scripted substitutes, to measure the text that models read and write."""
+"""Rehearsals: simulated matches that measure how much text models would read and write."""
 
 import re
 from collections import Counter
@@ -40,7 +40,7 @@ class RehearsedRole(NamedTuple):
 
 @dataclass
 class Load:
-    """The characters that one seat reads and writes in one match.
+    """Numbers of characters that a model in one seat reads and writes during a match.
 
     Attributes:
         sent: characters of the messages sent.
@@ -67,7 +67,7 @@ Loads: TypeAlias = dict[str, Load]
 
 
 class Rehearsal(NamedTuple):
-    """A match rehearsed with substitutes.
+    """A match simulated with scripted substitutes for its models.
 
     Attributes:
         loads: the load of each model's seat.
@@ -79,13 +79,13 @@ class Rehearsal(NamedTuple):
 
 
 def mean_load(loads: Sequence[Load]) -> Load:
-    """Return the mean of several loads."""
+    """Return the field-by-field mean of several measurements of read and written text."""
     columns = zip(*map(astuple, loads), strict=True)
     return Load(*(sum(column) / len(loads) for column in columns))
 
 
 def role_of(match: PlannedMatch, seat: str, spec: ModelSeat) -> RehearsedRole:
-    """Return the role that a model plays in this seat of a match."""
+    """Return the role that a model plays in a seat of a match."""
     game = match.configuration.game
     return RehearsedRole(game.name, game.seats[seat], player_digest(voice(spec)))
 
@@ -103,7 +103,7 @@ def models_of(match: PlannedMatch) -> Iterator[tuple[str, str, ModelSeat]]:
 
 
 def substitutes(match: PlannedMatch) -> list[str]:
-    """Return the strategies that can replace all models of a match, except those that search."""
+    """Return the strategies without search that can replace all models of a match."""
     game = match.configuration.game
     roles = {game.seats[seat] for seat, *_ in models_of(match)}
     return [
@@ -114,7 +114,7 @@ def substitutes(match: PlannedMatch) -> list[str]:
 
 
 def rehearse(match: PlannedMatch, strategy: str, draw: int = 0) -> Rehearsal | None:
-    """Rehearse a match; replace models, people and searching strategies with a substitute.
+    """Simulate a match with a strategy in place of models, people and searching strategies.
 
     Args:
         draw: number of the random draw; 0 for the seed of the match.
@@ -148,7 +148,7 @@ def rehearse(match: PlannedMatch, strategy: str, draw: int = 0) -> Rehearsal | N
 
 @dataclass
 class Talk:
-    """The number of messages in a match so far, and the maximum calls of a seat per request."""
+    """Counts of a match's messages so far, and of its sequential calls for each request."""
 
     messages: int = 0
     calls: Counter[int] = field(default_factory=Counter)
@@ -180,7 +180,7 @@ def _watched(player: LanguageModel, decide: Decide, load: Load, talk: Talk) -> D
 
 
 def _reply(call: ModelCall, action: Action, texts: Iterator[str]) -> str:
-    """Return a model's reply: the substitute's answer or, if the form differs, a legal example."""
+    """Return the substitute's answer, or a legal example if the call requires another type."""
     if call.form is None:
         return SUMMARY
     example = call.form.example or made_up(call.form, "rehearsal")

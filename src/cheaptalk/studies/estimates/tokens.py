@@ -1,4 +1,4 @@
-"""Conversion of the characters that models read and write in rehearsals to tokens and dollars."""
+"""Conversion of the number of characters in simulated matches to tokens and dollars."""
 
 from collections.abc import Iterator, Mapping
 
@@ -39,7 +39,7 @@ def amounts_of(
     batch: bool = False,
     history: UsageHistory | None = None,
 ) -> Amounts:
-    """Return a model's usage for a low and a high load.
+    """Return a model's estimated usage from low and high estimates of its text volume.
 
     Schemas count only in the high amounts, because some servers do not bill them.
 
@@ -65,7 +65,7 @@ def amounts_of(
 
 
 def seconds_of(amounts: Amounts, history: UsageHistory | None = None) -> Range:
-    """Return the duration of these calls in sequence."""
+    """Return the time that estimated calls take if they are made one after another."""
     calls = amounts.calls
     if history is not None:
         return Range(calls.low * history.seconds.low, calls.high * history.seconds.high)

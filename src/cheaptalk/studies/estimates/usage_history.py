@@ -31,7 +31,7 @@ DRIFT = 0.15
 
 
 class CallType(NamedTuple):
-    """Calls of one model with the same settings, answer format and game."""
+    """A type of call: a model with its settings, the answer format and the game."""
 
     model: str
     game: str
@@ -40,12 +40,12 @@ class CallType(NamedTuple):
 
     @classmethod
     def of(cls, spec: ModelSeat, game: str) -> "CallType":
-        """Return the type of a player's calls in a game."""
+        """Return the type of the calls that a model player makes in a game."""
         return cls(spec.model, game, spec.route, spec.settings().model_dump_json())
 
 
 class UsageSample(NamedTuple):
-    """Usage of a reply: characters sent, tokens, seconds, and characters of the answer."""
+    """Recorded usage of one call: characters sent, tokens, seconds and answer characters."""
 
     sent: int
     input_tokens: int
@@ -57,7 +57,7 @@ class UsageSample(NamedTuple):
 
 @dataclass(frozen=True)
 class UsageHistory:
-    """Usage per reply of one call type: ranges that predict the mean of future replies.
+    """Ranges of the predicted mean usage per reply, for one type of call.
 
     Attributes:
         replies: number of recorded replies.
@@ -85,7 +85,7 @@ class UsageHistory:
 
 
 def mean_of(values: Sequence[float]) -> Range:
-    """Return a range for the mean of future values.
+    """Return a range that is likely to contain the mean of future values.
 
     The high end is the larger of the mean plus :data:`SURE` standard errors and, because answer
     lengths have heavy tails, the bound for a lognormal mean (Cox's method: Zhou and Gao 1997).
@@ -109,14 +109,14 @@ def mean_of(values: Sequence[float]) -> Range:
 
 
 class Table(NamedTuple):
-    """A configuration's digest, and the digests of the players in the order of seat names."""
+    """Digests of a game configuration and of its players, ordered by seat name."""
 
     configuration: str
     players: tuple[str, ...]
 
 
 class Lengths(NamedTuple):
-    """The number of ended matches, and the sum and the sum of squares of calls per match."""
+    """Number of ended matches, with the sum and the sum of squares of their calls per match."""
 
     matches: int
     calls: float
@@ -141,7 +141,7 @@ NO_MATCHES = Lengths(0, 0.0, 0.0)
 
 
 def usage_histories(store: Store, study: str, models: Collection[str]) -> UsageHistories:
-    """Read the usage of models in all studies, and the match lengths of one study."""
+    """Read the models' usage in all studies of a store, and the match lengths of one study."""
     samples: defaultdict[CallType, list[UsageSample]] = defaultdict(list)
     for call, reply in _replies(store, models):
         model_call = ModelCall.model_validate(call)
@@ -163,7 +163,7 @@ def usage_histories(store: Store, study: str, models: Collection[str]) -> UsageH
 def _replies(
     store: Store, models: Collection[str]
 ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield the latest calls and replies of these models, from live and ended matches."""
+    """Yield the latest calls of given models with their replies, from live and ended matches."""
     calls, matches = schema.calls, schema.matches
     model = calls.c.call["model"].as_string()
     live = (
@@ -216,7 +216,7 @@ def _lengths(store: Store, study: str) -> dict[Table, Lengths]:
 
 
 def mean_length(remaining: Mapping[Table, int], lengths: Mapping[Table, Lengths]) -> Range | None:
-    """Return the mean calls per match, weighted by the remaining matches of each table.
+    """Return a range for the mean number of calls per remaining match.
 
     The mean is None if too few matches have ended, or if a table has fewer than two ended matches.
 

@@ -7,7 +7,7 @@ from cheaptalk.rules.chance import Stream
 
 
 class Treatment(NamedTuple):
-    """A configuration to which participants can be assigned.
+    """A game configuration to which participants can be assigned.
 
     Attributes:
         name: name of the configuration in the store.

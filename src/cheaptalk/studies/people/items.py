@@ -22,7 +22,7 @@ FIRST = "en"
 
 
 def in_language(words: Words, code: str) -> str:
-    """Return a text in a language, or in the fallback language.
+    """Return a multilingual text in one language, or else in the fallback language.
 
     >>> in_language({"en": "Age", "de": "Alter"}, "de"), in_language("Age", "de")
     ('Alter', 'Age')
@@ -38,7 +38,7 @@ def in_languages(data: Mapping[Any, Any]) -> bool:
 
 
 def same_words(first: str, second: str) -> bool:
-    """Compare two answers, ignoring case, accents, spaces and punctuation at the ends.
+    """Return whether answers agree, ignoring case, accents and surrounding spaces or punctuation.
 
     >>> same_words(" Sdkot. ", "sdkot"), same_words("café", "CAFE"), same_words("a b", "ab")
     (True, True, False)
@@ -164,7 +164,7 @@ class Item(Value):
 
 
 def _text(value: object) -> object:
-    """Convert a YAML scalar back to text, such as booleans to yes and no."""
+    """Convert a YAML scalar back to text, for example a boolean to yes or no."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if isinstance(value, int | float) else value
@@ -187,11 +187,11 @@ def distinct(items: Iterable[Item], step: str) -> None:
 
 
 def answered(items: Iterable[Item], fields: Mapping[str, str]) -> dict[str, Any]:
-    """Return the recorded answers to items, from valid form fields."""
+    """Convert valid form fields to the answers that are recorded for each item."""
     return {item.name: item.read(fields.get(item.name, "").strip()) for item in items}
 
 
 def problems(items: Iterable[Item], fields: Mapping[str, str]) -> dict[str, str]:
-    """Return the errors of a form's fields, by item; empty if there are none."""
+    """Return the error messages for a form's fields by item; empty if all are valid."""
     results = {item.name: item.problem(fields.get(item.name, "").strip()) for item in items}
     return {name: problem for name, problem in results.items() if problem is not None}

@@ -1,4 +1,4 @@
-"""A participant's path through a study, as a generator of stops that receives responses.
+"""A participant's path through a study: a generator that yields stops and receives responses.
 
 The responses determine the position on the path. Therefore only responses are stored; the server
 replays them after a restart.
@@ -45,11 +45,11 @@ OUTCOMES: Mapping[str, Ending] = {
 
 
 class PathChanged(CheaptalkError):
-    """Raised if a participant's responses do not fit the study's path."""
+    """Raised if a participant's recorded responses do not match the study's steps."""
 
 
 class Response(NamedTuple):
-    """A response of the participant or of the server at a stop.
+    """A response by the participant or the server at a stop on the study path.
 
     Attributes:
         step: name of the step.
@@ -70,7 +70,7 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True)
 class Stop:
-    """A position on the path: step, visit (from 1) and latest game (0 before the first game)."""
+    """A participant's position: step, visit (from 1) and latest game (0 before the first game)."""
 
     name: str
     visit: int
@@ -97,22 +97,22 @@ class Page(Stop):
 
 @dataclass(frozen=True)
 class Assign(Stop):
-    """An assignment; the server responds with a ``treatment`` and a ``game``, or with neither."""
+    """A stop where the server assigns a ``treatment`` and a ``game``, or neither."""
 
 
 @dataclass(frozen=True)
 class Play(Stop):
-    """A game; the server responds with the game's ``state`` and payment."""
+    """A stop during a game; the server responds with the game's ``state`` and payment."""
 
 
 @dataclass(frozen=True)
 class GoOn(Stop):
-    """The choice whether to play another game."""
+    """A stop where the participant chooses whether to play another game."""
 
 
 @dataclass(frozen=True)
 class End(Stop):
-    """The end of a visit; the server responds to it when the participant returns."""
+    """The end of a visit, to which the server responds when the participant returns."""
 
     ending: Ending
 
@@ -121,7 +121,7 @@ Steps = Generator[Stop, Response, Ending | None]
 
 
 class _VisitEnded(Exception):
-    """Raised in the path if a visit is ended externally."""
+    """Raised inside the path's generator to end a visit before its last step."""
 
     def __init__(self, ending: Ending) -> None:
         self.ending = ending
@@ -181,7 +181,7 @@ class Journey:
 
     @property
     def ending(self) -> Ending | None:
-        """The ending of the visit; None while it is in progress."""
+        """How the current visit ended; None while it is in progress."""
         return self.stop.ending if isinstance(self.stop, End) else None
 
     def responses_to(self, name: str) -> list[Response]:
@@ -189,18 +189,18 @@ class Journey:
 
     @property
     def games(self) -> list[Response]:
-        """The responses to games so far."""
+        """The responses recorded for games so far."""
         return [response for response in self.responses if "state" in response.answer]
 
     @property
     def assigned(self) -> Response | None:
-        """The latest assignment; None before the first assignment."""
+        """The latest assignment to a treatment; None before the first one."""
         latest = reversed(self.responses)
         return next((response for response in latest if "treatment" in response.answer), None)
 
 
 class _Path:
-    """The generator of a protocol's stops, with the numbers of visits and of assigned games."""
+    """State of the path generator: the current visit and the number of assigned games."""
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
@@ -208,7 +208,7 @@ class _Path:
         self.game = 0
 
     def path(self) -> Generator[Stop, Response, None]:
-        """Yield the stops of any number of visits."""
+        """Yield the stops of one visit after another, without end."""
         while True:
             try:
                 ending = yield from self._visit()
@@ -249,7 +249,7 @@ class _Path:
         return None
 
     def _around(self, steps: Iterable[Step]) -> Steps:
-        """Yield the steps before or after a game."""
+        """Yield the stops of the steps before or after a game."""
         for step in steps:
             if step.once and self.game > 1:
                 continue
@@ -301,7 +301,7 @@ class _Path:
 
 
 def code_word_item(word: str) -> Item:
-    """Return the text field below the instructions that checks attention."""
+    """Return the text field that checks whether participants read the instructions."""
     return Item(name=CODE_WORD, ask="Your questions or comments", correct=[word], optional=True)
 
 
@@ -310,7 +310,7 @@ def _failing(correct: bool | None, on_fail: Failing) -> Ending | None:
 
 
 def wrong_items(items: Iterable[Item], answer: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of wrongly answered items."""
+    """Return the names of items that were answered incorrectly."""
     return tuple(item.name for item in items if not item.is_right(answer.get(item.name)))
 
 
@@ -325,7 +325,7 @@ class Unanswered(Exception):
 def read_page(
     page: Page, fields: Mapping[str, str], reserved: Iterable[str] = ()
 ) -> tuple[dict[str, Any], bool | None]:
-    """Return the recorded answer to a page, and whether the answer is correct.
+    """Return the answer to record for a page, and whether it is correct.
 
     The answer excludes first names, which are stored separately.
 

@@ -25,7 +25,7 @@ class Due(NamedTuple):
 
 
 def bonus_of(pay: Pay, game: Game) -> Bonus | None:
-    """Return the first bonus rule that applies to a game; None without such a rule."""
+    """Return the first bonus rule that applies to a game; None if no rule applies."""
     parameters = game.model_dump(mode="json")
     return next((rule for rule in pay.bonus if rule.fits(game.name, parameters)), None)
 
@@ -33,7 +33,7 @@ def bonus_of(pay: Pay, game: Game) -> Bonus | None:
 def game_cents(
     pay: Pay, game: Game, seat: str, result: Result, silent: Collection[str] = ()
 ) -> int:
-    """Return the payment in cents for a completed game to the player in a seat.
+    """Return a player's payment for a completed game, in cents.
 
     ``silent`` contains the seats that forfeited the game.
     """
@@ -126,7 +126,7 @@ def _dues_of_visit(journey: Journey, visit: int, ending: Ending, seed: str) -> I
 
 
 def _bounded(owed: list[Due], maximum: float | None) -> Iterator[Due]:
-    """Yield the payments, limiting the total bonus."""
+    """Yield the payments owed, with bonuses capped at a maximum total."""
     remaining = sum(due.cents for due in owed) if maximum is None else cents(maximum)
     for due in owed:
         if not due.key.startswith("base/"):

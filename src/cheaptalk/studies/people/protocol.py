@@ -49,7 +49,7 @@ def cents(dollars: float | Decimal) -> int:
 
 
 class Recruitment(Value):
-    """The recruitment, identification and number of participants.
+    """Settings for the recruitment, identification and number of participants.
 
     Attributes:
         source: the recruitment source, which determines the id parameter of the link. The source
@@ -93,14 +93,14 @@ class Recruitment(Value):
     @model_validator(mode="after")
     def _knows_whom(self) -> "Recruitment":
         if self.source == "open" and self.invited is not None:
-            raise ValueError("invited: the source open has no ids; choose another source")
+            raise ValueError("invited: source open admits anyone, without ids; set another source")
         if self.source == "code" and self.invited is None:
             raise ValueError("source: code requires a list of codes under invited")
         return self
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The URL parameters of the source; the first identifies the participant."""
+        """The recruitment link's URL parameters; the first identifies the participant."""
         names = {
             "prolific": ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"),
             "mturk": ("workerId", "assignmentId", "hitId"),
@@ -111,7 +111,7 @@ class Recruitment(Value):
         return (self.id_parameter, *names[1:]) if self.id_parameter and names else names
 
     def has_form(self, known_by: str) -> bool:
-        """Return whether an id matches the format of the source's ids; codes have no fixed format.
+        """Return whether a participant id has the recruitment source's format, if any.
 
         >>> Recruitment(source="sona").has_form("1017")
         True
@@ -124,7 +124,7 @@ class Recruitment(Value):
         return re.fullmatch(pattern, known_by) is not None
 
     def sent_to(self, code: str, known_by: str) -> str | None:
-        """Return the completion URL; None if participants only see a code."""
+        """Return a participant's completion URL; None if participants only see a code."""
         url = self.return_url or RETURN.get(self.source)
         return None if url is None else url.replace("{code}", code).replace("{id}", known_by)
 
@@ -166,13 +166,13 @@ class Bonus(Value):
     at_zero: Annotated[float, Field(ge=0)] | None = None
 
     def fits(self, game: str, parameters: dict[str, Any]) -> bool:
-        """Return whether the rule applies to a game with these parameters."""
+        """Return whether the bonus rule applies to a game with given parameters."""
         return self.game in (None, game) and all(
             name in parameters and parameters[name] == value for name, value in self.when.items()
         )
 
     def of(self, earned: float) -> int:
-        """Return the bonus in cents.
+        """Return the bonus for a payoff or metric value, in cents.
 
         >>> Bonus(rate=0.013).of(35), Bonus(rate=1, max=0.3).of(2), Bonus(rate=1, at_zero=1).of(0)
         (46, 30, 100)
@@ -259,7 +259,7 @@ class Protocol(Value):
 
     @property
     def link(self) -> str:
-        """The relative recruitment link, with the source's placeholders.
+        """The recruitment link as a relative URL, with the source platform's placeholders.
 
         >>> Protocol(path=["games"], recruitment={"source": "sona"}).link
         '/?survey_code=%SURVEY_CODE%'
@@ -273,7 +273,7 @@ class Protocol(Value):
 
     @property
     def steps(self) -> list[Step]:
-        """All steps in the order of the path, including the steps around a game."""
+        """All steps in order, including those before and after each game."""
         return list(steps_within(self.path))
 
     @property

@@ -16,7 +16,7 @@ Failing: TypeAlias = Literal["screened_out", "failed_attention", "go_on"]
 
 
 class Step(Value):
-    """A step: one or several pages.
+    """A step of a participant's path, with one or more pages.
 
     Attributes:
         name: its name in records; by default the kind of step.
@@ -36,7 +36,7 @@ class Step(Value):
 
 
 class Consent(Step):
-    """The consent form.
+    """A consent form, optionally with statements that the participant ticks.
 
     Attributes:
         text: the consent text.
@@ -51,7 +51,7 @@ class Consent(Step):
 
 
 class FirstName(Step):
-    """The participant's name in the match: a first name or a neutral one.
+    """The choice of the participant's name in matches: their first name or a neutral name.
 
     Names appear only on participants' pages: no model reads them, and no match records them.
     """
@@ -60,7 +60,7 @@ class FirstName(Step):
 
 
 class Instructions(Step):
-    """The instructions.
+    """Instructions for the study, on one or more pages.
 
     Attributes:
         pages: texts, one per page.
@@ -86,7 +86,7 @@ class Instructions(Step):
 
 
 class Screening(Step):
-    """Screening questions: all answers must be correct."""
+    """Screening questions, all of which must be answered correctly."""
 
     kind = "screening"
     shorthand = "items"
@@ -123,7 +123,7 @@ class Comprehension(Step):
 
 
 class Quiz(Step):
-    """A question about what the participant was shown in the game just played.
+    """A question about something that the participant saw in the latest game.
 
     Attributes:
         on_fail: the consequence of a wrong answer.
@@ -144,7 +144,7 @@ QUIZZES: Registry[MakeQuiz] = Registry("quiz", "cheaptalk.quizzes", is_function)
 
 
 class Survey(Step):
-    """Questions without correct answers.
+    """Survey questions without correct answers.
 
     Attributes:
         text: the introduction.
@@ -163,7 +163,7 @@ class Survey(Step):
 
 
 class Debrief(Step):
-    """The debriefing."""
+    """A debriefing text that explains the study to the participant."""
 
     kind = "debrief"
     shorthand = "text"
@@ -195,7 +195,7 @@ class Attention(Value):
 
 
 class Lobby(Value):
-    """The waiting room.
+    """Settings of the waiting room in which participants wait for other players.
 
     Attributes:
         minutes: waiting time after which a participant may leave and is paid for waiting.
@@ -236,7 +236,7 @@ class Games(Step):
     @model_validator(mode="after")
     def _holds_no_games(self) -> "Games":
         if self.fixed_groups and not self.same_treatment:
-            raise ValueError("games: fixed_groups: true requires same_treatment: true")
+            raise ValueError("games: fixed_groups requires same_treatment; set both to true")
         if any(isinstance(step, Games) for step in (*self.before, *self.after)):
             raise ValueError("games: before and after cannot contain games")
         if any(isinstance(step, Quiz) for step in self.before):
@@ -254,7 +254,7 @@ STEPS: dict[str, type[Step]] = {
 
 
 def read_step(data: Any) -> Any:
-    """Parse a step, given as a kind or as a kind with settings.
+    """Parse a step, written as its kind or as a mapping from the kind to settings.
 
     Raises:
         ValueError: the kind is unknown, or the data have another form.
@@ -269,7 +269,7 @@ def read_step(data: Any) -> Any:
         )
     ((kind, settings),) = data.items()
     if kind not in STEPS:
-        raise ValueError(f"there is no step {suggest(str(kind), list(STEPS))}")
+        raise ValueError(f"unknown step {suggest(str(kind), list(STEPS))}")
     step_class = STEPS[kind]
     if not isinstance(settings, Mapping) or (
         step_class.shorthand == "text" and in_languages(settings)
@@ -281,7 +281,7 @@ def read_step(data: Any) -> Any:
 
 
 def write_step(step: Step) -> dict[str, Any]:
-    """Convert a step to the form of a study file."""
+    """Convert a step to the mapping that a study file contains."""
     return {step.kind: step.model_dump(mode="json", exclude_defaults=True)}
 
 
@@ -291,7 +291,7 @@ Games.model_rebuild()
 
 
 def steps_within(steps: list[Step]) -> Iterator[Step]:
-    """Yield all steps in the order of the path, including the steps around a game."""
+    """Yield all steps in order, including those before and after each game."""
     for step in steps:
         if isinstance(step, Games):
             yield from step.before

@@ -11,7 +11,7 @@ from cheaptalk.studies.study import parse_study
 
 
 class StudyChanges(NamedTuple):
-    """The differences between a plan and its stored study.
+    """Differences between a plan and the stored version of its study.
 
     Attributes:
         study: the study's name.
@@ -29,17 +29,17 @@ class StudyChanges(NamedTuple):
 
     @property
     def line(self) -> str | None:
-        """The effect of the plan on recorded matches; None if running it only resumes the study.
+        """The plan's effect on recorded matches; None if a run only resumes the study.
 
         >>> StudyChanges("small", ["seed is 1 (stored: 0)"], 4, 3, 6).line
-        '3 of its 4 recorded matches would be superseded, and 5 would be new'
+        '3 of 4 recorded matches would be superseded, and 5 would be new'
         """
         new = self.planned - (self.recorded - self.set_aside)
         if self.set_aside:
-            superseded = f"{self.set_aside:,} of its {counted(self.recorded, 'recorded match')}"
+            superseded = f"{self.set_aside:,} of {counted(self.recorded, 'recorded match')}"
             return f"{superseded} would be superseded, and {new:,} would be new"
         if self.differences and self.recorded:
-            return f"its {counted(self.recorded, 'recorded match')} are kept, and {new:,} are new"
+            return f"{counted(self.recorded, 'recorded match')} kept, and {new:,} new"
         return None
 
 

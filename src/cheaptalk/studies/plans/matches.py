@@ -28,7 +28,7 @@ class Configuration:
 
 
 class PlannedInstance(NamedTuple):
-    """An instance, given by a seed or, if it was copied from another study, by its content.
+    """A planned instance, defined by its seed or, if copied from another study, by its content.
 
     Matches on the same instance have the same ``key``. A replacement has the key and seed of the
     original instance with a number appended.
@@ -43,11 +43,11 @@ class PlannedInstance(NamedTuple):
 
     @property
     def replacements(self) -> int:
-        """Number of earlier instances that this instance replaces."""
+        """Number of times that the original instance was replaced."""
         return int(self.key.partition("+")[2] or 0)
 
     def replacement(self) -> "PlannedInstance":
-        """Return the next replacement instance."""
+        """Return the instance that replaces this one."""
         number = self.replacements + 1
         key, seed = (text.partition("+")[0] for text in (self.key, self.seed))
         return PlannedInstance(f"{key}+{number}", f"{seed}+{number}")
@@ -70,13 +70,13 @@ class PlannedMatch(NamedTuple):
 
     @property
     def seed(self) -> str:
-        """The random seed of the match, shared by all seatings on the instance."""
+        """The match's random seed, which all seatings on the same instance share."""
         seed = self.planned_instance.seed
         return f"{seed}/{self.repeat}" if self.repeat else seed
 
     @property
     def instance(self) -> Instance:
-        """The instance, shared by all seatings and repeats."""
+        """The instance that the match is played on, shared by all seatings and repeats."""
         if self.planned_instance.explicit is not None:
             return self.planned_instance.explicit
         return self.configuration.game.instance_of(self.planned_instance.seed)
@@ -153,7 +153,7 @@ class Group(NamedTuple):
 
 
 class SampledPositions(Sequence[int]):
-    """The sorted positions of sampled matches, drawn on first access.
+    """The positions of a random sample of matches, drawn on first access and sorted.
 
     >>> positions = SampledPositions(2, lambda: [3, 5])
     >>> len(positions), list(positions)
@@ -204,7 +204,7 @@ class Block:
         return self.possible if self.sampled is None else len(self.sampled)
 
     def positions(self) -> Sequence[int]:
-        """Return the positions of the matches to play among all possible matches."""
+        """Return the indices of the matches to play within the list of possible matches."""
         return range(self.possible) if self.sampled is None else self.sampled
 
     def seated(self, position: int) -> int:
@@ -222,18 +222,18 @@ class Block:
         return Block(self.configuration, self.instances, self.seatings, self.repeats, selected)
 
     def sample(self, size: int, stream: Callable[[], Stream]) -> "Block":
-        """Restrict the block to a random sample of positions, drawn on first access."""
+        """Return the block restricted to a random sample of its matches, drawn on first access."""
         positions = SampledPositions(size, partial(_draw_positions, self.possible, size, stream))
         return Block(self.configuration, self.instances, self.seatings, self.repeats, positions)
 
     @cached_property
     def instant(self) -> tuple[bool, ...]:
-        """Whether all players are scripts, by seating."""
+        """Whether all players are scripts, separately for each seating."""
         return tuple(map(_instant, self.seatings))
 
     @cached_property
     def _seated(self) -> list[tuple[int, int, int]]:
-        """Index, position of the first match, and count of each seating."""
+        """For each seating: its index, the position of its first match, and its match count."""
         if self.sampled is None:
             count = len(self.instances) * self.repeats
             rows = range(len(self.seatings) if count else 0)
@@ -248,17 +248,17 @@ class Block:
         return tuple(dict.fromkeys(chain.from_iterable(rows)))
 
     def kinds(self) -> Iterator[tuple[bool, int]]:
-        """Yield counts of matches, each with a flag for matches between scripts."""
+        """Yield, per seating, whether all players are scripts, and the number of matches."""
         return ((self.instant[row], count) for row, _, count in self._seated)
 
     def groups(self) -> Iterator[Group]:
-        """Yield the matches by seating, in the order of the first match."""
+        """Yield one group of matches per seating, ordered by the group's first match."""
         for row, position, count in self._seated:
             first = partial(self.match, position)
             yield Group(self.configuration, self.seatings[row], count, first)
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids of the matches in order, which is faster than creating the matches."""
+        """Yield the ids of all matches in order, without creating the matches."""
         configuration, instances, repeats = self.configuration.digest, self.instances, self.repeats
         seatings = [[player.digest for player in seating] for seating in self.seatings]
         count = len(seatings)
@@ -275,7 +275,7 @@ def _draw_positions(possible: int, size: int, stream: Callable[[], Stream]) -> S
 
 
 class PlannedMatches(Sequence[PlannedMatch]):
-    """The matches of a plan in order, each created on demand, except for ``extra`` matches."""
+    """The ordered matches of a plan, created on demand except for ``extra`` matches."""
 
     def __init__(self, blocks: Sequence[Block] = (), extra: Iterable[PlannedMatch] = ()) -> None:
         self.blocks = [block for block in blocks if len(block)]
@@ -307,12 +307,12 @@ class PlannedMatches(Sequence[PlannedMatch]):
         return block.match(block.positions()[selected - self._starts[number]])
 
     def ids(self, start: int = 0) -> Iterator[str]:
-        """Yield the ids of all matches in order, starting at a number."""
+        """Yield match ids in order, starting with the match number ``start``."""
         block_ids = chain.from_iterable(block.ids() for block in self.blocks)
         return islice(chain(block_ids, (match.id for match in self.extra)), start, None)
 
     def kinds(self, numbers: Sequence[int]) -> Counter[tuple[str, bool]]:
-        """Count the matches with these numbers by game and by whether all players are scripts."""
+        """Count selected matches by game and by whether all players are scripts."""
         counts: Counter[tuple[str, bool]] = Counter()
         if len(numbers) == len(self):
             for block in self.blocks:
@@ -334,18 +334,18 @@ class PlannedMatches(Sequence[PlannedMatch]):
         self.extra.extend(matches)
 
     def configurations(self) -> Iterator[Configuration]:
-        """Yield the configurations of all matches, possibly with repetitions."""
+        """Yield the configurations of all matches; a configuration can occur several times."""
         yield from (block.configuration for block in self.blocks)
         yield from (match.configuration for match in self.extra)
 
     def groups(self) -> Iterator[Group]:
-        """Yield all matches by configuration and seating, without creating each match."""
+        """Yield groups of matches by configuration and seating, without creating each match."""
         for block in self.blocks:
             yield from block.groups()
         yield from self._further_groups()
 
     def first_groups(self) -> Iterator[Group]:
-        """Yield the groups in which a player plays a game for the first time."""
+        """Yield the groups of matches in which a player plays a game for the first time."""
         met: set[tuple[str, Seated]] = set()
         for block in self.blocks:
             game = block.configuration.game.name
@@ -372,7 +372,7 @@ class PlannedMatches(Sequence[PlannedMatch]):
     def remaining(
         self, settled: "Marks", *, instant: bool, start: int = 0, stop: int | None = None
     ) -> Iterator[PlannedMatch]:
-        """Yield the unfinished matches in order: only those between scripts, or only the others.
+        """Yield unfinished matches in order: those between scripts, or all other matches.
 
         Args:
             settled: marks of finished matches, by number.
@@ -386,14 +386,14 @@ class PlannedMatches(Sequence[PlannedMatch]):
                 yield self.extra[position] if block is None else block.match(position)
 
     def remaining_numbers(self, settled: "Marks", *, instant: bool) -> Iterator[int]:
-        """Yield the numbers of unfinished matches: of those between scripts, or of the others."""
+        """Yield the numbers of unfinished matches between scripts, or of all other matches."""
         candidates = self._of_kind(instant, 0, len(self))
         return (number for _, _, number in candidates if not settled[number])
 
     def _of_kind(
         self, instant: bool, start: int, stop: int
     ) -> Iterator[tuple[Block | None, int, int]]:
-        """Yield the block (None for extra matches), position and number of each match of a kind."""
+        """Yield the block, position and number of each match of a kind (scripted or live)."""
         for offset, block in zip(self._starts, self.blocks, strict=False):
             selected = [seating_instant is instant for seating_instant in block.instant]
             section = slice(max(0, start - offset), max(0, stop - offset))
@@ -427,7 +427,7 @@ class Marks:
         self.set_all(number, number + 1)
 
     def set_all(self, start: int, stop: int, but: Iterable[int] = ()) -> None:
-        """Mark all numbers from ``start`` to ``stop - 1`` except those in ``but``."""
+        """Mark the numbers from ``start`` to ``stop - 1``, except those in ``but``."""
         self._bits.extend(bytes(max(0, -(-stop // 8) - len(self._bits))))
         full_bytes = range(-(-start // 8), stop // 8)
         self._bits[full_bytes.start : full_bytes.stop] = b"\xff" * len(full_bytes)

@@ -1,4 +1,4 @@
-"""Parts of a plan: some games, or a few matches for a cheap trial."""
+"""Partial plans: selected games, or a few matches for a cheap trial."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
@@ -61,7 +61,7 @@ def _of_games(matches: PlannedMatches, games: Collection[str]) -> PlannedMatches
 
 
 def _begun(matches: PlannedMatches, store: Store | None) -> Iterator[PlannedMatch]:
-    """Yield matches in progress, which may be largely paid for."""
+    """Yield matches in progress, whose calls may be largely paid for already."""
     begun = store.with_open_calls() if store is not None else set()
     for match in matches if begun else ():
         if match.id in begun:
@@ -89,7 +89,7 @@ def spread(matches: PlannedMatches) -> Iterator[PlannedMatch]:
 
 
 def _by_instances(block: Block, number: int) -> Iterator[PlannedMatch]:
-    """Yield a configuration's matches: all pairings on an instance before the next instance.
+    """Yield a configuration's matches instance by instance, each with all of its pairings.
 
     The ``number`` of the configuration determines the first pairing.
     """
@@ -105,7 +105,7 @@ def _by_instances(block: Block, number: int) -> Iterator[PlannedMatch]:
 
 
 def _dispersed(count: int, offset: int) -> Iterator[int]:
-    """Permute the numbers below a count so that successive numbers and offsets are far apart.
+    """Yield the numbers below ``count`` in an order in which neighbors are far apart.
 
     >>> list(_dispersed(9, 0))
     [0, 7, 5, 3, 1, 8, 6, 4, 2]
@@ -118,7 +118,7 @@ def _dispersed(count: int, offset: int) -> Iterator[int]:
 
 
 def _in_turn(sources: Iterable[Iterator[T]]) -> Iterator[T]:
-    """Interleave sources until all are exhausted."""
+    """Yield items from the sources in turn until all are exhausted."""
     waiting = deque(map(iter, sources))
     while waiting:
         source = waiting.popleft()

@@ -36,7 +36,7 @@ SHOWN = 20
 
 @dataclass
 class Plan:
-    """All matches of a study.
+    """The planned matches of a study or of a part of it.
 
     Attributes:
         matches: all matches in order, created on demand.
@@ -55,7 +55,7 @@ class Plan:
 
     @classmethod
     def of(cls, study: Study, matches: Sequence[PlannedMatch]) -> "Plan":
-        """Create a plan of some matches of a study; running it supersedes no other matches."""
+        """Create a plan of selected matches, which supersedes no other matches when it runs."""
         return cls(study, PlannedMatches(extra=matches))
 
     def __repr__(self) -> str:
@@ -69,17 +69,17 @@ class Plan:
         title = f"{self.study.name}: {counted(len(self.matches), 'match')}"
         notes = [*self.crossings, *self.absences]
         if len(rows) > SHOWN:
-            notes.append(f"and {counted(len(rows) - SHOWN, 'more seating')}")
-        return html_table(title, ["game", "seating", "matches"], rows[:SHOWN], notes)
+            notes.append(f"and {counted(len(rows) - SHOWN, 'more row')}")
+        return html_table(title, ["game", "players", "matches"], rows[:SHOWN], notes)
 
     @property
     def crossed(self) -> list[CrossedEntry]:
-        """The entries whose players have factors."""
+        """Entries of the study that generate players by crossing factors."""
         return crossed_entries(self.study.factors)
 
     @property
     def crossings(self) -> list[str]:
-        """A line per crossed entry with the factors and levels of its players."""
+        """A line of text for each entry with crossed factors, listing factors and levels."""
         return [str(entry) for entry in self.crossed]
 
     @property
@@ -107,7 +107,7 @@ class Plan:
         return {player.digest: player for group in groups for player in group.seating}
 
     def seats(self) -> dict[tuple[str, Seated], Group]:
-        """Return the first group of each player in each game, by game name and player."""
+        """Return each player's first group of matches in each game."""
         groups: dict[tuple[str, Seated], Group] = {}
         for group in self.matches.first_groups():
             for player in group.seating:
@@ -154,8 +154,8 @@ def plan(
 def _not_too_many(matches: int) -> None:
     if matches > LARGEST:
         raise StudyError(
-            f"instances: {matches:,} matches exceed {LARGEST:,}; reduce instances or repeats, or "
-            "divide the study"
+            f"instances: {matches:,} matches exceed the maximum, {LARGEST:,}; reduce instances or "
+            "repeats, or divide the study"
         )
 
 
@@ -173,7 +173,7 @@ def _tables(study: Study) -> list[PlannedConfiguration]:
 
 
 def _distinct(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Yield blocks without the matches of earlier blocks of the same configuration."""
+    """Yield blocks without the matches that earlier blocks already contain."""
     earlier: dict[str, list[Block]] = {}
     for block in blocks:
         previous = earlier.setdefault(block.configuration.digest, [])
@@ -208,7 +208,7 @@ def _sampled(total: int, blocks: Sequence[Block], chance: Chance) -> list[Block]
 
 
 def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
-    """Distribute a number over rooms of limited size as evenly as possible."""
+    """Distribute a total over bins with limited capacity as evenly as possible."""
     if total > sum(rooms):
         raise StudyError(
             f"pairing.sample: {counted(total, 'match')} requested, but only {sum(rooms):,} are "
@@ -253,7 +253,7 @@ def replaced(planned: Plan, store: Store) -> list[PlannedMatch]:
 def _kinds(
     matches: Iterable[PlannedMatch], store: Store
 ) -> Iterator[tuple[PlannedMatch, dict[str, dict[str, int]]]]:
-    """Yield each match with the number of its recorded answers by seat and kind."""
+    """Yield each match with its numbers of recorded answers by seat and kind of answer."""
     for batch in chunks(matches):
         kinds = store.kinds([match.id for match in batch])
         yield from ((match, kinds.get(match.id, {})) for match in batch)
@@ -283,7 +283,7 @@ def lay_out(study: Study, store: Store | None) -> Plan:
 
 
 def _tables_of(store: Store, name: str) -> Iterator[tuple[Configuration, list[PlannedInstance]]]:
-    """Yield the configurations of a study with its recorded instances and turn orders."""
+    """Yield the configurations of a stored study, each with its recorded instances."""
     try:
         store.study(name)
     except StoreError as error:

@@ -27,7 +27,7 @@ from cheaptalk.studies.study import (
 
 @dataclass(frozen=True, eq=False)
 class Seated:
-    """A player in a seat: a label and settings."""
+    """A player's label and settings in a seat of a game."""
 
     label: str
     spec: SeatSpec
@@ -42,7 +42,7 @@ class Seated:
 
     @cached_property
     def may_fail(self) -> bool:
-        """Whether answers may be missing or invalid, as for models and people."""
+        """Whether the player's answers can be missing or invalid, as with models and people."""
         return self.spec.may_fail
 
 
@@ -113,7 +113,7 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
     seated: set[str] = set()
     for (kind, _), rows in seatings.items():
         if not rows:
-            raise StudyError(f"players: no seating of the roster can play {kind[0]}")
+            raise StudyError(f"players: they cannot fill all seats of {kind[0]}; add a player")
         players = dict.fromkeys(chain.from_iterable(rows))
         _check_distinct(kind[0], players)
         for player in players:
@@ -140,7 +140,7 @@ def _check_parts(study: Study, games: Sequence[Game]) -> None:
 
 
 def _seats(study: Study, label: str, game: Game) -> Seats:
-    """Return the player for each seat that it can fill; equal settings share one object."""
+    """Return the seats that a player can fill, each with the player's settings there."""
     seats: Seats = {}
     distinct: dict[str, Seated] = {}
     for seat in game.seats:
@@ -159,7 +159,7 @@ def _seats(study: Study, label: str, game: Game) -> Seats:
 
 
 def _setting_path(study: Study, label: str, game: Game) -> str:
-    """Return the key with an incompatible setting: ``models`` or the player's entry."""
+    """Return where the study sets an incompatible value: in ``models`` or in the player's entry."""
     spec = study.players[label].form
     if not isinstance(spec, ModelSeat):
         return f"players.{label}"
@@ -186,8 +186,8 @@ def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[s
     number = prod(map(len, candidates))
     if number > MOST_SEATINGS:
         raise StudyError(
-            f"pairing: the roster has {number:,} seatings in {game.name}, more than "
-            f"{MOST_SEATINGS:,}; list the seatings, write self, or remove players"
+            f"pairing: the players can fill the seats of {game.name} in {number:,} ways, more than "
+            f"{MOST_SEATINGS:,}; list the players by seat, write self, or remove players"
         )
     return list(product(*candidates))
 
@@ -207,7 +207,7 @@ def _listed(pairing: list[Listed], swap: bool, game: Game, able: Mapping[str, Se
 
 
 def _check_size(listed: Listed, game: Game) -> None:
-    """Check that a listed seating has as many players as the game has seats."""
+    """Check that a seating in the study file has as many players as the game has seats."""
     count = len(listed) if isinstance(listed, list) else sum(listed.values())
     seats = list(game.seats)
     if count != len(seats):
@@ -220,7 +220,7 @@ def _check_size(listed: Listed, game: Game) -> None:
 
 
 def _orders(listed: Listed, swap: bool) -> list[tuple[str, ...]]:
-    """Return the orders in which a listed seating is played: as written, or all rotations."""
+    """Return a seating as written or, with ``swap``, all of its rotations."""
     pairs = [(label, 1) for label in listed] if isinstance(listed, list) else listed.items()
     labels = tuple(label for label, count in pairs for _ in range(count))
     turns = range(len(labels) if swap else 1)
@@ -230,7 +230,7 @@ def _orders(listed: Listed, swap: bool) -> list[tuple[str, ...]]:
 def _check_listed(
     study: Study, pairings: Sequence[Pairing | Sample], seatings: Sequence[Rows], games: list[str]
 ) -> None:
-    """Check that every listed seating fits at least one game."""
+    """Check that every seating in the study file fits at least one game."""
     listed = {
         seating_text(seating): seating
         for pairing in pairings if isinstance(pairing, list) for seating in pairing
@@ -240,11 +240,11 @@ def _check_listed(
     seated = {tuple(player.label for player in row) for rows in seatings for row in rows}
     for text, seating in listed.items():
         if seated.isdisjoint(_orders(seating, study.swap)):
-            raise StudyError(f"pairing: {text} cannot be seated in {', '.join(games)}")
+            raise StudyError(f"pairing: {text} cannot fill the seats of {' or '.join(games)}")
 
 
 def _check_unchanged(player: Seated) -> None:
-    """Check that a player's settings are valid, and that its strategy was not replaced."""
+    """Check that a player's settings are valid and its strategy's code is unchanged."""
     try:
         player.spec.check()
     except (CheaptalkError, ValueError) as error:
@@ -252,7 +252,7 @@ def _check_unchanged(player: Seated) -> None:
 
 
 def _check_distinct(game: str, players: Iterable[Seated]) -> None:
-    """Check that labels refer to different players; equal ones would play the same matches."""
+    """Check that no two labels refer to the same player, whose matches would be duplicates."""
     labels: dict[str, str] = {}
     for player in players:
         first = labels.setdefault(player.digest, player.label)

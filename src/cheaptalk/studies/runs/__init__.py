@@ -1,1 +1,1 @@
-"""Run planned matches, scripted and live, and report progress."""
+"""Runs of planned matches, scripted and live, with progress reports."""

@@ -19,7 +19,7 @@ from cheaptalk.studies.study import StudyError
 
 
 class Checked(NamedTuple):
-    """A checked plan with the prices, cap and batch options of a run; see :func:`check`."""
+    """A checked plan with the prices, budget cap and batch options of its run."""
 
     plan: Plan
     prices: Prices
@@ -37,7 +37,7 @@ def check(
     cap: Cap = NO_CAP,
     batching: Batching | None = None,
 ) -> Checked:
-    """Check that a plan can be run, before anything is written.
+    """Check that a plan can be run, before a run writes to the store.
 
     Args:
         store: the study's store; None if there is no store yet.
@@ -79,7 +79,7 @@ def check_batchable(planned: Plan) -> None:
 
 
 def check_prices(planned: Plan, prices: Prices, cap: Cap) -> None:
-    """Check that the prices of all models are known if the study's budget or a cap is in dollars.
+    """Check that all model prices are known if a budget or cap limits dollars.
 
     Raises:
         StudyError: a price is missing.
@@ -97,7 +97,7 @@ def _unreachable(player: Seated, reason: str) -> StudyError:
 
 
 def check_collected(store: Store, study: str, matches: Iterable[PlannedMatch]) -> None:
-    """Check that no calls of matches are in a provider's batch; they would be paid for twice.
+    """Check that no call is pending in a provider's batch, because it would be paid for twice.
 
     Raises:
         StudyError: a call is in a batch.
@@ -105,7 +105,7 @@ def check_collected(store: Store, study: str, matches: Iterable[PlannedMatch]) -
     waiting = calls_in_batches(store, (match.id for match in matches))
     if waiting:
         raise StudyError(
-            f"{waiting:,} of its calls are in a provider's batch; to collect them, run: "
+            f"{waiting:,} calls of {study} are in a provider's batch; to collect them, run: "
             f"cheaptalk resume {study} --batch"
         )
 
@@ -145,12 +145,12 @@ def _try(match: PlannedMatch, game: Game) -> None:
         if isinstance(error.__cause__, IllegalAction):
             labels = line_up([seated.label for seated in match.seating])
             raise StudyError(
-                f"a trial of {game.name} by {labels}: {error}; correct the player's settings"
+                f"trial match of {game.name} by {labels}: {error}; correct the player's settings"
             ) from error
 
 
 def _decide(game: Game, role: str, seated: Seated) -> Decide | None:
-    """Return a scripted player's strategy, or else a substitute; None if the role has none."""
+    """Return a scripted player's strategy, or a substitute for any other player."""
     if seated.spec.instant and not seated.spec.searches:
         return seated.spec.decide()
     substitute = strategies(game.name).get(SUBSTITUTE)

@@ -1,4 +1,4 @@
-"""Hosts, which play matches of a study as long as they are open.
+"""Hosts: objects that play matches of a study until they are closed.
 
 A run plays a plan through a host. A server keeps a host open for weeks and plays a match when the
 participants have arrived. Both use the same store, ledger, budget tracker and model clients. When a
@@ -48,7 +48,7 @@ IN_BATCHES = 10_000
 
 
 def match_row(rows: StudyRows, match: PlannedMatch, end: Ended) -> NewMatch:
-    """Return the store row of an ended match, and register new players and configurations."""
+    """Convert an ended match to a store row, and register new players and configurations."""
     configuration, seated = match.configuration, {player.digest: player for player in match.seating}
     if configuration.digest not in rows.configurations or seated.keys() - rows.players.keys():
         people = {key: (player.label, player.spec) for key, player in seated.items()}
@@ -124,7 +124,7 @@ class LiveMatch:
 
 
 class Host:
-    """Plays matches of a study, several of them concurrently.
+    """A host that plays matches of a study, several of them concurrently.
 
     Args:
         rows: the study's rows in the store.

@@ -17,12 +17,12 @@ class RunObserver:
     """Base observer of a run; all callbacks are no-ops."""
 
     def models(self, models: Models) -> Models:
-        """Wrap the model client to observe its calls."""
+        """Return the model client, wrapped to observe its calls."""
         return models
 
     @contextmanager
     def match(self, _study: str, _match: PlannedMatch) -> Iterator[Callable[[End], None]]:
-        """Observe a match in the context of all its calls; yield a callback for its end."""
+        """Observe a match and all of its calls; yield a callback for the end of the match."""
         yield lambda _end: None
 
 

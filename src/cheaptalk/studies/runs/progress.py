@@ -1,4 +1,4 @@
-"""The progress of a run."""
+"""Progress of a run: its planned, ended and failed matches, and its remaining time."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from cheaptalk.rules.display import brief, html_table
 
 @dataclass
 class Progress:
-    """The progress of a run.
+    """Counts of a run's matches, failures and answers, with its state and remaining time.
 
     Attributes:
         planned, before: number of planned matches, and of those that ended before this run.
@@ -109,27 +109,27 @@ class Progress:
 
     @property
     def how_far(self) -> str:
-        """The number of ended matches of the plan in all runs, as text."""
+        """The number of ended matches in the plan, over all runs, as text."""
         return ended_text(self.done, self.planned, forfeited=self.forfeited, failed=self.failed)
 
     @property
     def forfeited(self) -> int:
-        """Forfeited matches of the plan in all runs."""
+        """Number of forfeited matches in the plan, over all runs."""
         return self.forfeited_here + self.forfeited_elsewhere
 
     @property
     def forfeited_here(self) -> int:
-        """Forfeited matches of the plan, except those that other runs added during this run."""
+        """Number of forfeited matches in the plan, without those that other runs add meanwhile."""
         return self.forfeited_before + self.counts[Status.FORFEITED]
 
     @property
     def done(self) -> int:
-        """Ended matches of the plan in all runs."""
+        """Number of ended matches in the plan, over all runs."""
         return self.here + self.elsewhere
 
     @property
     def here(self) -> int:
-        """Ended matches of the plan, except those that other runs added during this run."""
+        """Number of ended matches in the plan, without those that other runs add meanwhile."""
         return self.before + sum(self.counts[status] for status in SETTLED)
 
     @property

@@ -1,4 +1,4 @@
-"""Runs, which play the planned matches of a study that are not in the store yet."""
+"""Runs, each of which plays a study's planned matches that are not stored yet."""
 
 import sys
 import time
@@ -183,7 +183,7 @@ the task ends. Run the study again to resume it.
 
 
 def _work(planned: Plan) -> str | None:
-    """Return a key that is equal for runs that can share the matches; None if they cannot."""
+    """Return a key for dividing matches between equal runs; None if they cannot share them."""
     study = planned.study
     if not planned.whole or not planned.matches or study.unanswered.replace or study.instances_from:
         return None  # the matches depend on the time of planning
@@ -193,7 +193,7 @@ def _work(planned: Plan) -> str | None:
 
 
 class _Run:
-    """The state of a running plan."""
+    """The state of a run."""
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ class _Run:
             self.progress.unresolved = mark_unresolved(store)
 
     def restore(self, start: int, *, only: bool = False) -> None:
-        """Schedule the matches from number ``start`` on, except those that have ended elsewhere.
+        """Schedule the matches from number ``start`` on that have not ended yet.
 
         With ``only``, the study's other matches are superseded.
         """
@@ -261,7 +261,7 @@ class _Run:
             check_collected(self.store, self.plan.study.name, self.remaining(instant=False))
 
     def _adopt(self, full_plan: Plan) -> int:
-        """Adopt the ended matches of the full plan, and return their number."""
+        """Add stored matches of the full plan to the study, and return how many have ended."""
         if self.store.empty():
             return 0
         adopted = adopt(self.store, self.rows.id, full_plan.matches.ids(), only=full_plan.whole)
@@ -272,19 +272,19 @@ class _Run:
         return self.scripted if instant else self.live
 
     def remaining(self, *, instant: bool, share: Share | None = None) -> Iterator[PlannedMatch]:
-        """Yield the remaining matches: only those between scripts, or only the others."""
+        """Yield the remaining matches between scripts, or all other remaining matches."""
         start, stop = (0, None) if share is None else (share.start, share.stop)
         return self.plan.matches.remaining(self.settled, instant=instant, start=start, stop=stop)
 
     def _shares(self, kind: str, size: int) -> Iterator[Share]:
-        """Divide the remaining matches of a kind into shares of successive numbers."""
+        """Divide the remaining scripted or live matches into shares of consecutive numbers."""
         numbers = self.plan.matches.remaining_numbers(self.settled, instant=kind == SCRIPTED)
         for index, group in groupby(numbers, lambda number: number // size):
             yield Share(kind, index * size, (index + 1) * size, sum(1 for _ in group))
 
     @contextmanager
     def noting_halts(self) -> Iterator[None]:
-        """Summarize the run at its end, and record in the store why it stopped early, if it did."""
+        """Record how the run ended, including the reason if it stopped early."""
         self._note(None, to_come=self.progress.left)
         self.store.backend.merge_log()  # so that a copy of the file has the planned number
         try:
@@ -317,11 +317,11 @@ class _Run:
             self.progress.cost = spent(self.store, self.rows.id)
 
     def _elsewhere(self) -> int:
-        """Return the number of matches ended by other runs since this run started."""
+        """Return the number of matches that other runs have ended since this run started."""
         return self.found + self.shares.elsewhere() - self.past
 
     def _statuses(self) -> Counter[Status]:
-        """Count the plan's matches in the store by status, from all runs."""
+        """Count the plan's matches in the store by status, over all runs."""
         statuses: Counter[Status] = Counter()
         for batch in chunks(self.plan.matches):
             statuses.update(self.store.statuses(match.id for match in batch).values())
@@ -343,7 +343,7 @@ class _Run:
             self.go(workers)
 
     def _play_scripted(self, workers: int) -> None:
-        """Play scripted matches until this run and other runs have none left."""
+        """Play scripted matches until none is left for this run or concurrent runs."""
         began = previous = time.monotonic()
         while True:
             for share, chunk in self._played(workers):
@@ -367,7 +367,7 @@ class _Run:
         return play_scripted(self._works(), self.instant, workers, machines)
 
     def _works(self) -> Iterator[Work]:
-        """Take shares of the scripted matches until no share remains."""
+        """Yield chunks of scripted matches, reserving one share at a time."""
         while share := self.shares.take(SCRIPTED):
             works = 0
             for batch in chunks(self.remaining(instant=True, share=share), CHUNK):
@@ -377,7 +377,7 @@ class _Run:
                 self.store.backend.commit(partial(self.shares.done, share))
 
     def _play_others(self) -> None:
-        """Play matches with models or people, unless another run plays them."""
+        """Play matches with models or people, unless another run is already playing them."""
         while not self.progress.halted:
             share = self.shares.take(LIVE, alone=True)
             if share is not None:
@@ -394,7 +394,7 @@ class _Run:
                 return
 
     def _pass_over_ended(self) -> None:
-        """Skip live matches that another run has ended."""
+        """Skip matches with models or people that another run has ended."""
         numbers = self.plan.matches.remaining_numbers(self.settled, instant=False)
         for batch in chunks([*numbers]):
             statuses = self.store.statuses(self.plan.matches[number].id for number in batch)
@@ -406,7 +406,7 @@ class _Run:
                     self.found += 1
 
     def _wait_for_others(self, kind: str) -> bool:
-        """Pause, and return whether this run may have to take over work of other runs."""
+        """Wait, and return whether matches reserved by other runs may become available."""
         if not self.shares.waits(kind) or self._stopping():
             return False
         time.sleep(LOOK)

@@ -21,7 +21,7 @@ Chunk = list[tuple[PlannedMatch, Ended]]
 
 
 class Work(NamedTuple):
-    """Matches that are played and committed together, with their share of the study's work."""
+    """A chunk of matches that are played and committed together, and the share it belongs to."""
 
     share: Share
     matches: list[PlannedMatch]
@@ -51,7 +51,7 @@ def play_scripted(
 def _play_in_pool(
     pool: Pool, works: Iterator[Work], ahead: Callable[[], int]
 ) -> Iterator[tuple[Share, Chunk]]:
-    """Submit only a few chunks ahead of the writer, to limit memory."""
+    """Play matches in a process pool, keeping few chunks queued to limit memory."""
     running: dict[Future[list[Ended]], Work] = {}
     for work in works:
         running[pool.submit(_play_ends, work.matches)] = work

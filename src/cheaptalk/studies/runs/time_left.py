@@ -18,7 +18,7 @@ BEGINNING = 2.0
 
 @dataclass
 class GameWork:
-    """The counts of one game in a run.
+    """Match counts and work of one game in a run.
 
     Attributes:
         left: unfinished matches.
@@ -33,7 +33,7 @@ class GameWork:
 
 @dataclass
 class TimeLeft:
-    """A forecast of a run's remaining time from its progress; it reads no clock.
+    """An estimator of a run's remaining time from its recorded progress.
 
     Attributes:
         games: counts by game.
@@ -53,18 +53,18 @@ class TimeLeft:
         self.games.setdefault(game, GameWork()).left += count
 
     def drop(self, game: str) -> None:
-        """Remove a match that failed or is not played."""
+        """Remove a failed or skipped match from the remaining work."""
         self.games[game].left -= 1
 
     def end(self, game: str, work: float) -> None:
-        """Add an ended match and its work."""
+        """Record an ended match and the work that it required."""
         entry = self.games.setdefault(game, GameWork())
         entry.left -= 1
         entry.ended += 1
         entry.work += work
 
     def share(self, ended: Counter[str], seconds: float) -> None:
-        """Add matches that ended together, and divide their time in proportion to their work."""
+        """Record matches that ended together, dividing their time in proportion to their work."""
         works = {game: self.work_of(game) for game in ended}
         total = sum(count * works[game] for game, count in ended.items())
         for game, count in ended.items():
@@ -73,14 +73,14 @@ class TimeLeft:
                 self.end(game, seconds * share)
 
     def work_of(self, game: str) -> float:
-        """Return the work per match of a game, observed or estimated from other games."""
+        """Return a game's work per match, as observed or as estimated from other games."""
         entry = self.games.get(game, GameWork())
         if entry.ended:
             return entry.work / entry.ended
         return self.expected.get(game, self._usual()) * self._scale()
 
     def _usual(self) -> float:
-        """Return the mean work per match over all games, expected or observed."""
+        """Return the mean work per match over all games, as expected or else as observed."""
         if self.expected:
             return sum(self.expected.values()) / len(self.expected)
         ended = sum(entry.ended for entry in self.games.values())
@@ -93,7 +93,7 @@ class TimeLeft:
         return sum(entry.work for entry in entries.values()) / expected if expected else 1.0
 
     def remaining(self, under_way: float = 0.0) -> float:
-        """Return the remaining work, without the work already done on unfinished matches.
+        """Return the work left to do, after deducting the work done on unfinished matches.
 
         At most nine tenths of the remaining work are subtracted.
         """
@@ -101,7 +101,7 @@ class TimeLeft:
         return total - min(under_way, 0.9 * total)
 
     def after(self, seconds: float, under_way: float = 0.0, elsewhere: int = 0) -> float | None:
-        """Return the estimated seconds until the end, smoothed; None if unknown.
+        """Return the smoothed estimate of the seconds until the run ends; None if unknown.
 
         Args:
             under_way: work done on unfinished matches.
@@ -124,7 +124,7 @@ class TimeLeft:
         return seconds_left
 
     def seconds_left(self, seconds: float, work_done: float) -> float | None:
-        """Return the estimated seconds until the end, given all work done so far."""
+        """Return the estimated seconds until the run ends, given the work done so far."""
         ended = sum(entry.work for entry in self.games.values())
         return self.after(seconds, max(0.0, work_done - ended))
 

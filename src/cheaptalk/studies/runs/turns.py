@@ -1,4 +1,4 @@
-"""Turns of concurrent runs in one process, because a store has only one writer at a time.
+"""Queueing of runs in one process, because a store has only one writer at a time.
 
 A run in a second process is rejected, because the first run may take indefinitely. In the same
 process, a run waits until the other run has ended.
@@ -22,7 +22,7 @@ WRITING: Counter[tuple[str, int]] = Counter()
 
 @contextmanager
 def in_turn(store: Store, work: str | None, stop: Event) -> Iterator[Shares]:
-    """Lock a store for a run, after the runs of other threads in this process.
+    """Lock a store for a run, after waiting for other runs in this process.
 
     Args:
         work: see :meth:`.Store.sharing`.

@@ -39,7 +39,7 @@ class GaveUp(Exception):
 
 
 class Sent(NamedTuple):
-    """An answer that a bot sent.
+    """A form that a bot submitted, and whether the server confirmed it.
 
     Attributes:
         link: the bot's link.
@@ -82,7 +82,7 @@ class Tally:
     codes: dict[str, str] = field(default_factory=dict)
 
     def summary(self) -> dict[str, object]:
-        """Return the counts, and percentiles of page load times in seconds."""
+        """Return the bots' counters, and percentiles of the page load times in seconds."""
         times = {f"within_{percent}": self.slowest(percent) for percent in (50, 95, 100)}
         counts = ("matches", "pages", "moves", "refused", "slowed", "lost")
         details = {"endings": self.endings, "errors": self.errors}
@@ -100,7 +100,7 @@ class Tally:
 
 @dataclass
 class Crowd:
-    """Bots that start at the same address.
+    """A crowd of bots that start at the same URL.
 
     Attributes:
         url: start address: the gallery, a game, an invitation, a visitor's link, or the link of a
@@ -180,7 +180,7 @@ class Bot:
         self._clicks = self._waits = 0
 
     async def play(self) -> None:
-        """Play all matches, or follow a study's path to its end."""
+        """Play all matches or, in an experiment, go through its steps to the end."""
         try:
             page = await self.read(self.link)
             while not self.done and not page.ending:
@@ -211,7 +211,7 @@ class Bot:
         return await self.choose(page)
 
     async def step(self, page: Page, form: Form) -> Page:
-        """Submit a page of a study's path, or an attention check."""
+        """Submit a page of an experiment, such as a questionnaire or an attention check."""
         if form.deed == "enter":
             return await self.press(form)
         if form.deed == "notice":
@@ -239,7 +239,7 @@ class Bot:
         raise GaveUp(f"the match failed: {' '.join(page.words.split())[:200]}")
 
     async def answer(self, page: Page, form: Form) -> Page:
-        """Answer a decision request, using the reasons why earlier answers were rejected."""
+        """Answer a decision request, taking earlier rejection messages into account."""
         fields = guess(page, form, self.refusals, self.draw())
         response = await self.press(form, fields)
         if response.problem:
@@ -252,7 +252,7 @@ class Bot:
         return response
 
     async def wait_for_others(self, page: Page, fill: Form) -> Page:
-        """Share the invitation with other bots; start with substitutes if no other bot joins."""
+        """Invite other bots to the match, and start with substitute players if none joins."""
         invitation = next((link for link in page.links if "/join/" in link), None)
         if invitation and self._waits == 0:
             self.crowd.invitations.append(invitation)
@@ -263,7 +263,7 @@ class Bot:
         return await self.press(fill)
 
     async def choose(self, page: Page) -> Page:
-        """Choose a game, a table or a seat; wait if the page offers none but refreshes itself."""
+        """Choose a game, a table or a seat; if the page offers none, wait for it to refresh."""
         if "/join/" in self.address and page.forms:
             return await self.press(page.forms[0])
         if tables := page.forms_for("open"):
@@ -282,7 +282,7 @@ class Bot:
         return not self.crowd.games or urlsplit(link).path.split("/")[-1] in self.crowd.games
 
     async def press(self, form: Form, fields: dict[str, str] | None = None) -> Page:
-        """Submit a form, by default with the form's own values, and return the next page."""
+        """Submit a form, by default with its initial values, and return the next page."""
         await self.think()
         start, link, action = time.perf_counter(), self.link, urljoin(self.address, form.action)
         data = {blank.name: blank.value for blank in form.blanks} if fields is None else fields
@@ -304,7 +304,7 @@ class Bot:
         return await self.read(self.link)
 
     async def read(self, link: str, start: float | None = None) -> Page:
-        """Load a page or, on failure, the bot's own page; ``start`` is the time of the click."""
+        """Load a page, or the bot's own page if that fails, and record the time since ``start``."""
         while True:
             start = time.perf_counter() if start is None else start
             self.address = urljoin(self.address, link)
@@ -322,7 +322,7 @@ class Bot:
             link, start = self.link, None
 
     async def refused(self, page: Page, status: int, *, final: bool) -> None:
-        """Record a failed request and wait; give up if it was ``final`` or for the bot's page."""
+        """Record a failed request, then wait, or raise GaveUp if retrying cannot help."""
         error = f"{status}: {' '.join(page.words.split())[:200]}"
         if status in (429, 503):
             self.tally.slowed += 1
@@ -343,7 +343,7 @@ class Bot:
         return await self.read(self.link)
 
     async def rest(self, seconds: float) -> None:
-        """Wait; give up if the bot has waited too often."""
+        """Wait, or raise GaveUp if the bot has already waited too often."""
         self._waits += 1
         if self._waits > MAX_WAITS:
             raise GaveUp(f"gave up after {MAX_WAITS} reloads without a change at {self.address}")
@@ -356,5 +356,5 @@ class Bot:
         self._clicks += 1
 
     def draw(self) -> Stream:
-        """Return the random stream for the next click."""
+        """Return the random number stream for the bot's next click."""
         return self.chance("click", self._clicks)

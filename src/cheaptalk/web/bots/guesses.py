@@ -1,4 +1,4 @@
-"""Guess form values from a page's text and from the reasons why earlier answers were rejected."""
+"""Guesses of valid form values, based on the page's text and earlier rejection messages."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ MESSAGES = (
 
 
 def guess(page: Page, form: Form, refusals: Sequence[str], draw: Stream) -> dict[str, str]:
-    """Return the values to submit for a form.
+    """Return guessed values for the fields of a form.
 
     Args:
         refusals: reasons why earlier guesses were rejected, oldest first.
@@ -34,8 +34,6 @@ def guess(page: Page, form: Form, refusals: Sequence[str], draw: Stream) -> dict
 
 
 class _Guess:
-    """Guesses values from the rejections, then from the decision request, then from the page."""
-
     def __init__(self, page: Page, form: Form, refusals: Sequence[str], draw: Stream) -> None:
         self.form = form
         self.draw = draw

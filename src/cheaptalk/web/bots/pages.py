@@ -14,7 +14,7 @@ NUMERIC = ("numeric", "decimal")
 
 @dataclass
 class Blank:
-    """A field of a form.
+    """An input field of an HTML form.
 
     Attributes:
         kind: ``hidden``, ``number``, ``choice``, ``tick``, ``line`` or ``text`` (several lines).
@@ -38,7 +38,7 @@ class Blank:
 
 @dataclass
 class Form:
-    """A form.
+    """An HTML form with its fields and buttons.
 
     Attributes:
         action: URL to which it is submitted; empty for the page itself.
@@ -53,12 +53,12 @@ class Form:
 
     @property
     def deed(self) -> str:
-        """The last component of the form's URL."""
+        """Last path component of the form's URL, which names the action."""
         return self.action.partition("?")[0].rpartition("/")[2]
 
 
 class Page(HTMLParser):
-    """A parsed page.
+    """A parsed web page with its text, links and forms.
 
     Attributes:
         words: visible text.
@@ -87,11 +87,11 @@ class Page(HTMLParser):
         self.close()
 
     def form(self, deed: str) -> Form | None:
-        """Return the first form whose URL ends with ``deed``; None if there is none."""
+        """Return the first form whose URL ends with the given component, or None."""
         return next(iter(self.forms_for(deed)), None)
 
     def forms_for(self, deed: str) -> list[Form]:
-        """Return all forms whose URLs end with ``deed``."""
+        """Return all forms whose URLs end with the given component."""
         return [form for form in self.forms if form.deed == deed]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -1,4 +1,4 @@
-"""Replies to the pages of a study's path."""
+"""Bots' responses to the pages of an experiment."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ NAMES = ("Ada", "Emmy", "Grace", "Kurt", "Leonhard", "Sofia")
 def reply(
     page: Page, form: Form, answers: Mapping[str, str], draw: Stream, *, play_more: bool
 ) -> dict[str, str]:
-    """Return the values to submit for a page: give consent, tick all boxes, and guess the rest.
+    """Return the values to submit for a page: consent, ticked boxes and guessed answers.
 
     Args:
         answers: answers by question; others are guessed.

@@ -1,1 +1,1 @@
-"""The researchers' console: logins, and the pages of a laboratory's studies."""
+"""Web console in which researchers log in and manage a laboratory's studies."""

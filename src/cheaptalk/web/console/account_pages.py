@@ -20,7 +20,7 @@ FORM_ERRORS = (BadAccount, TooManyLogins, WrongPassword)
 
 
 def add_account_pages(authentication: Authentication) -> None:
-    """Add these pages to a console."""
+    """Add the pages for set-up, login and passwords to a console."""
     authentication.add_page("/set-up", set_up_page, None)
     authentication.add_action("/set-up", set_up, None)
     authentication.add_page("/login", login_page, None)
@@ -40,7 +40,7 @@ def set_up_page(visit: CurrentVisit) -> Response:
 
 
 async def set_up(visit: CurrentVisit) -> Response:
-    """Create the owner and log them in."""
+    """Create the owner's account and log them in."""
     accounts, form, address = visit.authentication.accounts, visit.form, asker(visit.request)
     code, name, password = (form.get(field, "") for field in ("code", "name", "password"))
     try:
@@ -66,7 +66,7 @@ def login_page(visit: CurrentVisit, to: str = "") -> Response:
 
 
 async def log_in(visit: CurrentVisit) -> Response:
-    """Open a session with a new token."""
+    """Log in with the posted name and password, and start a new session."""
     accounts, form = visit.authentication.accounts, visit.form
     name, to = form.get("name", ""), form.get("to", "")
     try:
@@ -87,7 +87,7 @@ async def log_in(visit: CurrentVisit) -> Response:
 
 
 def log_out(visit: CurrentVisit) -> Response:
-    """End the session in the database and in the browser."""
+    """End the login session in the database and in the browser."""
     visit.authentication.accounts.log_out(visit.account, visit.token)
     visit.forget()
     return visit.go("/login")

@@ -38,15 +38,15 @@ MAX_CONCURRENT_HASHES = 2
 
 
 class BadAccount(CheaptalkError):
-    """An invalid name or password for an account."""
+    """Raised for an invalid account name or new password."""
 
 
 class WrongPassword(CheaptalkError):
-    """A wrong password, or an unknown account."""
+    """Raised for a wrong password or set-up code, or an unknown or disabled account."""
 
 
 class TooManyLogins(CheaptalkError):
-    """Too many wrong passwords.
+    """Raised after too many failed login attempts.
 
     Attributes:
         wait: seconds until the next attempt is allowed.
@@ -87,7 +87,7 @@ class Accounts:
     async def in_thread(
         self, work: Callable[Params, Result], *args: Params.args, **named: Params.kwargs
     ) -> Result:
-        """Run a function that hashes passwords in a small thread pool, to keep pages responsive."""
+        """Run a password-hashing function in a small thread pool, to keep pages responsive."""
         async with self._hash_slots:
             return await asyncio.to_thread(work, *args, **named)
 
@@ -104,7 +104,7 @@ class Accounts:
         return self.staff.create_owner(name, self.hasher.hash(password))
 
     def log_in(self, name: str, password: str, address: str) -> str:
-        """Open a session and return its token."""
+        """Check the password, open a login session and return its token."""
         account = self._authenticate(_normalized(name), password, address)
         self.database.audit.enter(account.name, "logged in", address=address)
         return self._session(account)
@@ -131,7 +131,7 @@ class Accounts:
         return password
 
     def reset(self, key: int, by: str) -> tuple[str, str]:
-        """Set a one-time password and end the account's sessions; return the name and the password.
+        """Reset an account's password, end its sessions, and return name and new password.
 
         Raises:
             Missing: the account does not exist.
@@ -142,7 +142,7 @@ class Accounts:
         return after.name, password
 
     def login(self, token: str) -> Login | None:
-        """Extend and return the session of a token; None if the token is invalid or expired."""
+        """Extend and return the login session of a valid token; None for any other token."""
         return self.staff.login(token, IDLE_SECONDS)
 
     def log_out(self, account: Account, token: str) -> None:
@@ -155,7 +155,7 @@ class Accounts:
         return token
 
     def _authenticate(self, name: str, password: str, address: str) -> Account:
-        """Return the account or raise; unknown names take as long to reject as wrong passwords."""
+        """Return the account for a correct password; unknown names take as long to check."""
         self._count_attempt(address, name)
         try:
             account: Account | None = self.staff.account(name)
@@ -174,7 +174,7 @@ class Accounts:
         return account
 
     def _count_attempt(self, address: str, name: str | None = None) -> None:
-        """Count an attempt before it is checked, so that parallel attempts are limited too."""
+        """Count a login attempt before checking it, so that parallel attempts are also limited."""
         with self._throttle_lock:
             wait = self.address_throttle.wait(address)
             if name is not None:
@@ -193,7 +193,7 @@ class Accounts:
 
 
 def new_token() -> str:
-    """Return a random token."""
+    """Return a random session token."""
     return secrets.token_urlsafe(32)
 
 
@@ -213,7 +213,7 @@ def equal_texts(first: str, second: str) -> bool:
 
 
 def _normalized(text: str) -> str:
-    """Return a text in Unicode normal form C, which does not depend on the keyboard."""
+    """Normalize a text to Unicode form C, so that it doesn't depend on the keyboard."""
     return unicodedata.normalize("NFC", text)
 
 

@@ -1,4 +1,4 @@
-"""Authentication: sessions, roles and the parts that all pages share."""
+"""Authentication of the console's users, with sessions and roles."""
 
 import hashlib
 import hmac
@@ -55,7 +55,7 @@ class PasswordChangeRequired(Exception):
 
 
 class Visit:
-    """A request with its session.
+    """An HTTP request with the login session that it belongs to.
 
     Attributes:
         request: the HTTP request.
@@ -80,20 +80,20 @@ class Visit:
 
     @property
     def account(self) -> Account:
-        """The logged-in account; only for pages that require a login."""
+        """The logged-in account, available only on pages that require a login."""
         assert self.login is not None
         return self.login.account
 
     @property
     def csrf(self) -> str:
-        """The ``csrf`` field of every form, derived from the session token.
+        """The CSRF token for forms, derived from the session token.
 
         Without a login, the field is valid only for logging in.
         """
         return hmac.new(self.token.encode(), b"csrf", hashlib.sha256).hexdigest()
 
     def may(self, minimum: Role) -> bool:
-        """Return whether the account has at least this role."""
+        """Return whether the logged-in account has at least the given role."""
         return self.login is not None and self.account.role.may(minimum)
 
     def link(self, path: str) -> str:
@@ -106,7 +106,7 @@ class Visit:
         self.renew(new_token())
 
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """Render a template that extends ``frame.html.jinja``.
+        """Render a page template based on ``frame.html.jinja``, the console's common layout.
 
         In addition to the given values, templates get ``visit``, ``link`` and ``token``, the hidden
         field that every form must contain. Pages that extend ``study.html.jinja`` need ``name`` of
@@ -136,7 +136,7 @@ class Visit:
             return ""
 
     def check(self, form: dict[str, str]) -> None:
-        """Store a posted form; reject a form that was not sent from a page of this session."""
+        """Store the fields of a posted form, or raise an error if its CSRF token is invalid."""
         good = equal_texts(form.pop("csrf", ""), self.csrf)
         self.form = form
         if not good or self._is_new:
@@ -169,7 +169,7 @@ class Visit:
 
 
 class Authentication:
-    """Registers pages with the role that each requires. Unregistered routes are forbidden.
+    """Registry of pages and the roles that they require; all other routes are forbidden.
 
     A module adds its pages in a function that you pass to ``make_console``::
 
@@ -211,7 +211,7 @@ class Authentication:
         self.templates.globals |= {"Role": Role, "style": STYLE}
 
     def add_page(self, path: str, page: Callable[..., Any], minimum: Role | None) -> None:
-        """Register a page.
+        """Register a page and the role that it requires.
 
         Args:
             page: a FastAPI endpoint; a parameter of type ``CurrentVisit`` receives the visit.
@@ -222,7 +222,7 @@ class Authentication:
     def add_action(
         self, path: str, action: Callable[..., Any], minimum: Role | None, repeating: bool = False
     ) -> None:
-        """Register an action for a posted form; see ``add_page``.
+        """Register a handler for posted forms, and the role that it requires.
 
         Args:
             repeating: whether fields may have several values, available in ``visit.pairs``.
@@ -241,7 +241,7 @@ class Authentication:
         return [tab for tab in TABS if ("GET", f"{STUDY}/{tab}") in self.roles]
 
     async def admit(self, request: Request) -> None:
-        """Check access to a route. Every request passes through this check, and there is no other.
+        """Check a request's access to its route; this is the only access check.
 
         Raises:
             LoginRequired: the route requires a login.
@@ -281,7 +281,7 @@ class Authentication:
         return self.templates.get_template(template).render({**common, **values})
 
     def redirect_to_login(self, request: Request, error: Exception) -> Response:
-        """Redirect to the login, set-up or password page; show an error page after a POST."""
+        """Redirect to the login, set-up or password page, or show an error page after a POST."""
         visit: Visit = request.state.visit
         if isinstance(error, PasswordChangeRequired):
             return visit.go("/account", "Choose your own password first.")

@@ -1,4 +1,4 @@
-"""Error pages: HTTP status and message of each error."""
+"""HTTP status codes and messages of the console's error pages."""
 
 import re
 

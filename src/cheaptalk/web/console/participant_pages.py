@@ -1,4 +1,4 @@
-"""The Participants tab: progress, messages, removal and deletion."""
+"""The console's Participants tab, for monitoring, messaging and removing participants."""
 
 import asyncio
 from collections import Counter
@@ -30,7 +30,7 @@ MAX_MESSAGE_LENGTH = 2_000
 
 
 class StepCounts(NamedTuple):
-    """Number of participants at a step of the study.
+    """Counts of the participants who reached, failed or ended at a step of the experiment.
 
     Attributes:
         step: name of the step.
@@ -48,7 +48,7 @@ class StepCounts(NamedTuple):
 
 
 class Prompts(NamedTuple):
-    """Numbers of attention checks sent and unanswered, and of participants who missed one."""
+    """Counts of attention checks sent and unanswered, and of participants who failed one."""
 
     sent: int
     open: int
@@ -56,7 +56,7 @@ class Prompts(NamedTuple):
 
 
 class ParticipantPages:
-    """The Participants tab of studies."""
+    """Pages of a study's Participants tab."""
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
@@ -185,7 +185,7 @@ class ParticipantPages:
         )
 
     async def remove(self, visit: CurrentVisit, name: str, code: str) -> Response:
-        """End a participant's visit and free their place."""
+        """End a participant's visit and make their place available to others."""
         supervisor, participant = self._participant(name, code)
         await supervisor.end(participant, "removed")
         notice = "The participant was removed. Their place is available again."
@@ -215,12 +215,12 @@ class ParticipantPages:
 
 
 def earned_by(participant: Participant) -> int:
-    """Return the cents earned in games, over all visits."""
+    """Return the cents that a participant has earned in games over all visits."""
     return sum(play["cents"] or 0 for play in participant.plays.values() if play.get("cents"))
 
 
 def status_of(participant: Participant) -> str:
-    """Return the current step, or how the visit ended."""
+    """Return a participant's current step or, after the visit, how it ended."""
     return participant.ending or participant.journey.stop.name
 
 

@@ -1,4 +1,4 @@
-"""Payments that a study owes its participants, and payout files for platforms."""
+"""Payments owed to a study's participants, and payout files for recruitment platforms."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ PAY = f"{STUDY}/pay"
 
 
 class PayPages:
-    """The Pay tab of studies."""
+    """Pages of a study's Pay tab."""
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
@@ -36,7 +36,7 @@ class PayPages:
         authentication.add_page(f"{PAY}/{{number}}/file", self.file, Role.RESEARCHER)
 
     async def pay(self, visit: CurrentVisit, name: str) -> Response:
-        """Show the balance and the payouts."""
+        """Show the study's payment balance and its payouts."""
         self.laboratory.database.drafts.read(name)
         if name not in self.laboratory.open:
             return visit.render("no_people.html.jinja", name=name, tab="pay", broken="")
@@ -52,7 +52,7 @@ class PayPages:
         )  # fmt: skip
 
     async def pay_out(self, visit: CurrentVisit, name: str) -> Response:
-        """Create a payout of all open payments; earlier payouts do not change."""
+        """Create a payout of all open payments without changing earlier payouts."""
         form = visit.form.get("form", "")
         if form not in FORMS:
             raise HTTPException(400, "Choose a payment platform.")
@@ -66,7 +66,7 @@ class PayPages:
         )
 
     async def file(self, visit: CurrentVisit, name: str, number: int) -> Response:
-        """Return the file of a payout; repeated downloads are identical."""
+        """Return a payout's file for download; repeated downloads are identical."""
         experiment = self.laboratory.supervisor(name).experiment
         store, study_id = experiment.room_manager.store, experiment.study_id
         payout = next(
@@ -84,7 +84,7 @@ class PayPages:
 
 
 def _in_file(payout: Payout, lines: list[PayoutLine]) -> int:
-    """Return the cents paid through the file; the platform pays the rest without the file."""
+    """Return the cents listed in a payout's file; the platform pays the remainder directly."""
     if payout.form == "csv":
         return payout.cents
     return sum(line.bonus for line in lines if line.code)

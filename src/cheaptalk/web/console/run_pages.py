@@ -1,4 +1,4 @@
-"""Launching a study, and its Matches, Transcripts and Data tabs."""
+"""Console pages for launching a study, and its Matches, Transcripts and Data tabs."""
 
 import asyncio
 from urllib.parse import quote
@@ -27,7 +27,7 @@ OUTPUT_KINDS = ("report", "export", "comparison")
 
 
 class MountedResponse(Response):
-    """The response of an application mounted at ``root``; the store is closed afterwards."""
+    """Response from a mounted application, after which the application's store is closed."""
 
     def __init__(self, app: ASGIApp, root: str, store: Store) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class MountedResponse(Response):
 
 
 class StudyRunPages:
-    """The Matches, Transcripts and Data tabs of studies."""
+    """Pages of a study's Matches, Transcripts and Data tabs."""
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
@@ -104,7 +104,7 @@ class StudyRunPages:
         return visit.go(f"/studies/{name}/matches", f"The run budget is now ${dollars:,.2f}.")
 
     async def open_transcripts(self, visit: CurrentVisit, name: str) -> Response:
-        """Redirect to the transcripts, if there are any."""
+        """Redirect to a study's transcripts, or explain that there are none yet."""
         draft = self.laboratory.database.drafts.read(name)
         overview = None
         if self.laboratory.launched(draft.name) is not None:
@@ -156,7 +156,7 @@ class StudyRunPages:
         return visit.go(f"/studies/{name}/data", f"{output.title} was deleted.")
 
     async def identities(self, visit: CurrentVisit, name: str) -> Response:
-        """Return the participants' external IDs, which exports do not contain."""
+        """Return a CSV file of the participants' external IDs, which exports do not contain."""
         experiment = self.laboratory.supervisor(name).experiment
         ids = await asyncio.to_thread(experiment.identities.of_study, name)
         links, protocol = self.laboratory.links, experiment.protocol
@@ -172,7 +172,7 @@ class StudyRunPages:
         )  # fmt: skip
 
     async def output(self, visit: CurrentVisit, name: str, file: str) -> Response:
-        """Return a report to read, or an export to download."""
+        """Return a report for display or an export for download."""
         path, output = await self.laboratory.outputs.output(name, file)
         headers = {"Content-Security-Policy": f"{output.policy}; frame-ancestors 'none'"}
         if path.suffix == ".html":

@@ -1,4 +1,4 @@
-"""The console as a web application."""
+"""The researchers' console as a web application."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -47,21 +47,21 @@ SET_UP_CODE_LENGTH = 12
 
 
 async def remove_nothing(_name: str) -> None:
-    """Delete nothing; the default for a console without launched studies."""
+    """Do nothing, because a console without launched studies has no data to delete."""
 
 
 async def no_standing(_name: str) -> StudyStatus | None:
-    """Return None, as for a study that has not been launched."""
+    """Return None because the console has no launched studies."""
     return None
 
 
 def no_launched_text(_name: str) -> str | None:
-    """Return None, as for a study that has not been launched."""
+    """Return None because the console has no launched studies."""
     return None
 
 
 async def no_damage(_name: str) -> list[Hurt]:
-    """Report no problems; the default for a console without launched studies."""
+    """Return no problems because the console has no launched studies."""
     return []
 
 
@@ -82,7 +82,7 @@ def make_console(
     launched_text: Callable[[str], str | None] = no_launched_text,
     find_damage: FindDamage = no_damage,
 ) -> FastAPI:
-    """Return the console of a laboratory, which can be mounted at any path.
+    """Return a laboratory's console as a web application that can be mounted at any path.
 
     Args:
         address: public address of the laboratory.
@@ -124,7 +124,7 @@ async def _live_script() -> Response:
 
 
 def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheaptalk") -> FastAPI:
-    """Return the console and the participants' pages of a laboratory.
+    """Return a web application with a laboratory's console and its participants' pages.
 
     Args:
         code: the set-up code.
@@ -142,7 +142,7 @@ def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheapt
 async def _error_page(
     authentication: Authentication, request: Request, error: Exception, find_damage: FindDamage
 ) -> Response:
-    """Render an error page or, if the study's store is damaged, a page with its problems."""
+    """Render an error page or, if the study's store is damaged, a list of the damage."""
     visit: Visit = getattr(request.state, "visit", None) or Visit(authentication, request, None)
     message, status = sentence(error), status_of(error)
     may_be_damaged = isinstance(error, StoreError) or status == 500

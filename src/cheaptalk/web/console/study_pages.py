@@ -1,4 +1,4 @@
-"""Studies: the list, and the Overview, Design and Log tabs."""
+"""Console pages: list of studies, and a study's Overview, Design and Log tabs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -46,7 +46,7 @@ ReadStanding: TypeAlias = Callable[[str], Awaitable[StudyStatus | None]]
 
 
 class CheckedDesign(NamedTuple):
-    """A parsed design.
+    """A study design after parsing, with the study's plan or an error.
 
     Attributes:
         study: the study; None if the design is invalid.
@@ -60,7 +60,7 @@ class CheckedDesign(NamedTuple):
 
 
 class StudySummary(NamedTuple):
-    """A study in the list.
+    """Summary of a study for the list of studies.
 
     Attributes:
         games: their titles.
@@ -74,7 +74,7 @@ class StudySummary(NamedTuple):
 
 
 def check_design(name: str, text: str) -> CheckedDesign:
-    """Parse a design. Its name must be the study's name in the laboratory.
+    """Parse a study design; its name must match the study's name in the laboratory.
 
     >>> len(check_design("pilot", DEFAULT_DESIGN.format(name="pilot")).planned.matches)
     20
@@ -90,7 +90,7 @@ def check_design(name: str, text: str) -> CheckedDesign:
 
 
 def summarize_design(name: str, text: str) -> StudySummary:
-    """Return the summary of a design for the list."""
+    """Summarize a study design for the list of studies."""
     study, _, problem = check_design(name, text)
     return StudySummary(*(games_of(study), len(study.players)) if study else ("", 0, problem))
 
@@ -107,7 +107,7 @@ def games_of(study: Study) -> str:
 
 
 class StudyPages:
-    """The list of studies, and the Overview, Design and Log tabs.
+    """Pages for the list of studies and for a study's Overview, Design and Log tabs.
 
     Args:
         remove: deletes the other data of a study before its design is deleted.
@@ -155,7 +155,7 @@ class StudyPages:
         return visit.render("new_study.html.jinja", name="", text="", problem="")
 
     def create(self, visit: CurrentVisit) -> Response:
-        """Create a study from a posted file, or from the default design."""
+        """Create a study from a posted study file or, if there is none, a default design."""
         name, text = visit.form.get("name", "").strip(), _text(visit.form.get("text", ""))
         name = name or _name_in(text)
         try:
@@ -198,7 +198,7 @@ class StudyPages:
         )  # fmt: skip
 
     def save(self, visit: CurrentVisit, name: str) -> Response:
-        """Save a design, even an invalid one; show both versions after a concurrent change."""
+        """Save a study design, even an invalid one; on a conflict, show both versions."""
         text = _text(_required_field(visit.form, "text"))
         try:
             after = self.drafts.replace(name, text, _version(visit.form), visit.account.name)

@@ -28,7 +28,7 @@ ROLES = {
 
 
 def add_team_pages(authentication: Authentication) -> None:
-    """Add these pages to a console."""
+    """Add the pages for accounts, roles and the log to a console."""
     authentication.add_page("/accounts", listing, Role.OWNER)
     authentication.add_action("/accounts", invite, Role.OWNER)
     authentication.add_page("/accounts/{number}", account, Role.OWNER)
@@ -80,7 +80,7 @@ def enable(visit: CurrentVisit, number: Number) -> Response:
 
 
 async def reset(visit: CurrentVisit, number: Number) -> Response:
-    """Set a one-time password and show it once."""
+    """Set a one-time password for an account, and show it once."""
     accounts = visit.authentication.accounts
     name, password = await accounts.in_thread(accounts.reset, number, visit.account.name)
     return visit.render("invited.html.jinja", name=name, password=password)

@@ -1,1 +1,1 @@
-"""The laboratory: researchers' studies on a server, with their runs, outputs and accounts."""
+"""A laboratory on a server: studies with runs and outputs, and researchers' accounts."""

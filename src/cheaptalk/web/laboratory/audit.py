@@ -55,7 +55,7 @@ class Audit:
     def within(
         self, connection: sa.Connection, account: str, deed: str, study: str = "", **details: Detail
     ) -> None:
-        """Add an entry in the transaction of the action."""
+        """Add a log entry in the same database transaction as the logged action."""
         connection.execute(
             sa.insert(audit).values(
                 at=self.now(), account=account, study=study, deed=deed, details=details
@@ -63,7 +63,7 @@ class Audit:
         )
 
     def page(self, study: str | None = None, before: int | None = None) -> list[Entry]:
-        """Return entries, newest first, optionally for a ``study`` or older than ``before``."""
+        """Return log entries, newest first, optionally of one study or before a given entry."""
         query = sa.select(audit).order_by(audit.c.id.desc()).limit(PAGE)
         if study is not None:
             query = query.where(audit.c.study == study)
@@ -73,7 +73,7 @@ class Audit:
             return [Entry(**row) for row in connection.execute(query).mappings()]
 
     def forget(self, code: str) -> int:
-        """Erase a participant's code from all entries and from the disk; return their number."""
+        """Erase a participant's code from the log and the disk; return how many entries changed."""
         pattern = re.compile(rf"(?<!\w){re.escape(code)}(?!\w)")
         struck = 0
         with self.file.writing() as connection:

@@ -27,7 +27,7 @@ HALTS = {-signal.SIGTERM, -KILL, *(128 + number for number in (signal.SIGINT, si
 
 
 class Command:
-    """A command that is running or has ended.
+    """A CLI command that runs in a subprocess.
 
     The command ends with the server: :meth:`stop` interrupts it, and if the server is killed, the
     command stops when nothing reads its output. API keys come from the server's environment.
@@ -70,13 +70,13 @@ class Command:
 
     @property
     def error(self) -> str:
-        """The error message of a failed command, or ""."""
+        """The error message that a failed command printed; otherwise empty."""
         message = ERROR.search(self.output) if self.status else None
         return message[1].rstrip(".") if message else ""
 
     @property
     def crash(self) -> str:
-        """The last line of output of a command that failed without an error message, or ""."""
+        """Last output line of a command that failed without an error message; otherwise empty."""
         if not self.status or self.stopped or self.error:
             return ""
         return self.output.rpartition("\n")[2] or f"the command exited with status {self.status}"
@@ -88,13 +88,13 @@ class Command:
         return self.status
 
     def interrupt(self) -> None:
-        """Interrupt the command like Ctrl-C; calls in flight are still recorded."""
+        """Interrupt the command like Ctrl-C; model calls in flight are still recorded."""
         self.interrupted = True
         with suppress(ProcessLookupError):
             self._process.terminate()
 
     async def stop(self) -> None:
-        """Stop the command, by force if necessary, and wait for its end."""
+        """Stop the command, if necessary by killing it, and wait until it has ended."""
         for grace in (GRACE, LAST_GRACE):
             if self.status is not None:
                 return
@@ -113,7 +113,7 @@ class Command:
 
 
 class Commands:
-    """The commands of a laboratory's studies, at most one per study at a time.
+    """Running CLI commands, at most one per study.
 
     Leaving the context manager stops them.
     """
@@ -131,19 +131,19 @@ class Commands:
 
     @asynccontextmanager
     async def starting(self, name: str) -> AsyncIterator[None]:
-        """Lock a study while a command starts; raise ControlError if the server is stopping."""
+        """Lock a study while its command starts; raise ControlError if the server is stopping."""
         async with self._starting[name]:
             if self._closed:
                 raise ControlError("the server is stopping")
             yield
 
     async def begin(self, name: str, *arguments: str) -> Command:
-        """Start a study's command; raise OSError if the process cannot be started."""
+        """Start a CLI command for a study; raise OSError if the process cannot be started."""
         command = self.latest[name] = await Command.start(*arguments)
         return command
 
     async def close(self) -> None:
-        """Stop all commands and start no further ones."""
+        """Stop all commands, and prevent new ones from starting."""
         self._closed = True
         for starting in list(self._starting.values()):
             async with starting:

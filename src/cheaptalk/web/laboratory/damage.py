@@ -1,4 +1,4 @@
-"""Damaged stores: the problems of a study whose pages cannot be shown."""
+"""Search for damage in the store of a study whose pages cannot be shown."""
 
 import asyncio
 import time
@@ -13,11 +13,11 @@ SECONDS = 10.0
 
 
 class _TooLong(Exception):
-    """Raised if the examination of a store takes too long."""
+    """Raised if checking a store for damage takes too long."""
 
 
 class Damages:
-    """Examines the stores of a laboratory one at a time, and again only after changes."""
+    """Damage found in a laboratory's stores, cached until a store changes."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -25,7 +25,7 @@ class Damages:
         self._known: dict[str, tuple[object, list[Hurt]]] = {}
 
     async def find(self, name: str) -> list[Hurt]:
-        """Return the problems of a study's store; empty for a sound or missing store."""
+        """Return the problems found in a study's store; empty if the store is intact or missing."""
         async with self._one_at_a_time:
             return await asyncio.to_thread(self._find, name)
 

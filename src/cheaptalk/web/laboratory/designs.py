@@ -1,4 +1,4 @@
-"""Designs: study files from researchers. Errors reveal nothing about the server's own files."""
+"""Study designs written by researchers, parsed without revealing the server's files."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ FILES = (".yaml", ".yml")
 
 
 def read_design(name: str, text: str) -> Study:
-    """Read a design that came from a browser.
+    """Parse a study design that was submitted from a browser.
 
     No error says whether a file exists on the server, or what the file contains.
 
@@ -33,12 +33,12 @@ def read_design(name: str, text: str) -> Study:
         check_policies(data.get("players"))
     study = parse_study(data, name)
     if study.name != name:
-        raise StudyError(f"name: the study is called {name} here, not {study.name}")
+        raise StudyError(f"name: must be {name}, the study's name here, not {study.name}")
     return study
 
 
 def check_rosters(written: object) -> None:
-    """Raise a StudyError for a roster that is a file on the server."""
+    """Raise a StudyError if a design refers to a roster file on the server."""
     for roster in [written] if isinstance(written, str) else written or []:  # type: ignore[attr-defined]
         if isinstance(roster, str) and roster.partition(":")[0].endswith(FILES):
             raise StudyError(
@@ -48,7 +48,7 @@ def check_rosters(written: object) -> None:
 
 
 def check_policies(players: object) -> None:
-    """Raise a StudyError for a policy that the server cannot load, without giving the reason."""
+    """Raise a StudyError, without details, for a policy that the server cannot load."""
     for label, policy in _policies(players):
         try:
             read_policy(policy_file(policy))

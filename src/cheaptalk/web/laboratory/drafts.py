@@ -25,11 +25,11 @@ class Taken(CheaptalkError):
 
 
 class Missing(CheaptalkError):
-    """A missing study or account."""
+    """A study or account that does not exist."""
 
 
 class Draft(NamedTuple):
-    """A draft of a study.
+    """A study file that is being edited, with its version and authors.
 
     Attributes:
         text: study file.
@@ -75,7 +75,7 @@ class Drafts:
         self.audit = audit
 
     def create(self, name: str, text: str, by: str) -> Draft:
-        """Create a draft.
+        """Create a draft of a new study.
 
         Raises:
             BadName: the name is invalid.
@@ -97,12 +97,12 @@ class Drafts:
         return draft
 
     def read(self, name: str) -> Draft:
-        """Return a draft by its name, ignoring case."""
+        """Return the draft of a study, ignoring case in its name."""
         with self.file.reading() as connection:
             return _select(connection, name)
 
     def replace(self, name: str, text: str, expected: int, by: str) -> Draft:
-        """Replace the text of a draft; an identical text changes nothing."""
+        """Replace the text of a draft, unless it is identical."""
         with self.file.writing() as connection:
             before = _select(connection, name)
             if before.text == text:
@@ -128,7 +128,7 @@ class Drafts:
         self.file.clean()
 
     def page(self, words: str = "", after: int = 0) -> list[Draft]:
-        """Return up to ``PAGE`` drafts, most recently changed first.
+        """Return a page of drafts, most recently changed first.
 
         Args:
             words: words that a draft's name or text must contain.

@@ -16,7 +16,7 @@ NOT_NAMES = ("", ".", "..")
 
 
 class Folder:
-    """The folder of a laboratory.
+    """The folder in which a laboratory stores its studies.
 
     Methods raise :class:`.UnknownName` for a name without a study file, so that no other name gives
     access to a path.
@@ -45,7 +45,7 @@ class Folder:
         return self._path(name, "outputs") / name
 
     def files(self, name: str) -> list[Path]:
-        """Return the paths of all of a study's files, the study file last; some may not exist.
+        """Return the paths of all files of a study, including missing ones, the study file last.
 
         The paths are listed instead of matched, because a pattern would also match files of studies
         whose names start with this study's name.
@@ -55,7 +55,7 @@ class Folder:
         return [self.outputs(name), *beside, self.text(name)]
 
     def make_private(self) -> None:
-        """Let only the owner read the studies' files, if this system account owns the files."""
+        """Make the studies' files readable by their owner only; skip files of other accounts."""
         for name in self.names():
             for path in self.files(name):
                 for file in (path, *(path.rglob("*") if path.is_dir() else ())):

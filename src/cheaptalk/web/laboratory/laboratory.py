@@ -28,7 +28,7 @@ PRIVATE = 0o077
 
 
 class OpenStudy(NamedTuple):
-    """A study that participants can join, with its pages and the resources to close."""
+    """A study open to participants, with its pages and an exit stack for closing it."""
 
     supervisor: Supervisor
     app: FastAPI
@@ -86,7 +86,7 @@ class Laboratory:
         await self._stack.aclose()
 
     def launched(self, name: str) -> str | None:
-        """Return the file with which a study was launched; None if it was not."""
+        """Return the study file with which a study was launched; None if it wasn't launched."""
         if name not in self.folder.names():
             return None
         return self.folder.text(name).read_text(encoding="utf-8", errors="replace")
@@ -155,7 +155,7 @@ class Laboratory:
             await opened.stack.aclose()
 
     def supervisor(self, name: str) -> Supervisor:
-        """Return the supervisor of a study's participants; raise UnknownName for a closed study."""
+        """Return the supervisor of an open study; raise UnknownName for any other study."""
         if name not in self.open:
             raise unknown("study with participants", name, sorted(self.open))
         return self.open[name].supervisor

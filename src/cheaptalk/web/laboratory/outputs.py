@@ -31,7 +31,7 @@ VIEWER = ("--viewer", "../transcripts")
 
 
 class Output(NamedTuple):
-    """An output of a study.
+    """A report, comparison or export of a study.
 
     Attributes:
         file: file name.
@@ -52,7 +52,7 @@ class Output(NamedTuple):
 
 
 class Making(NamedTuple):
-    """The current or latest output of a study.
+    """Progress of the current or latest output of a study.
 
     Attributes:
         under_way: whether the output is in progress.
@@ -66,7 +66,7 @@ class Making(NamedTuple):
 
 
 class _Order(NamedTuple):
-    """A requested output: its file, title, command and source studies."""
+    """A requested output with its file, title, command and source studies."""
 
     file: str
     title: str
@@ -75,7 +75,7 @@ class _Order(NamedTuple):
 
 
 class _Note(BaseModel):
-    """The stored description of an output; ``seen`` has the state of each source study."""
+    """Stored description of an output, including the state of its source studies."""
 
     title: str
     made: float
@@ -85,14 +85,14 @@ class _Note(BaseModel):
 
 
 class _Work(NamedTuple):
-    """A requested output, with the task that makes it and returns an error message or ""."""
+    """A requested output and the task that creates it, which returns an error message or ""."""
 
     order: _Order
     task: asyncio.Task[str]
 
 
 class Outputs(Commands):
-    """The outputs of a laboratory's studies; at most one per study is made at a time.
+    """The outputs of a laboratory's studies, created one at a time per study.
 
     Methods raise :class:`.UnknownName` for an unknown study, recipe, format or file. Methods that
     start an output raise :class:`.StoreError` for a study without matches, and
@@ -106,13 +106,13 @@ class Outputs(Commands):
         self._works: dict[str, _Work] = {}
 
     async def close(self) -> None:
-        """Stop making outputs; incomplete files are removed."""
+        """Stop creating outputs, and remove incomplete files."""
         await super().close()
         for work in self._works.values():
             await work.task
 
     async def recipes(self, name: str) -> dict[str, str]:
-        """Return the titles of the report recipes that suit a study's games, by recipe."""
+        """Return the titles of the report recipes that suit a study's games, keyed by recipe."""
         try:
             study_overview = await self.overviews.get(name)
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way; the list shows it
@@ -126,7 +126,7 @@ class Outputs(Commands):
         }  # fmt: skip
 
     async def report(self, name: str, recipe: str | None = None) -> None:
-        """Start making a study's report or, with a ``recipe``, that recipe's tables and figures."""
+        """Start creating a study's report or, with ``recipe``, a recipe's tables and figures."""
         if recipe is None:
             output = _Order("report.html", "Report", ("report", name, *VIEWER), (name,))
         else:
@@ -139,7 +139,7 @@ class Outputs(Commands):
         await self._begin(name, output)
 
     async def comparison(self, name: str, reference: str) -> None:
-        """Start making a comparison, whose differences are the reference study minus this study."""
+        """Start creating a comparison: the reference study's results minus this study's."""
         other_store = str(self.folder.store(reference))
         arguments = ("compare", name, reference, "--other-store", other_store, *VIEWER)
         file, title = f"compare-{reference}.html", f"Comparison with {reference}"
@@ -147,7 +147,7 @@ class Outputs(Commands):
         await self._begin(name, output)
 
     async def export(self, name: str, form: str = "csv") -> None:
-        """Start exporting a study's records as an archive, in one of :data:`FORMS`."""
+        """Start exporting a study's records as an archive in the given format."""
         if form not in FORMS:
             raise unknown("format", form, FORMS)
         arguments = ("store", "export", name, "--format", form)
@@ -155,7 +155,7 @@ class Outputs(Commands):
         await self._begin(name, output)
 
     def making(self, name: str) -> Making | None:
-        """Return the current or latest output of a study since the server started, or None."""
+        """Return the latest output that this server has started for a study, or None."""
         self.folder.text(name)
         work = self._works.get(name)
         if work is None:
@@ -169,7 +169,7 @@ class Outputs(Commands):
         return await asyncio.to_thread(self._listed, name)
 
     async def output(self, name: str, file: str) -> tuple[Path, Output]:
-        """Return an output of a study with its path."""
+        """Return the path and description of a study's output."""
         outputs = {item.file: item for item in await self.listed(name)}
         if file not in outputs:
             raise unknown(f"output of {name}", file, sorted(outputs))
@@ -235,12 +235,12 @@ class Outputs(Commands):
 
 
 def _marks(overviews: Mapping[str, Overview | None]) -> dict[str, list[object] | None]:
-    """Return each study's state, which changes whenever its results change."""
+    """Return a value for each study that changes whenever the study's results change."""
     return {name: entry and entry.mark for name, entry in overviews.items()}
 
 
 async def _finish(command: Command, half: Path, file: Path, note: Mapping[str, object]) -> str:
-    """Move a complete output and its note into place; return any error message, or ""."""
+    """Wait for a command and move its output into place; return an error message or ""."""
     try:
         if await command.ended() == 0:
             await asyncio.to_thread(_put, half, file, note)

@@ -18,7 +18,7 @@ matches, members, configurations = schema.matches, schema.members, schema.config
 
 
 class Overview(NamedTuple):
-    """The contents of a study's store.
+    """Numbers of matches and failures, and the costs, in a study's store.
 
     Attributes:
         planned: number of planned matches; None if no run has counted them.
@@ -47,7 +47,7 @@ class Overview(NamedTuple):
 
     @property
     def done(self) -> int:
-        """Number of ended matches, except matches that are to be played again."""
+        """Number of ended matches, excluding those that will be played again."""
         counts = self.counts
         return sum(counts[status] for status in SETTLED)
 
@@ -60,7 +60,7 @@ class Overview(NamedTuple):
 
     @property
     def mark(self) -> list[object]:
-        """The state of the results, as JSON-compatible data that changes whenever they change."""
+        """JSON-compatible marker that changes whenever the study's results change."""
         return [self.games, self.last, self.judged, self.went_on]
 
     @property
@@ -112,7 +112,7 @@ def overview(store: Store, study: str) -> Overview | None:
 
 
 class Overviews:
-    """The overviews of a laboratory's studies, updated when their stores change."""
+    """Overviews of a laboratory's studies, cached until a study's store changes."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -128,7 +128,7 @@ class Overviews:
         return await asyncio.to_thread(self.read, name)
 
     def read(self, name: str) -> Overview | None:
-        """Return the overview of a study like :meth:`get`, but synchronously."""
+        """Return the overview of a study synchronously; None before its first run."""
         try:
             with Store.open(self.folder.store(name)) as store:
                 return self.count(name, store)
@@ -136,7 +136,7 @@ class Overviews:
             return None
 
     def count(self, name: str, store: Store) -> Overview | None:
-        """Return the overview of a study in an open store; None before its first run."""
+        """Return the overview of a study from an open store; None before its first run."""
         stamp = store.backend.stamp()
         cached = self._known.get(name)
         if cached is None or cached[0] != stamp:

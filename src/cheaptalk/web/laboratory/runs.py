@@ -65,9 +65,10 @@ class RunStatus(NamedTuple):
 
 
 class Runs(Commands):
-    """The runs of a laboratory's studies; stopped ones can be resumed.
+    """The runs of a laboratory's studies, which can be stopped and resumed.
 
-    Methods raise :class:`.UnknownName` if the study does not exist.
+    Methods raise :class:`.UnknownName` if the study does not exist. ``pause``, ``resume`` and
+    ``stop`` also raise the errors of :meth:`set`, and ``resume`` those of :meth:`start`.
 
     Args:
         folder: the laboratory's folder.
@@ -98,18 +99,18 @@ class Runs(Commands):
             )
 
     async def pause(self, name: str) -> None:
-        """Pause a run: wait for calls in flight and send no more; see :meth:`set` for errors."""
+        """Pause a run: start no new model calls, but wait for those in flight."""
         await self._order(name, "pause")
 
     async def resume(self, name: str) -> None:
-        """Resume a paused, stopped or failed run; see :meth:`start` and :meth:`set` for errors."""
+        """Resume a paused, stopped or failed run."""
         if (await self.status(name)).stage.under_way:
             await self._order(name, "resume")
         else:
             await self.start(name)
 
     async def stop(self, name: str) -> None:
-        """Stop a run and record its calls in flight; see :meth:`set` for errors."""
+        """Stop a run, and record the model calls that are in flight."""
         command, status = self.latest.get(name), await self.status(name)
         if command is not None and status.stage.under_way and status.account is None:
             command.interrupt()
@@ -174,7 +175,7 @@ class Runs(Commands):
 
 
 def _prepare(name: str, text: Path, store_path: Path) -> None:
-    """Check the study file, and create the store so that readers need not wait for the run."""
+    """Check a study file, and create the study's store before the run starts."""
     study = load_study(text)
     if study.name != name:
         raise StudyError(

@@ -11,7 +11,7 @@ STUDIES = "/s"
 
 
 def make_site(laboratory: Laboratory, console: ASGIApp) -> FastAPI:
-    """Return the console below ``/console``, and each study's pages below ``/s/NAME``."""
+    """Return the laboratory's website: console at ``/console``, studies at ``/s/NAME``."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
 
     async def start() -> Response:
@@ -25,7 +25,7 @@ def make_site(laboratory: Laboratory, console: ASGIApp) -> FastAPI:
 
 
 class _Studies:
-    """Forwards requests to the pages of the open studies."""
+    """ASGI application that forwards requests to the pages of open studies."""
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory

@@ -14,7 +14,7 @@ LOCK_TIMEOUT = 10
 
 
 class SqliteFile:
-    """The database file, which is created if it does not exist.
+    """An SQLite database file, created if it doesn't exist.
 
     Deleted and overwritten data are removed from the disk by :meth:`clean`.
 

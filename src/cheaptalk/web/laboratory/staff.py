@@ -17,7 +17,7 @@ MINUTE = 60.0
 
 
 class Role(StrEnum):
-    """An account's role; each role includes the permissions of the roles before it."""
+    """An account's role; each role has the permissions of all lower roles."""
 
     VIEWER = "viewer"
     RESEARCHER = "researcher"
@@ -94,7 +94,7 @@ class Staff:
             return _select(connection, key)
 
     def create_owner(self, name: str, password: str) -> Account:
-        """Create the first account, an owner; raise :class:`.Taken` if there is an account."""
+        """Create the owner, as the first account; raise :class:`.Taken` if any account exists."""
         with self.file.writing() as connection:
             if _any(connection):
                 raise Taken("this laboratory already has an owner; log in instead")
@@ -157,13 +157,13 @@ class Staff:
             return _select(connection, key)
 
     def rehash(self, before: Account, password: str) -> None:
-        """Store a new hash of a password, unless the password has been changed meanwhile."""
+        """Update the stored hash of a password, unless the password has changed since."""
         with self.file.writing() as connection:
             same = (accounts.c.id == before.id) & (accounts.c.password == before.password)
             connection.execute(sa.update(accounts).where(same).values(password=password))
 
     def log_in(self, key: int, token: str, expires: float) -> None:
-        """Start a session, and delete expired ones."""
+        """Start a login session, and delete expired sessions."""
         now = self.audit.now()
         with self.file.writing() as connection:
             connection.execute(sa.delete(logins).where(logins.c.expires <= now))
@@ -178,7 +178,7 @@ class Staff:
             connection.execute(sa.delete(logins).where(logins.c.token_digest == digest(token)))
 
     def login(self, token: str, idle: float) -> Login | None:
-        """Return and extend the session of a token; None after ``idle`` seconds without use."""
+        """Extend and return the login session of a token; None if it has timed out."""
         now, is_login = self.audit.now(), logins.c.token_digest == digest(token)
         with self.file.reading() as connection:
             row = connection.execute(
@@ -196,7 +196,7 @@ class Staff:
 
 
 def digest(token: str) -> str:
-    """Return the stored digest of a token."""
+    """Return the digest under which a session token is stored."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

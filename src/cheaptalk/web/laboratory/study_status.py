@@ -1,4 +1,4 @@
-"""The status of a launched study in a few numbers."""
+"""Key figures on the status of a launched study."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from cheaptalk.web.participants.experiment import Experiment
 
 
 class Turnout(NamedTuple):
-    """The participants of a study.
+    """Participant counts and unpaid amounts of a study.
 
     Attributes:
         came, on_way: number of admitted and of active participants.
@@ -41,7 +41,7 @@ class Turnout(NamedTuple):
 
 
 class StudyStatus(NamedTuple):
-    """The status of a study.
+    """Stage and key figures of a launched study.
 
     Attributes:
         stage: one or two words, such as ``open`` for participants, ``running`` or ``done``.

@@ -1,1 +1,1 @@
-"""Web pages of participants, from the recruitment link to the completion code."""
+"""Web pages for participants, from the recruitment link to the completion code."""

@@ -11,7 +11,7 @@ from cheaptalk.web.participants.people import Participant
 
 
 def forget(experiment: Experiment, person: Participant) -> None:
-    """Remove a participant and their matches, which the store has already deleted."""
+    """Remove a participant and their matches from memory after the store has deleted them."""
     _forget_matches(experiment, person.plays)
     experiment.quotas.remove(person)
     del experiment.people[person.code]
@@ -19,7 +19,7 @@ def forget(experiment: Experiment, person: Participant) -> None:
 
 
 async def forget_visit(experiment: Experiment, person: Participant) -> None:
-    """Delete the data of a participant's last visit, except how it ended."""
+    """Delete the data of a participant's last visit, but keep its outcome."""
     stop, responses = person.journey.stop, person.journey.responses
     games = {
         response.game for response in responses

@@ -1,4 +1,4 @@
-"""An experiment: the participants of a study, the steps that they take and the games they play."""
+"""An experiment: participants, the steps they complete and the games they play."""
 
 import asyncio
 import logging
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 class Experiment:
-    """The participants of a study.
+    """A running experiment with its participants.
 
     Args:
         room_manager: rooms in which the participants play.
@@ -88,7 +88,7 @@ class Experiment:
         room_manager.on_begin, room_manager.on_end = self.begin_match, self.settle_match
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
-        """Commit a write to the store, in order with all other writes."""
+        """Write to the store in a transaction, after all earlier writes."""
         return await self.room_manager.host.dispatcher.ledger.write(work)
 
     @property
@@ -173,7 +173,7 @@ class Experiment:
     # Steps
 
     def page_of(self, person: Participant) -> Page:
-        """Return the participant's current page, including the question of a quiz."""
+        """Return the participant's current page, with the question if it is a quiz."""
         stop = person.journey.stop
         assert isinstance(stop, Page)
         if not isinstance(stop.step, Quiz):
@@ -234,7 +234,7 @@ class Experiment:
         return isinstance(page.step, Quiz) and correct is False and page.step.erase
 
     def may_start_visit(self, person: Participant) -> bool | float:
-        """Return whether a participant may start another visit, or the time from which they may.
+        """Return whether a participant may start another visit, or the earliest time for it.
 
         The time is in seconds since 1970.
         """
@@ -258,7 +258,7 @@ class Experiment:
         step: str | None = None,
         play: Mapping[str, Any] | None = None,
     ) -> None:
-        """Commit an answer, and go to the next step; requires the participant's lock.
+        """Save an answer and go to the next step; the caller must hold the participant's lock.
 
         Args:
             changes: further columns of the participant's row.
@@ -291,7 +291,7 @@ class Experiment:
         person.visitor.notifier.notify()
 
     async def advance(self, person: Participant) -> None:
-        """Complete automatic steps, and seat the participant; requires the participant's lock."""
+        """Complete automatic steps and seat the participant; the caller must hold their lock."""
         stop = person.journey.stop
         if isinstance(stop, Assign):
             treatment = self.quotas.assign(person, stop.game)
@@ -311,7 +311,7 @@ class Experiment:
                 await self.record_answer(person, {})
 
     async def resume(self, person: Participant) -> None:
-        """Bring a returning participant up to date: seat them again, and settle ended games."""
+        """Seat a returning participant again, or record the result of a game that has ended."""
         async with person.lock:
             room, plays = person.visitor.room, isinstance(person.journey.stop, Play)
             if plays and room is not None and not room.has_seat(person.visitor):
@@ -352,7 +352,7 @@ class Experiment:
         return (self.people[visitor.name] for visitor in visitors if visitor.name in self.people)
 
     async def leave_broken_group(self, person: Participant) -> None:
-        """End a participant's game if they wait for a group that is no longer complete."""
+        """End a waiting participant's game if a member of their group has left the study."""
         async with person.lock:
             room = person.visitor.room
             if room is None or room.stage is not Stage.WAITING or not self.plays_in(person, room):
@@ -366,7 +366,7 @@ class Experiment:
     # Games
 
     async def begin_match(self, room: Room) -> None:
-        """Record the participants' seats, and schedule their attention checks."""
+        """Record the participants' seats when a match starts, and schedule attention checks."""
         for person in self._people_in(room):
             if not self.plays_in(person, room):
                 continue
@@ -380,7 +380,7 @@ class Experiment:
             await self.schedule_prompt(person)
 
     async def schedule_prompt(self, person: Participant) -> None:
-        """Draw the time of a participant's attention check, unless there was one in this game."""
+        """Draw the time of a participant's attention check, unless this game has had one."""
         attention, number = self.protocol.games.attention, person.journey.stop.game
         if attention is None or number not in attention.games:
             return
@@ -395,7 +395,7 @@ class Experiment:
                 await self._settle_ended(person, room)
 
     async def _settle_ended(self, person: Participant, room: Room) -> None:
-        """Settle a participant's game if it has ended; requires the participant's lock."""
+        """If a participant's game is over, record its result; the caller must hold their lock."""
         if self.plays_in(person, room) and room.stage is Stage.OVER:
             record = self.room_manager.store.find(room.match.id)
             seat = room.seat_of(person.visitor)
@@ -422,14 +422,14 @@ class Experiment:
         )  # fmt: skip
 
     def seat_columns(self, person: Participant) -> dict[str, Any]:
-        """Return a seat as columns of the game's record; empty before the match starts."""
+        """Return the room, match and seat of a participant's game; empty before the match."""
         room = person.visitor.room
         if room is None or not self.plays_in(person, room) or room.stage is Stage.WAITING:
             return {}
         return {"room": room.code, "match_id": room.match.id, "seat": room.seat_of(person.visitor)}
 
     async def close(self, room: Room) -> None:
-        """Settle a room's match, or end it for its participants if it failed."""
+        """Record the result of a room's match or, if it failed, end the participants' games."""
         await self.settle_match(room)
         for person in self._people_in(room):
             await self.end_failed_match(person, room)
@@ -457,7 +457,7 @@ class Experiment:
         self, person: Participant, state: str, payoff: float | None = None,
         amount: int | None = None, *, waited: bool = False, stood_in: bool = False,
     ) -> None:  # fmt: skip
-        """Record the result of a participant's current game; requires the participant's lock.
+        """Record the result of a participant's current game; the caller must hold their lock.
 
         Args:
             waited: whether the participant waited for a match that never started.
@@ -474,7 +474,7 @@ class Experiment:
 
 
 def study_changed() -> Refused:
-    """Return the error for a participant who was at a step that the study no longer has."""
+    """Return the error for a participant whose current step was removed from the study."""
     return Refused("The study has changed, so you cannot continue where you left off.", 409)
 
 
@@ -486,7 +486,7 @@ def missing_id() -> Refused:
 
 
 def check_protocol(study: Study) -> None:
-    """Raise a StudyError if a study has no participants, or needs a quiz that does not exist."""
+    """Raise a StudyError if a study has no participants or a game lacks the required quiz."""
     if study.people is None:
         raise StudyError(f"{study.name} has no participants; add their steps under people")
     games = [grid.game for grid in study.games]

@@ -32,7 +32,7 @@ def group_of(person: Participant, people: Mapping[str, Participant]) -> frozense
 
 
 def is_broken(group: frozenset[str] | None, people: Mapping[str, Participant], size: int) -> bool:
-    """Return whether a group has lost a member.
+    """Return whether a group has too few active members for its games.
 
     Args:
         people: all participants by code.

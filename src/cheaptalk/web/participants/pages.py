@@ -1,4 +1,4 @@
-"""The web pages of participants: a single link per participant, which shows the current step."""
+"""Web pages of participants, who each have one link that shows their current step."""
 
 import asyncio
 import hmac
@@ -84,7 +84,7 @@ class ParticipantPages(RoomPages):
         return templates
 
     def localized(self, words: Words, code: str) -> str:
-        """Return a text of the study in a language, with :data:`AMOUNTS` and times filled in."""
+        """Return a text in a language, with amounts, waiting times and deadlines filled in."""
         text, pay = in_language(words, code), self.protocol.pay
         if "{" not in text:
             return text
@@ -98,7 +98,7 @@ class ParticipantPages(RoomPages):
 
     @property
     def deadline(self) -> float:
-        """The shortest deadline of any player in seconds; 0 without deadlines."""
+        """Shortest deadline of all human players in seconds; 0 if none has a deadline."""
         seats = [entry.form for entry in self.experiment.study.players.values()]
         deadlines = [seat.deadline for seat in seats if isinstance(seat, PersonSeat)]
         return min(filter(None, deadlines), default=0)
@@ -123,7 +123,7 @@ class ParticipantPages(RoomPages):
     # Entry
 
     async def entry(self, request: Request) -> Response:
-        """Render the page of the recruitment link; nothing is recorded yet."""
+        """Show the entry page of the recruitment link without recording anything."""
         query = dict(request.query_params)
         parameters = self.protocol.recruitment.parameters
         known_by = query.get(parameters[0], "") if parameters else ""
@@ -211,7 +211,7 @@ class ParticipantPages(RoomPages):
         )  # fmt: skip
 
     def _started_here(self, request: Request, person: Participant) -> bool:
-        """Return whether a participant started in this browser; a platform ID proves nothing."""
+        """Return whether a participant started in this browser, as shown by a secret cookie."""
         secret = request.cookies.get(f"{START_COOKIE}{person.code}", "")
         return hmac.compare_digest(secret.encode(), self.links.secret(person.code).encode())
 
@@ -220,7 +220,7 @@ class ParticipantPages(RoomPages):
         return None if identity is None else identity.known_by
 
     def _offered(self, posted: dict[str, str]) -> str:
-        """Return the code that the entry page offered, so that sending a form twice is harmless."""
+        """Return the participant code that the entry form contains; empty if it is invalid."""
         try:
             name = self.links.visitor(posted.get("key", ""))
         except (BadLink, ExpiredLink):
@@ -419,7 +419,7 @@ class ParticipantPages(RoomPages):
         return self.to_page_of(request, person.visitor, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
-        """Perform a button's action: leave, withdraw, return, answer a notice, or move on."""
+        """Perform the action of a button, such as leaving, withdrawing or confirming a message."""
         person = self.participant(request, token)
         posted = await posted_form(request, self.posts, person.code)
         deeds = {
@@ -476,7 +476,7 @@ class ParticipantPages(RoomPages):
 
 
 def expect_legal(values: Iterable[str]) -> None:
-    """Raise :class:`Refused` if a link's parameters are too long or have unusual characters."""
+    """Raise :class:`Refused` if a link's parameters are too long or contain invalid characters."""
     if not all(re.fullmatch(ANY_ID, value) for value in values):
         raise Refused("This link is incomplete. Use the complete link that you received.", 400)
 
@@ -508,7 +508,7 @@ def completion_codes(links: Links, protocol: Protocol, person: Participant) -> l
 
 
 def headings(text: Callable[[str], str]) -> dict[int, str]:
-    """Return the headings of pages for people who cannot take part, by HTTP status."""
+    """Return page headings by HTTP status for people who cannot take part."""
     return {
         200: text("This is a preview"), 404: text("No data found"),
         410: text("This study is closed"), 503: text("This study is paused"),
@@ -516,7 +516,7 @@ def headings(text: Callable[[str], str]) -> dict[int, str]:
 
 
 def completion_code(links: Links, protocol: Protocol, code: str, visit: int, ending: Ending) -> str:
-    """Return the completion code of a visit: the study's code for the ending, or a unique code.
+    """Return the completion code of a visit, unique unless the study sets a code for its ending.
 
     Unique codes cannot be derived from anything that a participant knows.
     """

@@ -1,4 +1,4 @@
-"""Participants: their current step, games and messages."""
+"""Participants with their current step, games and messages."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class Refused(CheaptalkError):
 
 @dataclass
 class Notice:
-    """A message to a participant or an attention check, as stored.
+    """A stored message or attention check for a participant.
 
     Attributes:
         expected: the word that an attention check asks for; None for messages.
@@ -91,7 +91,7 @@ class Participant:
 
     @property
     def notice(self) -> Notice | None:
-        """The next unanswered attention check or message; after the visit, only messages."""
+        """Next unanswered message or attention check; checks are dropped once the visit ends."""
         waiting = [
             notice for notice in self.notices
             if notice.answered is None and (notice.expected is None or self.ending is None)

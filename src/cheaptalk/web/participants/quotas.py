@@ -19,7 +19,7 @@ STATES = ("assigned", "playing", "finished")
 
 
 class Quotas:
-    """The number of participants in each treatment.
+    """Counts of participants in each treatment, compared with the required numbers.
 
     Attributes:
         treatments: treatments to which participants can be assigned.
@@ -45,7 +45,7 @@ class Quotas:
 
     @property
     def full(self) -> bool:
-        """Whether no more participants are needed."""
+        """Whether the study needs no more participants."""
         maximum = self.protocol.recruitment.places
         if maximum is not None and self._completed + self._active >= maximum:
             return True
@@ -55,7 +55,7 @@ class Quotas:
         return [item for item in self.treatments if self.filled[item.name] < item.seats]
 
     def free_from(self, person: Participant) -> float | None:
-        """Return the time of a participant's next possible game in seconds since 1970, or None."""
+        """Return when a participant may next play, in seconds since 1970; None if never."""
         return min((self._free_from(person, item) for item in self._open()), default=None)
 
     def _free_from(self, person: Participant, treatment: Treatment) -> float:

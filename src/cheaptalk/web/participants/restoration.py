@@ -15,7 +15,7 @@ LOG = logging.getLogger(__name__)
 
 
 async def restore(experiment: Experiment) -> None:
-    """Restore all participants, and settle games that have ended in the meantime.
+    """Restore all participants, and record the results of games that have ended meanwhile.
 
     Participants whose steps the study no longer has are logged and marked as orphaned.
     """

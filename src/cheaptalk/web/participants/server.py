@@ -23,7 +23,7 @@ from cheaptalk.web.rooms.server import bare_app
 
 
 def identities_beside(store: str) -> Path:
-    """Return the path of the file with the identities of a store's participants."""
+    """Return the path of the file that links a store's participants to their platform IDs."""
     return Path("cheaptalk.identities" if "://" in store else f"{store}.identities")
 
 
@@ -57,7 +57,7 @@ async def open_experiment(
 def make_experiment(
     supervisor: Supervisor, links: Links, address: Address = ANYWHERE, title: str = "cheaptalk"
 ) -> FastAPI:
-    """Return the pages of an experiment as an application, which can be mounted below a path.
+    """Return an experiment's pages as a web application that can be mounted below a path.
 
     Args:
         address: public address.

@@ -1,4 +1,4 @@
-"""The supervisor of an experiment: actions of researchers, timers, and participants who leave."""
+"""Supervision of an experiment: researchers' actions, timers and departures."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ MISSED = "missed a prompt"
 
 
 class Supervisor:
-    """Supervises the participants of an experiment."""
+    """Supervisor of an experiment's participants."""
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
@@ -48,7 +48,7 @@ class Supervisor:
             await self.check(time.time())
 
     async def check(self, now: float) -> None:
-        """Send prompts, end timed-out visits, and delete data that are due."""
+        """Send attention checks, end timed-out visits, and delete expired data."""
         if self._wipe_due:
             await self._wipe()
         await self._delete_expired(now)
@@ -59,7 +59,7 @@ class Supervisor:
                 LOG.exception("participant %s cannot be updated", person.code)
 
     async def _delete_expired(self, now: float) -> None:
-        """Delete the data of participants without unpaid amounts after the retention period."""
+        """After the retention period, delete the data of all participants who have been paid."""
         until = self.experiment.keep_until
         if until is None or now < until or self.experiment.state != "closed":
             return
@@ -155,7 +155,7 @@ class Supervisor:
     # Leaving
 
     async def leave_table(self, person: Participant) -> None:
-        """Remove a participant from a waiting room or a match, which ends their visit.
+        """Remove a participant from a waiting room or match, and end their visit.
 
         Participants are paid for waiting if they have waited for as long as the study requires.
         """
@@ -170,7 +170,7 @@ class Supervisor:
             person.visitor.room = None
 
     async def await_settlement(self, person: Participant) -> None:
-        """Wait until the participant's match, if it has ended, is settled."""
+        """If the participant's match has ended, wait until its result is recorded."""
         room = person.visitor.room
         if room is not None and room.over and room.stage is not Stage.BROKEN:
             await until(lambda: not self.experiment.plays_in(person, room), person.visitor.notifier)
@@ -224,7 +224,7 @@ class Supervisor:
         self.experiment.state, self.experiment.keep_until = state, until
 
     async def move(self, person: Participant, cohort: str) -> None:
-        """Move a participant to another cohort, in which the participant then waits for players.
+        """Move a participant to another cohort, where they wait for new players.
 
         Raises:
             CheaptalkError: the cohort does not exist, or the participant's match is in progress.
@@ -249,7 +249,7 @@ class Supervisor:
             person.visitor.notifier.notify()
 
     async def erase(self, person: Participant) -> bool:
-        """Delete a participant's data; return False if it is postponed until their match ends."""
+        """Delete a participant's data; return False if their match must end first."""
         await self.experiment.flag(person, ERASE)  # ensures deletion even after a crash
         await self.end(person, "withdrawn")
         all_rooms = self.experiment.room_manager.rooms.values()
@@ -267,7 +267,7 @@ class Supervisor:
         return True
 
     async def erase_visit(self, person: Participant) -> None:
-        """Delete the data of a participant's last visit, as a quiz can require.
+        """Delete the data of a participant's last visit, for example after a failed quiz.
 
         Earlier visits, unpaid amounts from them, and the participant's admission are kept.
         """
@@ -280,7 +280,7 @@ class Supervisor:
         await self._wipe()
 
     async def _wipe(self) -> None:
-        """Remove deleted data from the store's files; retry at the next check on failure."""
+        """Remove deleted data from the store's files; if that fails, retry at the next check."""
         self._wipe_due = True
         try:
             await asyncio.to_thread(self.experiment.room_manager.store.backend.wipe)

@@ -57,7 +57,7 @@ def public_address(url: str) -> Address:
 
 
 def own_address(listener: socket.socket) -> Address:
-    """Return the address of a server without a proxy, on this machine or in its network."""
+    """Return the local address of a server that runs without a proxy."""
     host, port = listener.getsockname()
     names = (host,) if host != ALL_INTERFACES else (network_host(), socket.gethostname().lower())
     hosts = tuple(dict.fromkeys((*names, *LOCAL)))
@@ -76,7 +76,7 @@ def network_host() -> str:
 
 
 def who_can_join(address: Address, host: str) -> str:
-    """Return a sentence on who can join, or "" if only users of this machine can."""
+    """Return a sentence that says who can join; empty if only users of this machine can."""
     if address.proxied:
         return f"Anyone who can reach {address.url} can join and play."
     if host in LOCAL:

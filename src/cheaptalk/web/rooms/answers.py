@@ -13,7 +13,7 @@ MAX_NAME_LENGTH = 200
 
 
 def answer_line(action: Action, language: Language, names: Mapping[str, str]) -> str:
-    """Return an answer as one line, with a message at the end: ``Alice 60; Bob 40; “Fair?”``.
+    """Format an answer as one line, such as ``Alice 60; Bob 40; “Fair?”``.
 
     Args:
         names: display names by actor and by seat.

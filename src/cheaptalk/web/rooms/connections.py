@@ -30,7 +30,7 @@ CONNECTIONS_OF_ADDRESS = 2_000
 
 
 class Streams:
-    """A counter of open event streams, with maximum numbers per visitor and per address."""
+    """A counter of open event streams with limits per visitor and per client address."""
 
     def __init__(
         self, of_visitor: int = STREAMS_OF_VISITOR, of_address: int = STREAMS_OF_ADDRESS
@@ -39,7 +39,7 @@ class Streams:
         self.open: Counter[tuple[str, str]] = Counter()
 
     def have_room(self, visitor: str, address: str) -> bool:
-        """Return whether another stream is within the limits."""
+        """Return whether the limits allow another event stream."""
         return all(self.open[key] < self.caps[key[0]] for key in _keys(visitor, address))
 
     @contextmanager
@@ -60,7 +60,7 @@ def _keys(visitor: str, address: str) -> tuple[tuple[str, str], ...]:
 
 
 class CountedStream(StreamingResponse):
-    """An event stream that is counted while it is open; above the limits, it responds 429."""
+    """An event stream that counts towards the limits, or responds 429 if they are reached."""
 
     def __init__(
         self, events: AsyncIterator[str], streams: Streams, visitor: str, address: str
@@ -81,7 +81,7 @@ class CountedStream(StreamingResponse):
 
 
 class Connections:
-    """A limit on connections per address, used as uvicorn's factory of connection protocols.
+    """A factory of uvicorn protocols that limits connections per client address.
 
     Args:
         proxy: host of a proxy, whose connections are not limited.
@@ -94,11 +94,11 @@ class Connections:
         self.open: Counter[str] = Counter()
 
     def __call__(self, **settings: Any) -> "HeaderTimeoutProtocol":
-        """Create the protocol of a connection; uvicorn calls this."""
+        """Create the protocol object for a new connection, as uvicorn expects."""
         return HeaderTimeoutProtocol(self, **settings)
 
     def admit(self, host: str) -> bool:
-        """Count a connection; return False if the address has reached its limit."""
+        """Count a new connection; return False if its address has reached the limit."""
         if host != self.proxy and self.open[host] >= self.of_address:
             return False
         self.open[host] += 1
@@ -167,7 +167,7 @@ class HeaderTimeoutProtocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
 
 
 def raise_descriptor_limit() -> None:
-    """Raise the limit on open files to :data:`DESCRIPTORS`, or as far as the system allows."""
+    """Raise the limit on open files to :data:`DESCRIPTORS`, or the system's maximum if lower."""
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

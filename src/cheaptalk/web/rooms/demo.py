@@ -1,4 +1,4 @@
-"""The study of ``cheaptalk serve --demo``, with built-in games and games of plug-ins."""
+"""Study for ``cheaptalk serve --demo``, with all built-in and plug-in games."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Forms for actions: fields from an action's JSON schema, and parsing of submitted values."""
+"""HTML forms for game actions: fields from a JSON schema, and parsing of answers."""
 
 import json
 import re
@@ -14,7 +14,7 @@ NOT_FINITE = re.compile("[-+]?(nan|inf|infinity)", re.IGNORECASE)
 
 
 class Field(NamedTuple):
-    """A field of a form.
+    """An input field of an action's form.
 
     Attributes:
         name: key in the answer.
@@ -46,7 +46,7 @@ KINDS = {
 
 
 def fields(schema: Mapping[str, Any]) -> list[Field]:
-    """Return the fields of an action: text first, choices last because their buttons submit."""
+    """Return the form fields of an action; choices come last because they submit the form."""
     order = {"words": 0, "choice": 2}
     return sorted(_fields(schema), key=lambda field: order.get(field.kind, 1))
 
@@ -81,7 +81,7 @@ def option_label(option: str) -> str:
 def answer_text(
     schema: Mapping[str, Any], posted: Mapping[str, str], writing: Writing = PLAIN
 ) -> str:
-    """Return submitted values as the JSON text that the player parses.
+    """Convert submitted form values to the JSON text of an answer.
 
     Args:
         writing: number format of the page's language.
@@ -138,7 +138,7 @@ def _integer(written: str, writing: Writing) -> int | str:
 
 
 def _amount(written: str, writing: Writing) -> str:
-    """Return a number in plain digits, or other text for the rules to reject."""
+    """Convert a typed number to plain digits; return any other text unchanged."""
     try:
         return plain_number(written, writing)
     except BadNumber:

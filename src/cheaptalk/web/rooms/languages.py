@@ -1,4 +1,4 @@
-"""Languages of web pages, from catalogues of translations.
+"""Languages of web pages, based on translation catalogues.
 
 Catalogues are in ``locale/CODE/LC_MESSAGES``: ``rooms.po`` for the pages, ``games.po`` for
 descriptions of games, ``refusals.po`` for reasons why the rules reject an answer, and
@@ -59,7 +59,7 @@ def _unbroken(text: str) -> str:
 
 
 def plural(value: float) -> int:
-    """Return the count that selects a singular or plural form; fractions take the plural.
+    """Return the number by which gettext selects singular or plural; 2 for fractions.
 
     >>> plural(1), plural(1.0), plural(0.5), plural(0)
     (1, 1, 2, 0)
@@ -101,13 +101,13 @@ class Language:
         return self.words.gettext(message) if message else ""
 
     def unclear(self, written: str) -> str:
-        """Return the message for a number that can be read in two ways."""
+        """Return the error message for an ambiguous number."""
         _ = self.text
         message = _("%(written)s is ambiguous; write numbers like this: %(example)s")
         return message % {"written": written, "example": self.writing.number(1234.5)}
 
     def refusal(self, reason: str) -> str:
-        """Translate a rejection reason; clauses without a translation stay unchanged."""
+        """Translate a rejection reason clause by clause; unknown clauses stay unchanged."""
         return "; ".join(map(self._refusal, reason.removeprefix(UNREAD).split("; ")))
 
     def _refusal(self, reason: str) -> str:
@@ -151,14 +151,14 @@ class Language:
 
 @cache
 def languages(currency: str = DOLLARS) -> dict[str, Language]:
-    """Return all languages by code, English first, with amounts in a currency."""
+    """Return all page languages by code, English first; amounts use the given currency."""
     folders = (path.name for path in LOCALE.iterdir() if path.is_dir())
     codes = sorted(folders, key=lambda code: (code != SOURCE, code))
     return {code: Language(code, currency) for code in codes}
 
 
 def style_writing(style: str | None, currency: str) -> Writing:
-    """Return the number format of a prompt style, with the name and sign of a currency."""
+    """Return a prompt style's format for numbers and for amounts in a currency."""
     for language in languages(currency).values():
         if language.style == style:
             return language.writing

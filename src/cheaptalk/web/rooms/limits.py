@@ -1,4 +1,4 @@
-"""Rate limits of requests: a token bucket per sender."""
+"""Rate limits on requests, implemented as a token bucket per sender."""
 
 import time
 from collections.abc import Callable
@@ -28,7 +28,7 @@ class Limit:
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def allows(self, sender: str) -> bool:
-        """Return whether a sender's next request is within the limit, and count it if so."""
+        """Return whether a sender's request is within the limit; if so, count it."""
         now = self.now()
         tokens, then = self._buckets.get(sender, (self.burst, now))
         tokens = min(self.burst, tokens + (now - then) * self.rate)

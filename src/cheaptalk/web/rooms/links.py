@@ -1,4 +1,4 @@
-"""Signed links, which are the only identification of visitors."""
+"""Signed links, which are the only way to identify visitors."""
 
 import hashlib
 import hmac
@@ -22,11 +22,11 @@ class BadLink(Exception):
 
 
 class ExpiredLink(Exception):
-    """A link whose lifetime is over."""
+    """A link that has expired."""
 
 
 def key_beside(store: str) -> bytes:
-    """Return the key that signs links, from a file that only its owner can read.
+    """Return the key for signing links, stored in a file that only its owner can read.
 
     The file is ``STORE.key`` next to a file store, otherwise ``cheaptalk.key`` in the working
     directory. A missing file is created. The key gives access to all seats.
@@ -54,7 +54,7 @@ def key_beside(store: str) -> bytes:
 
 
 class Links:
-    """Creates and verifies the signed links of visitors.
+    """Signer and verifier of visitors' links.
 
     Args:
         key: secret key.
@@ -68,7 +68,7 @@ class Links:
         self.lifetime = lifetime
 
     def token(self, visitor: str) -> str:
-        """Return the token in a visitor's link."""
+        """Return the signed token for a visitor's link."""
         return self.signer.sign(visitor).decode()
 
     def table_template(self, name: str) -> str:
@@ -80,12 +80,12 @@ class Links:
         return self.template_signer.get_signature(name).decode()[:16]
 
     def code(self, subject: str) -> str:
-        """Return eight letters that depend only on the subject and the key."""
+        """Return an eight-letter code derived from a subject and the secret key."""
         digest = hmac.digest(self.key, f"cheaptalk.codes/{subject}".encode(), "sha256")
         return "".join(CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in digest[:8])
 
     def secret(self, participant: str) -> str:
-        """Return the secret of the browser in which a participant started."""
+        """Return the secret that is stored in the browser where a participant started."""
         return hmac.new(
             self.key, f"cheaptalk.browsers/{participant}".encode(), "sha256"
         ).hexdigest()
@@ -111,5 +111,5 @@ def new_name() -> str:
 
 
 def new_code() -> str:
-    """Return a random code for a room."""
+    """Return a random invitation code for a room."""
     return "".join(secrets.choice(CODE_LETTERS) for _ in range(6))

@@ -1,4 +1,4 @@
-"""Web pages of rooms, each for a single visitor; the pages work without JavaScript."""
+"""Web pages for rooms, which work without JavaScript."""
 
 import inspect
 import logging
@@ -53,7 +53,7 @@ DEFAULT_DETAIL = "Not Found"
 
 
 def templates(language: Language, *folders: Path) -> jinja2.Environment:
-    """Return the page templates in a language; ``folders`` can override templates."""
+    """Return the page templates in a language; templates in ``folders`` take precedence."""
     environment = language.templates(*folders, FOLDER / "templates")
     environment.filters |= {"about": about, "gist": gist}
     environment.globals["introduced"] = partial(introduced, language)
@@ -65,12 +65,12 @@ def templates(language: Language, *folders: Path) -> jinja2.Environment:
 
 
 def gist(game: Game) -> str:
-    """Return the first line of a game's docstring, for games whose screens have no ``gist``."""
+    """Return a game's one-line summary from its docstring."""
     return about_in_full(game).partition("\n")[0].partition(" (")[0].rstrip(".") + "."
 
 
 def about(game: Game) -> str:
-    """Return a game's docstring without its first paragraph, each paragraph as one line."""
+    """Return a game's docstring without its first paragraph, with one line per paragraph."""
     return WITHIN.sub(" ", about_in_full(game).partition("\n\n")[2])
 
 
@@ -80,7 +80,7 @@ def about_in_full(game: Game) -> str:
 
 
 class RoomPages:
-    """The pages of rooms; templates in ``folders`` override the standard templates."""
+    """Web pages of rooms; templates in ``folders`` replace the built-in ones."""
 
     folders: ClassVar[tuple[Path, ...]] = ()
 
@@ -113,7 +113,7 @@ class RoomPages:
     def render(
         self, request: Request, template: str, status: int = 200, me: str = "", **values: Any
     ) -> HTMLResponse:
-        """Render a page in the visitor's language; ``me`` is the visitor's token for links."""
+        """Render a page in the visitor's language; ``me`` is the visitor's link token."""
         chosen = request.query_params.get("lang")
         language = self.language(request)
         root = root_of(request)
@@ -213,14 +213,14 @@ class RoomPages:
         return self.render(request, "table.html.jinja", room=room, view=view, **values)
 
     async def events(self, request: Request, token: str, after: int = 0) -> Response:
-        """Send the number of the latest change whenever something changes."""
+        """Stream an event to the browser whenever the visitor's page changes."""
         visitor = self.visitor_of(request, token)
         last_id = request.headers.get("Last-Event-ID", "")
         number = int(last_id) if COUNT.fullmatch(last_id) else after
         return CountedStream(_events(visitor, number), self.streams, visitor.name, asker(request))
 
     async def answer(self, request: Request, token: str) -> Response:
-        """Submit an answer; answers to requests that are no longer pending are ignored."""
+        """Submit an answer, unless its request is no longer pending."""
         visitor = self.visitor_of(request, token)
         posted = await posted_form(request, self.posts, visitor.name)
         await self.room_manager.restore_seat(visitor)
@@ -247,7 +247,7 @@ class RoomPages:
         return self.to_page_of(request, visitor, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
-        """Perform a button's action: leave, return, start with substitutes, retry or close."""
+        """Perform the action of a button, such as leaving or retrying a match."""
         visitor = self.visitor_of(request, token)
         await posted_form(request, self.posts, visitor.name)
         if deed != "leave":
@@ -268,18 +268,18 @@ class RoomPages:
         return self.to_page_of(request, visitor, token)
 
     def visitor_of(self, request: Request, token: str) -> Visitor:
-        """Return the visitor of a link; raise BadLink or ExpiredLink for an invalid link."""
+        """Return the visitor whom a link identifies; raise BadLink or ExpiredLink otherwise."""
         return self.record_visit(request, self.room_manager.visitor(self.links.visitor(token)))
 
     def record_visit(self, request: Request, visitor: Visitor) -> Visitor:
-        """Record a visitor's request and language, and return the visitor."""
+        """Record the time and language of a visitor's request, and return the visitor."""
         visitor.mark_seen()
         request.state.visitor = visitor
         visitor.language = self.language(request).code
         return visitor
 
     def form_visitor(self, request: Request, posted: dict[str, str]) -> Visitor:
-        """Return the visitor that a form names, or a new visitor."""
+        """Return the visitor whose token a form contains, or a new visitor."""
         token = posted.get("me", "")
         if token:
             return self.visitor_of(request, token)
@@ -328,14 +328,14 @@ def root_of(request: Request) -> str:
 
 
 def _not_saved() -> HTTPException:
-    """Return the error if the match is not restored yet, or the store is too slow."""
+    """Return the error for an answer that could not be saved in time."""
     return HTTPException(503, "Your answer was not saved. Go back to the game and send it again.")
 
 
 def _saved_check(
     room: Room, seat_session: SeatSession, pending: PendingRequest
 ) -> Callable[[], bool]:
-    """Return a function that checks whether an answer was processed: accepted or rejected."""
+    """Return a function that checks whether an answer has been accepted or rejected."""
     table, actor = room.table, pending.call.seat
     number = table.requests if table else 0
 
@@ -366,6 +366,6 @@ async def _events(visitor: Visitor, last: int) -> AsyncIterator[str]:
 
 
 def _other_parameters(request: Request) -> str:
-    """Return the query parameters other than language and visitor, such as a platform's ID."""
+    """Return the query parameters except the language and the visitor's token."""
     parameters = request.query_params.multi_items() if request.method == "GET" else []
     return urlencode([(name, text) for name, text in parameters if name not in ("lang", "me")])

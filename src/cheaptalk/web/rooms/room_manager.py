@@ -1,4 +1,4 @@
-"""The room manager: opens, fills, plays and restores the rooms of a study."""
+"""The room manager, which opens, fills, plays and restores a study's rooms."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ TIDY_SECONDS = 300.0
 
 
 class RoomUnavailable(CheaptalkError):
-    """The room is full, closed or already playing, or the visitor's current match is not over."""
+    """Raised if a visitor cannot join a room, for example because it is full."""
 
 
 RoomCallback: TypeAlias = Callable[[Room], Awaitable[None]]
@@ -42,7 +42,7 @@ async def _no_callback(_room: Room) -> None:
 
 
 class RoomManager:
-    """The rooms of a study.
+    """Manager of the rooms in which people play a study's matches.
 
     Args:
         host: plays the matches.
@@ -92,7 +92,7 @@ class RoomManager:
                 self._begin(room)
 
     def visitor(self, name: str | None = None) -> Visitor:
-        """Return the visitor with a name, or a new visitor."""
+        """Return the visitor with the given name; create one if necessary."""
         name = name or new_name()
         return self.visitors.setdefault(name, Visitor(name))
 
@@ -143,7 +143,7 @@ class RoomManager:
         await self._start(room)
 
     async def restore_seat(self, visitor: Visitor) -> None:
-        """Give a returning visitor a seat again, or raise RoomUnavailable if no seat is free."""
+        """Give a returning visitor a free seat; raise RoomUnavailable if there is none."""
         room = visitor.room
         if room is None or room.has_seat(visitor):
             return
@@ -155,7 +155,7 @@ class RoomManager:
         await self._sit(room, room.free[0], visitor)
 
     async def try_again(self, room: Room) -> None:
-        """Retry a match that failed, from its last saved answer."""
+        """Retry a failed match, continuing after the last answer that was saved."""
         if room.stage is Stage.BROKEN:
             room.stage = Stage.PLAYING
             for seat, visitor in room.visitors.items():
@@ -198,7 +198,7 @@ class RoomManager:
                     room.visitors[seat] = None
 
     def tidy(self) -> None:
-        """Remove the tables of ended matches from memory; they are replayed when needed."""
+        """Free the memory of ended matches, which are replayed when needed."""
         for room in self.rooms.values():
             if room.stage is Stage.OVER:
                 room.table = None
@@ -273,7 +273,7 @@ class RoomManager:
         self._begin(room)
 
     def _new_instance(self, room: Room) -> int:
-        """Return the least-played instance that none of the room's visitors has played."""
+        """Return the least-played instance that is new to all visitors in a room."""
         configuration = room.table_template.configuration.digest
         visitors = filter(None, room.visitors.values())
         played = set[int]().union(*(self._met[visitor.name, configuration] for visitor in visitors))
@@ -371,5 +371,5 @@ def _check(planned: Plan, store: Store | Path | str) -> None:
 
 
 async def _nobody(call: PersonCall) -> Reply:
-    """Raise an AssertionError, because every room passes requests to its own visitors."""
+    """Reject a decision request, because each room asks its own visitors."""
     raise AssertionError(call)

@@ -1,4 +1,4 @@
-"""Rooms: game tables, from waiting for people to the end of the match.
+"""Rooms, from waiting for players to the end of the match.
 
 Every change of a room is saved, so that it survives a restart.
 """
@@ -36,7 +36,7 @@ class Stage(StrEnum):
 
 @dataclass
 class Visitor:
-    """A person in the browser, who is identified only by their link.
+    """A person who plays in the browser, identified only by their link.
 
     Attributes:
         name: signed name in the link.
@@ -63,7 +63,7 @@ class Visitor:
 
 @dataclass
 class Room:
-    """A table and its visitors.
+    """A game table and the visitors who sit at it.
 
     Attributes:
         code: invitation code.
@@ -101,7 +101,7 @@ class Room:
 
     @property
     def free(self) -> list[str]:
-        """Human seats without a visitor."""
+        """Seats for people that no visitor has taken yet."""
         return [seat for seat, visitor in self.visitors.items() if visitor is None]
 
     @property
@@ -115,7 +115,7 @@ class Room:
         return dict(zip(self.table_template.seated, self.match.seating, strict=True))[seat]
 
     def has_seat(self, visitor: Visitor) -> bool:
-        """Return whether a visitor has a seat here that was not freed while they were absent."""
+        """Return whether a visitor still has a seat in this room."""
         return any(occupant is visitor for occupant in self.visitors.values())
 
     @property
@@ -128,7 +128,7 @@ class Room:
         return [game.called(seats[actor]) for actor in self.table.pending if actor in seats]
 
     def with_names(self, game: Game) -> Game:
-        """Return the game with people's chosen names."""
+        """Return the game with the display names that people have chosen."""
         chosen = {
             seat: visitor.known_as
             for seat, visitor in self.visitors.items() if visitor and visitor.known_as
@@ -137,7 +137,7 @@ class Room:
 
     @property
     def replaced(self) -> list[str]:
-        """Human seats that substitutes play because the person never came, left or is away."""
+        """Human seats that substitutes have taken over, at the start or during the match."""
         sessions = self.seat_sessions.items()
         gone = [seat for seat, session in sessions if session.has_left or session.away]
         seats = (*self.substituted, *gone)
@@ -160,7 +160,7 @@ class Room:
         }  # fmt: skip
 
     async def ask(self, call: PersonCall) -> Reply:
-        """Ask the visitor in an actor's seat; raise Halted if the server is stopping."""
+        """Forward a decision request to the seat's visitor; raise Halted if the server stops."""
         table = self.table
         if table is None:
             raise Halted(CLOSING)

@@ -1,4 +1,4 @@
-"""Screens: pages that a game defines, rendered only from an actor's observations."""
+"""Game-specific pages, rendered only from the player's own observations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -50,7 +50,7 @@ class Screen:
         }  # fmt: skip
 
     def all(self, name: str) -> list[Event]:
-        """Return all events of a kind, by the name of its block, oldest first."""
+        """Return all events of one kind, oldest first."""
         return [event for kind, event in self._events if kind == name]
 
     def last(self, *names: str) -> Event | None:
@@ -65,11 +65,11 @@ class Screen:
 
     @property
     def talks(self) -> bool:
-        """Whether earlier messages stay visible."""
+        """Whether the page keeps showing earlier messages."""
         return self._render("talks", {}) is not None
 
     def form(self, fields: Sequence[Field], **values: Any) -> Markup | None:
-        """Render the form of the answer; None if the game has no such block.
+        """Render the game's own form for an action; None if the game defines none.
 
         Args:
             fields: fields of the action, for a block of the action's class or a base class.
@@ -87,7 +87,7 @@ class Screen:
 
 
 def introduced(language: Language, game: Game, block: str, seat: str = "") -> Markup | None:
-    """Render part of a game's introduction; None if the game has no such block.
+    """Render a block of a game's introduction; None if the game does not define it.
 
     Args:
         block: ``gist`` for a one-line summary, ``about`` for the rules, or ``part`` for the role of

@@ -1,4 +1,4 @@
-"""Seat sessions: a person in a seat of a match, with the person's decision requests."""
+"""Sessions of people in the seats of matches, with their decision requests."""
 
 import asyncio
 import hashlib
@@ -20,7 +20,7 @@ CLOSING = "the server is stopping"
 
 
 class ChangeNotifier:
-    """Wakes the event streams of a visitor's page; ``number`` counts the changes."""
+    """A change counter whose updates wake a visitor's event streams."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -32,7 +32,7 @@ class ChangeNotifier:
         self._changed = asyncio.Event()
 
     async def wait(self, number: int, seconds: float) -> int:
-        """Wait for a change after the given number, or until a timeout; return the number."""
+        """Wait until the change count differs from ``number``, or a timeout; return the count."""
         if self.number == number:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), seconds)
@@ -41,7 +41,7 @@ class ChangeNotifier:
 
 @dataclass
 class PendingRequest:
-    """A decision request that waits for a person's answer.
+    """A decision request that is waiting for a person's answer.
 
     Attributes:
         key: identifier that is the same after a restart; answers with other keys are ignored.
@@ -79,7 +79,7 @@ class SeatSession:
         self._due: dict[str, tuple[int, float]] = {}
 
     async def ask(self, call: PersonCall, table: Table) -> Reply:
-        """Ask the person for a decision and wait; raise Halted if the server is stopping."""
+        """Ask the person for a decision; raise Halted if the server is stopping."""
         if self.halted:
             raise Halted(self.halted)
         if self.has_left or self.away:
@@ -104,16 +104,16 @@ class SeatSession:
 
     @property
     def current(self) -> PendingRequest | None:
-        """The pending request to answer first."""
+        """The pending request that should be answered first, if any."""
         return next(iter(self.open.values()), None)
 
     def find(self, key: str) -> PendingRequest | None:
-        """Return the unanswered request with a key, if any."""
+        """Return the unanswered request with the given key, or None."""
         pending = (request for request in self.open.values() if not request.answer.done())
         return next((request for request in pending if request.key == key), None)
 
     def answer(self, request: PendingRequest, text: str, fields: dict[str, str]) -> None:
-        """Answer a request; ``fields`` are shown again if the answer ``text`` is rejected."""
+        """Answer a request, and keep the form fields in case the answer is rejected."""
         self.rejected, self.unclear_number = fields, ""
         request.answer.set_result(text)
 
@@ -126,7 +126,7 @@ class SeatSession:
         self.notifier.notify()
 
     def halt(self, reason: str) -> None:
-        """Stop waiting for answers; requests are repeated when the match resumes."""
+        """Cancel all pending requests, which are sent again when the match resumes."""
         self.halted = reason
         self._fail(Halted(reason))
 
@@ -136,7 +136,7 @@ class SeatSession:
                 request.answer.set_exception(error)
 
     def behind(self, key: str, table: Table | None) -> bool:
-        """Return whether a match that is being restored has not reached request ``key`` yet."""
+        """Return whether a match that is being restored has yet to reach a given request."""
         match = KEY.fullmatch(key)
         if self.find(key) or self.has_left or self.away or not match:
             return False
@@ -150,7 +150,7 @@ class SeatSession:
         return table.requests < number or (table.requests == number and waits)
 
     def _due_of(self, call: PersonCall, number: int, start: float) -> float | None:
-        """Return the deadline of a request; it stays the same after a rejected answer."""
+        """Return a request's deadline, which a rejected answer does not extend."""
         if call.deadline is None:
             return None
         previous, due = self._due.get(call.seat, (None, 0.0))

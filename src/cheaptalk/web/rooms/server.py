@@ -45,7 +45,7 @@ def make_rooms(
 
 
 def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> FastAPI:
-    """Return an application with static files, headers and error pages only."""
+    """Return an application that has only static files, headers and error pages."""
     app = FastAPI(
         title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
@@ -61,7 +61,7 @@ def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> Fast
 
 
 class EndingStreams:
-    """An ASGI wrapper that ends event streams after ``closing`` is set, for a quick shutdown."""
+    """An ASGI wrapper that ends open event streams to let the server stop quickly."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -83,7 +83,7 @@ class EndingStreams:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _receive(self, receive: Receive) -> Message:
-        """Receive a message, or a disconnect when the server stops."""
+        """Return the next message, or a disconnect when the server stops."""
         received = asyncio.ensure_future(receive())
         closed = asyncio.ensure_future(self.closing.wait())
         try:
@@ -95,7 +95,7 @@ class EndingStreams:
 
 
 class _Server(uvicorn.Server):
-    """A server that signals when it stops."""
+    """A uvicorn server that sets an event when it stops."""
 
     closing: asyncio.Event
 
@@ -107,7 +107,7 @@ class _Server(uvicorn.Server):
 async def serve_rooms(
     room_manager: RoomManager, links: Links, listener: socket.socket, address: Address | None = None
 ) -> None:
-    """Serve the rooms of a study until stopped; by default at the address of the ``listener``."""
+    """Serve the rooms of a study until stopped, by default at the listening socket's address."""
     address = address or own_address(listener)
     await serve_app(make_rooms(room_manager, links, address), listener, address)
 

@@ -45,7 +45,7 @@ class TableTemplate:
 
     @cached_property
     def name(self) -> str:
-        """The identifier in URLs, the same in every run."""
+        """Identifier of the table template in URLs, the same in every run."""
         players = (seated.digest for seated in self.seating)
         return match_digest(self.configuration.digest, "", "", 0, players)[:12]
 
@@ -55,17 +55,17 @@ class TableTemplate:
 
     @cached_property
     def seated(self) -> dict[str, Seated]:
-        """Players by seat."""
+        """The player in each seat."""
         return dict(zip(self.game.seats, self.seating, strict=True))
 
     @cached_property
     def human_seats(self) -> tuple[str, ...]:
-        """Seats of people in the browser."""
+        """Seats of people who play in the browser."""
         return tuple(seat for seat, seated in self.seated.items() if is_browser_player(seated))
 
     @cached_property
     def substitutes(self) -> dict[str, Seated]:
-        """Players that can replace a missing person, by seat."""
+        """The substitute player for each human seat that has one."""
         substitutes = {}
         for seat in self.human_seats:
             spec = self.seated[seat].spec
@@ -75,7 +75,7 @@ class TableTemplate:
         return substitutes
 
     def planned_instance(self, number: int) -> PlannedInstance:
-        """Return an instance of the plan or, for higher numbers, draw a new instance."""
+        """Return a planned instance or, once all are used, draw a new one."""
         if number < len(self.instances):
             return self.instances[number]
         start = self.instances[0].seed.rpartition("/")[0]
@@ -88,7 +88,7 @@ class TableTemplate:
         substituted: Sequence[str] = (),
         seat_languages: Mapping[str, str] | None = None,
     ) -> PlannedMatch:
-        """Return a match at this table, with some seats substituted and each person's language."""
+        """Return a match at this table, with substitutes and in each person's language."""
         seating = tuple(
             self.substitutes[seat]
             if seat in substituted
@@ -98,7 +98,7 @@ class TableTemplate:
         return match_of(self.configuration, self.planned_instance(instance), seating, repeat)
 
     def localize(self, seat: str, code: str | None) -> Seated:
-        """Return a seat's player with a language's prompt style, unless the study sets one."""
+        """Return a seat's player with a language's prompt style, unless the study fixes one."""
         seated, language = self.seated[seat], languages().get(code or "")
         styles = get_game(self.game.name).styles
         if seated.label not in self.localized or language is None or language.style not in styles:
@@ -135,7 +135,7 @@ def table_templates_of(planned: Plan) -> dict[str, TableTemplate]:
 
 
 def group_by_game(table_templates: Mapping[str, TableTemplate]) -> dict[str, list[TableTemplate]]:
-    """Return the table templates of each game."""
+    """Group table templates by game."""
     groups: dict[str, list[TableTemplate]] = {}
     for table_template in table_templates.values():
         groups.setdefault(table_template.game.name, []).append(table_template)

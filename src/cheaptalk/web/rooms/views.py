@@ -1,4 +1,4 @@
-"""The view of a table on a person's page, built only from the observations of their seat."""
+"""A person's view of a table, based only on the observations of their seat."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -145,7 +145,7 @@ def _screen(table: Table, game: Game, actor: str, language: Language) -> Screen:
 
 
 def _pays(table: Table, actor: str, **answer: Any) -> float | None:
-    """Return the payoff that an answer gives its actor by ending the match; otherwise None."""
+    """Return the actor's payoff if an answer would end the match, else None."""
     ended = table.clone()
     ended.answer(actor, ended.pending[actor].action.model_validate(answer))
     if ended.outcome is None:
@@ -163,7 +163,7 @@ def _seat_of(game: Game, name: str) -> str:
 
 
 def _how(table: Table, pending: PendingRequest, teller: Teller) -> str:
-    """Return the answer format, or "" if it is obvious or the prompt style is for models only."""
+    """Return the answer format as text, or "" if people don't need it."""
     parts = fields(pending.call.form)
     obvious = len(parts) == 1 and parts[0].kind in ("choice", "whole", "amount")
     if obvious or teller.style.name not in LANGUAGES:
@@ -185,6 +185,6 @@ def _entries(teller: Teller, moments: Sequence[Moment], language: Language) -> I
 
 
 def _count_news(entries: Sequence[Entry], *, waiting: bool) -> int:
-    """Count the entries since the actor's last answer, including the answer while ``waiting``."""
+    """Count the log entries since the actor's last answer, including it while ``waiting``."""
     answered = [index for index, entry in enumerate(entries) if entry.answer is not None]
     return len(entries) - (answered[-1] + (not waiting) if answered else 0)

@@ -42,7 +42,7 @@ from cheaptalk.web.problems import problem_of
 
 
 def listen(port: int = PORT, host: str = HOST) -> socket.socket:
-    """Return a socket on this machine; port 0 picks a free port, a used one raises an error."""
+    """Listen on a port of this machine (0 for any free port); raise an error if it is in use."""
     return listening(port, host)
 
 
@@ -77,7 +77,7 @@ def make_viewer(
 
 
 class _Overview(NamedTuple):
-    """Expensive queries over all matches of a study, cached per state of the store."""
+    """Results of expensive queries over a study's matches, cached until the store changes."""
 
     stamp: object
     summary: StudySummary
@@ -124,7 +124,7 @@ class _Pages:
         return self.render(request, "studies.html.jinja", studies=studies, broken=broken)
 
     def overview(self, study: str) -> _Overview:
-        """Return the data shared by a study's pages, recomputed if the store has changed."""
+        """Return the data shared by a study's pages, cached until the store changes."""
         stamp = self.store.backend.stamp()
         cached = self.overviews.get(study)
         if cached is None or cached.stamp != stamp:

@@ -1,1 +1,1 @@
-"""Trainers of language models: local, or at a provider."""
+"""Trainers of language models, on this machine or at a provider."""

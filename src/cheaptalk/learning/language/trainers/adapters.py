@@ -27,7 +27,7 @@ def served(model: str, url: str) -> str:
 
 
 def load_adapter(model: str, url: str) -> None:
-    """Load an adapter into a vLLM server unless it is loaded; do nothing for models."""
+    """Load an adapter into a vLLM server unless it is loaded; ignore models without adapters."""
     if not is_adapter(model):
         return
     request = {"lora_name": _name(model), "lora_path": str(Path(model).absolute())}
@@ -38,7 +38,7 @@ def load_adapter(model: str, url: str) -> None:
             await server.read("POST", "load_lora_adapter", json=request)
         except EndpointTrouble as trouble:
             if LOADED not in str(trouble):
-                raise TrainingFailed(f"{url} does not load {model}: {trouble}") from None
+                raise TrainingFailed(f"the server {url} cannot load {model}: {trouble}") from None
         finally:
             await server.close()
 

@@ -1,4 +1,4 @@
-"""Training in this process with trl's supervised fine-tuning, of all weights or with LoRA.
+"""Fine-tuning in this process with trl's supervised trainer: all weights, or LoRA adapters.
 
 For several GPUs, start the command with accelerate (``accelerate launch -m cheaptalk ...``).
 """
@@ -68,17 +68,17 @@ class LocalTraining(Value):
         loss: Loss = "cloning",
         reference: str | None = None,
     ) -> str:
-        """Train a model unless the folder exists; return the folder. See :func:`fine_tune`."""
+        """Train a model unless its folder already exists; return the folder."""
         if not out.exists():
             fine_tune(model, training_examples, out, self, progress, loss=loss, reference=reference)
         return str(out)
 
     def player(self, model: str) -> str:
-        """Return the model string for playing: in this process, or at the server."""
+        """Return the string by which players use a model, in this process or on a vLLM server."""
         return f"hf/{model}" if self.serve is None else served(model, self.serve)
 
     def ready(self, model: str) -> None:
-        """Load an adapter into the server, if a server is set.
+        """Load an adapter into the vLLM server, if one is configured.
 
         Raises:
             TrainingFailed: loading failed, or the folder contains no model.
@@ -110,7 +110,7 @@ class Memory(NamedTuple):
 
     @property
     def least(self) -> bool:
-        """Whether memory can't be reduced further."""
+        """Whether a training step already uses as little memory as possible."""
         return self.checkpointing and self.chats == 1
 
     def less(self) -> "Memory":
@@ -202,13 +202,13 @@ def learn(
     stored: Any,
     progress: Progress | None = None,
 ) -> None:
-    """Train a model on tokenised examples; see :func:`fine_tune`.
+    """Train a model on tokenised examples and write it to a folder.
 
     Args:
         stored: torch type of the saved weights; None to keep the type of the loaded weights.
     """
     if not examples:
-        raise TrainingFailed("there is no chat to learn from")
+        raise TrainingFailed("the training data contain no chat; add at least one")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     memory = Memory(settings.batch)

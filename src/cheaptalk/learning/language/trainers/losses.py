@@ -1,4 +1,4 @@
-"""Losses other than cloning: weighted chats, divergence from a reference, and preferences.
+"""Losses: weighted chats, divergence from a reference model, and preferences between chats.
 
 All losses cover only the player's own tokens, wherever they are in a chat; the partner's messages
 are read but not learned.
@@ -16,7 +16,7 @@ CLIP = 0.2
 
 
 class Example(NamedTuple):
-    """A tokenised training example; see :class:`.TrainingExample`."""
+    """A tokenised training example: a chat, its weight and, for preferences, a worse chat."""
 
     chat: TokenizedChat
     weight: float = 1.0
@@ -24,7 +24,7 @@ class Example(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """The objective of a training run.
+    """The loss that a training run minimises, with its weights and reference models.
 
     Attributes:
         loss: the loss function.
@@ -42,7 +42,7 @@ class Learned(NamedTuple):
 
 
 def padded(examples: Sequence[Example], padding: int) -> dict[str, Any]:
-    """Return a batch of padded tensors: the preferred chats, followed by the rejected chats."""
+    """Return a batch as padded tensors, with the rejected chats after all other chats."""
     torch = import_module("torch")
     chats = [example.chat for example in examples]
     chats += [example.worse for example in examples if example.worse]

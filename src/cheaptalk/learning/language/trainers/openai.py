@@ -97,7 +97,7 @@ class OpenAITraining(Value):
         return model
 
     def ready(self, model: str) -> None:
-        """Do nothing: the provider serves the model."""
+        """Return immediately, because the provider serves the model."""
 
 
 class Note:
@@ -108,7 +108,7 @@ class Note:
         self.known: dict[str, Any] = json.loads(read_whole(file)) if file.exists() else {}
 
     def add(self, **entries: str) -> None:
-        """Save entries to the file immediately."""
+        """Add entries and save the file immediately."""
         self.known |= entries
         with whole_file(self.file) as file:
             file.write(json.dumps(self.known, indent=2) + "\n")

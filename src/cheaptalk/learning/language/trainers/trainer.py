@@ -76,4 +76,4 @@ class Trainer(Protocol):
         """Return the model string under which the model plays."""
 
     def ready(self, model: str) -> None:
-        """Make a model available under its name; raise TrainingFailed if that isn't possible."""
+        """Make a model available to players; raise TrainingFailed if that isn't possible."""

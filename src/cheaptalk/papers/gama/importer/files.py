@@ -21,13 +21,13 @@ RecordedAnswer: TypeAlias = tuple[str, Mapping[str, Any], str]
 
 
 class GamaModel(BaseModel):
-    """A part of a file; unknown or missing fields and other types are rejected."""
+    """A part of a GAMA file, which rejects missing fields, unknown fields and wrong types."""
 
     model_config = ConfigDict(strict=True, extra="forbid", protected_namespaces=())
 
 
 class Meta(GamaModel):
-    """Settings shared by all games."""
+    """Settings that the files of all GAMA-Bench games share."""
 
     name_exp: str
     player_num: int
@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 class GamaPlayer(GamaModel, Generic[T]):
-    """A player with choices of type T."""
+    """A recorded player whose choices have type ``T``."""
 
     model: str | None = Field(default=None, min_length=1)
     id: str
@@ -62,7 +62,7 @@ class GamaPlayer(GamaModel, Generic[T]):
 
 
 def is_special(model: str) -> bool:
-    """Return whether a model name denotes a person or predefined answers."""
+    """Return whether a model name means that a person or predefined answers made the choices."""
     return model == PERSON or model.startswith("specified")
 
 
@@ -83,12 +83,12 @@ class GamaFile(GamaModel, Generic[S, R, P]):
 
     @property
     def seats(self) -> list[str]:
-        """The seats of the players; GAMA's ``player_0`` is ``player_1``."""
+        """Names of the players' seats, numbered from 1 (GAMA numbers players from 0)."""
         return list(numbered("player", len(self.player_data)))
 
     @classmethod
     def inferred_settings(cls, name: FileName, folder: str) -> dict[str, Any]:
-        """Return missing settings that the file name or folder contains."""
+        """Return settings that are missing in the file but appear in its name or folder."""
         return {}
 
     def models(self, named: str | None) -> list[str]:

@@ -26,7 +26,7 @@ CHEAP, COSTLY = "cheap", "costly"
 
 
 class Round(GamaModel):
-    """A round; each game defines further results."""
+    """A recorded round; subclasses add the results of their game."""
 
     responses: list[Any]
 
@@ -199,7 +199,7 @@ class _Giver(GamaPlayer[int]):
 
 
 class Goods(Rounds[_GoodsMeta, _GoodsRound, _Giver]):
-    """A recorded game of public goods; the recorded utility excludes the share of the pot."""
+    """A recorded public goods game, whose recorded utility excludes the share of the pot."""
 
     game = "public_goods"
     key = "tokens_contributed"
@@ -347,7 +347,7 @@ class _Shot(GamaModel):
 
 
 class Battle(GamaFile[_BattleMeta, _Shot, GamaPlayer[str]]):
-    """A recorded battle royale; the target determines the shot, regardless of the action's name.
+    """A recorded battle royale, in which the target (not the action's name) determines the shot.
 
     Shots are read from the rounds, because the players' records were parsed again from texts and
     contain errors.

@@ -63,7 +63,7 @@ VERSIONED = re.compile(r"_v\d.*", re.DOTALL)
 
 
 def read_gama(folder: Path | str, aliases: Mapping[str, str] | None = None) -> Collection:
-    """Return the games in a folder and its subfolders, for :func:`take_in`.
+    """Return the recorded GAMA-Bench games in a folder and its subfolders, ready to import.
 
     Args:
         aliases: canonical names by model name, which take precedence over

@@ -1,1 +1,1 @@
-"""The study form: its fields, the study that they describe, and its pages."""
+"""The study form, with which researchers design a study in the browser."""

@@ -1,4 +1,4 @@
-"""Fill in the study form from an existing study."""
+"""Conversion of an existing study to the fields of the study form."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -19,11 +19,11 @@ from cheaptalk.yaml_files import as_block, as_yaml
 
 
 class NotExpressible(CheaptalkError):
-    """A study that the form cannot express; the message names the first obstacle."""
+    """Raised if the study form cannot express a study; the message names the first obstacle."""
 
 
 def fields_from(study: Study) -> StudyFields:
-    """Return the form of a study; :func:`.study_from` converts the form back to an equal study.
+    """Return the form fields that describe a study; :func:`.study_from` is the inverse.
 
     A grid with a single value becomes a fixed parameter, which yields the same matches.
 
@@ -31,17 +31,17 @@ def fields_from(study: Study) -> StudyFields:
         NotExpressible: the form cannot express the study.
     """
     if study.instances_from is not None:
-        raise NotExpressible(f'it uses the instances of an earlier study, "{study.instances_from}"')
+        raise NotExpressible(f'the study uses instances of another, "{study.instances_from}"')
     form = _filled_form(study)
     try:
         rebuilt = study_from(form)
     except InvalidForm as error:
         field, problem = next(iter(error.problems.items()))
-        raise NotExpressible(f"its {field or 'form'} is invalid: {problem}") from None
+        raise NotExpressible(f"the {field or 'form'} is invalid: {problem}") from None
     expected, actual = _comparable(study), _comparable(rebuilt)
     for key, value in expected.items():
         if json.dumps(value) != json.dumps(actual.get(key)):
-            raise NotExpressible(f"the form has no field for its {key}")
+            raise NotExpressible(f"the form has no field for {key}")
     return form
 
 

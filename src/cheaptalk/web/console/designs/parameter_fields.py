@@ -24,7 +24,7 @@ THOUSANDS = re.compile(r"(?<![\w.,])[0-9]{1,3}(?:,[0-9]{3})+(?![\w.,])")
 
 
 class ParameterField(NamedTuple):
-    """The form field of a parameter.
+    """The form field of a game parameter.
 
     Attributes:
         name: name of the parameter.
@@ -45,7 +45,7 @@ class ParameterField(NamedTuple):
     options: tuple[str, ...] = ()
 
     def values(self, texts: Sequence[str]) -> list[Any]:
-        """Parse the typed values; an empty field yields an empty list.
+        """Parse the typed values of a parameter; an empty field yields an empty list.
 
         Raises:
             ValueError: a value cannot be parsed.
@@ -62,7 +62,7 @@ class ParameterField(NamedTuple):
         return [(", " if self.kind == "numbers" else "\n").join(texts)] if texts else []
 
     def choices(self, ticked: Sequence[str]) -> list[tuple[str, str, bool]]:
-        """Return the check boxes as (value, display text, is ticked).
+        """Return the parameter's check boxes as (value, display text, is ticked).
 
         Ticked values come first, in their order, because it determines the order of the matches.
         """
@@ -75,7 +75,7 @@ class ParameterField(NamedTuple):
 
 
 def listed_values(text: str) -> list[Any]:
-    """Parse comma-separated values; raise ValueError for an ambiguous number.
+    """Parse comma-separated values; raise ValueError for ambiguous numbers such as 10,000.
 
     >>> listed_values("100, 10000, 1/2")
     [100, 10000, '1/2']
@@ -101,7 +101,7 @@ def listed_values(text: str) -> list[Any]:
 
 
 def _is_read_as_number(value: object) -> bool:
-    """Return whether YAML or Python parses this as a number, such as 1_0, 017, 0x10 or nan."""
+    """Return whether YAML or Python reads a value as a number, such as 1_0, 017, 0x10 or nan."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return False
     try:
@@ -112,7 +112,7 @@ def _is_read_as_number(value: object) -> bool:
 
 
 def single_number(text: str) -> object:
-    """Parse a number; raise ValueError for an ambiguous one, and return other texts unchanged."""
+    """Parse a text as a number if it is one; raise ValueError if the number is ambiguous."""
     values = listed_values(text)
     return values[0] if len(values) == 1 else text
 
@@ -137,7 +137,7 @@ def line_values(text: str) -> list[Any]:
 
 @cache
 def parameter_fields(rules: type[Game]) -> dict[str, ParameterField]:
-    """Return the form fields of a game's parameters by name; the players' names come last."""
+    """Return a form field for each game parameter by name, with the players' names last."""
     schema = rules.model_json_schema(schema_generator=_LenientSchema)
     meanings = field_meanings(rules)
     names = sorted(rules.model_fields, key=lambda name: name == "names")
@@ -148,7 +148,7 @@ def parameter_fields(rules: type[Game]) -> dict[str, ParameterField]:
 
 
 class _LenientSchema(GenerateJsonSchema):
-    """Generates an empty schema for types that JSON schema cannot describe."""
+    """JSON schema generator that describes unsupported types with an empty schema."""
 
     def handle_invalid_for_json_schema(
         self, schema: CoreSchema, error_info: str

@@ -1,4 +1,4 @@
-"""Form fields for participants: one per common setting, and YAML for all other settings."""
+"""Form fields for participant settings: one per common setting, and YAML for the others."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -22,7 +22,7 @@ SOURCES = {
 
 
 class PeopleField(NamedTuple):
-    """The form field of a protocol setting.
+    """The form field of a setting for participants.
 
     Attributes:
         name: path in the protocol, such as ``pay.base``.
@@ -39,7 +39,7 @@ class PeopleField(NamedTuple):
 
 
 class FieldGroup(NamedTuple):
-    """A titled group of fields."""
+    """A titled group of form fields."""
 
     title: str
     fields: tuple[PeopleField, ...]
@@ -89,7 +89,7 @@ FIELDS = {field.name: field for group in GROUPS for field in group.fields}
 
 
 class PeopleProblem(CheaptalkError):
-    """An invalid value of the participants' settings, with the name of its field."""
+    """An invalid participant setting, with the name of its form field."""
 
     def __init__(self, field: str, problem: str) -> None:
         self.field = field
@@ -97,7 +97,7 @@ class PeopleProblem(CheaptalkError):
 
 
 def protocol_from(texts: Mapping[str, str], path: Sequence[Any] = ()) -> Protocol | None:
-    """Build the protocol from the texts of the fields; None if all are empty.
+    """Build the participant protocol from the texts of form fields; None if all are empty.
 
     Args:
         path: the steps of the participants.
@@ -162,7 +162,7 @@ def _set_value(data: dict[str, Any], name: str, value: Any) -> None:
 
 
 def people_texts(protocol: Protocol) -> dict[str, str]:
-    """Return the fields' texts; :func:`protocol_from` converts them back to an equal protocol."""
+    """Return the field texts of a participant protocol; :func:`protocol_from` is the inverse."""
     settings = deepcopy(protocol.model_dump(mode="json", exclude_unset=True, exclude={PATH}))
     texts = {name: _text(field, _pop_value(settings, name)) for name, field in FIELDS.items()}
     texts[OTHER] = as_block(_without_empty(settings)) if _without_empty(settings) else ""

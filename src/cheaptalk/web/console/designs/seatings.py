@@ -1,4 +1,4 @@
-"""Seatings that the study form derives from its players."""
+"""Seatings that the study form generates from its list of players."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from cheaptalk.studies.study import Listed
 
 
 def people_seatings(players: Mapping[str, RosterEntry], seat_count: int) -> list[Listed]:
-    """Seat each human player once against each other player, whose copies fill all other seats.
+    """Pair each human player with copies of each other player, one seating per pair.
 
     >>> people = RosterEntry.model_validate({"person": "browser"})
     >>> players = {"ann": people, "fair": RosterEntry.model_validate("equal_split")}
@@ -40,6 +40,6 @@ def self_seatings(players: Mapping[str, RosterEntry], seat_count: int) -> list[L
 def implied_seatings(
     choice: str, players: Mapping[str, RosterEntry], seat_count: int
 ) -> list[Listed]:
-    """Return the seatings of the pairing "people" or "self"; an empty list for other pairings."""
+    """Return the seatings implied by the pairing "people" or "self"; otherwise, an empty list."""
     listing = {"people": people_seatings, "self": self_seatings}.get(choice)
     return [] if listing is None else listing(players, seat_count)

@@ -1,4 +1,4 @@
-"""Form rows for the participants' steps, including those before and after each game."""
+"""Form rows for an experiment's steps before, between and after games."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ STEP_TEMPLATES: Mapping[str, str] = read_yaml(Path(__file__).with_name("step_tem
 
 @dataclass
 class StepFields:
-    """A step in the form.
+    """A step of the experiment in the study form.
 
     Attributes:
         kind: kind of step.
@@ -35,7 +35,7 @@ class StepFields:
 
 
 class StepProblem(Exception):
-    """An invalid step, with the index of its row."""
+    """An invalid step of the experiment, with the index of its form row."""
 
     def __init__(self, number: int, problem: str) -> None:
         super().__init__(problem)
@@ -43,7 +43,7 @@ class StepProblem(Exception):
 
 
 def step_rows(path: Sequence[Step]) -> list[StepFields]:
-    """Return the rows of a path; :func:`path_from` converts the rows back to an equal path."""
+    """Return the form rows for an experiment's steps; :func:`path_from` is the inverse."""
     return list(_rows(path))
 
 
@@ -67,7 +67,7 @@ def _text(step: Step, settings: Mapping[str, Any]) -> str:
 
 
 def path_from(rows: Sequence[StepFields]) -> list[dict[str, Any]]:
-    """Return the steps of a study file's path; raise :class:`StepProblem` for an invalid row."""
+    """Return the steps that form rows describe; raise :class:`StepProblem` for an invalid row."""
     around: dict[str, list[dict[str, Any]]] = {"before": [], "after": []}
     path: list[dict[str, Any]] = []
     for number, row in enumerate(rows):
@@ -110,7 +110,7 @@ def _settings(number: int, row: StepFields) -> Any:
 
 
 def about_step(kind: str) -> str:
-    """Return the description of a kind of step and its settings."""
+    """Return a description of a step kind and its settings."""
     if kind not in STEPS:
         return ""
     step_type = STEPS[kind]

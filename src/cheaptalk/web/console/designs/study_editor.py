@@ -1,4 +1,4 @@
-"""The study editor: a form for a new study, a preset, or a copy or change of an existing study."""
+"""Editor in which researchers create, copy and change studies with a form."""
 
 import asyncio
 import re
@@ -35,14 +35,14 @@ FORM = "/form"
 
 
 class Origin(NamedTuple):
-    """The draft that the form changes, and the version from which the form was filled in."""
+    """The draft that is being edited, with the version that the editor started from."""
 
     name: str
     version: int
 
     @classmethod
     def read(cls, form: Mapping[str, str]) -> "Origin | None":
-        """Return the origin named in a posted form; None for a new study."""
+        """Return the draft and version named in a posted form; None for a new study."""
         name, version = form.get("changes", ""), form.get("version", "")
         fits = re.fullmatch("[0-9]{1,9}", version)
         return cls(name, int(version)) if name and fits else None
@@ -55,7 +55,7 @@ class Origin(NamedTuple):
 
 
 class StudyEditor:
-    """The pages of the study form."""
+    """Web pages of the study form."""
 
     def __init__(self, database: LaboratoryDatabase) -> None:
         self.drafts = database.drafts
@@ -71,14 +71,14 @@ class StudyEditor:
         authentication.add_action(f"{FORM}/cost", self.cost, Role.RESEARCHER, repeating=True)
 
     def start(self, visit: CurrentVisit) -> Response:
-        """Show the possible starting points of a new study."""
+        """Show the presets and studies from which a new study can start."""
         copies = [draft.name for draft in self.drafts.page()]
         return self._page(visit, self.form_page.start(visit.link(FORM), copies), "New study")
 
     def form(
         self, visit: CurrentVisit, preset: str = "", copy: str = "", change: str = ""
     ) -> Response:
-        """Show the form, or the study file if the form cannot express the study."""
+        """Show the study form, or the study's YAML file if the form cannot express the study."""
         text, origin = "", None
         try:
             if copy or change:
@@ -102,7 +102,7 @@ class StudyEditor:
         return self._form(visit, check_form(fields), origin)
 
     async def submit(self, visit: CurrentVisit) -> Response:
-        """Change, check or save the form."""
+        """Process a submitted study form: change its rows, check it, or save the study."""
         fields, action = StudyFields.read(visit.pairs), visit.form.get("do", "")
         origin = Origin.read(visit.form)
         focus = fields.apply(action, visit.form.get("new-game", ""), visit.form.get("new-step", ""))

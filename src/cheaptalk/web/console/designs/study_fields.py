@@ -20,7 +20,7 @@ ROW = re.compile(r"(players|steps)\.([0-9]{1,6})\.(\w{1,20})")
 
 @dataclass
 class PlayerFields:
-    """A row of the players' table.
+    """A row of the study form's table of players.
 
     Attributes:
         label: the player's label; by default its name.
@@ -41,7 +41,7 @@ class PlayerFields:
 
     @property
     def blank(self) -> bool:
-        """Whether the row is empty; never for a person, who needs no further fields."""
+        """Whether the row is empty; rows for people always count as filled in."""
         return self.kind != "person" and not any(
             text.strip() for text in (self.label, self.name, self.options)
         )
@@ -49,7 +49,7 @@ class PlayerFields:
 
 @dataclass
 class GameFields:
-    """A game of the study.
+    """A game in the study form, with its parameters and seatings.
 
     Attributes:
         game: its name.
@@ -70,7 +70,7 @@ class GameFields:
 
 @dataclass
 class StudyFields:
-    """The study form.
+    """All fields of the study form, as texts.
 
     Attributes:
         name, description, seed, instances, repeats: as in a study file.
@@ -113,7 +113,7 @@ class StudyFields:
 
     @classmethod
     def read(cls, posted: Iterable[tuple[str, str]]) -> "StudyFields":
-        """Return the form that was posted; unknown names are ignored.
+        """Parse a posted study form, ignoring unknown field names.
 
         >>> typed = [("name", "pilot"), ("games.0.game", "bargaining"),
         ...          ("games.0.value.money", "100, 200"), ("players.3.label", "ann")]
@@ -167,7 +167,7 @@ class StudyFields:
                 yield f"players.{number}.{name}", getattr(player, name)
 
     def apply(self, action: str, game: str = "", step: str = "") -> str:
-        """Apply a button that adds, moves or removes a row; other buttons change nothing.
+        """Add, move or remove a row, as the pressed button requests; ignore other buttons.
 
         Args:
             action: ``add-player``, ``add-game``, ``add-step``, ``remove-`` with the row, such as

@@ -25,7 +25,7 @@ COST_IRRELEVANT = {"name", "description", "budget"}
 
 
 class GameSize(NamedTuple):
-    """The size of a study's part with one game."""
+    """Number of configurations, seatings and matches of one game in a study."""
 
     game: str
     configurations: int
@@ -34,7 +34,7 @@ class GameSize(NamedTuple):
 
 
 class Size(NamedTuple):
-    """The size of a study, with players' labels, and notes on factors and unplayable games."""
+    """The size of a study by game, its players by kind, and notes on the design."""
 
     games: list[GameSize]
     matches: int
@@ -54,7 +54,7 @@ class Size(NamedTuple):
 
     @property
     def players(self) -> str:
-        """The numbers of people, models and scripts, in words."""
+        """Text with the numbers of people, models and scripts in the study."""
         kinds = (("person", self.people), ("model", self.models), ("script", self.scripts))
         counts = [_headcount(len(labels), kind) for kind, labels in kinds if labels]
         return ", ".join(counts)
@@ -65,7 +65,7 @@ def _headcount(number: int, kind: str) -> str:
 
 
 def size_of(planned: Plan) -> Size:
-    """Return the size of a plan; for sampled matches, count all seatings that can be drawn."""
+    """Return the size of a plan. If matches are sampled, count all seatings that may be drawn."""
     matches: dict[str, int] = {}
     seatings: dict[str, set[tuple[str, ...]]] = {}
     counted_seatings: set[tuple[str, int]] = set()
@@ -88,7 +88,7 @@ def size_of(planned: Plan) -> Size:
 
 
 def participant_cost(protocol: Protocol) -> str:
-    """Return a sentence about the cost of participants.
+    """Return a sentence that states the cost of paying the participants.
 
     >>> participant_cost(Protocol(path=["games"], pay={"base": 2}, recruitment={"places": 50}))
     'Participants cost 100.00 USD for 50 places.'
@@ -116,7 +116,7 @@ def participant_cost(protocol: Protocol) -> str:
 
 
 def seat_shortage(planned: Plan) -> str:
-    """Return a warning if the plan has too few seats for the participants; otherwise ""."""
+    """Return a warning if a plan has too few seats for its participants, else an empty text."""
     protocol = planned.study.people
     if protocol is None or protocol.recruitment.places is None:
         return ""
@@ -139,7 +139,7 @@ def seat_shortage(planned: Plan) -> str:
 
 
 def without_deadline(study: Study) -> list[str]:
-    """Return the labels of people without a deadline, who may block other participants."""
+    """Return the labels of human players who have no deadline and may thus block others."""
     if study.people is None:
         return []
     seats = {label: entry.form for label, entry in study.players.items()}
@@ -150,7 +150,7 @@ def without_deadline(study: Study) -> list[str]:
 
 
 class CostEstimator:
-    """Estimates costs in a background thread and caches the results.
+    """Estimator of study costs that works in a background thread and caches its results.
 
     Studies with the same cost, for example under two names, are estimated once.
     """
@@ -160,7 +160,7 @@ class CostEstimator:
         self._estimates: OrderedDict[str, Future[Estimate]] = OrderedDict()
 
     def start(self, planned: Plan) -> "Future[Estimate]":
-        """Start estimating the model usage of a plan by playing matches with scripted players."""
+        """Start estimating a plan's model usage by playing its matches with scripted players."""
         key = cost_digest(planned.study)
         if key not in self._estimates:
             self._estimates[key] = self._worker.submit(estimate, planned)
@@ -170,7 +170,7 @@ class CostEstimator:
         return self._estimates[key]
 
     async def wait_for(self, planned: Plan, seconds: float) -> Estimate | None:
-        """Return the estimated model usage of a plan; None if it takes longer than ``seconds``.
+        """Return a plan's estimated model usage, or None if it takes longer than ``seconds``.
 
         Raises:
             CheaptalkError: the usage cannot be estimated.
@@ -189,7 +189,7 @@ def cost_digest(study: Study) -> str:
 
 
 def no_estimate_reason(size: Size) -> str | None:
-    """Return the reason why the cost is not estimated, as a sentence; None if it is estimated."""
+    """Return a sentence on why a study's cost is not estimated; None if it is estimated."""
     if not size.models:
         return "No language models play, so there are no model costs."
     if size.matches > MAX_ESTIMATED_MATCHES:

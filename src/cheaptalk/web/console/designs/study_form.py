@@ -1,4 +1,4 @@
-"""Build the study that a form describes, or find the fields to correct."""
+"""Conversion of the study form to a study, with error messages by field."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -52,12 +52,12 @@ PERSON = "browser"
 
 
 def people_field(name: str) -> str:
-    """Return the form field of a participants' setting."""
+    """Return the name of the form field for a participant setting."""
     return "steps" if name == PATH else f"people.{name}"
 
 
 class InvalidForm(CheaptalkError):
-    """A form that does not describe a valid study.
+    """Raised if the study form does not describe a valid study.
 
     Attributes:
         problems: an error message for each field name; the empty name collects the other errors.
@@ -74,7 +74,7 @@ def study_from(form: StudyFields) -> Study:
 
 
 def plan_from(form: StudyFields) -> Plan:
-    """Build the plan of a form's study; raise :class:`InvalidForm` for invalid fields."""
+    """Plan the study that a form describes; raise :class:`InvalidForm` for invalid fields."""
     reader = _FormReader(form)
     study = reader.study()
     try:
@@ -96,8 +96,8 @@ def check_seatings(study: Study) -> None:
             if ways > MAX_SEATINGS:
                 raise StudyError(
                     f"pairing: the players can fill the seats of {game.name} in more than "
-                    f"{MAX_SEATINGS:,} ways; choose self-play, list the seatings, or remove "
-                    "players"
+                    f"{MAX_SEATINGS:,} ways; choose self-play, list the players by seat, or "
+                    "remove players"
                 )
 
 
@@ -109,7 +109,7 @@ def _can_fill(entry: RosterEntry, game: Game, seat: str) -> bool:
 
 
 class _FormReader:
-    """Reads a form: the parts of the study and the problems of its fields.
+    """Reader that extracts a study from the form and collects errors by field.
 
     Attributes:
         problems: error messages by field name.
@@ -423,18 +423,18 @@ class _FormReader:
 
 
 def first_configuration(grid: GameGrid) -> Game:
-    """Return the first configuration of a game."""
+    """Return a game with the first values of its parameter grid."""
     first = {name: values[0] for name, values in grid.grid.items()}
     return get_game(grid.game).rules.model_validate(grid.fixed | grid.cases[0] | first)
 
 
 def first_word(problem: str) -> str:
-    """Return the key at the start of an error message; empty if the message has none."""
+    """Return the setting's name at the start of an error message; empty if there is none."""
     return re.split(r"\W", problem)[0]
 
 
 def check_value(rules: type[Game], name: str, value: object) -> None:
-    """Raise ValueError if a parameter's value is illegal in every configuration."""
+    """Raise ValueError if a parameter value is illegal whatever the other parameters are."""
     try:
         rules.model_validate({name: value})
     except ValidationError as error:
@@ -447,7 +447,7 @@ def whole_number(text: str) -> int | None:
     """Parse a whole number; return None for an empty text."""
     text = text.strip()
     if text and not re.fullmatch("-?[0-9]{1,18}", text):
-        raise ValueError(f"should be a whole number in digits only, not {shown(text)}")
+        raise ValueError(f"must be an integer in digits only, not {shown(text)}")
     return int(text) if text else None
 
 
@@ -466,7 +466,7 @@ def mapping(text: str) -> dict[str, Any]:
 
 
 def roster_players(text: str) -> dict[str, dict[str, Any]]:
-    """Return the players selected by ``ROSTER`` (all players) or ``ROSTER:LABEL,...``."""
+    """Parse ``ROSTER`` or ``ROSTER:LABEL,...`` and return the selected players of the roster."""
     name = text.strip().partition(":")[0]
     if name not in roster_names():
         raise ValueError(f"unknown roster {suggest(name, roster_names())}")
@@ -480,7 +480,7 @@ KINDS_WITHOUT_NAME = ("person", "strategies", *MULTI_NAME_KINDS)
 
 
 def label_of(row: PlayerFields) -> str:
-    """Return the label of a row."""
+    """Return a player's label in the study form, by default its name or kind."""
     return row.label.strip() or (row.kind if row.kind in KINDS_WITHOUT_NAME else row.name.strip())
 
 
@@ -495,13 +495,13 @@ def player_field(row: PlayerFields, key: str) -> str:
 
 
 def listed_seatings(text: str) -> Pairing:
-    """Parse one seating per line."""
+    """Parse a pairing that lists one seating per line."""
     pairing: Pairing = read_pairing(line_values(text))
     return pairing
 
 
 def read_all(pairing: str) -> Pairing:
-    """Return the all-play-all pairing; raise ValueError for any other text."""
+    """Return the pairing "all"; raise ValueError for any other text."""
     if pairing != "all":
         raise ValueError(f"{shown(pairing)} is not a pairing; choose one from the list")
     return "all"

@@ -54,7 +54,7 @@ PAIRINGS = {
     "people": "each person with each model, script or policy",
     "self": "self-play; in a study with people, only people with one another",
     "self_all": "self-play, including models and scripts",
-    "listed": "listed seatings",
+    "listed": "listed players by seat",
 }
 """Display texts of pairings."""
 OWN_PAIRINGS = {"": "as for the whole study"} | PAIRINGS
@@ -68,7 +68,7 @@ KINDS = {
 
 
 class Addresses(NamedTuple):
-    """URLs for changing or saving the form, for its counts, and for its cost."""
+    """URLs of the study form and of its size and cost fragments."""
 
     form: str
     counts: str
@@ -76,7 +76,7 @@ class Addresses(NamedTuple):
 
 
 class CheckedForm(NamedTuple):
-    """A form with its plan or its problems.
+    """A study form with the resulting plan, or with error messages if it is invalid.
 
     Attributes:
         plan: plan of the form's study; None if the form is invalid.
@@ -91,7 +91,7 @@ class CheckedForm(NamedTuple):
 
 
 def check_form(form: StudyFields) -> CheckedForm:
-    """Plan the study of a form, or find its problems."""
+    """Check a study form: plan its study or collect error messages."""
     try:
         planned = plan_from(form)
     except InvalidForm as error:
@@ -100,7 +100,7 @@ def check_form(form: StudyFields) -> CheckedForm:
 
 
 class GameView(NamedTuple):
-    """A game in the form.
+    """A game as the study form displays it.
 
     Attributes:
         number: index of the game.
@@ -127,7 +127,7 @@ class GameView(NamedTuple):
 
 
 class StartOption(NamedTuple):
-    """A preset as a starting point.
+    """A preset from which a new study can start.
 
     Attributes:
         size: size of the preset's study.
@@ -143,7 +143,7 @@ class StartOption(NamedTuple):
 
 
 class FormPage:
-    """Renders the study form as HTML fragments."""
+    """Renderer of the study form as HTML fragments."""
 
     def __init__(self) -> None:
         self.templates = environment(HERE / "templates")
@@ -157,7 +157,7 @@ class FormPage:
         self, checked: CheckedForm, addresses: Addresses, hidden: Markup = EMPTY, focus: str = "",
         cost: Markup = EMPTY,
     ) -> Markup:  # fmt: skip
-        """Render the form with its counts.
+        """Render the study form with the study's size.
 
         Args:
             addresses: URLs of the form.
@@ -174,18 +174,18 @@ class FormPage:
         )  # fmt: skip
 
     def counts(self, checked: CheckedForm) -> Markup:
-        """Render the size of the study, or the list of problems."""
+        """Render the study's size or, if the form is invalid, the list of errors."""
         return self.render("study_form_counts.html.jinja", **counted(checked))
 
     def cost(self, study: Study, estimate: Estimate | str | None) -> Markup:
-        """Render the estimate: a cost, a text why there is none, or None while it is computed."""
+        """Render a cost estimate, the reason why it is missing, or a note that it is pending."""
         warnings = []
         if isinstance(estimate, Estimate):
             warnings = list(doubts(estimate, study.budget, Cost()))
         return self.render("study_form_cost.html.jinja", estimate=estimate, warnings=warnings)
 
     def start(self, address: str, copies: Sequence[str] = ()) -> Markup:
-        """Render the starting points of a new study: the form, the presets and copies."""
+        """Render the options for starting a study: an empty form, presets or existing studies."""
         return self.render(
             "study_form_start.html.jinja", starts=starts(), address=address, copies=copies
         )
@@ -196,7 +196,7 @@ class FormPage:
 
 
 def counted(checked: CheckedForm, cost: Markup = EMPTY) -> dict[str, object]:
-    """Return the variables of the template that shows the size of the study."""
+    """Return the template variables for displaying a study's size."""
     note = None if checked.size is None else no_estimate_reason(checked.size)
     study = None if checked.plan is None else checked.plan.study
     return {
@@ -209,7 +209,7 @@ def counted(checked: CheckedForm, cost: Markup = EMPTY) -> dict[str, object]:
 
 
 def field_title(name: str, form: StudyFields) -> str:
-    """Return the display name of a field.
+    """Return the display name of a form field.
 
     >>> form = StudyFields(games=[GameFields("bargaining")])
     >>> field_title("games.0.value.money", form), field_title("players.1.name", form)
@@ -232,7 +232,7 @@ def _title(game: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a message with a capital letter and a full stop.
+    """Capitalize a message and end it with a full stop.
 
     >>> sentence("should be more than 0")
     'Should be more than 0.'
@@ -241,7 +241,7 @@ def sentence(text: str) -> str:
 
 
 def filled_fields(texts: Mapping[str, str]) -> list[str]:
-    """Return the names of nonblank fields."""
+    """Return the names of form fields that are filled in."""
     return [name for name, text in texts.items() if text.strip()]
 
 
@@ -256,12 +256,12 @@ def first_line(rules: type[Game]) -> str:
 
 
 def kinds() -> dict[str, str]:
-    """Return the display texts of all kinds of players."""
+    """Return the display names of all player kinds."""
     return KINDS | {key: key for key in SEATS if key not in KINDS}
 
 
 def known_names(form: StudyFields) -> dict[str, str]:
-    """Return names of strategies, policies, models and rosters, each with a description."""
+    """Return a description of each known strategy, policy, model and roster by name."""
     studied = dict.fromkeys(game.game for game in form.games if game.game in GAMES)
     names = {name: f"strategy of {game}" for game in studied for name in strategies(game)}
     policies = dict.fromkeys(policy_names(), "learned policy")
@@ -288,7 +288,7 @@ def _listed_by_rosters() -> Iterator[tuple[str, str]]:
 
 @cache
 def starts() -> list[StartOption]:
-    """Return all presets as starting points."""
+    """Return all presets from which a new study can start."""
     return list(_starts())
 
 

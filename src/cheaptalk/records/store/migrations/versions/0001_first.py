@@ -1,8 +1,8 @@
-"""The first schema, where migrations begin; new stores are created with the newest schema."""
+"""The initial schema, from which all migrations start."""
 
 revision = "0001"
 down_revision = None
 
 
 def upgrade() -> None:
-    """Do nothing: every store that is migrated already has this schema."""
+    """Do nothing, because every store that is migrated already has this schema."""

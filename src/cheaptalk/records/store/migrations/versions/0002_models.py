@@ -1,4 +1,4 @@
-"""Add costs of model calls, providers' batches, and judges' verdicts."""
+"""Add model costs, provider batches and judges' verdicts."""
 
 import sqlalchemy as sa
 from alembic import op

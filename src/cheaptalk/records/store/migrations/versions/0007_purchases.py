@@ -1,4 +1,4 @@
-"""Add buyers of calls, match times, implausible token counts, digests of studies and rosters."""
+"""Add paying studies, match times, implausible token counts, and digests of studies and rosters."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -101,12 +101,12 @@ def upgrade() -> None:
 
 
 def _study(*, primary_key: bool = False) -> sa.Column[int]:
-    """Return the column for the study that a row belongs to."""
+    """Return the column that references a row's study."""
     key = sa.ForeignKey("studies.id", ondelete="CASCADE")
     return sa.Column("study_id", sa.Integer, key, primary_key=primary_key, nullable=False)
 
 
 def _participant(*, primary_key: bool = False) -> sa.Column[int]:
-    """Return the column for a row's participant, with whom the row is deleted."""
+    """Return the column that references a row's participant, with cascading deletion."""
     key = sa.ForeignKey("participants.id", ondelete="CASCADE")
     return sa.Column("participant_id", sa.Integer, key, primary_key=primary_key, nullable=False)

@@ -1,4 +1,4 @@
-"""Add an index of the matches that did not finish, which are few."""
+"""Add an index of the matches that are not finished."""
 
 import sqlalchemy as sa
 from alembic import op

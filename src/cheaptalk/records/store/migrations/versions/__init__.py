@@ -1,1 +1,1 @@
-"""Migrations, oldest first."""
+"""Schema migrations of the store, oldest first."""
