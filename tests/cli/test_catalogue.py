@@ -142,7 +142,7 @@ def test_a_game_is_shown_with_what_parameters_may_be_and_what_it_pays(cheaptalk:
     assert " 2 times number > 0 " in shown
     assert "true or false" in shown
     assert "Payoffs per seat (default parameters) role min max unit alice 0 10,000 dollars" in shown
-    assert "0 for both without an agreement." in shown
+    assert "0 without an agreement." in shown
 
 
 def test_a_parameter_stands_as_one_writes_it(cheaptalk: Command) -> None:

@@ -36,13 +36,13 @@ IN_CONTEXT = {
 }
 """Options whose help differs between commands, with the one meaning that they have in all."""
 VERBS = {
-    "Accept", "Add", "Allow", "Also", "Analyse", "Authenticate", "Bootstrap",
+    "Accept", "Add", "Allow", "Also", "Analyse", "Authenticate",
     "Change", "Check", "Choose", "Clone",
     "Compare", "Compute", "Continue", "Create", "Delay", "Delete", "Do", "Draw",
     "Estimate", "Evaluate", "Exclude", "Exit", "Export", "Fail", "Import", "Include",
     "Judge", "Keep", "Let", "Link", "List", "Listen", "Log", "Maximize",
     "Only", "Pass", "Play", "Pool", "Print", "Propose", "Rank", "Read", "Record",
-    "Repeat", "Retry", "Reuse", "Run", "Search", "Select", "Send", "Serve", "Set",
+    "Repeat", "Resample", "Retry", "Reuse", "Run", "Search", "Select", "Send", "Serve", "Set",
     "Show", "Skip", "Sort", "Start", "Stop", "Store", "Submit", "Take", "Train",
     "Treat", "Turn", "Use", "Wait", "Write",
 }  # fmt: skip

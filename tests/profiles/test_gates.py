@@ -85,7 +85,7 @@ def test_the_size_named_is_the_first_whose_own_interval_decides(deviation: float
 def test_a_value_that_never_varied_is_extrapolated_up_to_the_size_that_decides() -> None:
     never = [0.0] * 18
     assert decision_on(never, "small", "earned <= 0.05").cure == (
-        "if the mean stays the same, --size standard decides"
+        "if the mean stays the same, --size standard can decide this gate"
     )
     assert decision_on(never * 5, "standard", "earned <= 0.05").verdict is Verdict.PASS
     assert "too few instances" in decision_on(never, "small", "earned <= 0.001").cure

@@ -381,7 +381,7 @@ def test_versions_are_compared_pair_by_pair() -> None:
         (
             "change.earned.items >= -0.2",
             Verdict.OPEN,
-            "if the mean stays the same, --size large decides",
+            "if the mean stays the same, --size large can decide this gate",
         ),
         ("change.truthful.judged >= 0", Verdict.OPEN, "no finished match has this metric"),
     ],

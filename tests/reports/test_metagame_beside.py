@@ -70,7 +70,7 @@ def test_ratings_are_those_of_their_functions_and_name_whom_they_put_first() -> 
 def test_ratings_that_need_matches_are_missing_without_and_say_why() -> None:
     found = rankings(CASES, ["soft", "tough", "walk"], [1.0, 0.0, 0.0])
     assert set(found.absent) == {"Bradley-Terry", "Elo"}
-    assert "payoffs were given without matches" in found.absent["Elo"]
+    assert "no matches were given" in found.absent["Elo"]
 
 
 def test_a_rating_disagrees_where_it_puts_a_strategy_of_more_regret_first() -> None:

@@ -149,7 +149,9 @@ def test_the_gain_of_each_seat_can_be_what_it_wants(well: Path) -> None:
     assert gained.game.payoffs()[0] == pytest.approx(paid.game.payoffs()[0] / 10_000)
     assert gained.units == ("share of the money",) * 2
     assert gained.no_draws_reason == "no bootstrap draws were requested"
-    with pytest.raises(ct.CheaptalkError, match='bargaining, by seat: no payoff "gan"'):
+    with pytest.raises(
+        ct.CheaptalkError, match='bargaining, by seat: the seats share no metric "gan"'
+    ):
         analyse_seats(chosen, payoff="gan")
 
 
@@ -407,7 +409,7 @@ def test_a_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
             ["--two-populations", "--propose", "9"],
             "--propose: not valid for two populations",
         ),
-        (["--two-populations", "--payoff", "joy"], 'no payoff "joy" (known: payoff, gain)'),
+        (["--two-populations", "--payoff", "joy"], 'share no metric "joy" (known: payoff, gain)'),
         (
             ["--two-populations", "--payoff", "gain", "--exclude", "x"],
             'no strategy "x" (known: hard & fast, luck)',

@@ -137,7 +137,7 @@ class BattleRoyale(Game):
         if shot.action == "miss":
             return None
         if target is None:
-            return f'to shoot, name a target: {targets}; the action "miss" has no target'
+            return f'who shoots must name a target: {targets}; the action "miss" has none'
         if target == shooter:
             return f"you cannot shoot at yourself; you can shoot at {targets}"
         return f"{target} is out; you can shoot at {targets}"

@@ -79,7 +79,7 @@ def check_design(name: str, text: str) -> CheckedDesign:
     >>> len(check_design("pilot", DEFAULT_DESIGN.format(name="pilot")).planned.matches)
     20
     >>> check_design("pilot", DEFAULT_DESIGN.format(name="other")).problem
-    'name: the study is called pilot here, not other'
+    "name: must be pilot, the study's name here, not other"
     """
     try:
         study = read_design(name, text)
