@@ -39,7 +39,7 @@ from cheaptalk.reports.metagame.parts import answer as metagame_answer
 from cheaptalk.reports.recipes.comparison import comparison
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.leaderboard import _Board
-from cheaptalk.reports.recipes.parts import Answer, Lacking
+from cheaptalk.reports.recipes.parts import Answer, NoData
 from cheaptalk.reports.study import answers
 from cheaptalk.reports.study.factors import factor_results
 from cheaptalk.reports.study.scores import GameScores
@@ -233,7 +233,7 @@ def standing_of(simulator: Simulator, frame: pl.DataFrame) -> Statement:
     study = simulator.study("first", frame)
     try:
         shown = next(iter(_Board((study,), (), ()).standing(study)))
-    except Lacking as lacking:
+    except NoData as lacking:
         return Statement(str(lacking), None)
     assert isinstance(shown, Answer)
     sure = " is first, " in shown.text and "cannot be" not in shown.text

@@ -12,7 +12,7 @@ from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.papers.self_play.importer import read_dond
 from cheaptalk.records import Store
-from cheaptalk.records.imports import Collection, ForeignGame, Intake, take_in
+from cheaptalk.records.imports import Collection, ForeignGame, Intake, import_matches
 from cheaptalk.rules import Result, get_game
 
 T = TypeVar("T")
@@ -66,4 +66,4 @@ def store(found: Collection) -> Intake:
         tempfile.TemporaryDirectory() as folder,
         Store.open(Path(folder) / "games.sqlite", create=True) as opened,
     ):
-        return take_in(found, opened, "games")
+        return import_matches(found, opened, "games")

@@ -119,7 +119,7 @@ def audited(path: Path, sent: Sequence[Sent]) -> Audit:
             wrong += amounts != worth(store, plays[who["id"]])
         owed = sum(one["cents"] for some in payments.values() for one in some)
         unpaid = abs(owed - sum(one.cents for one in payouts_of(store, ONLY)))
-        hurt = len(list(examine(store).hurts))
+        hurt = len(list(examine(store).damages))
     return Audit(len(people), astray, lost, changed, wrong, unpaid, hurt)
 
 

@@ -159,7 +159,7 @@ def audited(path: Path, sent: Sequence[Sent]) -> Audit:
                 record = store.find(room.match.id)
                 unfinished += not record.over
                 recorded[visitor] += _said(record)
-        hurt = len(list(examine(store).hurts))
+        hurt = len(list(examine(store).damages))
     held = [_held(recorded[visitor], ours) for visitor, ours in by_agent.items()]
     moves = sum(map(len, recorded.values()))
     return Audit(moves, sum(one for one, _ in held), sum(two for _, two in held), hurt, unfinished)

@@ -14,9 +14,9 @@ from cheaptalk.conformance import (
     CHECKS,
     SEEDS,
     SPEC_CHECKS,
+    Check,
     ConformanceError,
-    Law,
-    SpecLaw,
+    SpecCheck,
     advice,
     check_answers,
     check_events,
@@ -40,7 +40,7 @@ from cheaptalk.rules import (
     strategy,
 )
 from cheaptalk.rules.registry import STRATEGIES
-from cheaptalk.styles import CODECS, Codec, JsonCodec, Unreadable
+from cheaptalk.styles import CODECS, Codec, JsonCodec, Unparsable
 from tests.broken import answers, declarations, privacy, repetition, strategies, whole
 from tests.broken.kit import Broken, Short, answering, boxed
 from tests.crowds import COLLECTING, GIVING
@@ -68,7 +68,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("game_spec", "game", "check"), CASES)
-def test_every_game_keeps_every_law(game_spec: GameSpec, game: Any, check: Law) -> None:
+def test_every_game_keeps_every_law(game_spec: GameSpec, game: Any, check: Check) -> None:
     for seed in MANY[:3] if len(game.seats) <= FEW else MANY[:2]:
         check(game_spec, game, seed)
 
@@ -77,7 +77,7 @@ def test_every_game_keeps_every_law(game_spec: GameSpec, game: Any, check: Law) 
 @pytest.mark.parametrize(
     "game_spec", [*games().values(), SPEC, GIVING, COLLECTING], ids=lambda b: b.name
 )
-def test_every_game_keeps_every_law_of_a_whole_game(game_spec: GameSpec, check: SpecLaw) -> None:
+def test_every_game_keeps_every_law_of_a_whole_game(game_spec: GameSpec, check: SpecCheck) -> None:
     check(game_spec, MANY[:1])
 
 
@@ -180,7 +180,7 @@ class Eager(JsonCodec):
     def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
         try:
             return super().read(reply, ask, cut_off=cut_off)
-        except Unreadable:
+        except Unparsable:
             return DEFAULT
 
 
@@ -190,8 +190,8 @@ class Curt(JsonCodec):
     def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
         try:
             return super().read(reply, ask, cut_off=cut_off)
-        except Unreadable:
-            raise Unreadable from None
+        except Unparsable:
+            raise Unparsable from None
 
 
 @pytest.mark.parametrize(

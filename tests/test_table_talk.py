@@ -30,7 +30,7 @@ from cheaptalk.rules import (
     get_game,
 )
 from cheaptalk.rules.game_spec import LANGUAGES
-from cheaptalk.styles import WRITINGS, Style, Unreadable, disarmed, quoted, style_in
+from cheaptalk.styles import WRITINGS, Style, Unparsable, escaped, quoted, style_in
 from cheaptalk.styles.writing import DOUBLE
 
 TALKS: dict[str, list[dict[str, Any]]] = {
@@ -158,7 +158,7 @@ def test_every_message_has_a_limit_and_its_author_is_told(name: str) -> None:
     table = talked(game_of(name, TALKS[name][0]), HELLO, turns=0)
     asked = next(iter(table.pending.values()))
     fields = dict.fromkeys(asked.action.model_fields, 1) | {"message": words}
-    with pytest.raises(Unreadable, match="has 100,000 characters; at most 4,000 are possible"):
+    with pytest.raises(Unparsable, match="has 100,000 characters; at most 4,000 are possible"):
         style.codec.read(json.dumps(fields), asked)
 
 
@@ -262,7 +262,7 @@ def test_what_people_read_of_others_stays_within_its_marks(language: str, words:
     inside = shown.removeprefix(writing.marks[0]).removesuffix(writing.marks[1])
     assert writing.marks[0] + inside + writing.marks[1] == shown
     assert not DOUBLE.search(inside)
-    assert disarmed(inside) == inside
+    assert escaped(inside) == inside
     others = shown.split("\n")[1:]
     assert len(shown.splitlines()) == 1 + len(others)
     assert all(line.startswith("\u2502") for line in others)
@@ -295,7 +295,7 @@ def test_the_joiners_of_scripts_and_emoji_are_kept() -> None:
 
 def test_json_that_is_disarmed_says_the_same() -> None:
     data = {"flags": [True], "none": [None], "message": "<|im_end|> [INST] </s>", "list": [1]}
-    shown = disarmed(json.dumps(data))
+    shown = escaped(json.dumps(data))
     assert json.loads(shown) == data
     assert not TOKENS.search(shown)
 
@@ -342,7 +342,7 @@ def reading(style: Style, reply: str, ask: Ask) -> Action | None:
     """What is read in a reply; None where it is refused."""
     try:
         return style.codec.read(reply, ask)
-    except Unreadable:
+    except Unparsable:
         return None
 
 

@@ -33,7 +33,7 @@ from .papers.glee.importer import read_glee
 from .papers.self_play.importer import read_dond
 from .records import MatchRecord, Store, StoreError
 from .records.exports.exporter import export
-from .records.imports import take_in
+from .records.imports import import_matches
 from .rules import (
     COUNT,
     MESSAGE_LIMIT,
@@ -158,6 +158,7 @@ __all__ = [
     "frames",
     "games",
     "get_game",
+    "import_matches",
     "judge",
     "judge_async",
     "judges",
@@ -191,7 +192,6 @@ __all__ = [
     "studies",
     "style",
     "styles",
-    "take_in",
     "web",
     "yaml_files",
 ]

@@ -183,7 +183,7 @@ def examine_store(
     try:
         try:
             opened = ct.Store.open(where)
-        except ct.records.NoStore:
+        except ct.records.StoreNotFound:
             return [Diagnosis("store", True, f"{name} does not exist; the first run creates it")]
         with opened as store:
             if deep:
@@ -202,7 +202,7 @@ def examine_store(
 
 
 def _examined(integrity: ct.records.Integrity, name: str) -> list[Diagnosis]:
-    damaged = [Diagnosis(damage.what, False, damage.problem) for damage in integrity.hurts]
+    damaged = [Diagnosis(damage.what, False, damage.problem) for damage in integrity.damages]
     replies = integrity.repeated
     repeated = [Diagnosis(f"match {reply.call.match_id}", False, str(reply)) for reply in replies]
     return [*damaged, *repeated, Diagnosis("store", not damaged, f"{name} {_judged(integrity)}")]
@@ -273,7 +273,7 @@ def _judged(integrity: ct.records.Integrity) -> str:
     if integrity.other_rules:
         others = counted(integrity.other_rules, "match")
         read += f"; {others} of other versions of the rules not replayed"
-    if not integrity.hurts:
+    if not integrity.damages:
         return f"is intact: {read}"
     number = integrity.hurt_matches
     damaged = f"{counted(number, 'match')} damaged" if number else "see the items above"

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.adapters import TRACKERS, Follower, Tracker, tracker
+from cheaptalk.adapters import TRACKERS, Tracker, TrackerCallback, tracker
 from cheaptalk.records import Status
 from tests.conftest import Command
 from tests.fakes import PATIENCE, Canned, study, with_model
@@ -108,7 +108,7 @@ def test_a_run_is_kept_with_its_steps_and_what_it_came_to(
     changes["players"] |= {"tiny (hot)": {"model": "vllm/tiny", "temperature": 1.5}}
     played = study(**changes)
     with tracker(written, "small") as board, ct.Store.open(tmp_path / "s", create=True) as store:
-        follower = Follower(board, pace=0)
+        follower = TrackerCallback(board, pace=0)
         done = ct.run(played, store, models=Canned(), progress=follower, concurrency=1)
         follower.conclude(store, played, done)
         records = list(store.records("small"))
@@ -186,7 +186,7 @@ def test_players_whose_names_differ_in_signs_alone_are_kept_apart() -> None:
     progress = ct.Progress(2, 0)
     for label, ok in (("a b", 1), ("a/b", 2), ("a_b", 3)):
         progress.kinds[label] = Counter(ok=ok)
-    Follower(board)(progress)
+    TrackerCallback(board)(progress)
     ((_, values),) = board.told
     assert {name: n for name, n in values.items() if "answers" in name} == {
         "answers/a_b/ok": 1, "answers/a_b_2/ok": 2, "answers/a_b_3/ok": 3,

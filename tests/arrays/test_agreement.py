@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cheaptalk.arrays.chance import draw_distinct, uniform_count
-from cheaptalk.arrays.games import ArrayGame, NotArrayed, array_game
+from cheaptalk.arrays.games import ArrayGame, NoArrayGame, array_game
 from cheaptalk.games.battle_royale.rules import Hits
 from cheaptalk.games.item_bargaining.rules import PRESETS
 from cheaptalk.rules import Chance, Game, Table, get_game
@@ -224,7 +224,7 @@ def test_jax_plays_the_same_functions(name: str) -> None:
 def test_parameters_that_arrays_cannot_hold_are_refused(
     name: str, parameters: dict[str, Any], why: str
 ) -> None:
-    with pytest.raises(NotArrayed, match=why):
+    with pytest.raises(NoArrayGame, match=why):
         array_game(get_game(name).rules.model_validate(parameters))
 
 

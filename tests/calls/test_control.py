@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.calls import control, orders
+from cheaptalk.calls import commands, control
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.records import Status, Store
 from cheaptalk.records.store.sqlite import SqliteBackend
-from cheaptalk.studies import ControlError, RunState, give_order, watch
+from cheaptalk.studies import ControlError, RunState, control_run, watch
 from tests.fakes import Canned, Server, legal, spec, study, with_model
 
 SOON = 60.0
@@ -33,7 +33,7 @@ SOON = 60.0
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs give account every few milliseconds."""
     monkeypatch.setattr(control, "BEAT", 0.01)
-    monkeypatch.setattr(orders, "LOOK", 0.005)
+    monkeypatch.setattr(commands, "LOOK", 0.005)
 
 
 class Gate:
@@ -77,7 +77,7 @@ def under_way(
         finally:
             gate.open.set()
             with suppress(ControlError):
-                give_order(store.backend.address, "small", "stop")
+                control_run(store.backend.address, "small", "stop")
             run.exception(SOON)
 
 
@@ -100,7 +100,7 @@ def beside(store: Store) -> set[str]:
     if not isinstance(store.backend, SqliteBackend):
         return set()
     names = {path.name for path in store.path.parent.iterdir()}
-    return {name for name in names if "run.json" in name or "orders" in name}
+    return {name for name in names if "run.json" in name or "commands" in name}
 
 
 def test_a_run_gives_account_while_it_lasts(store: Store) -> None:
@@ -117,7 +117,7 @@ def test_a_run_gives_account_while_it_lasts(store: Store) -> None:
         gate.open.set()
         assert run.result(SOON).done == 40
     assert beside(store) == set()
-    assert store.backend.mailbox.read_account() is None
+    assert store.backend.mailbox.read_state() is None
     with pytest.raises(ControlError, match=r'"small" has ended \(40 of 40 matches ended\); report'):
         watch(store.backend.address, "small")
 
@@ -137,7 +137,7 @@ def test_progress_tells_what_was_spent(store: Store) -> None:
 def test_a_pause_sends_nothing_and_lets_what_is_under_way_come_back(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate) as run:
-        assert give_order(store.backend.address, "small", "pause").state == "paused"
+        assert control_run(store.backend.address, "small", "pause").state == "paused"
         gate.open.set()
         state = eventually(store, lambda state: state.limiters[0].in_flight == 0)
         came = state.limiters[0].answered
@@ -147,14 +147,14 @@ def test_a_pause_sends_nothing_and_lets_what_is_under_way_come_back(store: Store
         )
         assert state.notice == "paused"
         assert not run.done()
-        assert give_order(store.backend.address, "small", "resume").state == "running"
+        assert control_run(store.backend.address, "small", "resume").state == "running"
         assert run.result(SOON).done == 40
 
 
 def test_a_stop_is_clean_and_a_resume_buys_nothing_twice(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate) as run:
-        assert give_order(store.backend.address, "small", "stop").state == "stopping"
+        assert control_run(store.backend.address, "small", "stop").state == "stopping"
         gate.open.set()
         progress = run.result(SOON)
     assert progress.halted == control.STOPPED
@@ -173,30 +173,30 @@ def test_a_stop_does_not_wait_for_calls_that_rest(store: Store) -> None:
     with under_way(store, gate) as run:
         gate.open.set()
         eventually(store, lambda state: state.limiters[0].failures)
-        give_order(store.backend.address, "small", "stop")
+        control_run(store.backend.address, "small", "stop")
         assert run.result(SOON / 2).halted == control.STOPPED
 
 
 def test_a_paused_run_can_be_stopped(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate) as run:
-        give_order(store.backend.address, "small", "pause")
+        control_run(store.backend.address, "small", "pause")
         gate.open.set()
         eventually(store, lambda state: state.limiters[0].waiting)
-        give_order(store.backend.address, "small", "stop")
+        control_run(store.backend.address, "small", "stop")
         assert run.result(SOON).halted == control.STOPPED
 
 
 def test_concurrency_and_limits_are_set_while_it_runs(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate, concurrency=1):
-        state = give_order(
+        state = control_run(
             store.backend.address, "small", "set", concurrency=30, limits={"vllm/tiny": 5}
         )
         assert state.concurrency == 30
         state = eventually(store, lambda state: state.limiters[0].waiting == 25)
         assert (state.live, state.limiters[0].fixed, state.limiters[0].in_flight) == (30, True, 5)
-        give_order(store.backend.address, "small", "set", limits={"vllm/tiny": None})
+        control_run(store.backend.address, "small", "set", limits={"vllm/tiny": None})
         state = eventually(store, lambda state: state.limiters[0].in_flight == 30)
         assert not state.limiters[0].fixed
 
@@ -205,7 +205,7 @@ def test_concurrency_and_limits_are_set_while_it_runs(store: Store) -> None:
 def test_a_limit_goes_by_a_label_or_by_a_model_as_tables_show_it(store: Store, name: str) -> None:
     players = with_model("http://gpu:81/v1")["players"]
     with under_way(store, Gate(), players=players):
-        give_order(store.backend.address, "small", "set", limits={name: 1})
+        control_run(store.backend.address, "small", "set", limits={name: 1})
         (limiter,) = eventually(store, lambda state: state.limiters[0].fixed).limiters
         assert (limiter.model, limiter.limit) == ("vllm/tiny@http://gpu:81/v1", 1)
 
@@ -213,7 +213,7 @@ def test_a_limit_goes_by_a_label_or_by_a_model_as_tables_show_it(store: Store, n
 def test_a_budget_is_raised_and_lowered_while_it_runs(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate, budget={"calls": 500, "tokens": 10**6}) as run:
-        state = give_order(
+        state = control_run(
             store.backend.address, "small", "set", budget={"calls": 7, "tokens": None}
         )
         assert state.budget["calls"] == 7
@@ -228,16 +228,16 @@ def test_a_budget_below_what_is_spent_is_refused(store: Store) -> None:
     with under_way(store, gate, concurrency=1) as run:
         gate.open.set()
         eventually(store, lambda state: state.calls > 3)
-        give_order(store.backend.address, "small", "pause")
+        control_run(store.backend.address, "small", "pause")
         spent = eventually(store, lambda state: state.limiters[0].in_flight == 0).calls
         for budget in ({"calls": spent}, {"tokens": 5, "calls": 900}):
             with pytest.raises(
                 ControlError, match=r"^budget: the study has already used [\d,]+ \w+"
             ):
-                give_order(store.backend.address, "small", "set", budget=budget)
+                control_run(store.backend.address, "small", "set", budget=budget)
         assert set(watch(store.backend.address, "small").budget) <= {"per_match"}
-        give_order(store.backend.address, "small", "set", budget={"calls": spent + 1})
-        give_order(store.backend.address, "small", "resume")
+        control_run(store.backend.address, "small", "set", budget={"calls": spent + 1})
+        control_run(store.backend.address, "small", "resume")
         assert run.result(SOON).halted == f"the budget of {spent + 1} calls is exhausted"
 
 
@@ -248,9 +248,9 @@ def test_a_budget_in_dollars_is_refused_where_a_price_is_missing(
     players = {"tiny": {"model": "together/odd"}, "fair": {"strategy": "equal_split"}}
     with under_way(store, Gate(), players=players):
         with pytest.raises(ControlError, match="no price is known for together/odd, so a budget"):
-            give_order(store.backend.address, "small", "set", budget={"dollars": 3})
+            control_run(store.backend.address, "small", "set", budget={"dollars": 3})
         assert (
-            give_order(store.backend.address, "small", "set", budget={"calls": 90}).budget["calls"]
+            control_run(store.backend.address, "small", "set", budget={"calls": 90}).budget["calls"]
             == 90
         )
 
@@ -304,7 +304,7 @@ def test_an_order_that_cannot_be_is_refused_with_the_reason_and_changes_nothing(
 ) -> None:
     with under_way(store, Gate()):
         with pytest.raises(ControlError) as caught:
-            give_order(store.backend.address, "small", "set", **what)
+            control_run(store.backend.address, "small", "set", **what)
         assert saying in str(caught.value)
         state = watch(store.backend.address, "small")
         assert (state.concurrency, state.limiters[0].fixed) == (2, False)
@@ -313,7 +313,7 @@ def test_an_order_that_cannot_be_is_refused_with_the_reason_and_changes_nothing(
 
 def test_another_study_is_told_from_the_one_that_runs(store: Store) -> None:
     with under_way(store, Gate()), pytest.raises(ControlError) as caught:
-        give_order(store.backend.address, "other", "pause")
+        control_run(store.backend.address, "other", "pause")
     assert str(caught.value) == f'"other" is not running on {store.name}; "small" is'
 
 
@@ -321,7 +321,7 @@ def test_orders_at_once_are_all_carried_out_in_order(store: Store) -> None:
     with under_way(store, Gate()):
         with ThreadPoolExecutor(8) as pool:
             states = [
-                pool.submit(give_order, store.backend.address, "small", "set", concurrency=number)
+                pool.submit(control_run, store.backend.address, "small", "set", concurrency=number)
                 for number in range(3, 43)
             ]
             replies = {id_ for state in states for id_ in state.result(SOON).replies}
@@ -335,8 +335,8 @@ def test_an_order_is_for_one_run_and_not_for_the_next(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate):
         state = watch(store.backend.address, "small")
-        earlier = orders.Order(id="0", run="earlier", action="stop")
-        folder = Path(f"{store.path}.orders")
+        earlier = commands.Command(id="0", run="earlier", action="stop")
+        folder = Path(f"{store.path}.commands")
         (folder / "!.json").mkdir()
         os.mkfifo(folder / "#.json")
         for name, order in (("0", earlier.model_dump_json().encode()), ("1", b"\xff\x00{")):
@@ -368,7 +368,7 @@ def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store
             state = eventually(store, lambda state: state.limiters)
             assert state.pid == process.pid
             process.kill()
-    assert store.backend.mailbox.read_account()
+    assert store.backend.mailbox.read_state()
     with pytest.raises(ControlError, match=r'"small" is not running \(\d+ of 1,000 matches ended'):
         watch(store.backend.address, "small")
     with store.writing():
@@ -383,8 +383,8 @@ def test_scripted_matches_can_be_stopped_too(store: Store, monkeypatch: pytest.M
         if progress.done >= 4 and not stopping.is_set():
             stopping.set()
             mailbox = store.backend.mailbox
-            run = json.loads(mailbox.read_account() or "")["run"]
-            order = orders.Order(id="1", run=run, action="stop")
+            run = json.loads(mailbox.read_state() or "")["run"]
+            order = commands.Command(id="1", run=run, action="stop")
             mailbox.post("1", order.model_dump_json())
 
     monkeypatch.setattr(control, "BEAT", 0.0)
@@ -396,7 +396,7 @@ def test_scripted_matches_can_be_stopped_too(store: Store, monkeypatch: pytest.M
 def test_a_run_in_which_nothing_happens_says_so(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(orders, "QUIET", 0.05)
+    monkeypatch.setattr(commands, "QUIET", 0.05)
     with under_way(store, Gate()):
         state = eventually(store, lambda state: state.notice)
         assert state.notice == "no replies for 0 min"

@@ -45,7 +45,7 @@ def told(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, 
 
     ct.Store.open("cheaptalk.sqlite", create=True).close()
     monkeypatch.setattr(ct.studies, "watch", lambda store, study: STATE)
-    monkeypatch.setattr(ct.studies, "give_order", order)
+    monkeypatch.setattr(ct.studies, "control_run", order)
     return given
 
 

@@ -41,7 +41,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-class Hurt(NamedTuple):
+class Damage(NamedTuple):
     """A way to damage a store.
 
     Attributes:
@@ -109,173 +109,175 @@ def page(connection: sqlite3.Connection, id_: str) -> None:
 
 SET = "UPDATE matches SET {} WHERE id = :id"
 HURTS = {
-    "truncated body": Hurt(
+    "truncated body": Damage(
         SET.format("body = substr(body, 1, length(body) - 9)"), "incomplete", ("show", "export")
     ),
-    "a reason of bytes": Hurt(
+    "a reason of bytes": Damage(
         SET.format("reason = x'00ff'"), "expected a text", ("show", "report", "export")
     ),
-    "a moment of no calendar": Hurt(
+    "a moment of no calendar": Damage(
         SET.format("finished = 9e300"), "expected a moment", ("show", "report", "export")
     ),
-    "flipped bit": Hurt(flip, "decompressing", ("show", "export")),
-    "no body": Hurt(SET.format("body = NULL"), "has no body", ("show", "export")),
-    "body of no JSON object": Hurt(
+    "flipped bit": Damage(flip, "decompressing", ("show", "export")),
+    "no body": Damage(SET.format("body = NULL"), "has no body", ("show", "export")),
+    "body of no JSON object": Damage(
         no_object,
         "Expected `object`, got `array`", ("show", "export"),
     ),
-    "JSON cut": Hurt(
+    "JSON cut": Damage(
         SET.format("seats = substr(seats, 1, 9)"), "seats: invalid or truncated JSON",
         ("show", "report", "export"),
     ),
-    "bytes that are no text": Hurt(
+    "bytes that are no text": Damage(
         SET.format("kinds = CAST(x'7b22ff223a317d' AS TEXT)"), "decode",
         ("show", "report", "export"),
     ),
-    "JSON of another type": Hurt(
+    "JSON of another type": Damage(
         SET.format("seats = '[1, 2]'"), "Expected `object`, got `array`",
         ("show", "report", "export"),
     ),
-    "JSON null": Hurt(
+    "JSON null": Damage(
         SET.format("seats = 'null'"), "Expected `object`, got `null`", ("show", "report", "export")
     ),
-    "NULL": Hurt(null, "Expected `object`, got `null`", ("show", "report", "export")),
-    "no outcome": Hurt(SET.format("outcome = NULL"), "no outcome", ("show", "report", "export")),
-    "outcome of another game": Hurt(
+    "NULL": Damage(null, "Expected `object`, got `null`", ("show", "report", "export")),
+    "no outcome": Damage(SET.format("outcome = NULL"), "no outcome", ("show", "report", "export")),
+    "outcome of another game": Damage(
         SET.format("""outcome = '{"spoils": 3}'"""), "outcome is", ("report", "export")
     ),
-    "unknown status": Hurt(
+    "unknown status": Damage(
         SET.format("status = 'won'"), '"won" is not one of live, finished, forfeited, failed', ALL
     ),
-    "a player who is not there": Hurt(
+    "a player who is not there": Damage(
         SET.format("""seats = '{"alice": 99, "bob": 98}'"""), "player 99, who is not",
         ("show", "report", "export"),
     ),
-    "a place without player": Hurt(
+    "a place without player": Damage(
         SET.format("seats = json_remove(seats, '$.bob')"), "the seats of bargaining are alice, bob",
         ("show", "report", "export"),
     ),
-    "payoff changed": Hurt(
+    "payoff changed": Damage(
         SET.format("payoffs = json_set(payoffs, '$.alice', 123456)"),
         'payoffs is {"alice":123456,',
     ),
-    "cost changed": Hurt(SET.format("input_tokens = 99"), "input_tokens is 99, but the answers"),
-    "no number": Hurt(SET.format("input_tokens = 'many'"), "input_tokens is not a number"),
-    "parameters changed": Hurt(
+    "cost changed": Damage(SET.format("input_tokens = 99"), "input_tokens is 99, but the answers"),
+    "no number": Damage(SET.format("input_tokens = 'many'"), "input_tokens is not a number"),
+    "parameters changed": Damage(
         "UPDATE configurations SET parameters = json_set(parameters, '$.money', 1)",
         "the id does not match the game, instance, seed and players",
     ),
-    "player changed": Hurt(
+    "player changed": Damage(
         "UPDATE players SET spec = json_set(spec, '$.model', 'openai/gpt-4o')",
         "the id does not match the game, instance, seed and players",
     ),
-    "move changed": Hurt(
+    "move changed": Damage(
         body(lambda data: data["answers"][0]["action"].update(alice_gain=1.0)), "refused", ("show",)
     ),
-    "answer missing": Hurt(body(lambda data: data["answers"].pop(0)), "no open request", ("show",)),
-    "last answer missing": Hurt(
+    "answer missing": Damage(
+        body(lambda data: data["answers"].pop(0)), "no open request", ("show",)
+    ),
+    "last answer missing": Damage(
         body(lambda data: data["answers"].pop()), "the answers end before the match does"
     ),
-    "answers out of order": Hurt(
+    "answers out of order": Damage(
         body(lambda data: data["answers"].reverse()), "matches no open request", ("show",)
     ),
-    "an answer of nobody": Hurt(
+    "an answer of nobody": Damage(
         body(lambda data: data["answers"][0].update(actor="carol")), 'recorded answer 0 of "carol"',
         ("show", "report", "export"),
     ),
-    "seed changed": Hurt(
+    "seed changed": Damage(
         body(lambda data: data.update(seed="mine")),
         "the id does not match the game, instance, seed and players",
     ),
-    "sending of a finished match missing": Hurt(
+    "sending of a finished match missing": Damage(
         "DELETE FROM calls WHERE match_id = :id", "had 2 attempts, but 0 of those before",
     ),
-    "configuration missing": Hurt(
+    "configuration missing": Damage(
         "DELETE FROM configurations", "configuration_id references a missing row",
         ("show", "report", "export")
     ),
-    "membership missing": Hurt(
+    "membership missing": Damage(
         "DELETE FROM members WHERE match_number = 1", "the match belongs to no study"
     ),
-    "purchase missing": Hurt("DELETE FROM purchases", "calls, but studies paid for 0"),
-    "study of a membership missing": Hurt(
+    "purchase missing": Damage("DELETE FROM purchases", "calls, but studies paid for 0"),
+    "study of a membership missing": Damage(
         "INSERT INTO members (study_id, match_number) VALUES (99, 1)",
         "study_id references a missing row of studies", where="row 99/1 of members",
     ),
-    "study of no object": Hurt(
+    "study of no object": Damage(
         "UPDATE studies SET spec = '3'", "Expected `object`, got `int`", ALL[:1] + ALL[2:],
         where="study hurt",
     ),
-    "call of no object": Hurt(
+    "call of no object": Damage(
         "UPDATE calls SET call = '[]' WHERE match_id = :id", "Expected `object`, got `array`",
         ("show", "export"), where="match :id, call 1",
     ),
-    "reply of no object": Hurt(
+    "reply of no object": Damage(
         "UPDATE calls SET reply = '[]' WHERE match_id = :id", "Expected `object | null`, got",
         ("show", "export"), where="match :id, call 1",
     ),
-    "state of a call unknown": Hurt(
+    "state of a call unknown": Damage(
         "UPDATE calls SET state = 'lost' WHERE match_id = :id", '"lost" is not one of sent',
         ("show", "export"), where="match :id, call 1",
     ),
-    "digest of a player changed": Hurt(
+    "digest of a player changed": Damage(
         "UPDATE players SET digest = 'x' WHERE id = 1", "the digest does not match the contents",
         where="row 1 of players",
     ),
-    "label swapped": Hurt(
+    "label swapped": Damage(
         "UPDATE rosters SET label = 'tiny 2'", "the digest does not match the contents",
         where="row 1/1 of rosters",
     ),
-    "study changed": Hurt(
+    "study changed": Damage(
         "UPDATE studies SET spec = json_set(spec, '$.seed', 99)",
         "the digest does not match the contents", where="study hurt",
     ),
-    "study renamed": Hurt(
+    "study renamed": Damage(
         "UPDATE studies SET name = 'whole'", "the digest does not match the contents",
         ALL[2:], where="study whole",
     ),
-    "instance renamed": Hurt(SET.format("instance = '7'"),
+    "instance renamed": Damage(SET.format("instance = '7'"),
     'the instance key is "7", which does not'),
-    "an infinite payoff": Hurt(
+    "an infinite payoff": Damage(
         SET.format("payoffs = json_set(payoffs, '$.alice', json('1e999'))"),
         "payoffs: Expected `float`",
         ("show", "report", "export"),
     ),
-    "call emptied": Hurt(
+    "call emptied": Damage(
         "UPDATE calls SET call = '{}' WHERE match_id = :id", "call: contains no messages",
         where="match :id, call 1",
     ),
-    "call without messages": Hurt(
+    "call without messages": Damage(
         "UPDATE calls SET call = json_remove(call, '$.messages')", "call: contains no messages",
         ("resume",), where="match :id, call 1",
     ),
-    "view dropped": Hurt(
+    "view dropped": Damage(
         "DROP VIEW v_matches", "the view is missing", where="view v_matches",
     ),
-    "table dropped": Hurt(
+    "table dropped": Damage(
         "DROP TABLE purchases", "no such table: purchases: the file is damaged", ("status",),
         where="the database",
     ),
-    "a match set back": Hurt(
+    "a match set back": Damage(
         SET.format("status = 'live'"), "the status is live, but the row contains a result"
     ),
-    "a call of no seat": Hurt(
+    "a call of no seat": Damage(
         "UPDATE calls SET actor = 'carol' WHERE match_id = :id", 'a call is of "carol"',
         ("export",),
     ),
-    "a call of no study": Hurt(
+    "a call of no study": Damage(
         "UPDATE calls SET study_id = 77 WHERE match_id = :id", "study_id references study 77",
         where="match :id, call 1",
     ),
-    "JSON nested without end": Hurt(
+    "JSON nested without end": Damage(
         SET.format("outcome = replace(hex(zeroblob(3000)), '00', '[')"), "nested too deeply",
         ("show", "report", "export"),
     ),
-    "page overwritten": Hurt(page, "malformed", ALL, where="the database"),
+    "page overwritten": Damage(page, "malformed", ALL, where="the database"),
 }  # fmt: skip
 
 
-def damaged(whole: Path, to: Path, hurt: Hurt) -> tuple[Path, str]:
+def damaged(whole: Path, to: Path, hurt: Damage) -> tuple[Path, str]:
     """A copy of the store that is damaged so, and the id of its first finished match."""
     path = to / "s.sqlite"
     shutil.copy(whole, path)

@@ -54,7 +54,7 @@ def test_who_holds_a_store_is_told_before_anything_else(
         "another cheaptalk process is writing to the store; wait until it ends, or stop it"
         in done.err
     )
-    held.backend.mailbox.write_account(STATE.model_dump_json())
+    held.backend.mailbox.write_state(STATE.model_dump_json())
     assert cheaptalk(*command).err == (
         "error: cheaptalk.sqlite: another cheaptalk process is writing to the store: process "
         '4321 is running "big" '

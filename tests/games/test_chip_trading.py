@@ -21,7 +21,7 @@ from cheaptalk.games.chip_trading.events import (
 )
 from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.rules import Chance, IllegalAction, RulesError, Table, play
-from cheaptalk.styles import JsonCodec, Unreadable
+from cheaptalk.styles import JsonCodec, Unparsable
 from tests.games.tables import events, reads
 
 GAME = ChipTrading(colours=("green", "red", "blue"))
@@ -224,7 +224,7 @@ def test_a_reply_with_two_proposals_is_not_guessed_at() -> None:
     table = at_table()
     codec = JsonCodec()
     reply = codec.write(trade(1, "red", 1, "blue")) + codec.write(trade(2, "red", 1, "blue"))
-    with pytest.raises(Unreadable, match="more than one answer"):
+    with pytest.raises(Unparsable, match="more than one answer"):
         codec.read(reply, table.pending["player_2"])
 
 

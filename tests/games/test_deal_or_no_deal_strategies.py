@@ -22,7 +22,7 @@ from cheaptalk.models import ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.players.person import Person
 from cheaptalk.rules import Chance, Decide, DecisionRequest, Result, Table, play
-from cheaptalk.styles import CODECS, Illegal, Unreadable, style_in
+from cheaptalk.styles import CODECS, IllegalMove, Unparsable, style_in
 from tests.cli.terminal import Terminal
 from tests.games.replies import ill_formed_replies, noisy_reply
 from tests.games.tables import versions
@@ -279,13 +279,13 @@ def questions(seed: str) -> Iterator[tuple[DecisionRequest, MessageOrProposal | 
 
 
 TABLE_1 = {
-    "begin with [message] or [propose]": Unreadable,
-    "nothing has been said yet": Illegal,
-    "may stand only once": Unreadable,
-    "no [message] is possible now": Illegal,
-    "once each and in this order": Unreadable,
-    "exactly 3 numbers": Unreadable,
-    "cannot be claimed": Illegal,
+    "begin with [message] or [propose]": Unparsable,
+    "nothing has been said yet": IllegalMove,
+    "may stand only once": Unparsable,
+    "no [message] is possible now": IllegalMove,
+    "once each and in this order": Unparsable,
+    "exactly 3 numbers": Unparsable,
+    "cannot be claimed": IllegalMove,
 }
 """The seven corrections of Liao, Tomlin and Klein (2024, Table 1), and who makes them."""
 
@@ -295,7 +295,7 @@ def test_table_1_every_correction_is_made_and_no_other() -> None:
     for seed in SEEDS:
         for asked, action in questions(seed):
             for reply in ill_formed_replies(asked, CODECS["tagged"], action):
-                with pytest.raises(Unreadable) as caught:
+                with pytest.raises(Unparsable) as caught:
                     CODECS["tagged"].read(reply, asked.ask)
                 (reason,) = [text for text in TABLE_1 if text in str(caught.value)]
                 assert type(caught.value) is TABLE_1[reason]
@@ -307,7 +307,7 @@ def test_ill_formed_replies_are_refused_in_json_too() -> None:
     for seed in SEEDS:
         for asked, action in questions(seed):
             for reply in ill_formed_replies(asked, CODECS["json"], action):
-                with pytest.raises(Unreadable):
+                with pytest.raises(Unparsable):
                     CODECS["json"].read(reply, asked.ask)
 
 
@@ -321,7 +321,7 @@ def test_noisy_replies_are_ill_formed_as_often_as_wanted(codec: str) -> None:
                 count += 1
                 try:
                     CODECS[codec].read(reply, asked.ask)
-                except Unreadable:
+                except Unparsable:
                     refused += 1
     assert refused / count == pytest.approx(0.3, abs=0.06)
 

@@ -33,7 +33,7 @@ from cheaptalk.games.item_bargaining.pools import (
 )
 from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
 from cheaptalk.rules import Ask, Chance, IllegalAction, Table
-from cheaptalk.styles import Illegal, style
+from cheaptalk.styles import IllegalMove, style
 from tests.games.tables import events, reads, table_after, versions
 
 POOL = Pool(
@@ -486,7 +486,7 @@ def test_the_paper_s_replies_are_read() -> None:
     reply = 'Their offer is worth 5.\n{"action": "COUNTEROFFER", "offer": [3, 0, 1]}'
     assert codec.read(reply, ask) == Move(action="COUNTEROFFER", offer=(3, 0, 1))
     assert codec.read('{"action": "ACCEPT"}', ask) == Move(action="ACCEPT")
-    with pytest.raises(Illegal, match="you offer 2 of kind 3, and there is only 1"):
+    with pytest.raises(IllegalMove, match="you offer 2 of kind 3, and there is only 1"):
         codec.read(json.dumps(offer(3, 0, 2)), ask)
 
 

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 import cheaptalk as ct
-from cheaptalk.judges import answer_verdicts, first_item, judge_of, take_labels, write_sheet
+from cheaptalk.judges import answer_verdicts, first_item, import_labels, judge_of, write_sheet
 from cheaptalk.models import ModelCall
 from cheaptalk.records import Store, examine
 from cheaptalk.records.judgements import answers_id, forget_answers, ledger_id
@@ -65,7 +65,7 @@ def test_the_answers_of_who_played_are_judged_and_kept_by_person(
         "everything was judged before",
     )
     assert ct.judges.verdict_frame(store, STUDY).is_empty()
-    assert not examine(store).hurts
+    assert not examine(store).damages
 
 
 def test_the_judge_reads_an_answer_as_a_quotation(store: Store, people: People) -> None:
@@ -122,7 +122,7 @@ def test_people_code_answers_on_a_sheet(store: Store, people: People, tmp_path: 
         writer.writeheader()
         writer.writerows(row | {"verdict": "present"} for row in rows)
     for taken in ((3, 0, 0), (0, 3, 0)):
-        assert take_labels(store, STUDY, "theme-colours", sheet, by="Ann") == taken
+        assert import_labels(store, STUDY, "theme-colours", sheet, by="Ann") == taken
     found = answer_verdicts(store, STUDY)
     assert set(found.select("model", "verdict").rows()) == {("Ann", "present")}
 

@@ -18,7 +18,7 @@ from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import judges_of, judging_cost, read_judgements
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store import schema
-from cheaptalk.studies import Cap, give_order, watch
+from cheaptalk.studies import Cap, control_run, watch
 from tests.fakes import Canned, broken
 from tests.judges.judged import STUDY, always, checked, judge_of, judging, play, says
 
@@ -328,10 +328,10 @@ def test_another_terminal_looks_after_a_judge_as_after_a_run(store: Store) -> No
             assert begun.wait(60)
             state = watch(store.backend.address, STUDY)
             assert (state.study, state.planned, state.done) == (STUDY, 8, 0)
-            assert give_order(store.backend.address, STUDY, "set", concurrency=1).concurrency == 1
-            assert give_order(store.backend.address, STUDY, "pause").state == "paused"
-            assert give_order(store.backend.address, STUDY, "resume").state == "running"
-            give_order(store.backend.address, STUDY, "set", budget={"calls": 9})
+            assert control_run(store.backend.address, STUDY, "set", concurrency=1).concurrency == 1
+            assert control_run(store.backend.address, STUDY, "pause").state == "paused"
+            assert control_run(store.backend.address, STUDY, "resume").state == "running"
+            control_run(store.backend.address, STUDY, "set", budget={"calls": 9})
         finally:
             go_on.set()
         done = judging.result(60)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.judges import CHECK, find_rubric, take_labels, write_sheet
+from cheaptalk.judges import CHECK, find_rubric, import_labels, write_sheet
 from cheaptalk.records import Store
 from tests.conftest import Command
 from tests.judges.judged import STUDY, always, checked, judge_of, play
@@ -66,9 +66,9 @@ def test_labels_are_a_judge_that_models_are_held_against(store: Store, tmp_path:
     labels = labelled(store, tmp_path)
     written = [row["verdict"].strip() for row in rows_of(labels)]
     said = [one for one in written if one]
-    taken = take_labels(store, STUDY, RUBRIC, labels, by="two authors")
+    taken = import_labels(store, STUDY, RUBRIC, labels, by="two authors")
     assert taken == (len(said), 0, len(written) - len(said))
-    assert take_labels(store, STUDY, RUBRIC, labels, by="two authors") == (
+    assert import_labels(store, STUDY, RUBRIC, labels, by="two authors") == (
         0, len(said), len(written) - len(said),
     )  # fmt: skip
     found = {(one.judge, one.reference): one for one in ct.judges.agreements(store, STUDY)}
@@ -93,7 +93,7 @@ def test_wrong_labels_are_refused_with_their_row(store: Store, tmp_path: Path) -
     def taking(*changed: dict[str, str], **options: str) -> str:
         path = fill(tmp_path / "changed.csv", list(changed))
         with pytest.raises(ct.CheaptalkError) as error:
-            take_labels(store, STUDY, RUBRIC, path, by="hand", **options)
+            import_labels(store, STUDY, RUBRIC, path, by="hand", **options)
         return str(error.value)
 
     assert 'row 2: hallucination has no verdict "fals value"' in taking(
@@ -105,11 +105,11 @@ def test_wrong_labels_are_refused_with_their_row(store: Store, tmp_path: Path) -
     assert "has no item" in taking(rows[0] | {"match_id": "nowhere"})
     short = [{name: row[name] for name in ("match_id", "item")} for row in rows]
     assert "missing column verdict" in taking(*short)
-    take_labels(store, STUDY, RUBRIC, labels, by="hand")
+    import_labels(store, STUDY, RUBRIC, labels, by="hand")
     other = {"consistent": "false value"}.get(rows[0]["verdict"].strip(), "consistent")
     assert "already labelled" in taking(rows[0] | {"verdict": other})
     with pytest.raises(ct.CheaptalkError, match="cannot be read as a CSV file"):
-        take_labels(store, STUDY, RUBRIC, tmp_path / "nowhere.csv", by="hand")
+        import_labels(store, STUDY, RUBRIC, tmp_path / "nowhere.csv", by="hand")
 
 
 def test_a_sheet_is_never_overwritten_and_needs_something_to_label(
@@ -135,7 +135,7 @@ def test_scores_are_labels_too(store: Store, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     assert write_sheet(store, STUDY, warmth, sheet) == 6
     rows = [row | {"verdict": "5"} for row in rows_of(sheet)]
-    taken = take_labels(store, STUDY, warmth, fill(tmp_path / "filled.csv", rows), by="me")
+    taken = import_labels(store, STUDY, warmth, fill(tmp_path / "filled.csv", rows), by="me")
     assert taken.taken == 6
     assert ct.judges.verdict_frame(store, STUDY)["score"].to_list() == [5.0] * 6
 

@@ -12,8 +12,8 @@ import cheaptalk as ct
 from cheaptalk.arrays.games import array_game
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.learning.policy import (
+    BUILT_IN,
     NETWORKS,
-    SHIPPED,
     Policy,
     PolicyError,
     PolicyNetwork,
@@ -136,7 +136,7 @@ def test_a_policy_sits_at_tables_of_several_players(name: str, parameters: dict[
 
 
 def test_policies_that_come_with_the_package_play_their_games() -> None:
-    shipped = sorted(SHIPPED.glob("*.safetensors"))
+    shipped = sorted(BUILT_IN.glob("*.safetensors"))
     assert shipped
     for file in shipped:
         policy = read_policy(file)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cheaptalk.arrays.games import NotArrayed, array_game
+from cheaptalk.arrays.games import NoArrayGame, array_game
 from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
@@ -105,7 +105,7 @@ def test_what_is_expected_is_what_random_play_comes_to() -> None:
 
 
 def test_what_is_too_large_is_refused() -> None:
-    with pytest.raises(NotArrayed, match="highest_value"):
+    with pytest.raises(NoArrayGame, match="highest_value"):
         Tree(array_game(ItemBargaining()))
     game = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2))
     with pytest.raises(TooLarge, match="more than 1,000 nodes; use smaller parameters"):
@@ -126,5 +126,5 @@ def test_bidders_in_an_auction_come_to_an_equilibrium() -> None:
     assert tree.chances.shape == (18,)
     assert tree.decisions == 6
     assert tree.gains(solve(tree, 200).policy).max() < 0.01
-    with pytest.raises(NotArrayed, match="too many instances"):
+    with pytest.raises(NoArrayGame, match="too many instances"):
         Tree(array_game(SealedBidAuction()))

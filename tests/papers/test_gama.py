@@ -211,8 +211,8 @@ def test_rows_lead_to_the_matches_of_the_player_alone(found: Findings) -> None:
 
 COUNTED = {
     "scores-by-run": "score.n", "first-and-last-rounds": "choice.n", "battles": "rounds.n",
-    "pirates": "ballots.n", "told-of-others": "first_round.n", "mixed-tables": "payoff.n",
-    "choices-at-mixed-tables": "choice.n", "numbers-and-people": "first_round.n",
+    "pirates": "ballots.n", "claims-about-others": "first_round.n", "mixed-groups": "payoff.n",
+    "choices-in-mixed-groups": "choice.n", "numbers-and-people": "first_round.n",
 }  # fmt: skip
 """What says how many matches are behind a row of a table."""
 
@@ -427,14 +427,14 @@ def test_a_run_is_drawn_agent_by_agent_with_what_came_of_each_round(
 
 
 def test_what_players_are_told_has_a_row_each(found: Findings) -> None:
-    frame = found.tables["told-of-others"].frame
+    frame = found.tables["claims-about-others"].frame
     own = frame.filter(player="equilibrium")
     assert own["told"].to_list()[0] == "nothing"
     assert own["told"].to_list()[1].startswith("(a)")
     assert own["least"].to_list() == [20] * 4
     assert frame.filter(player="simple")["least"].to_list() == [0] * 4
     assert set(frame["ratio"]) == {"2/3"}
-    assert len(found.charts["told-of-others"].panels) == 4
+    assert len(found.charts["claims-about-others"].panels) == 4
 
 
 def test_people_stand_beside_players_of_the_same_ratio(found: Findings) -> None:
@@ -485,7 +485,7 @@ def test_a_voyage_has_its_plans_and_votes(found: Findings, records: list[MatchRe
 
 
 def test_a_dominant_bidder_leaves_the_others_one_coin(found: Findings) -> None:
-    frame = found.tables["mixed-tables"].frame
+    frame = found.tables["mixed-groups"].frame
     high = row(frame, lineup="low x 9, high", player="high")
     low = row(frame, lineup="low x 9, high", player="low")
     assert (high["payoff"], low["payoff"], high["score"]) == (20 * 91, 20, 100)
@@ -497,7 +497,7 @@ def test_a_dominant_bidder_leaves_the_others_one_coin(found: Findings) -> None:
 def test_payoffs_at_mixed_tables_are_those_of_the_records(
     found: Findings, records: list[MatchRecord]
 ) -> None:
-    table = found.tables["mixed-tables"]
+    table = found.tables["mixed-groups"]
     own = row(table.frame, lineup="adaptive x 9, rider", player="adaptive")
     mixed = [one for one in records if set(labels(one)) == {"adaptive", "rider"}]
     got = [fmean(record.payoffs[at] for at in record.seats if record.label(at) == "adaptive")
@@ -547,7 +547,7 @@ def test_a_change_from_playing_alone_has_welch_s_interval(tmp_path: Path) -> Non
     path = played(tmp_path, study)
     with ct.Store.open(path) as store:
         every = list(store.records("small", bodies=True))
-    table = made(path, "small").tables["choices-at-mixed-tables"]
+    table = made(path, "small").tables["choices-in-mixed-groups"]
     shown = row(table.frame, player="b")
     met, own = (
         [fmean(one / 20 for choices in (record.outcome or {})["choices"] for one in choices[:seats])

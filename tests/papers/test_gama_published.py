@@ -11,7 +11,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.papers.gama.importer.importer import read_gama
-from cheaptalk.records.imports import take_in
+from cheaptalk.records.imports import import_matches
 from cheaptalk.reports.recipes.findings import Findings, findings
 from tests.papers.gama_scores import ORACLES, PREFIXES, RUNS, scores
 from tests.papers.test_import_gama_published import FOLDER, OVERALL, TABLE_1
@@ -38,7 +38,7 @@ RUNS_OVERALL = (45.9, 41.7, 47.1, 43.4, 44.1)
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> ct.Store:
     store = ct.Store.open(tmp_path_factory.mktemp("gama") / "games.sqlite", create=True)
-    take_in(read_gama(FOLDER), store, "gama")
+    import_matches(read_gama(FOLDER), store, "gama")
     return store
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.papers.gama.importer.importer import read_gama
-from cheaptalk.records.imports import take_in
+from cheaptalk.records.imports import import_matches
 from cheaptalk.reports.recipes.findings import Findings, findings
 from tests.papers.gama_folders import Written, bar, dollar, write
 
@@ -51,7 +51,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
             data["meta"] |= {"mode": mode, "ratio": capacity, "name_exp": "bar_game"}
             write(folder, f"bar_game/{mode}/bar_game_{mode}_v1_{tag}", data)
     store = ct.Store.open(folder / "games.sqlite", create=True)
-    importing = take_in(read_gama(folder), store, "gama")
+    importing = import_matches(read_gama(folder), store, "gama")
     assert (importing.imported, importing.skipped) == (len(SCORES) + 12, [])
     return findings(store, "gama", "gama", as_published=True, draws=100)
 
@@ -73,7 +73,7 @@ def test_the_leaderboard_is_that_of_the_default_runs(found: Findings) -> None:
 
 def test_imported_models_are_language_models(games: Path, store: ct.Store) -> None:
     write(games, "divide_dollar_v1_1", scoring(60))
-    take_in(read_gama(games), store, "gama")
+    import_matches(read_gama(games), store, "gama")
     shown = findings(store, "gama", "gama", draws=100, options={"players": "llms"})
     assert shown.tables["table-1"].titles == ["Game", MODEL]
 
@@ -111,6 +111,6 @@ def test_where_nothing_was_played_by_default_the_experiments_are_ranked(
 ) -> None:
     for tag in ("t0", "t1"):
         write(games, f"divide_dollar_v1_{tag}", scoring(SCORES[tag]))
-    take_in(read_gama(games), store, "gama")
+    import_matches(read_gama(games), store, "gama")
     board = findings(store, "gama", "gama", draws=100).tables["leaderboard"].frame
     assert board["player"].to_list() == [f"{MODEL} (temperature {one})" for one in (0.2, 0.0)]

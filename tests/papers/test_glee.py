@@ -18,7 +18,7 @@ from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.papers.glee.outcomes import reweighted
 from cheaptalk.papers.glee.pairs import PlayerChoice, gains, notes_of, pairs_of
 from cheaptalk.records import Store
-from cheaptalk.records.imports import take_in
+from cheaptalk.records.imports import import_matches
 from cheaptalk.records.store import parts
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
@@ -509,7 +509,7 @@ def test_one_player_gains_over_nobody(tmp_path: Path) -> None:
 
 def test_people_are_no_choice(tmp_path: Path) -> None:
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
-        take_in(read_glee(write_all(tmp_path / "games")), store, "people")
+        import_matches(read_glee(write_all(tmp_path / "games")), store, "people")
         found = made(store, "people")
     assert "every match has a person" in found.lacking["Effects of pairs"]
 

@@ -14,7 +14,7 @@ import pytest
 from cheaptalk.papers.glee.families import families
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.records import Store
-from cheaptalk.records.imports import take_in
+from cheaptalk.records.imports import import_matches
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from tests.papers.test_import_glee_published import SAMPLE
@@ -107,7 +107,7 @@ GAMES = list(published()) if SAMPLE.is_dir() else []
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with Store.open(tmp_path_factory.mktemp("sample") / "games.sqlite", create=True) as store:
-        take_in(read_glee(SAMPLE), store, "sample")
+        import_matches(read_glee(SAMPLE), store, "sample")
         yield store
 
 

@@ -16,7 +16,7 @@ from cheaptalk.papers.self_play.importer import read_dond, read_line
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records import Store
 from cheaptalk.records.exports.exporter import export
-from cheaptalk.records.imports import ForeignGame, Skipped, take_in
+from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
 from cheaptalk.records.imports.importing import Unfit
 from cheaptalk.reports.recipes.findings import findings
 from cheaptalk.rules import CheaptalkError
@@ -193,7 +193,7 @@ def test_messages_are_kept_character_for_character(texts: list[str]) -> None:
 
 def test_the_store_keeps_who_failed_and_how(games: Path, store: Store) -> None:
     lines = plain(HATS, "disagree"), plain("no agreement", "disagree", began=False)
-    take_in(read_dond([write(games, *lines)]), store, "dond-import")
+    import_matches(read_dond([write(games, *lines)]), store, "dond-import")
     (record,) = store.records("dond-import", bodies=True)
     assert record.kinds == {"player_1": {"ok": 2}, "player_2": {"ok": 1, "refused": 1}}
     assert record.payoffs == {"player_1": 0, "player_2": 0}
@@ -201,7 +201,7 @@ def test_the_store_keeps_who_failed_and_how(games: Path, store: Store) -> None:
 
 
 def test_people_are_exported_as_people(games: Path, store: Store, tmp_path: Path) -> None:
-    take_in(read_dond([write(games, *AGREED)]), store, "people")
+    import_matches(read_dond([write(games, *AGREED)]), store, "people")
     folder = export(store, "people", tmp_path / "out").path
     with (folder / "matches.csv").open(encoding="utf-8") as file:
         (match,) = csv.DictReader(file)
@@ -214,7 +214,7 @@ def test_the_recipe_leaves_open_how_many_matches_had_errors(games: Path, store: 
         plain(HATS, "disagree", messages=talk),
         plain("no agreement", "disagree", began=False, messages=talk),
     )
-    take_in(read_dond([write(games, *AGREED, *lost)]), store, "people")
+    import_matches(read_dond([write(games, *AGREED, *lost)]), store, "people")
     (row,) = findings(store, "people", "self-play", draws=100).tables["errors-aborts"].rows
     assert row["erred"] is None
     assert (row["aborted"], row["aborted.n"]) == (50, 2)
@@ -222,8 +222,8 @@ def test_the_recipe_leaves_open_how_many_matches_had_errors(games: Path, store: 
 
 def test_importing_files_one_after_another_adds_nothing_twice(games: Path, store: Store) -> None:
     plain_, tagged_ = write(games, *AGREED), write(games, *TAGGED, name="val.txt")
-    assert take_in(read_dond([plain_]), store, "people").imported == 1
-    importing = take_in(read_dond([tagged_]), store, "people")
+    assert import_matches(read_dond([plain_]), store, "people").imported == 1
+    importing = import_matches(read_dond([tagged_]), store, "people")
     assert (importing.imported, importing.present, importing.skipped) == (0, 1, [])
 
 

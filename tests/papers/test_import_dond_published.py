@@ -11,7 +11,7 @@ import pytest
 
 from cheaptalk.papers.self_play.importer import read_dond
 from cheaptalk.records import Store
-from cheaptalk.records.imports import ForeignGame, Skipped, take_in
+from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data" / "deal_or_no_deal"
 DIALOGUES = 6_318
@@ -65,7 +65,7 @@ def test_the_file_of_contexts_is_no_file_of_dialogues() -> None:
 
 def test_all_that_fit_are_stored_and_replay(tmp_path: Path) -> None:
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
-        importing = take_in(read_dond([FOLDER / "val.txt"]), store, "people")
+        importing = import_matches(read_dond([FOLDER / "val.txt"]), store, "people")
         assert importing.imported == 479
         for record in store.records("people", bodies=True):
             table = record.replay()

@@ -14,7 +14,7 @@ from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.papers.gama.importer.names import FileName
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store, transcript
-from cheaptalk.records.imports import ForeignGame, Skipped, take_in
+from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
 from cheaptalk.rules import CheaptalkError, get_game
 from tests.conftest import Command
 from tests.papers.gama_folders import (
@@ -62,7 +62,7 @@ def parameters(game: ForeignGame) -> dict[str, Any]:
 
 
 def test_every_kind_becomes_a_match_of_ours(games: Path, store: Store) -> None:
-    importing = take_in(read_gama(write_all(games)), store, "gama-import")
+    importing = import_matches(read_gama(write_all(games)), store, "gama-import")
     assert (importing.imported, importing.present, importing.skipped) == (8, 0, [])
     found = {record.instance_key: record for record in store.records("gama-import", bodies=True)}
     assert {id_: record.game for id_, record in found.items()} == {
@@ -79,7 +79,7 @@ def test_every_kind_becomes_a_match_of_ours(games: Path, store: Store) -> None:
         assert record.body["source"]["opening"] == "You are playing a game."
         for metric in get_game(record.game).metrics.values():
             assert metric.variant(as_published=True)(record.result()) is not None
-    again = take_in(read_gama(games), store, "gama-import")
+    again = import_matches(read_gama(games), store, "gama-import")
     assert (again.imported, again.present) == (0, 8)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.records import MatchRecord, Store, transcript
-from cheaptalk.records.imports import Intake, take_in
+from cheaptalk.records.imports import Intake, import_matches
 from cheaptalk.rules import get_game
 from tests.papers.gama_scores import ORACLES, PREFIXES, RUNS, scores
 
@@ -51,7 +51,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="module")
 def importing(store: Store) -> Intake:
-    return take_in(read_gama(FOLDER), store, "gama")
+    return import_matches(read_gama(FOLDER), store, "gama")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Status, Store, configuration_digest, transcript
-from cheaptalk.records.imports import ForeignGame, Skipped, take_in
+from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
 from cheaptalk.rules import get_game
 from tests.papers.glee_folders import (
     AGREED,
@@ -62,7 +62,7 @@ def texts(record: MatchRecord) -> list[str]:
 
 
 def test_every_game_becomes_a_match_of_ours(games: Path, store: Store) -> None:
-    importing = take_in(read_glee(write_all(games)), store, "glee-import")
+    importing = import_matches(read_glee(write_all(games)), store, "glee-import")
     assert (importing.imported, importing.present, importing.skipped) == (3, 0, [])
     found = by_id(store)
     assert {record.game for record in found.values()} == {"bargaining", "negotiation", "persuasion"}
@@ -84,7 +84,7 @@ def test_every_game_becomes_a_match_of_ours(games: Path, store: Store) -> None:
 
 def test_the_configuration_is_the_one_of_our_own_studies(games: Path, store: Store) -> None:
     write_agreed(games)
-    take_in(read_glee(games), store, "glee-import")
+    import_matches(read_glee(games), store, "glee-import")
     (record,) = by_id(store).values()
     own = get_game("bargaining").rules.model_validate(
         {"money": 100, "discounts": [0.8, 0.9], "horizon": 2}
@@ -148,7 +148,7 @@ def test_messages_are_kept_character_for_character(games: Path, store: Store) ->
     quoted = '"' + said.replace('"', '""') + '"'
     rows = [f"60,40,{quoted},Alice,1,", ",,,Bob,1,accept"]
     write(games, "LINES", bargaining(), OFFERS, rows, "\r\n")
-    take_in(read_glee(games), store, "glee-import")
+    import_matches(read_glee(games), store, "glee-import")
     assert texts(by_id(store)["LINES"]) == [said]
 
 
@@ -207,7 +207,7 @@ def test_public_names_are_players_names_and_columns(games: Path) -> None:
 def test_no_agreement_by_the_paper_and_as_published(games: Path, store: Store) -> None:
     rows = ["60,40,,Alice,1,", ",,,Bob,1,reject", "30,70,,Bob,2,", ",,,Alice,2,reject"]
     write(games, "NONE", bargaining(), OFFERS, rows)
-    take_in(read_glee(games), store, "glee-import")
+    import_matches(read_glee(games), store, "glee-import")
     record = by_id(store)["NONE"]
     paper, published = measured(record), measured(record, as_published=True)
     names = ("alice_gain", "bob_gain", "efficiency", "fairness")

@@ -10,7 +10,7 @@ import pytest
 
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.records import MatchRecord, Store, transcript
-from cheaptalk.records.imports import Intake, take_in
+from cheaptalk.records.imports import Intake, import_matches
 from cheaptalk.rules import get_game
 
 SAMPLE = Path(__file__).parents[2].parent / "shared" / "data" / "glee"
@@ -28,7 +28,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="module")
 def importing(store: Store) -> Intake:
-    return take_in(read_glee(SAMPLE, keep_names=True), store, "sample")
+    return import_matches(read_glee(SAMPLE, keep_names=True), store, "sample")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_every_match_replays_and_can_be_told(records: dict[str, MatchRecord]) ->
 def test_importing_again_adds_nothing(
     store: Store, importing: Intake, records: dict[str, MatchRecord]
 ) -> None:
-    again = take_in(read_glee(SAMPLE, keep_names=True), store, "sample")
+    again = import_matches(read_glee(SAMPLE, keep_names=True), store, "sample")
     assert (again.imported, again.present, again.skipped) == (0, GAMES, [])
     assert {record.id for record in store.records()} == {one.id for one in records.values()}
 
@@ -151,7 +151,7 @@ def test_names_are_redacted_where_people_are_addressed(
     tmp_path: Path, records: dict[str, MatchRecord]
 ) -> None:
     with Store.open(tmp_path / "redacted.sqlite", create=True) as store:
-        importing = take_in(read_glee(SAMPLE), store, "redacted")
+        importing = import_matches(read_glee(SAMPLE), store, "redacted")
         assert (importing.imported, importing.skipped) == (GAMES, [])
         changed = {}
         for record in store.records("redacted", bodies=True):

@@ -18,7 +18,7 @@ from cheaptalk.models import ModelCall
 from cheaptalk.papers.self_play.stages import Stage, stage_of
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Store
-from cheaptalk.records.imports.importing import Collection, ForeignGame, take_in
+from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
 from cheaptalk.reports.charts.chart import Line
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from cheaptalk.rules import Chance, Decide, play
@@ -339,7 +339,7 @@ def test_judges_stand_beside_the_exact_check(tmp_path: Path) -> None:
         ct.judges.write_sheet(store, "judged", judge_of().rubric, sheet, sample=20)
         filled = sheet.read_text(encoding="utf-8").replace(",,\n", ",consistent,\n")
         sheet.write_text(filled.replace(",,\r\n", ",consistent,\r\n"), encoding="utf-8")
-        ct.judges.take_labels(store, "judged", judge_of().rubric, sheet, by="hand")
+        ct.judges.import_labels(store, "judged", judge_of().rubric, sheet, by="hand")
         by_hand = findings(store, "judged", "self-play", draws=100)
     (row,) = lines(found, "judges")
     assert row["judge"] == "hallucination by vllm/judge"
@@ -377,7 +377,7 @@ def with_people(number: int) -> Iterator[ForeignGame]:
 
 def test_people_have_columns_of_their_own(tmp_path: Path) -> None:
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
-        take_in(Collection("mine", "here", with_people(24)), store, "people")
+        import_matches(Collection("mine", "here", with_people(24)), store, "people")
         found = findings(store, "people", "self-play", draws=100)
         records = list(store.records("people", bodies=True))
     rows = lines(found, "scores")
@@ -409,7 +409,7 @@ def test_people_among_themselves_are_players_like_others(tmp_path: Path) -> None
         for one in with_people(4)
     )
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
-        take_in(Collection("mine", "here", games), store, "people")
+        import_matches(Collection("mine", "here", games), store, "people")
         found = findings(store, "people", "self-play", draws=100)
     (row,) = lines(found, "scores")
     assert (row["player"], row["partner"], row["own.n"]) == ("human", "itself", 4)

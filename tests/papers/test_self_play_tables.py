@@ -12,7 +12,7 @@ from cheaptalk.games.deal_or_no_deal.strategies import honest, random
 from cheaptalk.papers.self_play.tokens import part_count, read_merges, token_counts
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
-from cheaptalk.records.imports.importing import Collection, ForeignGame, take_in
+from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
 from cheaptalk.reports.recipes.findings import findings
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import Chance, play
@@ -41,7 +41,7 @@ def trained() -> Iterator[ForeignGame]:
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     path = tmp_path_factory.mktemp("trained") / "trained.sqlite"
     with Store.open(path, create=True) as store:
-        take_in(Collection("mine", "here", trained()), store, "trained")
+        import_matches(Collection("mine", "here", trained()), store, "trained")
         yield store
 
 

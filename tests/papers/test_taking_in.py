@@ -8,7 +8,7 @@ import pytest
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
-from cheaptalk.records.imports import ForeignGame, Skipped, holds_names, take_in
+from cheaptalk.records.imports import ForeignGame, Skipped, holds_names, import_matches
 from cheaptalk.rules import CheaptalkError, get_game
 from tests.conftest import Command
 from tests.papers.glee_folders import (
@@ -26,7 +26,7 @@ def test_the_rest_goes_in_where_one_game_does_not_fit(games: Path, store: Store)
     write_all(games)
     (games / "one" / "SOLD" / "game.csv").unlink()
     seen: list[int] = []
-    importing = take_in(
+    importing = import_matches(
         read_glee(games), store, "glee-import", lambda importing: seen.append(importing.read)
     )
     assert importing.imported == 2
@@ -37,9 +37,9 @@ def test_the_rest_goes_in_where_one_game_does_not_fit(games: Path, store: Store)
 
 def test_importing_again_adds_nothing(games: Path, store: Store) -> None:
     write_all(games)
-    take_in(read_glee(games), store, "glee-import")
+    import_matches(read_glee(games), store, "glee-import")
     before = {id_: record.id for id_, record in by_id(store).items()}
-    again = take_in(read_glee(games), store, "glee-import")
+    again = import_matches(read_glee(games), store, "glee-import")
     assert (again.imported, again.present) == (0, 3)
     assert {id_: record.id for id_, record in by_id(store).items()} == before
     assert store.study("glee-import").counts == {"finished": 3}
@@ -47,8 +47,8 @@ def test_importing_again_adds_nothing(games: Path, store: Store) -> None:
 
 def test_another_study_shares_the_same_matches(games: Path, store: Store) -> None:
     write_all(games)
-    take_in(read_glee(games), store, "one")
-    other = take_in(read_glee(games), store, "other")
+    import_matches(read_glee(games), store, "one")
+    other = import_matches(read_glee(games), store, "other")
     assert (other.imported, other.present) == (0, 3)
     assert by_id(store, "one").keys() == by_id(store, "other").keys()
     assert len(list(store.records())) == 3
@@ -58,7 +58,7 @@ def test_a_copy_is_there_already_and_a_namesake_is_left_out(games: Path, store: 
     write_agreed(games, "a/SAME")
     write_agreed(games, "b/SAME")
     write(games, "c/SAME", bargaining(delta_1=0.5), OFFERS, AGREED)
-    importing = take_in(read_glee(games), store, "glee-import")
+    importing = import_matches(read_glee(games), store, "glee-import")
     assert (importing.imported, importing.present) == (1, 1)
     assert [skipped.game for skipped in importing.skipped] == ["c/SAME"]
     assert "with other moves or settings: import into another study (--study), or rename" in (
@@ -70,7 +70,7 @@ def test_a_copy_is_there_already_and_a_namesake_is_left_out(games: Path, store: 
 def test_a_study_needs_a_name(games: Path, store: Store, name: str) -> None:
     write_agreed(games)
     with pytest.raises(CheaptalkError, match="is not a valid study name"):
-        take_in(read_glee(games), store, name)
+        import_matches(read_glee(games), store, name)
     assert store.studies() == []
 
 
@@ -78,7 +78,7 @@ def test_a_study_that_was_played_is_not_added_to(games: Path, store: Store) -> N
     store.register_study("played", {"players": {}})
     write_agreed(games)
     with pytest.raises(CheaptalkError, match='"played" is another study'):
-        take_in(read_glee(games), store, "played")
+        import_matches(read_glee(games), store, "played")
 
 
 def test_a_folder_without_games_is_refused(games: Path) -> None:
@@ -101,7 +101,7 @@ def test_many_games_are_stored_in_parts(
     for number in range(5):
         write_agreed(games, f"G{number}")
     seen: list[int] = []
-    importing = take_in(
+    importing = import_matches(
         read_glee(games), store, "many", lambda importing: seen.append(importing.read)
     )
     assert (importing.imported, seen) == (5, [2, 4, 5])
@@ -217,11 +217,11 @@ def test_names_are_taken_out_unless_they_are_kept_with_a_warning(
 
 def test_a_study_in_which_names_were_kept_once_holds_them_still(games: Path, store: Store) -> None:
     greeting(games, "Zelda")
-    take_in(read_glee(games, keep_names=True), store, "mixed")
+    import_matches(read_glee(games, keep_names=True), store, "mixed")
     greeting(games, "Quinn")
-    take_in(read_glee(games), store, "mixed")
+    import_matches(read_glee(games), store, "mixed")
     assert holds_names(store, "mixed")
-    take_in(read_glee(games), store, "redacted")
+    import_matches(read_glee(games), store, "redacted")
     assert not holds_names(store, "redacted")
 
 
@@ -230,5 +230,5 @@ def test_a_study_of_an_import_that_never_searched_for_names_may_hold_them(
 ) -> None:
     greeting(games, "Zelda")
     unsearched = read_glee(games, keep_names=True)._replace(names_kept=None)
-    take_in(unsearched, store, "another")
+    import_matches(unsearched, store, "another")
     assert holds_names(store, "another")

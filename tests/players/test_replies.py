@@ -7,7 +7,7 @@ from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.players.language_model.replies import ECHO, echoed, fault
 from cheaptalk.players.language_model.treatments import PLAIN, Prompt
 from cheaptalk.rules import MESSAGE_LIMIT, Table
-from cheaptalk.styles import Illegal, Unreadable, style_in
+from cheaptalk.styles import IllegalMove, Unparsable, style_in
 from tests.players.thinking import think
 from tests.toys import SPEC, Cards, Guessing, SpokenGuess
 
@@ -95,7 +95,7 @@ def test_an_endless_reply_is_repeated_in_part() -> None:
 
 def test_faults_say_what_is_wrong() -> None:
     whole = Reply(text="?")
-    assert fault(Unreadable("no"), whole) == (Kind.UNPARSABLE, "no")
-    assert fault(Illegal("too much"), whole) == (Kind.ILLEGAL, "too much")
-    assert fault(Illegal("too much"), cut("?")) == (Kind.ILLEGAL, "too much")
-    assert fault(Unreadable("no"), cut("?"))[1] == "the reply was cut off; answer more briefly"
+    assert fault(Unparsable("no"), whole) == (Kind.UNPARSABLE, "no")
+    assert fault(IllegalMove("too much"), whole) == (Kind.ILLEGAL, "too much")
+    assert fault(IllegalMove("too much"), cut("?")) == (Kind.ILLEGAL, "too much")
+    assert fault(Unparsable("no"), cut("?"))[1] == "the reply was cut off; answer more briefly"

@@ -16,7 +16,7 @@ from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import changes, finding_changes
-from cheaptalk.profiles.gate_tables import Held, held_parts
+from cheaptalk.profiles.gate_tables import Gated, held_parts
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.metrics.attainable import ATTAINABLE
 from cheaptalk.profiles.metrics.definitions import Quantity
@@ -261,7 +261,7 @@ def test_a_comparison_names_new_and_vanished_findings_with_both_evidences() -> N
     assert str(gone) == (
         "no longer found: does gone (gone); now: not found, 0 of 12; before: 9 of 12"
     )
-    held = Held(since="one", changes=changes(after, before), findings=[come, gone])
+    held = Gated(since="one", changes=changes(after, before), findings=[come, gone])
     (part,) = held_parts(after, held)
     shown = [one.text for one in part.make(NO_EVIDENCE) if isinstance(one, Answer)]
     assert shown[0] == f"New finding{str(come).removeprefix('new finding')}."
@@ -276,7 +276,7 @@ def test_the_chart_marks_only_changes_that_the_corrected_test_reports() -> None:
     later = {**noise, "earned": stayed + np.array([0.1] * 9 + [0.0]), "moved": moved + 0.2}
     after = synthetic("two", later, unit=ATTAINABLE)
     found = changes(after, json.loads(json.dumps(before.as_json())))
-    (part,) = held_parts(after, Held(since="one", changes=found))
+    (part,) = held_parts(after, Gated(since="one", changes=found))
     (charts,) = [one for one in part.make(NO_EVIDENCE) if isinstance(one, Charts)]
     drawn = {
         layer.shape: [mark.y for mark in layer.marks]

@@ -15,9 +15,9 @@ import cheaptalk as ct
 from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.players import RosterEntry
-from cheaptalk.profiles.batteries import SHIPPED, Battery, Part, battery
+from cheaptalk.profiles.batteries import BUILT_IN, Battery, Part, battery
 from cheaptalk.profiles.comparisons import changes, read_profile
-from cheaptalk.profiles.gate_tables import Held
+from cheaptalk.profiles.gate_tables import Gated
 from cheaptalk.profiles.gates import Verdict, decide, gate, status
 from cheaptalk.profiles.highlights import highlight
 from cheaptalk.profiles.metrics.definitions import known_keys
@@ -424,7 +424,7 @@ def test_the_page_opens_with_findings_and_folds_the_rest(tmp_path: Path) -> None
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)
         profile = profile_of(store, study.name, "vain", entry, STANDARD, "small")
-        held = Held([decide(profile, gate("findings <= 0"))])
+        held = Gated([decide(profile, gate("findings <= 0"))])
         write_profile(store, profile, tmp_path / "page.html", held=held)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     first = page.index('<p class="answer')
@@ -439,7 +439,7 @@ def test_the_page_opens_with_findings_and_folds_the_rest(tmp_path: Path) -> None
 
 
 def test_a_battery_that_is_published_stays_as_it_is() -> None:
-    digest = hashlib.sha256(SHIPPED["standard-2"].read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(BUILT_IN["standard-2"].read_bytes()).hexdigest()[:16]
     assert digest == "654007c46dc3bfd8", "make another one, under another name"
 
 

@@ -51,7 +51,7 @@ def test_an_archive_comes_back_row_by_row_and_its_study_goes_on(
     with Store.open(tmp_path / "new.sqlite", create=True) as back:
         restore(url, back)
         assert contents(back) == before
-        assert ct.records.examine(back).hurts == []
+        assert ct.records.examine(back).damages == []
         models = Canned()
         assert ct.run(study(**with_model()), back, models=models).left == 0
         assert ct.run(study(**with_model()), filled, models=Canned()).left == 0
@@ -73,7 +73,7 @@ def test_a_study_alone_is_archived_whole_and_nothing_of_others(
         assert {one["digest"] for one in contents(back)["players"]} < {
             one["digest"] for one in contents(filled)["players"]
         }
-        assert ct.records.examine(back).hurts == []
+        assert ct.records.examine(back).damages == []
         assert ct.run(study(**with_model()), back, models=Canned()).left == 0
 
 

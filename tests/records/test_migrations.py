@@ -168,7 +168,7 @@ def test_a_store_of_before_the_vocabulary_opens_and_resumes(tmp_path: Path) -> N
         }  # fmt: skip
         Study.model_validate(specs["people"])
         earlier = {record.id: record.instance for record in store.records("earlier", bodies=True)}
-        assert not examine(store).hurts
+        assert not examine(store).damages
         longer = Study.model_validate({**spec, "name": "earlier", "instances": 4})
         ended = run(longer, store, remote_agents={"mine": lambda _: '{"decision": "accept"}'})
         assert (ended.before, sum(ended.counts.values())) == (12, 4)

@@ -15,7 +15,7 @@ import cheaptalk as ct
 from cheaptalk.records import Store
 from cheaptalk.records.integrity import examine
 from cheaptalk.records.store import postgres
-from cheaptalk.records.store.backend import NoStore, StoreError, StoreLocked
+from cheaptalk.records.store.backend import StoreError, StoreLocked, StoreNotFound
 from cheaptalk.records.store.schema import metadata
 from cheaptalk.records.store.views import VIEWS
 from tests.conftest import Command
@@ -69,7 +69,7 @@ def test_it_holds_what_a_file_does(url: str, tmp_path: Path) -> None:
             ct.run(study(**with_model()), one, models=Canned())
         assert essences(store) == essences(file)
         assert len(essences(store)) == 6
-        assert examine(store).hurts == []
+        assert examine(store).damages == []
         with store.reading() as here, file.reading() as there:
             for table in metadata.sorted_tables:
                 count = sa.select(sa.func.count()).select_from(table)
@@ -104,8 +104,8 @@ def test_what_its_server_holds_in_no_text_is_kept(url: str) -> None:
         found = store.study(name)
         assert (found.name, found.spec) == (name, kept)
         assert store.study_id(name) == number
-        store.backend.mailbox.write_account(ODD)
-        assert store.backend.mailbox.read_account() == ODD
+        store.backend.mailbox.write_state(ODD)
+        assert store.backend.mailbox.read_state() == ODD
 
 
 def test_texts_sort_by_the_numbers_of_their_characters(url: str) -> None:
@@ -127,9 +127,9 @@ def test_orders_are_taken_once_in_the_order_they_came(url: str) -> None:
         assert list(mailbox.take()) == [("b", "do b"), ("c", "do c")]
         assert list(mailbox.take()) == []
         mailbox.post("d", "too late")
-        mailbox.write_account("{}")
+        mailbox.write_state("{}")
         mailbox.clear()
-        assert (list(mailbox.take()), mailbox.read_account()) == ([], None)
+        assert (list(mailbox.take()), mailbox.read_state()) == ([], None)
 
 
 def test_who_takes_an_order_back_that_is_being_taken_has_come_too_late(url: str) -> None:
@@ -197,7 +197,7 @@ def test_somebody_else_s_tables_are_left_alone(url: str) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         connection.exec_driver_sql("create table theirs (id integer)")
-    with pytest.raises(NoStore, match="no store at"):
+    with pytest.raises(StoreNotFound, match="no store at"):
         Store.open(url)
     with pytest.raises(StoreError, match="is a database, but not a store"):
         Store.open(url, create=True)

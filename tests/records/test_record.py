@@ -17,9 +17,9 @@ from cheaptalk.players import Kind, StrategySeat
 from cheaptalk.records import (
     AnswerRecord,
     MatchRecord,
-    OtherVersion,
     Status,
     Store,
+    VersionMismatch,
     configuration_digest,
     digest,
     digest_key,
@@ -206,7 +206,7 @@ def test_a_forfeited_match_has_no_outcome_and_says_who() -> None:
 def test_another_version_of_the_rules_does_not_replay() -> None:
     record = record_of(agreed())
     record = replace(record, configuration=replace(record.configuration, version=99))
-    with pytest.raises(OtherVersion) as caught:
+    with pytest.raises(VersionMismatch) as caught:
         record.replay()
     assert str(caught.value) == (
         "match 0123456789 was played under version 99 of the rules of bargaining; "
@@ -217,7 +217,7 @@ def test_another_version_of_the_rules_does_not_replay() -> None:
 def test_parameters_of_another_version_do_not_replay() -> None:
     changed = BARGAINING.model_dump(mode="json") | {"interest": 0.5, "money": -1}
     record = record_of(agreed(), configuration=Configuration("bargaining", 1, changed))
-    with pytest.raises(OtherVersion) as caught:
+    with pytest.raises(VersionMismatch) as caught:
         record.replay()
     said = str(caught.value)
     assert f"match {record.id} does not replay" in said
@@ -252,7 +252,7 @@ def test_answers_that_do_not_fit_are_told_with_their_match(
         record.replay()
     assert str(caught.value).startswith("match 0123456789 does not replay: ")
     assert reason in str(caught.value)
-    assert not isinstance(caught.value, OtherVersion)
+    assert not isinstance(caught.value, VersionMismatch)
 
 
 def test_what_makes_the_rules_fail_does_not_replay() -> None:

@@ -24,7 +24,7 @@ def test_doctor_reports_a_reply_that_is_recorded_for_two_requests(
     budget = {"budget": {"calls": 2}} if capped else {}
     ct.run(study(**made, **budget), store, models=Canned(confused), concurrency=1)
     examined = ct.records.examine(store)
-    assert examined.hurts == []
+    assert examined.damages == []
     (repeated,) = examined.repeated
     assert (repeated.call.request, repeated.other.request) == (1, 0)
     assert repeated.call.match_id == repeated.other.match_id

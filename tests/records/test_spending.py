@@ -132,7 +132,7 @@ def test_what_a_shared_match_took_is_charged_to_who_bought_each_call(store: Stor
     assert (shared, paid_by_others(store, "first")["second"]) == (4, 3), (
         "one of the six is half and half"
     )
-    assert examine(store).hurts == []
+    assert examine(store).damages == []
 
 
 def test_the_command_and_the_report_name_who_paid(store: Store, cheaptalk: Command) -> None:

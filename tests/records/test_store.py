@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk import doctor
-from cheaptalk.records import NoStore, Status, Store, StoreError, StoreLocked
+from cheaptalk.records import Status, Store, StoreError, StoreLocked, StoreNotFound
 from cheaptalk.records.store import migration, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.studies import lay_out
@@ -122,7 +122,7 @@ def test_a_place_without_a_store_is_refused(tmp_path: Path) -> None:
 def test_an_empty_file_becomes_a_store_only_where_one_is_to_be_made(tmp_path: Path) -> None:
     path = tmp_path / "empty"
     path.touch()
-    with pytest.raises(NoStore, match=r"no store at .*empty"):
+    with pytest.raises(StoreNotFound, match=r"no store at .*empty"):
         Store.open(path)
     assert [(one.name, one.stat().st_size) for one in tmp_path.iterdir()] == [("empty", 0)]
     with Store.open(path, create=True) as store:

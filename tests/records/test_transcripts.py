@@ -14,8 +14,8 @@ from cheaptalk.records import (
     AnswerRecord,
     Line,
     MatchRecord,
-    OtherVersion,
     Status,
+    VersionMismatch,
     gathered,
     transcript,
 )
@@ -209,7 +209,7 @@ def test_every_answer_comes_with_the_calls_it_took() -> None:
 
 
 def test_what_does_not_replay_has_no_transcript() -> None:
-    with pytest.raises(OtherVersion, match=r"0123456789.*version 99"):
+    with pytest.raises(VersionMismatch, match=r"0123456789.*version 99"):
         transcript(record_of(bargained(), configuration=Configuration("bargaining", 99, {})))
     with pytest.raises(ReplayMismatch, match="it is live"):
         transcript(record_of(bargained(), packed=None, status=Status.LIVE))

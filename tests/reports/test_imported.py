@@ -10,7 +10,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.records import Store
-from cheaptalk.records.imports import take_in
+from cheaptalk.records.imports import import_matches
 from cheaptalk.reports.pages import moment
 from cheaptalk.reports.study.facts import unidentified_people
 from tests.pages import Page
@@ -66,7 +66,7 @@ def test_reports_tell_the_day_of_the_import_from_the_days_of_play(
 ) -> None:  # fmt: skip
     for number, date in enumerate(dates):
         dated(games, f"G{number}", date)
-    take_in(read_glee(games), store, "pub")
+    import_matches(read_glee(games), store, "pub")
     page = tmp_path / "page.html"
     if recipe:
         ct.reports.write_findings(ct.reports.findings(store, "pub", recipe, draws=100), page)
@@ -86,7 +86,7 @@ def test_a_report_says_that_intervals_do_not_know_who_took_part(
         players = {} if number < people else models()
         discounts = {} if number < people else {"delta_1": None, "delta_2": None}
         write(games, f"G{number}", bargaining(**discounts) | players, OFFERS, AGREED)
-    take_in(read_glee(games), store, "pub")
+    import_matches(read_glee(games), store, "pub")
     ct.reports.report(store, "pub", tmp_path / "page.html")
     text = " ".join((tmp_path / "page.html").read_text().split())
     caution = f"does not identify the participants of {count} with people"
@@ -100,7 +100,7 @@ def test_nobody_says_at_which_try_an_imported_answer_was_valid(
     games: Path, store: Store, tmp_path: Path
 ) -> None:
     write_agreed(games)
-    take_in(read_glee(games), store, "pub")
+    import_matches(read_glee(games), store, "pub")
     frame = ct.frames.match_frames(store, "pub")["bargaining"]
     assert frame.select("answers_alice_ok", "answers_alice_repaired").row(0) == (2, None)
     ct.reports.report(store, "pub", tmp_path / "page.html")
@@ -120,12 +120,12 @@ def test_a_report_says_where_a_parameter_was_taken_otherwise(
     games: Path, store: Store, tmp_path: Path
 ) -> None:
     write_agreed(games)
-    take_in(read_glee(games), store, "pub")
+    import_matches(read_glee(games), store, "pub")
     ct.reports.report(store, "pub", tmp_path / "page.html")
     said = Page((tmp_path / "page.html").read_text()).text
     assert "reminders yes (in GLEE only for responders, never for proposers)" in said
     write(games, "OTHER", bargaining(complete_information=False), OFFERS, AGREED)
-    take_in(read_glee(games), store, "pub")
+    import_matches(read_glee(games), store, "pub")
     ct.reports.report(store, "pub", tmp_path / "page.html")
     said = Page((tmp_path / "page.html").read_text()).text
     assert "even if no, GLEE's reminders tell responders the rival's discount" in said
@@ -140,7 +140,7 @@ def test_intervals_hold_what_parameters_make_possible(
         rows += [row.format(2, "yes" if number > 1 else "no") for row in few]
         price = 10 * 10**number
         write(games, f"G{number}", persuasion(product_price=price), PITCHES, rows)
-    take_in(read_glee(games), store, "pub")
+    import_matches(read_glee(games), store, "pub")
     ct.reports.report(store, "pub", tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
     table, headings = page.tables["persuasion-players"], page.headings("persuasion-players")
@@ -162,7 +162,7 @@ def test_a_payoff_is_in_its_role_s_unit_wherever_it_stands(
     games: Path, store: Store, tmp_path: Path
 ) -> None:
     write(games, "PITCHED", persuasion(), PITCHES, PITCHED)
-    take_in(read_glee(games), store, "pub")
+    import_matches(read_glee(games), store, "pub")
     ct.export(store, "pub", tmp_path / "out")
     codebook = {row["column"]: row["range"] for row in rows_of(tmp_path / "out" / "codebook.csv")}
     assert (codebook["payoff_alice"], codebook["payoff_bob"]) == ("sales", "dollars")

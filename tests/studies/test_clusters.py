@@ -120,15 +120,15 @@ def test_another_version_on_a_machine_is_told(
 
 
 def test_what_a_machine_lacks_is_told_before_a_call() -> None:
-    class Lacking:
+    class NoData:
         class missing_models:  # noqa: N801 - as Ray calls methods
             @staticmethod
             async def remote(_: Any) -> str:
                 return "hf/tiny needs PyTorch"
 
     class Machines:
-        def actors(self, *_: Any) -> list[Lacking]:
-            return [Lacking()]
+        def actors(self, *_: Any) -> list[NoData]:
+            return [NoData()]
 
         async def answer(self, asked: Any) -> Any:
             return await asked

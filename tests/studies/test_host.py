@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.calls.orders import MatchCounts
+from cheaptalk.calls.commands import MatchCounts
 from cheaptalk.players import PersonCall
 from cheaptalk.records import Status, Store
 from cheaptalk.records.ledger.spending import spent

@@ -8,7 +8,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
-from cheaptalk.records import OtherVersion, Store
+from cheaptalk.records import Store, VersionMismatch
 from cheaptalk.studies import lay_out
 from tests.fakes import Canned, broken, study
 
@@ -99,6 +99,6 @@ def test_instances_of_other_rules_are_not_taken(
 ) -> None:
     first = earlier(store)[0]
     monkeypatch.setattr(first.rules.__class__, "version", 99)
-    with pytest.raises(OtherVersion) as caught:
+    with pytest.raises(VersionMismatch) as caught:
         later(store)
     assert str(caught.value).startswith(f"match {first.id} was played under version 1 of the rules")

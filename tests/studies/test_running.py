@@ -16,7 +16,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Status, Store
-from cheaptalk.records.imports import Collection, ForeignGame, take_in
+from cheaptalk.records.imports import Collection, ForeignGame, import_matches
 from cheaptalk.rules import CheaptalkError, DecisionRequest, Strategy, strategy
 from cheaptalk.studies import Progress, lay_out
 from cheaptalk.studies.plans.matches import PlannedMatch
@@ -175,7 +175,7 @@ def test_an_imported_game_beyond_its_bounds_is_left_out_with_the_reason(
             yield ForeignGame(name, f"file {name}", table, seats, {"system": "ours"})
 
     monkeypatch.setattr(Guessing, "payoff_bounds", lambda _: {"left": (-2, -1), "right": (0, 2)})
-    importing = take_in(Collection("ours", "here", games()), store, "taken")
+    importing = import_matches(Collection("ours", "here", games()), store, "taken")
     assert (importing.imported, importing.present) == (0, 0)
     assert [one.game for one in importing.skipped] == ["file one", "file two"]
     assert all(re.match(BEYOND, one.reason) for one in importing.skipped)

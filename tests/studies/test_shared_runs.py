@@ -358,9 +358,9 @@ def test_an_order_to_stop_reaches_all_who_share_the_work(url: str) -> None:
         one.sharing("this") as first, other.sharing("this") as second,
     ):  # fmt: skip
         assert (first.first, second.first) == (True, False)
-        other.backend.mailbox.write_account("by the second")
-        one.backend.mailbox.write_account("by the first")
-        assert one.backend.mailbox.read_account() == "by the first"
+        other.backend.mailbox.write_state("by the second")
+        one.backend.mailbox.write_state("by the first")
+        assert one.backend.mailbox.read_state() == "by the first"
         first.halt("stopped")
         other.register_study("writing renews the lease", {})
         assert second.halted == "stopped"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from cheaptalk.rules import MESSAGE_LIMIT, Action, Ask, Event, Message, Money, Value
-from cheaptalk.styles import CODECS, Codec, Illegal, JsonCodec, Unreadable
+from cheaptalk.styles import CODECS, Codec, IllegalMove, JsonCodec, Unparsable
 from cheaptalk.styles.json_objects import NOT_JSON
 
 CODEC: Codec = JsonCodec()
@@ -69,9 +69,9 @@ def read(reply: str, action: type[Action] = Reply) -> Action:
 
 
 def refusal(reply: str, action: type[Action] = Reply) -> str:
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(Unparsable) as caught:
         read(reply, action)
-    assert not isinstance(caught.value, Illegal)
+    assert not isinstance(caught.value, IllegalMove)
     return str(caught.value)
 
 
@@ -212,7 +212,7 @@ prose = st.text(st.characters(exclude_characters="{}", exclude_categories=["Cs"]
 def test_what_is_written_is_read(amount: float, words: str, before: str, after: str) -> None:
     offer = Offer(amount=amount, message=words)
     assert read(CODEC.write(offer), Offer) == offer
-    with suppress(Unreadable):  # what stands beside it may leave it in doubt
+    with suppress(Unparsable):  # what stands beside it may leave it in doubt
         assert read(before + CODEC.write(offer) + after, Offer) == offer
 
 
@@ -229,14 +229,14 @@ SCRAPS = [WHOLE, '{"decision":', '{"why": ', "{", "}", '"', ",", "x"]
 def test_scraps_of_json_make_no_other_answer(scraps: list[str]) -> None:
     reply = "".join(scraps)
     found = None
-    with suppress(Unreadable):
+    with suppress(Unparsable):
         found = read(reply)
     assert found is None or (found == ACCEPT and WHOLE in reply)
 
 
 def test_the_rules_own_reason_is_given_where_they_refuse() -> None:
     ask = Ask("alice", Offer, Event(), lambda offer: "too little" if offer.amount < 5 else None)
-    with pytest.raises(Illegal, match=r"^too little$"):
+    with pytest.raises(IllegalMove, match=r"^too little$"):
         CODEC.read('{"amount": 1, "message": ""}', ask)
     assert CODEC.read('{"amount": 5, "message": ""}', ask) == Offer(amount=5, message="")
 
@@ -307,5 +307,5 @@ def test_no_other_value_is_read_by_itself(reply: str, action: type[Action]) -> N
 
 @pytest.mark.parametrize(("reply", "action"), [("accept", Reply), ("33", Guess)])
 def test_a_bare_value_that_was_cut_off_may_go_on(reply: str, action: type[Action]) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(Unparsable):
         CODEC.read(reply, Ask("alice", action, Event()), cut_off=True)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cheaptalk.rules import Action, Ask, Event
-from cheaptalk.styles import CODECS, Unreadable
+from cheaptalk.styles import CODECS, Unparsable
 
 CORPUS = [
     json.loads(line)
@@ -35,7 +35,7 @@ def read(entry: dict[str, Any]) -> Action | None:
     ask = Ask("alice", action_of(entry), Event())
     try:
         return CODECS["json"].read(entry["reply"], ask, cut_off=entry.get("cut", False))
-    except Unreadable:
+    except Unparsable:
         return None
 
 

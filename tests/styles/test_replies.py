@@ -19,7 +19,7 @@ from cheaptalk.games.bargaining.events import Reply, SpokenOffer
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal
 from cheaptalk.games.persuasion.events import Pitch
 from cheaptalk.rules import Action, Ask, Event
-from cheaptalk.styles import CODECS, Unreadable, quoted
+from cheaptalk.styles import CODECS, Unparsable, quoted
 
 REPLIES = [
     pytest.param(one, id=f"{path.stem}: {one['name']}")
@@ -43,7 +43,7 @@ def attempt(codec: str, reply: str, asked: Ask, **cut: bool) -> tuple[Action | N
     """What is read in a reply, or why nothing is."""
     try:
         return CODECS[codec].read(reply, asked, **cut), ""
-    except Unreadable as problem:
+    except Unparsable as problem:
         return None, str(problem)
 
 
@@ -53,7 +53,7 @@ def test_a_reply_is_read_as_what_it_says_or_refused_with_the_reason(one: dict[st
     if "reads" in one:
         assert CODECS[codec].read(one["reply"], ask(action)) == action(**one["reads"])
     else:
-        with pytest.raises(Unreadable) as refused:
+        with pytest.raises(Unparsable) as refused:
             CODECS[codec].read(one["reply"], ask(action))
         assert one["why"] in str(refused.value)
 
@@ -85,7 +85,7 @@ def test_a_reply_that_was_cut_off_counts_if_its_answer_is_its_end(
         found = CODECS["json"].read(reply, ask(Reply), cut_off=True)
         assert found == Reply(decision="accept")
     else:
-        with pytest.raises(Unreadable):
+        with pytest.raises(Unparsable):
             CODECS["json"].read(reply, ask(Reply), cut_off=True)
 
 
@@ -117,7 +117,7 @@ def test_no_words_make_another_answer_of_what_is_written(
 def test_what_is_cut_anywhere_is_never_another_answer(action: Action, data: st.DataObject) -> None:
     written = CODECS["json"].write(action)
     end = data.draw(st.integers(0, len(written) - 1))
-    with pytest.raises(Unreadable):
+    with pytest.raises(Unparsable):
         CODECS["json"].read(written[:end], ask(type(action)))
 
 

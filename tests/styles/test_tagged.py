@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from cheaptalk.rules import MESSAGE_LIMIT, Action, Ask, Event, Message, Whole
-from cheaptalk.styles import CODECS, Codec, Illegal, TaggedCodec, Unreadable
+from cheaptalk.styles import CODECS, Codec, IllegalMove, TaggedCodec, Unparsable
 
 CODEC: Codec = CODECS["tagged"]
 Claimed = Annotated[Whole, Field(ge=0)]
@@ -41,14 +41,14 @@ def read(reply: str, action: type[Action] = Turn) -> Action:
 
 
 def refusal(reply: str, action: type[Action] = Turn) -> str:
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(Unparsable) as caught:
         read(reply, action)
-    assert type(caught.value) is Unreadable
+    assert type(caught.value) is Unparsable
     return str(caught.value)
 
 
 def illegal(reply: str, action: type[Action] = Turn) -> str:
-    with pytest.raises(Illegal) as caught:
+    with pytest.raises(IllegalMove) as caught:
         read(reply, action)
     return str(caught.value)
 
@@ -145,7 +145,7 @@ def test_a_reply_without_words_is_none(reply: str, why: str) -> None:
     "reply", ["[message] Hello, I wou", "[propose] (1 books, 2 hats, 1", "[mess", ""]
 )
 def test_a_reply_that_was_cut_off_is_none(reply: str) -> None:
-    with pytest.raises(Unreadable, match="cut off"):
+    with pytest.raises(Unparsable, match="cut off"):
         CODEC.read(reply, Ask("alice", Turn, Event()), cut_off=True)
 
 
@@ -238,7 +238,7 @@ def test_a_proposal_comes_back_as_it_was_written(books: int, hats: int, balls: i
 @given(st.text(alphabet="[]messagpro123 bkhtl(),.-\n", max_size=80))
 def test_what_is_read_is_written_and_read_again(text: str) -> None:
     for reply in (text, f"[propose] {text}", f"[message] {text}"):
-        with suppress(Unreadable):
+        with suppress(Unparsable):
             action = read(reply)
             assert CODEC.read(CODEC.write(action), Ask("alice", Turn, Event())) == action
 

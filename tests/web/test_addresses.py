@@ -9,11 +9,11 @@ import pytest
 from cheaptalk.loopback import HOST
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web import (
+    access_note,
     demo,
     listen,
     own_address,
     public_address,
-    who_can_join,
 )
 from cheaptalk.web.headers import static_path
 from cheaptalk.web.rooms import pages
@@ -74,11 +74,11 @@ def test_in_a_network_the_address_of_this_machine_is_said() -> None:
     with listen(0) as there, listen(0, ALL_INTERFACES) as open_to_all:
         own, everywhere = own_address(there), own_address(open_to_all)
     assert own.hosts == (HOST, "localhost")
-    assert who_can_join(own, HOST) == ""
+    assert access_note(own, HOST) == ""
     assert ALL_INTERFACES not in everywhere.url
     assert {HOST, "localhost"} < {*everywhere.hosts, "more"}
-    assert "Anyone on this network" in who_can_join(everywhere, ALL_INTERFACES)
-    assert PUBLIC in who_can_join(public_address(PUBLIC), HOST)
+    assert "Anyone on this network" in access_note(everywhere, ALL_INTERFACES)
+    assert PUBLIC in access_note(public_address(PUBLIC), HOST)
     with pytest.raises(CheaptalkError, match="cannot listen on"):
         listen(0, "192.0.2.77")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cheaptalk.records import Store
 from cheaptalk.rules import Chance, Table, games, get_game
 from cheaptalk.studies import parse_study, plan
-from cheaptalk.styles import CODECS, Unreadable, style
+from cheaptalk.styles import CODECS, Unparsable, style
 from cheaptalk.web import demo
 from cheaptalk.web.rooms.languages import languages
 from cheaptalk.web.rooms.screens import introduced
@@ -386,7 +386,7 @@ def test_what_the_rules_refuse_is_refused_in_german(name: str, answer: dict[str,
     small = {"players": 5} if name == "pirate_game" else {}
     game = rules.model_validate(small)
     ask = next(iter(Table(game, game.draw_instance(Chance("instance")), "seed").pending.values()))
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(Unparsable) as refused:
         CODECS["json"].read(json.dumps(answer), ask)
     said = languages()["de"].refusal(str(refused.value))
     assert said != str(refused.value)

@@ -16,7 +16,7 @@ from cheaptalk.records.people.rooms import keep_room
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import StudyError, parse_study
 from cheaptalk.studies.study import Study
-from cheaptalk.web import demo, key_beside, open_room_manager
+from cheaptalk.web import demo, load_link_key, open_room_manager
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.rooms import LOBBY_TIMEOUT, Stage
 from cheaptalk.web.rooms.table_templates import TableTemplate
@@ -444,12 +444,12 @@ def test_links_are_nobodys_but_their_owners(tmp_path: Path) -> None:
     with pytest.raises(ExpiredLink):
         Links(b"key", lifetime=-1).visitor(token)
     store = str(tmp_path / "s.sqlite")
-    key = key_beside(store)
-    assert key_beside(store) == key != key_beside(str(tmp_path / "other"))
+    key = load_link_key(store)
+    assert load_link_key(store) == key != load_link_key(str(tmp_path / "other"))
     assert Path(f"{store}.key").stat().st_mode & 0o077 == 0
     Path(f"{store}.key").write_bytes(b"")
     with pytest.raises(CheaptalkError, match="not a link-signing key"):
-        key_beside(store)
+        load_link_key(store)
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,17 @@ from .remote_agent import (
     play_as_remote_agent_async,
 )
 from .telemetry import Telemetry, open_telemetry
-from .trackers import TRACKERS, Follower, Tracker, tracker
+from .trackers import TRACKERS, Tracker, TrackerCallback, tracker
 
 __all__ = [
     "TRACKERS",
     "ChatEnvironment",
-    "Follower",
     "Observed",
     "RemoteAgent",
     "RemoteAgentError",
     "Telemetry",
     "Tracker",
+    "TrackerCallback",
     "chat_environment",
     "efg_lines",
     "inspect_task",

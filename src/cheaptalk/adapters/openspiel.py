@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
-from cheaptalk.arrays.games import ArrayGame, NotArrayed, read_array_game
+from cheaptalk.arrays.games import ArrayGame, NoArrayGame, read_array_game
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import CheaptalkError, Game, game_title
 from cheaptalk.rules.bounds import SLACK
@@ -193,7 +193,7 @@ def listed(arrays: ArrayGame[Any, Any]) -> tuple[list[Any], list[float]]:
     """Return the possible instances, if not too many, and the chance nodes' probabilities."""
     try:
         instances, chances = arrays.every_instance()
-    except NotArrayed:
+    except NoArrayGame:
         instances, chances = [], []
     if 0 < len(instances) <= MOST_INSTANCES:
         return instances, chances

@@ -149,7 +149,7 @@ def tracker(written: str, run: str) -> Tracker:
     return TRACKERS.find(name)(location, run)
 
 
-class Follower:
+class TrackerCallback:
     """A ``progress`` callback that reports a run's progress to an experiment tracker.
 
     Args:

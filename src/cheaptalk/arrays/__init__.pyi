@@ -1,3 +1,3 @@
-from .games import ARRAYS, ArrayGame, NotArrayed, array_game
+from .games import ARRAYS, ArrayGame, NoArrayGame, array_game
 
-__all__ = ["ARRAYS", "ArrayGame", "NotArrayed", "array_game"]
+__all__ = ["ARRAYS", "ArrayGame", "NoArrayGame", "array_game"]

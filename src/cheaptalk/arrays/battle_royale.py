@@ -7,7 +7,7 @@ from cheaptalk.arrays.chance import pick
 from cheaptalk.arrays.games import (
     Array,
     ArrayGame,
-    NotArrayed,
+    NoArrayGame,
     concatenated,
     entry_at,
     namespace,
@@ -56,7 +56,7 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
     def __init__(self, rules: BattleRoyale) -> None:
         super().__init__(rules)
         if rules.horizon is None:
-            raise NotArrayed(
+            raise NoArrayGame(
                 "the array game of battle_royale needs a last round; set a horizon, such as "
                 "horizon: 30"
             )
@@ -101,7 +101,7 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         return Shootout(lots, living, nothing, nothing != MISS, none - 1, none, none)
 
     def every_instance(self) -> tuple[list[Instance], list[float]]:
-        raise NotArrayed(
+        raise NoArrayGame(
             "battle_royale has no list of instances, because it draws random numbers in play"
         )
 

@@ -11,7 +11,7 @@ from cheaptalk.arrays.chance import draw_below, draw_distinct, pick
 from cheaptalk.arrays.games import (
     Array,
     ArrayGame,
-    NotArrayed,
+    NoArrayGame,
     check_action_count,
     concatenated,
     entry_at,
@@ -128,7 +128,7 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         )  # fmt: skip
 
     def every_instance(self) -> tuple[list[Instance], list[float]]:
-        raise NotArrayed(
+        raise NoArrayGame(
             "chip_trading has no list of instances, because it draws random numbers in play"
         )
 

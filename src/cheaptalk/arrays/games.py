@@ -45,7 +45,7 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
     Args:
         rules: the game with its parameters; if arrays can't represent the parameters,
-            :class:`NotArrayed` is raised.
+            :class:`NoArrayGame` is raised.
 
     Attributes:
         players: the seats of the game in order.
@@ -76,7 +76,7 @@ class ArrayGame(ABC, Generic[Rules, State]):
         """Return all instances and their probabilities; by default, a single instance without data.
 
         Raises:
-            NotArrayed: the game has too many instances.
+            NoArrayGame: the game has too many instances.
         """
         return [Instance()], [1.0]
 
@@ -193,7 +193,7 @@ class ArrayGame(ABC, Generic[Rules, State]):
         return sum(self.features.values())
 
 
-class NotArrayed(CheaptalkError):
+class NoArrayGame(CheaptalkError):
     """An error about a game or configuration that has no array version."""
 
 
@@ -226,9 +226,9 @@ def concatenated(player: Array, features: Sequence[Array]) -> Array:
 
 
 def check_action_count(game: str, actions: int) -> None:
-    """Raise :class:`NotArrayed` if a game has more than :data:`MAX_ACTIONS` actions."""
+    """Raise :class:`NoArrayGame` if a game has more than :data:`MAX_ACTIONS` actions."""
     if actions > MAX_ACTIONS:
-        raise NotArrayed(
+        raise NoArrayGame(
             f"{game} has {actions:,} actions with these parameters; array games support at most "
             f"{MAX_ACTIONS:,}; use smaller parameters"
         )
@@ -239,7 +239,7 @@ def array_game(rules: Game) -> ArrayGame[Any, Any]:
 
     Raises:
         UnknownName: the game has no array version.
-        NotArrayed: the array version doesn't support the game's parameters.
+        NoArrayGame: the array version doesn't support the game's parameters.
     """
     return ARRAYS.find(rules.name)(rules)
 
@@ -249,7 +249,7 @@ def read_array_game(game: str, parameters: Mapping[str, Any] | None) -> ArrayGam
 
     Raises:
         UnknownName: the game is unknown or has no array version.
-        NotArrayed: the array version doesn't support these parameters.
+        NoArrayGame: the array version doesn't support these parameters.
         CheaptalkError: a parameter is invalid.
     """
     return array_game(legal(get_game(game).rules, parameters or {}))

@@ -9,7 +9,7 @@ from cheaptalk.arrays.chance import draw_below
 from cheaptalk.arrays.games import (
     Array,
     ArrayGame,
-    NotArrayed,
+    NoArrayGame,
     concatenated,
     entry_at,
     namespace,
@@ -97,13 +97,13 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
 
     def every_instance(self) -> tuple[list[Instance], list[float]]:
         if self.fixed is None or self.rules.highest_value**self.kinds > MAX_HANDS:
-            raise NotArrayed(
+            raise NoArrayGame(
                 "item_bargaining has too many instances to list; use fixed quantities, few kinds "
                 "and a small highest_value"
             )
         hands = list(self._hands(self.fixed))
         if len(hands) > MAX_HANDS:
-            raise NotArrayed("item_bargaining has too many instances to list; use fewer items")
+            raise NoArrayGame("item_bargaining has too many instances to list; use fewer items")
         pairs = list(product(hands, repeat=2))
         instances: list[Instance] = [
             Pool(quantities=self.fixed, values=(first.values, second.values),

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from cheaptalk.calls.budget import Budget, amount_text, unpriced
+from cheaptalk.calls.commands import Command, MatchCounts, RateLimiterState, RunState
 from cheaptalk.calls.dispatcher import Dispatcher
-from cheaptalk.calls.orders import MatchCounts, Order, RateLimiterState, RunState
 from cheaptalk.models.flow_control import RateLimiter
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.store.backend import Mailbox, StoreAway
@@ -50,7 +50,7 @@ class Control:
 
     def __enter__(self) -> "Control":
         self._mailbox.clear()
-        self.give_account()
+        self.publish_state()
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -66,7 +66,7 @@ class Control:
 
         async def mind() -> None:
             while True:
-                tell(self.give_account())
+                tell(self.publish_state())
                 await asyncio.sleep(BEAT)
 
         task = asyncio.create_task(mind())
@@ -80,9 +80,9 @@ class Control:
     def beat(self) -> None:
         """Publish the state and carry out commands if an update is due."""
         if time.monotonic() >= self._due:
-            self.give_account()
+            self.publish_state()
 
-    def give_account(self) -> RunState:
+    def publish_state(self) -> RunState:
         """Carry out new commands, publish the run's state and return it."""
         now = time.monotonic()
         self._due = now + BEAT
@@ -91,33 +91,33 @@ class Control:
                 self._take(id_, text)
         state = self._state(now)
         with suppress(OSError, StoreAway):
-            self._mailbox.write_account(state.model_dump_json())
+            self._mailbox.write_state(state.model_dump_json())
         return state
 
     def _take(self, id_: str, text: str) -> None:
         """Carry out a command once, and record its result."""
         try:
-            order = Order.model_validate_json(text)
+            command = Command.model_validate_json(text)
         except ValidationError as error:
             self._replies[id_] = f"the command cannot be read: {error}"
         else:
-            if order.run == self.run and order.id not in self._replies:
-                self._replies[order.id] = self._obey(order) or ""
+            if command.run == self.run and command.id not in self._replies:
+                self._replies[command.id] = self._execute(command) or ""
         while len(self._replies) > 100:
             del self._replies[next(iter(self._replies))]
 
-    def _obey(self, order: Order) -> str | None:
+    def _execute(self, command: Command) -> str | None:
         """Carry out a command; return an error message if that is impossible."""
-        if order.action == "stop":
+        if command.action == "stop":
             self.halted = STOPPED
             if self.dispatcher is not None:
                 self.dispatcher.halt(STOPPED)
             return None
         if self.dispatcher is None:
             return "no match with a model is in progress; only stop is possible now"
-        if order.action == "set":
-            return _change(self.dispatcher, order)
-        if order.action == "pause":
+        if command.action == "set":
+            return _change(self.dispatcher, command)
+        if command.action == "pause":
             self.dispatcher.limiters.pause()
         else:
             self.dispatcher.limiters.resume()
@@ -158,34 +158,34 @@ class Control:
         return "paused" if self.dispatcher and self.dispatcher.limiters.paused else "running"
 
 
-def _change(dispatcher: Dispatcher, order: Order) -> str | None:
+def _change(dispatcher: Dispatcher, command: Command) -> str | None:
     """Apply all settings of a command or none; return an error message if any is invalid."""
     models = [limiter.name for limiter, _ in dispatcher.limiters.all()]
-    for model in order.limits:
+    for model in command.limits:
         if model not in models:
             return f"this run has not called a model {suggest(model, models)}"
-    if order.budget:
+    if command.budget:
         tracker = dispatcher.budget_tracker
         try:
-            budget = Budget.model_validate(tracker.budget.model_dump() | order.budget)
+            budget = Budget.model_validate(tracker.budget.model_dump() | command.budget)
         except ValidationError as error:
             return f"budget: {first_problem(error)}"
         missing = [model for model in models if tracker.prices.of(model) is None]
         if budget.dollars and missing:
             return unpriced(missing[0])
-        if refusal := _spent_already(order, tracker.spent):
+        if refusal := _spent_already(command, tracker.spent):
             return refusal
         tracker.set(budget)
-    for model, limit in order.limits.items():
+    for model, limit in command.limits.items():
         dispatcher.limiters.fix(model, limit)
-    if order.concurrency is not None:
-        dispatcher.retune(order.concurrency)
+    if command.concurrency is not None:
+        dispatcher.retune(command.concurrency)
     return None
 
 
-def _spent_already(order: Order, spent: Cost) -> str | None:
+def _spent_already(command: Command, spent: Cost) -> str | None:
     """Return an error message if the study's cost has already reached a newly set budget."""
-    for unit, limit in order.budget.items():
+    for unit, limit in command.budget.items():
         used = getattr(spent, unit)
         if limit is not None and limit <= used:
             return (

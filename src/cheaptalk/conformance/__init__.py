@@ -32,10 +32,10 @@ from cheaptalk.conformance.declarations import (
 from cheaptalk.conformance.events import check_events
 from cheaptalk.conformance.extremes import check_extremes
 from cheaptalk.conformance.matches import (
+    Check,
     ConformanceError,
-    Law,
     OutOfTime,
-    SpecLaw,
+    SpecCheck,
     random_moves,
     root_cause,
     variants,
@@ -50,7 +50,7 @@ from cheaptalk.conformance.talk import check_talk
 from cheaptalk.conformance.time_limit import LIMIT
 from cheaptalk.rules import GameSpec, games
 
-CHECKS: tuple[Law, ...] = (
+CHECKS: tuple[Check, ...] = (
     check_seats,
     check_words,
     check_same_seed,
@@ -70,7 +70,7 @@ CHECKS: tuple[Law, ...] = (
     check_extremes,
 )
 """The checks of a single configuration, the simplest first."""
-SPEC_CHECKS: tuple[SpecLaw, ...] = (check_parameters, check_events, check_processes)
+SPEC_CHECKS: tuple[SpecCheck, ...] = (check_parameters, check_events, check_processes)
 """The checks across all configurations of a game."""
 SEEDS = ("1", "2", "3")
 
@@ -116,7 +116,7 @@ def verdicts(
 
 def _planned(
     game_spec: GameSpec, seeds: Sequence[str], limit: float
-) -> Iterator[tuple[Law | SpecLaw, list[Callable[[], None]]]]:
+) -> Iterator[tuple[Check | SpecCheck, list[Callable[[], None]]]]:
     """Yield each check with the functions that run it for each configuration and seed."""
     pairs = list(product(variants(game_spec).values(), seeds))
     for check in CHECKS:
@@ -154,9 +154,9 @@ __all__ = [
     "CHECKS",
     "SEEDS",
     "SPEC_CHECKS",
+    "Check",
     "ConformanceError",
-    "Law",
-    "SpecLaw",
+    "SpecCheck",
     "Verdict",
     "advice",
     "check_answers",

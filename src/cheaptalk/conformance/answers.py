@@ -29,7 +29,7 @@ from cheaptalk.rules import (
     IllegalAction,
     Table,
 )
-from cheaptalk.styles import Style, Unreadable, style_in
+from cheaptalk.styles import Style, Unparsable, style_in
 
 NO_NUMBERS = (True, math.nan, math.inf, "plenty")
 EXTREMES = (-1e15, -1.0, 1e15)
@@ -117,7 +117,7 @@ def _check_reading(style: Style, request: DecisionRequest, action: Action) -> No
         with no_error(f'reading {reply!r} in style "{style.name}"'):
             try:
                 read = style.codec.read(reply, request.ask)
-            except Unreadable:
+            except Unparsable:
                 if reply == written:
                     raise
                 continue
@@ -137,7 +137,7 @@ def _check_unreadable(
     for reply in wrong:
         try:
             read = style.codec.read(reply, request.ask)
-        except Unreadable as error:
+        except Unparsable as error:
             if str(error):
                 continue
             raise Broken(f"{reply[:200]!r} is refused without a reason") from error

@@ -32,7 +32,7 @@ class Named(Protocol):
     __name__: str
 
 
-class Law(Named, Protocol):
+class Check(Named, Protocol):
     """A check of one configuration with one seed; raises :class:`ConformanceError` if it fails.
 
     ``limit`` is the maximum time, in seconds, of the game's code from one answer to the next.
@@ -43,8 +43,8 @@ class Law(Named, Protocol):
     ) -> None: ...
 
 
-class SpecLaw(Named, Protocol):
-    """A check across all configurations of a game, with several seeds; see :class:`Law`."""
+class SpecCheck(Named, Protocol):
+    """A check across all configurations of a game, with several seeds; see :class:`Check`."""
 
     def __call__(
         self, game_spec: GameSpec, seeds: Sequence[str], *, limit: float = LIMIT
@@ -80,7 +80,7 @@ def no_error(activity: str) -> Iterator[None]:
         raise Broken(f"{activity} failed: {describe(error)}") from error
 
 
-def law(check: Callable[[GameSpec, Game, str], None]) -> Law:
+def law(check: Callable[[GameSpec, Game, str], None]) -> Check:
     """Turn a function into a check whose errors name the game, configuration and seed."""
 
     @wraps(check)
@@ -95,7 +95,7 @@ def law(check: Callable[[GameSpec, Game, str], None]) -> Law:
     return checked
 
 
-def spec_law(check: Callable[[GameSpec, Sequence[str]], None]) -> SpecLaw:
+def spec_law(check: Callable[[GameSpec, Sequence[str]], None]) -> SpecCheck:
     """Turn a function into a check across configurations whose errors name the game."""
 
     @wraps(check)

@@ -5,7 +5,7 @@ from .estimate import JudgingEstimate, estimate_judging
 from .items import Item, items_of
 from .judge_runs import Judging, judge, judge_async, verdict_frame
 from .judges import Judge, Verdict, first_item, judge_of, matches_for
-from .labels import Labels, take_labels, write_sheet
+from .labels import Labels, import_labels, write_sheet
 from .reliability import Reliability, reliabilities
 from .rubrics import RUBRICS, Rubric, Scale, find_rubric, load_rubric, rubric_names
 
@@ -30,6 +30,7 @@ __all__ = [
     "estimate_judging",
     "find_rubric",
     "first_item",
+    "import_labels",
     "items_of",
     "judge",
     "judge_async",
@@ -38,7 +39,6 @@ __all__ = [
     "matches_for",
     "reliabilities",
     "rubric_names",
-    "take_labels",
     "verdict_frame",
     "write_sheet",
 ]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.records import Line, MatchRecord, text_of, transcript
 from cheaptalk.rules import ReplayMismatch
-from cheaptalk.styles.quotes import disarmed
+from cheaptalk.styles.quotes import escaped
 from cheaptalk.text import visible
 
 
@@ -61,7 +61,7 @@ def items_of(record: MatchRecord, rubric: Rubric) -> list[Item]:
 
 def answer_item(name: str, seat: str, question: str, text: str) -> Item:
     """Return a free survey answer, with its question, as an item to judge."""
-    seen = f"A person is asked:\n{quote(question)}\n\nThe person answers:\n{quote(disarmed(text))}"
+    seen = f"A person is asked:\n{quote(question)}\n\nThe person answers:\n{quote(escaped(text))}"
     return Item(name, 0, seat, seen, "the person's answer")
 
 
@@ -92,7 +92,7 @@ def _parts(line: Line) -> Iterator[str]:
             yield f"{line.name} gives no valid answer."
         else:
             fields = {name: value for name, value in line.answer.items() if value is not None}
-            yield f"{line.name} answers:\n{quote(disarmed(text_of(fields)))}"
+            yield f"{line.name} answers:\n{quote(escaped(text_of(fields)))}"
 
 
 def quote(text: str) -> str:

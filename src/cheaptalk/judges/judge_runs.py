@@ -17,10 +17,10 @@ import polars as pl
 
 from cheaptalk.calls.budget import NO_CAP, Budget, BudgetTracker, Cap, Halted, unpriced
 from cheaptalk.calls.cache import CallCache, open_cache
+from cheaptalk.calls.commands import MatchCounts, RunState
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.dispatcher import Caller, Dispatcher, Models
 from cheaptalk.calls.event_loop import CALLED_OFF, INTERRUPTED, awaitable, drive, open_dispatcher
-from cheaptalk.calls.orders import MatchCounts, RunState
 from cheaptalk.judges.answers import label, verdict_of
 from cheaptalk.judges.items import Item
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing

@@ -21,7 +21,7 @@ from cheaptalk.records.store.queries import ended_matches, labels_in
 from cheaptalk.rules import Action, Ask, CheaptalkError, Event, counted, suggest
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.studies.lookup import reads_study
-from cheaptalk.styles import Illegal, Unreadable
+from cheaptalk.styles import IllegalMove, Unparsable
 from cheaptalk.styles.codec import JsonCodec
 
 TRIES = 3
@@ -90,8 +90,8 @@ class Judge:
                 return Verdict(None, kind)
             try:
                 answer = codec.read(reply.text, ask, cut_off=reply.truncated)
-            except Unreadable as problem:
-                kind = Kind.ILLEGAL if isinstance(problem, Illegal) else Kind.UNPARSABLE
+            except Unparsable as problem:
+                kind = Kind.ILLEGAL if isinstance(problem, IllegalMove) else Kind.UNPARSABLE
                 reason = str(problem)
                 if reply.truncated:
                     kind, reason = Kind.TRUNCATED, CUT_OFF

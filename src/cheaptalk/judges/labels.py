@@ -95,7 +95,7 @@ def write_sheet(
 
 
 @reads_study
-def take_labels(
+def import_labels(
     store: Store, study: str, rubric: Rubric | Path | str, path: Path | str, *, by: str
 ) -> Labels:
     """Import the verdicts of a sheet, except rows without a verdict and labels imported before.

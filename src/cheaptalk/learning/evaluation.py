@@ -7,7 +7,7 @@ is a lower bound.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cheaptalk.arrays.games import ArrayGame, NotArrayed
+from cheaptalk.arrays.games import ArrayGame, NoArrayGame
 from cheaptalk.learning.algorithms import Progress
 from cheaptalk.learning.best_response import Gain, respond
 from cheaptalk.learning.nfsp import NFSPSettings
@@ -82,7 +82,7 @@ def exploitability(
 def _tree(game: ArrayGame[Any, Any]) -> Tree | None:
     try:
         return Tree(game, max_nodes=SMALL)
-    except (NotArrayed, TooLarge):
+    except (NoArrayGame, TooLarge):
         return None
 
 

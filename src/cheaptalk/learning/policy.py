@@ -30,7 +30,7 @@ np = needed("numpy")
 Weights: TypeAlias = Mapping[str, Any]
 """Arrays by name, such as ``first.kernel``."""
 FORMAT = 1
-SHIPPED = Path(__file__).parent / "policies"
+BUILT_IN = Path(__file__).parent / "policies"
 """Folder of the included policies."""
 SUFFIX = ".safetensors"
 RESIDUAL = "residual"
@@ -266,7 +266,7 @@ def policy_file(name: str) -> Path:
         PolicyError: there is no such policy.
     """
     if name in policy_names():
-        return SHIPPED / f"{name}{SUFFIX}"
+        return BUILT_IN / f"{name}{SUFFIX}"
     if not Path(name).is_file():
         unknown = suggest(name, policy_names())
         raise PolicyError(f"no policy {unknown}; name a policy file or an included policy")
@@ -275,7 +275,7 @@ def policy_file(name: str) -> Path:
 
 def policy_names() -> list[str]:
     """Return the sorted names of the included policies."""
-    return sorted(file.stem for file in SHIPPED.glob(f"*{SUFFIX}"))
+    return sorted(file.stem for file in BUILT_IN.glob(f"*{SUFFIX}"))
 
 
 def _digest(name: str) -> str:

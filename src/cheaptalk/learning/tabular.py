@@ -69,7 +69,7 @@ class Tree:
 
     Raises:
         TooLarge: there are more nodes than the maximum.
-        NotArrayed: the game has more instances than can be listed.
+        NoArrayGame: the game has more instances than can be listed.
     """
 
     def __init__(

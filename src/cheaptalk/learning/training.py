@@ -113,7 +113,7 @@ def train(
 
     Raises:
         UnknownName: there is no such algorithm.
-        NotArrayed: the game has no array implementation.
+        NoArrayGame: the game has no array implementation.
         CheckpointError: the checkpoint belongs to another training.
         Diverged: a loss isn't finite; the last checkpoint and policy are kept.
         CheaptalkError: there is no such device.

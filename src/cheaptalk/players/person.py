@@ -15,7 +15,7 @@ from cheaptalk.players.protocol import Answer, Kind, PersonCall, Player, Thinkin
 from cheaptalk.players.seats import NO_SOURCES, RosterEntry, SeatSpec, Sources
 from cheaptalk.rules import DecisionRequest, Game, Moment
 from cheaptalk.rules.registry import Registry, instances
-from cheaptalk.styles import CODECS, Style, Unreadable, style
+from cheaptalk.styles import CODECS, Style, Unparsable, style
 
 MEDIA: Registry[str] = Registry("medium for people", "cheaptalk.people", instances(str))
 """The media through which people answer, by name, each with the command to play."""
@@ -63,7 +63,7 @@ class Person:
                 return (yield from self._stood_in(request))
             try:
                 action = CODECS["json"].read(reply.text, request.ask)
-            except Unreadable as refusal:
+            except Unparsable as refusal:
                 problem, attempt = str(refusal), attempt + 1
             else:
                 return Answer(action, Kind.OK if problem is None else Kind.REPAIRED)

@@ -1,30 +1,30 @@
-from .batteries import LATEST, SHIPPED, AskedAnew, Battery, Member, Part, Way, battery
+from .batteries import BUILT_IN, LATEST, Battery, Member, Part, PresentationPart, Way, battery
 from .comparisons import Change, FindingChange, changes, finding_changes, read_profile
-from .gate_tables import Held
+from .gate_tables import Gated
 from .gates import Decision, Gate, Verdict, decide, gate, junit, status
 from .metrics.definitions import THEMES, Quantity
 from .page import profile_findings, write_profile
-from .profiles import NothingPlayed, Number, Profile, detectable, entry_digest, profile_of
+from .profiles import NoFinishedMatch, Number, Profile, detectable, entry_digest, profile_of
 from .summaries import Summary, main_numbers, summary
 from .weaknesses.examine import examine
 from .weaknesses.weakness import Examination, Weakness
 
 __all__ = [
+    "BUILT_IN",
     "LATEST",
-    "SHIPPED",
     "THEMES",
-    "AskedAnew",
     "Battery",
     "Change",
     "Decision",
     "Examination",
     "FindingChange",
     "Gate",
-    "Held",
+    "Gated",
     "Member",
-    "NothingPlayed",
+    "NoFinishedMatch",
     "Number",
     "Part",
+    "PresentationPart",
     "Profile",
     "Quantity",
     "Summary",

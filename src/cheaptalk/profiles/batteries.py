@@ -17,7 +17,7 @@ from cheaptalk.rules.errors import first_problem
 from cheaptalk.studies.study import FILES, Count, GameGrid, Study, read_yaml
 
 HERE = Path(__file__).parent
-SHIPPED = {path.stem: path for path in sorted(HERE.glob("*.yaml"))}
+BUILT_IN = {path.stem: path for path in sorted(HERE.glob("*.yaml"))}
 """Built-in batteries by name; a published battery never changes."""
 LATEST = "standard-2"
 
@@ -82,7 +82,7 @@ class Way(Value):
     beside: str | None = None
 
 
-class AskedAnew(Part):
+class PresentationPart(Part):
     """A set of configurations, each played in several presentations of the same decision.
 
     Attributes:
@@ -92,7 +92,7 @@ class AskedAnew(Part):
     ways: dict[str, Way]
 
     @model_validator(mode="after")
-    def _ways_are_alike(self) -> "AskedAnew":
+    def _ways_are_alike(self) -> "PresentationPart":
         for name, way in self.ways.items():
             if way.beside is not None and way.beside not in self.ways:
                 raise ValueError(f"{name}: beside: {suggest(way.beside, list(self.ways))}")
@@ -159,7 +159,7 @@ class Battery(Value):
     late: str = ""
     parts: Annotated[dict[str, Part], Field(min_length=1)]
     words: dict[str, Part] = Field(default_factory=dict)
-    anew: dict[str, AskedAnew] = Field(default_factory=dict)
+    anew: dict[str, PresentationPart] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _parts_are_apart(self) -> "Battery":
@@ -417,7 +417,7 @@ def styled_label(label: str, style: str) -> str:
 
 
 def _anew(
-    part: AskedAnew, players: Mapping[str, RosterEntry], panel: Mapping[str, RosterEntry],
+    part: PresentationPart, players: Mapping[str, RosterEntry], panel: Mapping[str, RosterEntry],
     styled: Mapping[str, RosterEntry], size: int,
 ) -> Iterator[GameGrid]:  # fmt: skip
     """Yield the games of a part in each presentation; one grid covers all prompt styles."""
@@ -459,9 +459,9 @@ def battery(named: str | Path = LATEST) -> Battery:
     Raises:
         CheaptalkError: the battery does not exist or is invalid.
     """
-    path = SHIPPED.get(str(named), Path(named))
+    path = BUILT_IN.get(str(named), Path(named))
     if path.suffix not in FILES and not path.is_file():
-        raise CheaptalkError(f"unknown battery {suggest(str(named), list(SHIPPED))}")
+        raise CheaptalkError(f"unknown battery {suggest(str(named), list(BUILT_IN))}")
     data = read_yaml(path)
     try:
         return Battery.model_validate(data)

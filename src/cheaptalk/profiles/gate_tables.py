@@ -18,7 +18,7 @@ from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
 
 
-class Held(NamedTuple):
+class Gated(NamedTuple):
     """The pass/fail decisions and changes to show on a profile's page.
 
     Attributes:
@@ -32,13 +32,13 @@ class Held(NamedTuple):
     findings: Sequence[FindingChange] = ()
 
 
-NOTHING = Held()
+NOTHING = Gated()
 DETECTABLE = "The smallest effect that this size detects with 80 % power, at the corrected level."
 COUNTS = ("match", "instance")
 """The units of observations and clusters."""
 
 
-def held_parts(profile: Profile, held: Held) -> Iterator[RecipePart]:
+def held_parts(profile: Profile, held: Gated) -> Iterator[RecipePart]:
     """Yield the first sections of a profile's page: gates, changes and failed matches."""
     if held.decisions:
         yield RecipePart("Gates", "", partial(_gates, held))
@@ -55,7 +55,7 @@ def _failures(profile: Profile, _: Evidence) -> Iterator[Shown]:
     yield Answer(f"{profile.failed}.")
 
 
-def _gates(held: Held, _: Evidence) -> Iterator[Shown]:
+def _gates(held: Gated, _: Evidence) -> Iterator[Shown]:
     """The less favorable bound of the confidence interval decides a gate, not the mean."""
     verdicts = [decision.verdict for decision in held.decisions]
     failed, open_ = verdicts.count(Verdict.FAIL), verdicts.count(Verdict.OPEN)
@@ -80,7 +80,7 @@ def _gates(held: Held, _: Evidence) -> Iterator[Shown]:
     )  # fmt: skip
 
 
-def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
+def _changes(profile: Profile, held: Gated, _: Evidence) -> Iterator[Shown]:
     """Differences between this profile and the earlier one, computed from paired matches.
     Pairs share the instance, seat and opponent. Filled dots are significant changes, by a test
     corrected for all metrics; rings are other changes. Whiskers are 95 % intervals of single

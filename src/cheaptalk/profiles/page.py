@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.profiles.gate_tables import COUNTS, DETECTABLE, NOTHING, Held, held_parts
+from cheaptalk.profiles.gate_tables import COUNTS, DETECTABLE, NOTHING, Gated, held_parts
 from cheaptalk.profiles.highlights import highlight, shown_match
 from cheaptalk.profiles.metrics.definitions import SPENT, THEMES, Theme
 from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
@@ -38,7 +38,7 @@ SPENDING = {key for key, *_ in SPENT}
 """Keys of the metrics of usage, which appear in sentences and tables but not in charts."""
 
 
-def profile_recipe(profile: Profile, held: Held = NOTHING) -> Recipe:
+def profile_recipe(profile: Profile, held: Gated = NOTHING) -> Recipe:
     """Return the recipe for a profile's page, which lists its sections."""
     has = {number.of.theme for number in profile.numbers.values()}
     themes = [
@@ -60,7 +60,7 @@ def profile_recipe(profile: Profile, held: Held = NOTHING) -> Recipe:
     )  # fmt: skip
 
 
-def profile_findings(store: Store, profile: Profile, held: Held = NOTHING) -> Findings:
+def profile_findings(store: Store, profile: Profile, held: Gated = NOTHING) -> Findings:
     """Return the content of a profile's page: sentences, charts and tables."""
     recipe, evidence = profile_recipe(profile, held), Evidence(store, profile.study, metrics=())
     tones = {name: tone for tone, name in enumerate(_panel(profile))}
@@ -69,7 +69,7 @@ def profile_findings(store: Store, profile: Profile, held: Held = NOTHING) -> Fi
 
 
 def write_profile(
-    store: Store, profile: Profile, out: Path | str, *, held: Held = NOTHING, sample: int = 1,
+    store: Store, profile: Profile, out: Path | str, *, held: Gated = NOTHING, sample: int = 1,
     viewer: str = VIEWER,
 ) -> Findings:  # fmt: skip
     """Write a profile as an HTML page that works offline, and return the content of the page.

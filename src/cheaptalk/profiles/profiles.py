@@ -48,7 +48,7 @@ PAIRED = (*PAIR, "value")
 """The columns of a metric's values in a profile's file."""
 
 
-class NothingPlayed(CheaptalkError):
+class NoFinishedMatch(CheaptalkError):
     """Raised if a player has no profile because none of its matches has ended."""
 
 
@@ -258,7 +258,7 @@ def profile_of(
 
     Raises:
         StoreError: the store has no such study.
-        NothingPlayed: no match of the player has ended.
+        NoFinishedMatch: no match of the player has ended.
     """
     identical = {} if player in battery.panel else battery.alike(entry)
     rows = seats(store, study, battery, player, identical)
@@ -268,7 +268,7 @@ def profile_of(
     failed = Counter(match.reason for match in crashed)
     if not numbers:
         why = f" ({failed_text(failed)})" if failed else ""
-        raise NothingPlayed(f"{study}: no match of {player} has ended{why}; play matches first")
+        raise NoFinishedMatch(f"{study}: no match of {player} has ended{why}; play matches first")
     examined = examine(rows, player, battery, crashed)
     tested = _with_weaknesses(_tested(numbers, player), examined)
     return Profile(

@@ -9,14 +9,22 @@ from .explanations import Explanation, explain_call, explain_file, explain_match
 from .exports.chats import Chat, chats, read_chats
 from .forfeits import Forfeit
 from .identity import configuration_digest, digest, digest_key, game_of, player_digest
-from .integrity import Hurt, Integrity, examine
+from .integrity import Damage, Integrity, examine
 from .judgements import judging_cost, ledger_place
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
 from .ledger.spending import answered, costs_by_player, paid_by_others, study_cost, unassigned_cost
 from .lineup import FEW, line_up, query_of, runs
-from .record import AnswerRecord, Ended, MatchRecord, OtherVersion, Status, ended, scripted_answers
+from .record import (
+    AnswerRecord,
+    Ended,
+    MatchRecord,
+    Status,
+    VersionMismatch,
+    ended,
+    scripted_answers,
+)
 from .selection import Condition, find_matches
-from .store.backend import NoStore, StoreError, StoreLocked, store_name
+from .store.backend import StoreError, StoreLocked, StoreNotFound, store_name
 from .store.copying import copy_store
 from .store.queries import ORDERS, games_in, in_state, labels_in, studies_of
 from .store.reader import StudySummary
@@ -24,84 +32,16 @@ from .store.store import NewMatch, Store
 from .transcripts import Line, Scene, SeatView, gathered, seat_view, transcript
 
 __all__ = [
-    "FEW",
-    "ORDERS",
-    "AnswerRecord",
-    "ArchivedFile",
-    "BatchSummary",
-    "Cache",
-    "CacheError",
-    "Chat",
-    "Condition",
-    "Cost",
-    "Ended",
-    "Excluded",
-    "Explanation",
-    "Forfeit",
-    "Hurt",
-    "Integrity",
-    "Line",
-    "Manifest",
-    "MatchRecord",
-    "NewMatch",
-    "NoStore",
-    "OtherVersion",
-    "Replicate",
-    "Request",
-    "Scene",
-    "SeatView",
-    "Stand",
-    "Standing",
-    "Status",
-    "Store",
-    "StoreError",
-    "StoreLocked",
-    "StudySummary",
-    "Unanswered",
-    "all_batches",
-    "answered",
-    "archive",
-    "chats",
-    "configuration_digest",
-    "copy_store",
-    "costs_by_player",
-    "differences",
-    "digest",
-    "digest_key",
-    "ended",
-    "examine",
-    "excluded",
-    "explain_call",
-    "explain_file",
-    "explain_match",
-    "find_matches",
-    "game_of",
-    "games_in",
-    "gathered",
-    "in_state",
-    "judging_cost",
-    "labels_in",
-    "ledger_place",
-    "line_up",
-    "nearest",
-    "pack",
-    "paid_by_others",
-    "player_digest",
-    "policies_of",
-    "predecessors",
-    "query_of",
-    "read_chats",
-    "read_manifest",
-    "restore",
-    "runs",
-    "scripted_answers",
-    "seat_view",
-    "store_name",
-    "studies_of",
-    "study_cost",
-    "text_of",
-    "transcript",
-    "unassigned_cost",
-    "unpack",
+    "FEW", "ORDERS", "AnswerRecord", "ArchivedFile", "BatchSummary", "Cache", "CacheError", "Chat",
+    "Condition", "Cost", "Damage", "Ended", "Excluded", "Explanation", "Forfeit", "Integrity",
+    "Line", "Manifest", "MatchRecord", "NewMatch", "Replicate", "Request", "Scene", "SeatView",
+    "Stand", "Standing", "Status", "Store", "StoreError", "StoreLocked", "StoreNotFound",
+    "StudySummary", "Unanswered", "VersionMismatch", "all_batches", "answered", "archive", "chats",
+    "configuration_digest", "copy_store", "costs_by_player", "differences", "digest", "digest_key",
+    "ended", "examine", "excluded", "explain_call", "explain_file", "explain_match", "find_matches",
+    "game_of", "games_in", "gathered", "in_state", "judging_cost", "labels_in", "ledger_place",
+    "line_up", "nearest", "pack", "paid_by_others", "player_digest", "policies_of", "predecessors",
+    "query_of", "read_chats", "read_manifest", "restore", "runs", "scripted_answers", "seat_view",
+    "store_name", "studies_of", "study_cost", "text_of", "transcript", "unassigned_cost", "unpack",
     "waiting_batches",
-]
+]  # fmt: skip

@@ -28,7 +28,7 @@ from cheaptalk.records.identity import (
     written_player_digest,
 )
 from cheaptalk.records.judgements import ledger_place
-from cheaptalk.records.record import SETTLED, MatchRecord, OtherVersion, ended
+from cheaptalk.records.record import SETTLED, MatchRecord, VersionMismatch, ended
 from cheaptalk.records.repeated_replies import RepeatedReplies, RepeatedReply
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
@@ -46,7 +46,7 @@ AT_ONCE = 500
 """Number of rows per read."""
 
 
-class Hurt(NamedTuple):
+class Damage(NamedTuple):
     """A damaged item of a store, with a description of the problem.
 
     Attributes:
@@ -66,7 +66,7 @@ class Integrity:
         rows: the number of rows of each table, as far as they can be read.
         replayed: the number of matches that were replayed.
         other_rules: the number of ended matches that the installed rules can't replay.
-        hurts: the damaged items.
+        damages: the damaged items.
         repeated: responses that are recorded for two requests.
         seconds: the duration of the checks.
     """
@@ -74,14 +74,14 @@ class Integrity:
     rows: Counter[str] = field(default_factory=Counter)
     replayed: int = 0
     other_rules: int = 0
-    hurts: list[Hurt] = field(default_factory=list)
+    damages: list[Damage] = field(default_factory=list)
     repeated: list[RepeatedReply] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def hurt_matches(self) -> int:
         """Number of damaged matches."""
-        return len({hurt.what for hurt in self.hurts if hurt.what.startswith("match ")})
+        return len({damage.what for damage in self.damages if damage.what.startswith("match ")})
 
 
 def examine(
@@ -96,33 +96,33 @@ def examine(
     """
     started = time.monotonic()
     integrity = Integrity()
-    hurts: dict[Hurt, None] = {}
+    damages: dict[Damage, None] = {}
     try:
-        damage = store.backend.damage(full=True)
-        hurts |= {Hurt("the database", damage): None} if damage else {}
+        problem = store.backend.damage(full=True)
+        damages |= {Damage("the database", problem): None} if problem else {}
     except CheaptalkError as error:
-        hurts[Hurt("the database", _reason(error))] = None
-    for hurt in _examined(store, integrity, progress):
-        hurts[hurt] = None
-    integrity.hurts = list(hurts)
+        damages[Damage("the database", _reason(error))] = None
+    for damage in _examined(store, integrity, progress):
+        damages[damage] = None
+    integrity.damages = list(damages)
     integrity.seconds = time.monotonic() - started
     return integrity
 
 
 def _examined(
     store: StoreReader, integrity: Integrity, progress: Callable[[int, int], None]
-) -> Iterator[Hurt]:
+) -> Iterator[Damage]:
     unreadable = set()
     for table in schema.metadata.sorted_tables:
-        for key, hurt in _rows(store, table, integrity.rows):
-            yield hurt
+        for key, damage in _rows(store, table, integrity.rows):
+            yield damage
             unreadable |= {key} if table is matches else set()
     checks = _views, _shortfalls, _references, _memberships, _purchases, _sendings, _open_calls
     for step in checks:
         try:
             yield from step(store)
         except CheaptalkError as error:
-            yield Hurt("the database", _reason(error))
+            yield Damage("the database", _reason(error))
     numbers = [number for (number,) in _keys(store, matches) if number not in unreadable]
     replies = RepeatedReplies()
     for batch, chunk in enumerate(chunks(numbers, AT_ONCE)):
@@ -149,17 +149,17 @@ def _keys(store: StoreReader, table: sa.Table) -> list[tuple[Any, ...]]:
         return []
 
 
-def _rows(store: StoreReader, table: sa.Table, rows: Counter[str]) -> Iterator[tuple[Any, Hurt]]:
+def _rows(store: StoreReader, table: sa.Table, rows: Counter[str]) -> Iterator[tuple[Any, Damage]]:
     """Yield the problems of a table's rows, each with the first value of the row's primary key."""
     for chunk in chunks(_keys(store, table), AT_ONCE):
         rows[table.name] += len(chunk)
         for key, row in _read(store, table, chunk):
             if not isinstance(row, CheaptalkError):
                 for problem in _problems(table, row):
-                    yield key[0], Hurt(_name(table, key, row), problem)
+                    yield key[0], Damage(_name(table, key, row), problem)
             else:
                 name = _match_name(store, key[0]) if table is matches else _name(table, key)
-                yield key[0], Hurt(name, _reason(row))
+                yield key[0], Damage(name, _reason(row))
 
 
 def _read(
@@ -257,19 +257,19 @@ def _name(table: sa.Table, key: tuple[Any, ...], row: RowValues = EMPTY) -> str:
 # Relations between rows
 
 
-def _views(store: StoreReader) -> Iterator[Hurt]:
+def _views(store: StoreReader) -> Iterator[Damage]:
     with store.reading() as connection:
         for name in changed_views(connection):
-            yield Hurt(f"view {name}", "the view is missing or was changed")
+            yield Damage(f"view {name}", "the view is missing or was changed")
 
 
-def _shortfalls(store: StoreReader) -> Iterator[Hurt]:
+def _shortfalls(store: StoreReader) -> Iterator[Damage]:
     """Yield studies that lack matches, for example in a copy without the write-ahead log."""
     for study, problem in store.shortfalls():
-        yield Hurt(f"study {study}", problem)
+        yield Damage(f"study {study}", problem)
 
 
-def _references(store: StoreReader) -> Iterator[Hurt]:
+def _references(store: StoreReader) -> Iterator[Damage]:
     with store.reading() as connection:
         for table in schema.metadata.sorted_tables:
             for foreign in table.foreign_keys:
@@ -279,24 +279,24 @@ def _references(store: StoreReader) -> Iterator[Hurt]:
                 for key in connection.execute(query):
                     problem = f"{column.name} references a missing row of {target.table.name}"
                     name = table is matches and _match_name(store, key[0])
-                    yield Hurt(name or _name(table, tuple(key)), problem)
+                    yield Damage(name or _name(table, tuple(key)), problem)
 
 
-def _memberships(store: StoreReader) -> Iterator[Hurt]:
+def _memberships(store: StoreReader) -> Iterator[Damage]:
     ids = sa.select(matches.c.id)
     with store.reading() as connection:
         without_study = nowhere_in(matches.c.number, sa.select(members.c.match_number))
         query = sa.select(matches.c.id).where(without_study)
         for id_ in connection.scalars(query):
-            yield Hurt(f"match {id_}", "the match belongs to no study")
+            yield Damage(f"match {id_}", "the match belongs to no study")
         for table, name in ((calls, "calls"), (schema.judgements, "judgements")):
             orphans = sa.select(table.c.match_id).except_(ids)
             for id_ in connection.scalars(orphans):
                 if ":" not in id_:  # not a judge's calls, which have ids of their own
-                    yield Hurt(f"match {id_}", f"the store has {name}, but not the match")
+                    yield Damage(f"match {id_}", f"the store has {name}, but not the match")
 
 
-def _purchases(store: StoreReader) -> Iterator[Hurt]:
+def _purchases(store: StoreReader) -> Iterator[Damage]:
     purchases = schema.purchases
     query = (
         sa.select(
@@ -310,10 +310,10 @@ def _purchases(store: StoreReader) -> Iterator[Hurt]:
         for id_, recorded, paid in connection.execute(query):
             if recorded != paid:
                 problem = f"the record has {recorded} calls, but studies paid for {paid}"
-                yield Hurt(f"match {id_}", problem)
+                yield Damage(f"match {id_}", problem)
 
 
-def _sendings(store: StoreReader) -> Iterator[Hurt]:
+def _sendings(store: StoreReader) -> Iterator[Damage]:
     key = (calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt)
     query = (
         sa.select(*key, sa.func.count(), sa.func.max(calls.c["try"]))
@@ -322,14 +322,14 @@ def _sendings(store: StoreReader) -> Iterator[Hurt]:
     )
     with store.reading() as connection:
         for id_, request, actor, attempt, count, last in connection.execute(query):
-            yield Hurt(
+            yield Damage(
                 ledger_place(id_),
                 f"call {attempt + 1} of {actor} in request {request} had {last} attempts, but only "
                 f"{count} are recorded",
             )
 
 
-def _open_calls(store: StoreReader) -> Iterator[Hurt]:
+def _open_calls(store: StoreReader) -> Iterator[Damage]:
     """Yield calls in the ledger whose actor is not in the match, or whose study is missing."""
     actors_query = sa.select(calls.c.match_id, calls.c.actor).distinct().order_by(calls.c.match_id)
     orphans = sa.select(calls.c.id, calls.c.match_id, calls.c.study_id).where(
@@ -338,7 +338,7 @@ def _open_calls(store: StoreReader) -> Iterator[Hurt]:
     with store.reading() as connection:
         for id_, match_id, study_id in connection.execute(orphans):
             location = f"{ledger_place(match_id)}, call {id_}"
-            yield Hurt(location, f"study_id references study {study_id}, which is missing")
+            yield Damage(location, f"study_id references study {study_id}, which is missing")
         actors = connection.execute(actors_query).all()
     for chunk in chunks(actors, AT_ONCE):
         condition = matches.c.id.in_({id_ for id_, _ in chunk})
@@ -349,7 +349,7 @@ def _open_calls(store: StoreReader) -> Iterator[Hurt]:
         for id_, actor in chunk:
             if id_ in records and not _has_seat(records[id_], actor):
                 problem = f"a call is of {shown(actor)}, which is not an actor of the match"
-                yield Hurt(f"match {id_}", problem)
+                yield Damage(f"match {id_}", problem)
 
 
 def _has_seat(record: MatchRecord, actor: str) -> bool:
@@ -365,7 +365,7 @@ def _has_seat(record: MatchRecord, actor: str) -> bool:
 
 def _matches(
     store: StoreReader, numbers: list[int], integrity: Integrity, replies: RepeatedReplies
-) -> Iterator[Hurt]:
+) -> Iterator[Damage]:
     """Yield the damage in matches; if they can't be read together, read them one at a time."""
     try:
         records = list(store.records(bodies=True, where=matches.c.number.in_(numbers)))
@@ -374,7 +374,7 @@ def _matches(
             for number in numbers:
                 yield from _matches(store, [number], integrity, replies)
             return
-        yield Hurt(_match_name(store, numbers[0]), _reason(error))
+        yield Damage(_match_name(store, numbers[0]), _reason(error))
         return
     sent = _sent(store, [record.id for record in records])
     for record in records:
@@ -382,11 +382,11 @@ def _matches(
         try:
             integrity.repeated.extend(replies.of_match(record) if record.over else ())
             problems.extend(_of_match(record, sent.get(record.id, {}), integrity))
-        except (OtherVersion, UnknownName):
+        except (VersionMismatch, UnknownName):
             integrity.other_rules += 1
         except CheaptalkError as error:
             problems.append(_reason(error))
-        yield from (Hurt(f"match {record.id}", problem) for problem in problems)
+        yield from (Damage(f"match {record.id}", problem) for problem in problems)
 
 
 CallPlace: TypeAlias = tuple[int, str, int]
@@ -408,7 +408,7 @@ def _sent(store: StoreReader, ids: Iterable[str]) -> dict[str, dict[CallPlace, i
 def _of_match(
     record: MatchRecord, sent: Mapping[CallPlace, int], integrity: Integrity
 ) -> Iterator[str]:
-    """Yield the problems of a match; raise OtherVersion if the installed rules can't replay it."""
+    """Yield the problems of a match; raise VersionMismatch if these rules can't replay it."""
     if not record.over:
         if record.outcome or record.payoffs or "answers" in record.body:
             yield f"the status is {record.status.value}, but the row contains a result"

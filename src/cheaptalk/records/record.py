@@ -180,7 +180,7 @@ class UnreadBody(ReplayMismatch):
     """Raised when the instance or answers of a match were not read from the store."""
 
 
-class OtherVersion(ReplayMismatch):
+class VersionMismatch(ReplayMismatch):
     """Raised when the installed rules can't replay a match recorded under another version."""
 
 
@@ -320,7 +320,7 @@ class MatchRecord:
         try:
             game = self.configuration.rules
         except ValidationError as error:
-            raise OtherVersion(
+            raise VersionMismatch(
                 f"match {self.id} does not replay: its parameters do not fit version "
                 f"{get_game(self.game).rules.version} of the rules of {self.game}: {explain(error)}"
             ) from error
@@ -337,7 +337,7 @@ class MatchRecord:
         """Roles by seat, or the seats' own names if the installed rules can't replay the match."""
         try:
             seat_roles = self.rules.seats
-        except (OtherVersion, UnknownName):
+        except (VersionMismatch, UnknownName):
             seat_roles = {}
         return {seat: seat_roles.get(seat, seat) for seat in self.seats}
 
@@ -366,7 +366,7 @@ class MatchRecord:
         """Return the result of a finished match, from which metrics are computed.
 
         Raises:
-            OtherVersion: the match was played under another version of the rules.
+            VersionMismatch: the match was played under another version of the rules.
             ReplayMismatch: the match did not finish.
             DamagedStore: the record is damaged.
         """
@@ -411,8 +411,8 @@ class MatchRecord:
                 raise self._other_version() from error
             raise self.damaged(first_problem(error)) from error
 
-    def _other_version(self) -> OtherVersion:
-        return OtherVersion(
+    def _other_version(self) -> VersionMismatch:
+        return VersionMismatch(
             f"match {self.id} was played under version {self.version} of the rules of "
             f"{self.game}; version {self.rules.version} is installed and can't replay it"
         )
@@ -434,7 +434,7 @@ class MatchRecord:
         """Return the initial game state of the match, before any recorded answer.
 
         Raises:
-            OtherVersion: the match was played under another version of the rules.
+            VersionMismatch: the match was played under another version of the rules.
             ReplayMismatch: the match can't be replayed.
         """
         if "instance" not in self.body:
@@ -456,7 +456,7 @@ class MatchRecord:
         """Replay the recorded answers, and return the resulting game state.
 
         Raises:
-            OtherVersion: the match was played under another version of the rules.
+            VersionMismatch: the match was played under another version of the rules.
             ReplayMismatch: an answer does not fit the rules.
         """
         table = self.table()

@@ -7,7 +7,7 @@ from .recipes.figures import write_figures
 from .recipes.findings import Findings, findings, recipe_of, write_findings
 from .recipes.latex import latex
 from .recipes.leaderboard import leaderboard
-from .recipes.parts import RECIPES, Answer, Charts, Lacking, Recipe, RecipePart, Text
+from .recipes.parts import RECIPES, Answer, Charts, NoData, Recipe, RecipePart, Text
 from .recipes.tables import Estimate, Header, ReportTable
 from .study.judges import JudgeSection, agreement_lines, judge_sections, reliability_line
 from .study.report import report, study_recipe
@@ -22,7 +22,7 @@ __all__ = [
     "Findings",
     "Header",
     "JudgeSection",
-    "Lacking",
+    "NoData",
     "Played",
     "Recipe",
     "RecipePart",

@@ -3,15 +3,15 @@
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import Budget, Cap, Halted, amount_text
 from cheaptalk.calls.cache import CacheUse
-from cheaptalk.calls.event_loop import INTERRUPTED
-from cheaptalk.calls.orders import (
+from cheaptalk.calls.commands import (
     ControlError,
     RateLimiterState,
     RunState,
     check_free,
-    give_order,
+    control_run,
     watch,
 )
+from cheaptalk.calls.event_loop import INTERRUPTED
 from cheaptalk.cluster import check_address
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
@@ -69,7 +69,7 @@ __all__ = [
     "Progress", "Range", "RateLimiterState", "RunObserver", "RunState", "Sample", "Seated", "Study",
     "StudyChanges", "StudyError", "StudyStatus", "Unanswered", "UsageHistories", "amount_text",
     "budget_text", "changes", "check", "check_address", "check_batchable", "check_free",
-    "check_prices", "doubts", "estimate", "forecast", "give_order", "lay_out", "load_study",
+    "check_prices", "control_run", "doubts", "estimate", "forecast", "lay_out", "load_study",
     "money", "open_host", "parse_study", "part", "plan", "planned_count", "preset", "preset_names",
     "preset_text", "run", "run_async", "shortfalls", "statuses", "stored_study", "study_of",
     "study_status", "try_strategies", "usage_histories", "watch", "with_players",

@@ -1,6 +1,6 @@
-from .codec import Codec, Illegal, JsonCodec
-from .json_objects import Unreadable
-from .quotes import disarmed, quoted
+from .codec import Codec, IllegalMove, JsonCodec
+from .json_objects import Unparsable
+from .quotes import escaped, quoted
 from .tagged import TaggedCodec
 from .templates import CODECS, Style, StyleError, block_name, style, style_in
 from .writing import WRITINGS, dollars, number, percent
@@ -9,15 +9,15 @@ __all__ = [
     "CODECS",
     "WRITINGS",
     "Codec",
-    "Illegal",
+    "IllegalMove",
     "JsonCodec",
     "Style",
     "StyleError",
     "TaggedCodec",
-    "Unreadable",
+    "Unparsable",
     "block_name",
-    "disarmed",
     "dollars",
+    "escaped",
     "number",
     "percent",
     "quoted",

@@ -17,7 +17,7 @@ from cheaptalk.styles.json_objects import (
     MARKS,
     NOT_JSON,
     Braced,
-    Unreadable,
+    Unparsable,
     after_thinking,
     objects,
 )
@@ -37,7 +37,7 @@ NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 BLANKS = {blank.strip('"') for blank in [*PLAIN.values(), "<value>"] if "<" in blank}
 
 
-class Illegal(Unreadable):
+class IllegalMove(Unparsable):
     """An error about a readable answer that the rules reject; the message is the rules' reason."""
 
 
@@ -58,8 +58,8 @@ class Codec(Protocol):
                 valid only if nothing follows the answer.
 
         Raises:
-            Unreadable: the response contains no action, or several actions.
-            Illegal: the rules refuse the action.
+            Unparsable: the response contains no action, or several actions.
+            IllegalMove: the rules refuse the action.
         """
 
 
@@ -78,26 +78,26 @@ class JsonCodec:
 
     def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
         if not reply.strip():
-            raise Unreadable(EMPTY)
+            raise Unparsable(EMPTY)
         candidates, text = objects(reply)
         occurrences, answer, problem = _answer(candidates, ask.action)
         if answer is None and not candidates and not cut_off:
             answer = _bare_value(text, ask.action)
         if answer is None:
             problem_text = problem or (NOT_JSON if "{" in after_thinking(reply) else NO_OBJECT)
-            raise Unreadable(f"no answer could be read from the reply: {problem_text}")
+            raise Unparsable(f"no answer could be read from the reply: {problem_text}")
         if occurrences:
             rest = text[occurrences[-1].end :]
             if _keys(ask.action).search(rest.replace(_form(ask.action), "")):
-                raise Unreadable(TWO)
+                raise Unparsable(TWO)
             vocabulary = _vocabulary(answer)
             if _text_outside(reply, candidates) in vocabulary.others:
-                raise Unreadable(TWO)
+                raise Unparsable(TWO)
             if doubt := verdict(text, candidates, occurrences, vocabulary, cut_off=cut_off):
-                raise Unreadable(doubt)
+                raise Unparsable(doubt)
         reason = ask.refuse(answer)
         if reason is not None:
-            raise Illegal(reason)
+            raise IllegalMove(reason)
         return answer
 
 
@@ -157,7 +157,7 @@ def _answer(
             problem = candidate.fault or NOT_JSON
             keys = [name.casefold() for name in _keys(action).findall(candidate.text)]
             if len(set(keys)) < len(keys):
-                raise Unreadable(TWO)
+                raise Unparsable(TWO)
             continue
         fields = _known(candidate.data, action)
         try:
@@ -170,7 +170,7 @@ def _answer(
         elif not BLANKS.isdisjoint(value for value in fields.values() if isinstance(value, str)):
             problem = "a blank of the form is not filled in"
         elif answer is not None and parsed != answer:
-            raise Unreadable(TWO)
+            raise Unparsable(TWO)
         else:
             answer = parsed
             occurrences.append(candidate)

@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 
-class Unreadable(ValueError):
+class Unparsable(ValueError):
     """An error about a response without a readable answer; the message states the reason."""
 
 
@@ -84,7 +84,7 @@ def objects(text: str) -> tuple[list[Braced], str]:
         The objects, and the text with spaces in place of the thinking.
 
     Raises:
-        Unreadable: the text ends within an object or within thinking, braces do not match, there
+        Unparsable: the text ends within an object or within thinking, braces do not match, there
             are too many objects, or an object is nested too deeply or gives a key two values.
     """
     braced: list[Braced] = []
@@ -96,7 +96,7 @@ def objects(text: str) -> tuple[list[Braced], str]:
             braced.append(_object_at(text, mark.start()))
             position = braced[-1].end
             if len(braced) > MOST:
-                raise Unreadable(f"the reply holds more than {MOST:,} pairs of braces")
+                raise Unparsable(f"the reply holds more than {MOST:,} pairs of braces")
         elif mark["begins"]:
             position = _end_of_thinking(text, mark)
             parts += [text[start : mark.start()], " " * (position - mark.start())]
@@ -109,7 +109,7 @@ def objects(text: str) -> tuple[list[Braced], str]:
         elif open_braces:
             open_braces -= 1
         elif braced:
-            raise Unreadable("the reply closes a brace that it did not open")
+            raise Unparsable("the reply closes a brace that it did not open")
     return braced, "".join([*parts, text[start:]])
 
 
@@ -128,7 +128,7 @@ def _end_of_thinking(text: str, opening: re.Match[str]) -> int:
     kind = next(kind for kind in THINKING if opening[kind])
     end = re.compile(THINKING[kind][1], re.IGNORECASE).search(text, opening.end())
     if end is None:
-        raise Unreadable(NO_END_OF_THOUGHT)
+        raise Unparsable(NO_END_OF_THOUGHT)
     return end.end()
 
 
@@ -144,17 +144,17 @@ def _object_at(text: str, start: int) -> Braced:
                 return _decoded(text, start, token.end())
         elif token[0][0] == '"' and not token["closed"]:
             break
-    raise Unreadable(_decoded(text, start, len(text)).fault or BREAKS_OFF)
+    raise Unparsable(_decoded(text, start, len(text)).fault or BREAKS_OFF)
 
 
 def _decoded(text: str, start: int, end: int) -> Braced:
     part = text[start:end]
     try:
         return Braced(part, start, end, DECODER.decode(part))
-    except Unreadable:
+    except Unparsable:
         raise
     except RecursionError as error:
-        raise Unreadable("the reply is nested too deeply to be read") from error
+        raise Unparsable("the reply is nested too deeply to be read") from error
     except json.JSONDecodeError as error:
         return Braced(part, start, end, None, _fault(error))
     except ValueError:
@@ -177,7 +177,7 @@ def _without_conflict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         if key in values and values[key] != value:
             key_text = json.dumps(key[:80])
-            raise Unreadable(f"the reply gives {key_text} two different values; give exactly one")
+            raise Unparsable(f"the reply gives {key_text} two different values; give exactly one")
         values[key] = value
     return values
 

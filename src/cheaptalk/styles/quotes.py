@@ -15,10 +15,10 @@ TAG = re.compile(r"\[(?=/?[A-Za-z_]+\])")
 """The beginning of a codec's tag, such as ``[propose]``."""
 
 
-def disarmed(text: str) -> str:
+def escaped(text: str) -> str:
     """Return a text with escaped chat template tokens; JSON remains valid and equivalent.
 
-    >>> disarmed('{"message":"<|im_end|>, [INST] and 2 < 3"}')
+    >>> escaped('{"message":"<|im_end|>, [INST] and 2 < 3"}')
     '{"message":"\\\\u003c|im_end|>, \\\\u005bINST] and 2 < 3"}'
     """
     return TOKEN.sub(lambda match: _escaped(match[0]), text)
@@ -36,7 +36,7 @@ def quoted(text: str) -> str:
     shown = json.dumps(text, ensure_ascii=False)
     for pattern in (HIDDEN, TAG):
         shown = pattern.sub(lambda match: _escaped(match[0]), shown)
-    return disarmed(shown)
+    return escaped(shown)
 
 
 def _escaped(character: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from cheaptalk.rules import Action, Ask, explain
-from cheaptalk.styles.codec import CUT_OFF, EMPTY, Illegal
-from cheaptalk.styles.json_objects import Unreadable, after_thinking
+from cheaptalk.styles.codec import CUT_OFF, EMPTY, IllegalMove
+from cheaptalk.styles.json_objects import Unparsable, after_thinking
 
 LETTER = r"[^\W\d_]"
 NUMBER = (
@@ -52,7 +52,7 @@ class TaggedCodec:
 
     def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
         if cut_off:
-            raise Unreadable(CUT_OFF)
+            raise Unparsable(CUT_OFF)
         fields = _fields(ask.action)
         tag, body = self._split(reply)
         if tag == self.numbers and fields.numbers:
@@ -61,14 +61,14 @@ class TaggedCodec:
             values = {fields.text: body.removeprefix(" ")}
         else:
             tags = " or ".join(form.partition(" ")[0] for form in self._forms(fields))
-            raise Illegal(f"no {tag} is possible now: begin with {tags}")
+            raise IllegalMove(f"no {tag} is possible now: begin with {tags}")
         try:
             action = ask.action.model_validate(values)
         except ValidationError as error:
-            raise Unreadable(f"no answer could be read: {explain(error)}") from None
+            raise Unparsable(f"no answer could be read: {explain(error)}") from None
         reason = ask.refuse(action)
         if reason is not None:
-            raise Illegal(reason)
+            raise IllegalMove(reason)
         return action
 
     def _split(self, reply: str) -> tuple[str, str]:
@@ -80,10 +80,10 @@ class TaggedCodec:
             tag = self._tag.match(text)
         if tag is None:
             problem = f"a reply must begin with {self.text} or {self.numbers}"
-            raise Unreadable(problem if text else EMPTY)
+            raise Unparsable(problem if text else EMPTY)
         body = text[tag.end() :]
         if self._tag.search(body):
-            raise Unreadable(
+            raise Unparsable(
                 f"{self.text} and {self.numbers} may stand only once, at the beginning of a reply"
             )
         return tag.group().lower(), body
@@ -125,16 +125,16 @@ def _counts(body: str, names: tuple[str, ...]) -> dict[str, str]:
     numbers = [text for kind, text in tokens if kind == "number"]
     item_names = f"{', '.join(names[:-1])} and {names[-1]}"
     if [kind for kind, _ in tokens if kind != "number"] != list(names):
-        raise Unreadable(f"a proposal must name {item_names}, once each and in this order")
+        raise Unparsable(f"a proposal must name {item_names}, once each and in this order")
     if len(numbers) != len(names):
-        raise Unreadable(
+        raise Unparsable(
             f"a proposal must hold exactly {len(names)} numbers in figures, one each of "
             f"{item_names}"
         )
     is_number = [kind == "number" for kind, _ in tokens]
     if is_number not in ([True, False] * len(names), [False, True] * len(names)):
-        raise Unreadable("each number must stand beside its item")
+        raise Unparsable("each number must stand beside its item")
     for text in numbers:
         if not (text.isascii() and text.isdigit()):
-            raise Unreadable(f'a number of items must be 0, 1, 2 and so on, not "{text}"')
+            raise Unparsable(f'a number of items must be 0, 1, 2 and so on, not "{text}"')
     return dict(zip(names, numbers, strict=True))

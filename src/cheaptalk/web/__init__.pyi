@@ -2,10 +2,10 @@ from .bots.bots import Crowd, Tally
 from .console.server import make_laboratory, set_up_code
 from .laboratory.database import LaboratoryDatabase
 from .laboratory.laboratory import Laboratory
-from .participants.server import identities_beside, make_experiment, open_experiment
-from .rooms.addresses import Address, own_address, public_address, who_can_join
+from .participants.server import identities_path, make_experiment, open_experiment
+from .rooms.addresses import Address, access_note, own_address, public_address
 from .rooms.demo import demo
-from .rooms.links import Links, key_beside
+from .rooms.links import Links, load_link_key
 from .rooms.room_manager import open_room_manager
 from .rooms.server import make_rooms, serve_app, serve_rooms
 from .sites import Site, open_laboratory, open_site
@@ -19,10 +19,11 @@ __all__ = [
     "Links",
     "Site",
     "Tally",
+    "access_note",
     "demo",
-    "identities_beside",
-    "key_beside",
+    "identities_path",
     "listen",
+    "load_link_key",
     "make_experiment",
     "make_laboratory",
     "make_rooms",
@@ -37,5 +38,4 @@ __all__ = [
     "serve_app",
     "serve_rooms",
     "set_up_code",
-    "who_can_join",
 ]

@@ -12,9 +12,9 @@ from cheaptalk.studies import Study, study_of
 from cheaptalk.web.console.server import make_laboratory, set_up_code
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.laboratory import Laboratory
-from cheaptalk.web.participants.server import identities_beside, make_experiment, open_experiment
+from cheaptalk.web.participants.server import identities_path, make_experiment, open_experiment
 from cheaptalk.web.rooms.addresses import Address
-from cheaptalk.web.rooms.links import Links, key_beside
+from cheaptalk.web.rooms.links import Links, load_link_key
 from cheaptalk.web.rooms.room_manager import open_room_manager
 from cheaptalk.web.rooms.server import make_rooms
 
@@ -52,12 +52,12 @@ async def open_site(
         StoreError: the store is locked by another process, or is not writable.
     """
     served, store_path = study_of(study), str(store)
-    links = Links(key_beside(store_path))
+    links = Links(load_link_key(store_path))
     if served.people is None:
         async with open_room_manager(served, store) as room_manager:
             yield Site(make_rooms(room_manager, links, address), f"{address.url}/")
     else:
-        async with open_experiment(served, store, identities_beside(store_path)) as supervisor:
+        async with open_experiment(served, store, identities_path(store_path)) as supervisor:
             app = make_experiment(supervisor, links, address, served.name)
             yield Site(app, f"{address.url}{served.people.link}")
 
@@ -77,7 +77,7 @@ async def open_laboratory(
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # personal data
     reach = nullcontext() if private_models else public_models_only()
     with reach, LaboratoryDatabase(folder) as database:
-        links = Links(key_beside(str(folder / "laboratory")))
+        links = Links(load_link_key(str(folder / "laboratory")))
         code = set_up_code(database)
         async with Laboratory(folder, database, links, address) as laboratory:
             notes = [f"{name} cannot be opened: {why}" for name, why in laboratory.broken.items()]

@@ -15,7 +15,7 @@ from cheaptalk.reports.recipes.exports import write_tables
 from cheaptalk.reports.recipes.figures import write_figures
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.means import means, over_games
-from cheaptalk.reports.recipes.parts import Charts, Lacking, Recipe, RecipePart
+from cheaptalk.reports.recipes.parts import Charts, NoData, Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
 from tests.conftest import Command
@@ -48,7 +48,7 @@ def gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def nothing(evidence: Evidence) -> Iterator[ReportTable]:
     """What no study has."""
     if evidence.draws:
-        raise Lacking("no match with a parrot; seat one with --player")
+        raise NoData("no match with a parrot; seat one with --player")
     yield from ()
 
 

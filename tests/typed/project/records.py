@@ -14,9 +14,9 @@ def exported(path: Path, out: Path) -> dict[str, int]:
 
 
 def imported(path: Path, games: Path) -> int:
-    taken = ct.take_in(ct.read_glee(games, names=["Ada"]), path, "glee")
+    taken = ct.import_matches(ct.read_glee(games, names=["Ada"]), path, "glee")
     other = ct.records.imports.IMPORTERS.find("gama").read([games])
-    return taken.imported + ct.take_in(other, path, "gama").present
+    return taken.imported + ct.import_matches(other, path, "gama").present
 
 
 def kept(path: Path, url: str) -> dict[str, int]:

@@ -66,6 +66,6 @@ async def judged(path: Path) -> ct.judges.Judging:
 def labelled(path: Path, sheet: Path) -> int:
     with ct.Store.open(path) as store:
         items: int = ct.judges.write_sheet(store, "mine", "promises", sheet, sample=10)
-        taken: ct.judges.Labels = ct.judges.take_labels(store, "mine", "promises", sheet, by="me")
+        taken: ct.judges.Labels = ct.judges.import_labels(store, "mine", "promises", sheet, by="me")
     verdicts: pl.DataFrame = ct.judges.verdict_frame(path, "mine")
     return items + taken.taken + verdicts.height

@@ -77,8 +77,8 @@ async def hosted(path: Path) -> ct.records.Status | None:
 
 def looked_after(path: Path) -> float | None:
     state: ct.studies.RunState = ct.studies.watch(path, "mine")
-    ct.studies.give_order(path, "mine", "set", concurrency=8, limits={"openai/gpt-4o": None})
-    ct.studies.give_order(path, "mine", "stop")
+    ct.studies.control_run(path, "mine", "set", concurrency=8, limits={"openai/gpt-4o": None})
+    ct.studies.control_run(path, "mine", "stop")
     with ct.Store.open(path) as store:
         waiting: list[ct.records.BatchSummary] = ct.records.waiting_batches(store, "mine")
     print(waiting, [limiter.model for limiter in state.limiters])

@@ -21,7 +21,7 @@ from tests.web.participants.comers import BOT, people_study
 
 HOSTILE = (
     "pilot", "pilot.sqlite", "pilot.sqlite-v2", "pilot.sqlite-wal", "pilot.sqlite.lock",
-    "pilot.sqlite.orders", "pilot.sqlite.identities", "pilot.yaml", "outputs", "laboratory",
+    "pilot.sqlite.commands", "pilot.sqlite.identities", "pilot.yaml", "outputs", "laboratory",
     "laboratory.db", "a.html.json", "_",
 )  # fmt: skip
 
@@ -30,7 +30,7 @@ def filled(folder: Path, name: str) -> set[Path]:
     """Write each file that a study can have, and return their paths."""
     paths = Folder(folder).files(name)
     for path in paths:
-        if path.name.endswith(".orders") and "outputs" not in path.parts[-2:]:
+        if path.name.endswith(".commands") and "outputs" not in path.parts[-2:]:
             path.mkdir(exist_ok=True)
             (path / "1.json").touch()
         elif path.parent.name == "outputs":

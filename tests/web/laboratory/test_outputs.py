@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.calls.orders import ControlError
+from cheaptalk.calls.commands import ControlError
 from cheaptalk.records import StoreError
 from cheaptalk.rules import UnknownName
 from cheaptalk.web.laboratory.folder import Folder

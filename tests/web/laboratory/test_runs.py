@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cheaptalk.calls.orders import ControlError
+from cheaptalk.calls.commands import ControlError
 from cheaptalk.records import Status, Store
 from cheaptalk.rules import UnknownName
 from cheaptalk.studies import StudyError

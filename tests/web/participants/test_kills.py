@@ -88,7 +88,7 @@ def kept(folder: Path) -> dict[str, Any]:
             "plays": list(connection.execute(sa.select(schema.plays)).mappings()),
             "owed": rows("select participant_id, key, cents from payments"),
             "matches": matches,
-            "hurts": list(examine(store).hurts),
+            "hurts": list(examine(store).damages),
         }  # fmt: skip
 
 

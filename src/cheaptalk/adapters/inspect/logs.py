@@ -102,7 +102,7 @@ def write_inspect_logs(
 
     Raises:
         StoreError: the store contains no such study.
-        OtherVersion: a match has another rules version than the installed one.
+        VersionMismatch: a match has another rules version than the installed one.
         CheaptalkError: no match of a model has ended, the folder can't be written, or Inspect
             isn't installed.
     """

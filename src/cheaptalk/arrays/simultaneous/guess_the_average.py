@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cheaptalk.arrays.games import Array, NotArrayed, entry_at, namespace
+from cheaptalk.arrays.games import Array, NoArrayGame, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds
 from cheaptalk.games.extras import needed
 from cheaptalk.games.guess_the_average.events import RoundResult
@@ -23,7 +23,7 @@ class GuessTheAverageArrays(SimultaneousRounds[GuessTheAverage]):
         ratio = rules.ratio
         widest = rules.players * rules.maximum * max(ratio.numerator, ratio.denominator)
         if widest >= LARGEST:
-            raise NotArrayed(
+            raise NoArrayGame(
                 f"guess_the_average: a maximum of {rules.maximum} is too large for ratio {ratio} "
                 f"and {rules.players} players; use a smaller maximum or a simpler ratio"
             )

@@ -12,7 +12,7 @@ from cheaptalk.arrays.chance import draw_below
 from cheaptalk.arrays.games import (
     Array,
     ArrayGame,
-    NotArrayed,
+    NoArrayGame,
     check_action_count,
     concatenated,
     entry_at,
@@ -87,7 +87,7 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
     @staticmethod
     @abstractmethod
     def answers(rules: Any) -> Sequence[Any]:
-        """Return the possible answers in order; raise :class:`NotArrayed` if they are unlimited."""
+        """Return the possible answers in order; raise NoArrayGame if they are unlimited."""
 
     @staticmethod
     @abstractmethod
@@ -235,6 +235,8 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
 
 
 def expect_limits(rules: Any) -> None:
-    """Raise :class:`NotArrayed` if the rules do not limit the actions."""
+    """Raise :class:`NoArrayGame` if the rules do not limit the actions."""
     if not rules.limits:
-        raise NotArrayed(f"{rules.name} has unlimited actions if limits is false; use limits: true")
+        raise NoArrayGame(
+            f"{rules.name} has unlimited actions if limits is false; use limits: true"
+        )

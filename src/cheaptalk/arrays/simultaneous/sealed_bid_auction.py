@@ -6,7 +6,7 @@ from math import factorial
 from typing import Any
 
 from cheaptalk.arrays.chance import draw_below, draw_distinct, uniform_count
-from cheaptalk.arrays.games import Array, NotArrayed, entry_at, namespace
+from cheaptalk.arrays.games import Array, NoArrayGame, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Decided, Feature, SimultaneousRounds, expect_limits
 from cheaptalk.games.extras import needed
 from cheaptalk.games.sealed_bid_auction.events import RoundResult, Turn
@@ -100,7 +100,7 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
         grid, count = self.rules.grid, len(self.players)
         count_instances = (len(grid) ** count * factorial(count)) ** self.rounds
         if self.fixed or count_instances > MAX_INSTANCES:
-            raise NotArrayed(
+            raise NoArrayGame(
                 "sealed_bid_auction has too many instances to list, or draws: gama; use draws: "
                 "own, one round, few players and few valuations"
             )

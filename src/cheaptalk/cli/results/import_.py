@@ -170,7 +170,7 @@ def _import(
         def show(importing: ct.records.imports.Intake) -> None:
             status.update(f"{study}: {counted(importing.read, 'game')} read")
 
-        importing = ct.take_in(collection, opened, study, show)
+        importing = ct.import_matches(collection, opened, study, show)
         warn_about_names(opened, study)
     notes = importing.notes.most_common()
     if as_json:

@@ -65,7 +65,7 @@ def label(
                 _print_instructions(study, rubric_name, sheet, items, store)
             return
         assert labels is not None
-        result = ct.judges.take_labels(opened, study, rubric, labels, by=annotator)
+        result = ct.judges.import_labels(opened, study, rubric, labels, by=annotator)
     if json:
         print_json({"study": study, "by": annotator, **result._asdict()})
         return

@@ -186,7 +186,7 @@ def profile(
                 [] if earlier is None else ct.profiles.finding_changes(profile, earlier)
             )
             since = earlier["player"] if earlier else ""
-            results = ct.profiles.Held(decisions, since, metric_changes, finding_changes)
+            results = ct.profiles.Gated(decisions, since, metric_changes, finding_changes)
             ct.profiles.write_profile(opened, profile, page, held=results, viewer=viewer)
     profile.write(file)
     _write_junit(junit, label, decisions)
@@ -257,7 +257,7 @@ def _unplayed(label: str, gates: Sequence[ct.profiles.Gate], junit: Path | None)
     """Report all gates as undecided and exit with an error status if no match has ended."""
     try:
         yield
-    except ct.profiles.NothingPlayed as error:
+    except ct.profiles.NoFinishedMatch as error:
         say(f"error: {error}", to=errors, whole=True)
         verdict, why = ct.profiles.Verdict.OPEN, str(error)
         undecided = [ct.profiles.Decision(gate, verdict, None, why=why) for gate in gates]
@@ -330,7 +330,7 @@ def _forfeit_notice(profile: ct.profiles.Profile, store: str) -> str | None:
 
 
 def _print_summary(
-    profile: ct.profiles.Profile, results: ct.profiles.Held, page: Path, file: Path
+    profile: ct.profiles.Profile, results: ct.profiles.Gated, page: Path, file: Path
 ) -> None:
     for finding_change in results.findings:
         say(str(finding_change))

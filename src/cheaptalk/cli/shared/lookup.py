@@ -18,7 +18,7 @@ def opened(store: str) -> Iterator[ct.Store | None]:
     """Open the store at a path or URL; yield None if it does not exist."""
     try:
         existing = ct.Store.open(store)
-    except ct.records.NoStore:
+    except ct.records.StoreNotFound:
         existing = None
     with existing or nullcontext():
         yield existing

@@ -33,9 +33,9 @@ VARIABLE = "CHEAPTALK_SETTINGS"
 FILE = "cheaptalk/settings.toml"
 """Default path of the settings file, below ``XDG_CONFIG_HOME`` or ``~/.config``."""
 KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    "store": (str, "a quoted string: the file or URL of a store"),
+    "store": (str, "the file or URL of a store in quotes"),
     "cache": (bool, "true or false"),
-    "cache-file": (str, "a quoted string: a file name"),
+    "cache-file": (str, "a file name in quotes"),
     "concurrency": (int, "an integer above 0"),
     "workers": (int, "an integer above 0"),
     "retry-timeout": ((int, float), "a number of seconds above 0"),

@@ -21,11 +21,11 @@ def trackers(targets: Sequence[str], run: str) -> Iterator[list[ct.adapters.Trac
 @contextmanager
 def watched(
     track: Sequence[str], telemetry: bool, study: str
-) -> Iterator[tuple[list[ct.adapters.Follower], ct.studies.RunObserver]]:
+) -> Iterator[tuple[list[ct.adapters.TrackerCallback], ct.studies.RunObserver]]:
     """Yield a follower of a study's progress for each tracker, and an observer of matches."""
     with ExitStack() as stack:
         observer = ct.studies.RunObserver()
         if telemetry:
             observer = stack.enter_context(ct.adapters.open_telemetry())
         opened = stack.enter_context(trackers(track, study))
-        yield [ct.adapters.Follower(tracker) for tracker in opened], observer
+        yield [ct.adapters.TrackerCallback(tracker) for tracker in opened], observer

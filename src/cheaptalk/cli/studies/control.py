@@ -80,7 +80,7 @@ def control(
     if action is Action.STATUS:
         state = ct.studies.watch(store, study)
     else:
-        state = ct.studies.give_order(store, study, action.value, **settings)
+        state = ct.studies.control_run(store, study, action.value, **settings)
     if not json and action is not Action.STATUS:
         out.print(f"{study}: {DONE[action]}", soft_wrap=True)
         return

@@ -77,7 +77,7 @@ def serve(
             prefix = "Open" if spec.people is None else "Participants join at"
             async with ct.web.open_site(spec, store, address) as site:
                 say(f"{prefix} {site.link} (stop with Ctrl-C; matches resume after a restart)")
-                if note := ct.web.who_can_join(address, host):
+                if note := ct.web.access_note(address, host):
                     say(note)
                 await ct.web.serve_app(site.app, sock, address)
 

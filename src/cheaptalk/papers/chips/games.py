@@ -15,7 +15,7 @@ from cheaptalk.records import MatchRecord, line_up
 from cheaptalk.records.lineup import query_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Lacking
+from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.rules import counted, numbered
 from cheaptalk.text import plain, readable
 
@@ -111,16 +111,16 @@ class Games:
 
 
 def games(evidence: Evidence) -> Games:
-    """Return the scored games of a study; raise Lacking if there are none."""
+    """Return the scored games of a study; raise NoData if there are none."""
     scored = evidence.scored(GAME)
     if scored.is_empty():
-        raise Lacking(
+        raise NoData(
             "no game of chip_trading in this study has finished; run the preset chip-trading, or "
             "add your players with --player"
         )
     usable = scored.drop_nulls("bound")
     if usable.is_empty():
-        raise Lacking(
+        raise NoData(
             f"all {counted(scored.height, 'finished game')} of chip_trading were played with "
             "another version of the rules; install the cheaptalk version that played them"
         )

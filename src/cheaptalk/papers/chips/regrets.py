@@ -24,7 +24,7 @@ from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead, Line, Mark
 from cheaptalk.reports.charts.kinds import bars
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import SHARE, CheaptalkError, counted
 from cheaptalk.text import plain
@@ -57,7 +57,7 @@ def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     """
     data = evidence.once(games)
     if data.decisions.is_empty():
-        raise Lacking(
+        raise NoData(
             "no decision of these games is in the sample: no player gained from a trade or "
             "answered a proposal that would have been a gain; use more rounds or other players"
         )

@@ -17,7 +17,7 @@ from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell, cells, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.margins import margins_over
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking
+from cheaptalk.reports.recipes.parts import Answer, Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics import INSTANCES, holm, permutation_test
@@ -69,7 +69,7 @@ def trajectories(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     data = evidence.once(games)
     turns = data.turns.filter(pl.col("bound") > 0).with_columns(pl.col("surplus") / pl.col("bound"))
     if turns.is_empty():
-        raise Lacking("the bound of every game is 0, so that nothing can be gained")
+        raise NoData("the bound of every game is 0, so that nothing can be gained")
     shares = means(turns, ["surplus"], ["variant", "population", "turn"])
     yield _reached(data)
     yield Charts(
@@ -221,13 +221,13 @@ def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     """
     data = evidence.once(games)
     if len(data.populations) < 2:
-        raise Lacking(
+        raise NoData(
             f"all games are of the population {data.populations[0]}, but a comparison needs two; "
             "add another player with --player"
         )
     frame = compared(data, evidence.draws, evidence.seed)
     if frame.is_empty():
-        raise Lacking("no two populations have a share of the bound in the same chip-trading game")
+        raise NoData("no two populations have a share of the bound in the same chip-trading game")
     yield Charts(
         "differences", "Significance of differences",
         [_difference_panel(data, frame.filter(variant=name), name)

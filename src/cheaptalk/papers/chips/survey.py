@@ -19,7 +19,7 @@ from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
 from cheaptalk.reports.charts.kinds import HIGH, LOW, bars, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS, means, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
 from cheaptalk.rules import SHARE, CheaptalkError
@@ -67,14 +67,14 @@ def survey(evidence: Evidence) -> Survey:
     """Return the survey answers of participants, or those in the file of the option ``survey``.
 
     Raises:
-        Lacking: the study has no participants, and the option is not set.
+        NoData: the study has no participants, and the option is not set.
         CheaptalkError: the file cannot be read, or does not match the study.
     """
     path = evidence.options.get(OPTION)
     if path is not None:
         return _from_file(evidence, path)
     if not with_people(evidence):
-        raise Lacking(
+        raise NoData(
             "the study contains no survey or participants; provide both with "
             "--recipe-option survey=FILE.csv, with a row per participant and game: participant, "
             "match, seat and the answers"
@@ -102,7 +102,7 @@ def _of_people(evidence: Evidence) -> Survey:
     matches = evidence.once(games).matches
     played = plays(store, study).filter(game=GAME).select(*KEYS, at="number")
     if played.join(matches, on="match_id", how="semi").is_empty():
-        raise Lacking(f"no participant has finished a game of {GAME}")
+        raise NoData(f"no participant has finished a game of {GAME}")
     answers = survey_answers(store, study)
     numeric = answers.select("participant", pl.selectors.numeric())
     themes = _themes(answer_verdicts(store, study))
@@ -227,7 +227,7 @@ def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     data = evidence.once(survey)
     pairs = _two_games(data)
     if pairs.is_empty():
-        raise Lacking("no participant of the survey has finished two games of the same kind")
+        raise NoData("no participant of the survey has finished two games of the same kind")
     values = ["first_ratio", "second_ratio", "learnt_ratio", "first_gain", "second_gain",
               "learnt_gain"]  # fmt: skip
     tested = [
@@ -317,7 +317,7 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
     data = evidence.once(survey)
     scales = data.scales
     if not scales:
-        raise Lacking(f"{data.source} has no scale: no column contains only numbers")
+        raise NoData(f"{data.source} has no scale: no column contains only numbers")
     cells = mean_intervals(data.people, scales, ["variant"], cluster=GROUP).sort("variant")
     parts = {part: f"answer{end}" for part, end in PARTS.items() if end not in (LOW, HIGH)}
     named = cells.select("metric", "variant", *parts).rename(parts)
@@ -361,7 +361,7 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
             "a judge or by hand, in columns theme.NAME" if OPTION in evidence.options
             else f"cheaptalk judge run {evidence.study} --rubric theme-profit --model MODEL"
         )  # fmt: skip
-        raise Lacking(f"{data.source} has no coded themes; code free-text answers with {method}")
+        raise NoData(f"{data.source} has no coded themes; code free-text answers with {method}")
     pooled = data.people.with_columns(variant=pl.lit("all"))
     people = pl.concat([pooled, data.people.sort("variant")])
     cells = means(people, themes, ["variant"], cluster=GROUP,
@@ -407,7 +407,7 @@ def performance(evidence: Evidence) -> Iterator[ReportTable]:
         **dict.fromkeys(data.themes, "pearson"),
     }
     if not kinds:
-        raise Lacking(f"{data.source} has no scales or themes")
+        raise NoData(f"{data.source} has no scales or themes")
     rows, notes = [], []
     for name, method in kinds.items():
         try:
@@ -428,7 +428,7 @@ def performance(evidence: Evidence) -> Iterator[ReportTable]:
     }  # fmt: skip
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     if frame.is_empty():
-        raise Lacking(" ".join(notes))
+        raise NoData(" ".join(notes))
     yield ReportTable(
         "answers-and-success", "Survey answers and performance", frame,
         (

@@ -11,7 +11,7 @@ from cheaptalk.papers.gama.scores import alone, lead
 from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import COUNT
 from cheaptalk.statistics import STRATA
@@ -47,7 +47,7 @@ def people(evidence: Evidence) -> Iterator[ReportTable]:
     """
     frame = _alone(evidence).filter(minimum=0, maximum=100, told="nothing")
     if frame.is_empty():
-        raise Lacking(
+        raise NoData(
             "guess the average from 0 to 100: no match of one player in all seats; run the "
             "preset gama-settings"
         )
@@ -72,7 +72,7 @@ def people(evidence: Evidence) -> Iterator[ReportTable]:
 def _alone(evidence: Evidence) -> pl.DataFrame:
     runs = evidence.once(alone).filter(game=GAME).select("match_id", "player", "game", "seats")
     if runs.is_empty():
-        raise Lacking("guess the average: no match of one player in all seats; run the preset gama")
+        raise NoData("guess the average: no match of one player in all seats; run the preset gama")
     names = {f"game.{name}": name for name in ("minimum", "maximum", "ratio", "told")}
     keep = ["match_id", "configuration", "instance", *NUMBERS]
     scored = evidence.scored(GAME).select(*keep, *names).rename(names)
@@ -89,7 +89,7 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     frame = _alone(evidence).filter(pl.col("told").n_unique().over("ratio") > 1)
     if frame.is_empty():
-        raise Lacking(
+        raise NoData(
             "no player in all seats of guess the average played with different information; add "
             "the grid told: [nothing, equilibrium, smart, random]"
         )
@@ -120,7 +120,7 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     )  # fmt: skip
     keys = {text: key for key, text in TOLD.items()}
     yield ReportTable(
-        "told-of-others", "Information about other players", shown, columns,
+        "claims-about-others", "Information about other players", shown, columns,
         leads=lambda row: lead(
             frame.filter(ratio=row["ratio"], told=keys[row["told"]]), GAME, row["player"]
         ),
@@ -128,7 +128,7 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     line = lines(seats, GAME, ["player", "ratio", "told"])
     pairs = line.group_by("player", "ratio", maintain_order=True)
     panels = [_panel(str(player), str(ratio), part) for (player, ratio), part in pairs]
-    yield Charts("told-of-others", "Numbers by round", panels)
+    yield Charts("claims-about-others", "Numbers by round", panels)
 
 
 def _panel(player: str, ratio: str, line: pl.DataFrame) -> Chart:

@@ -15,7 +15,7 @@ from cheaptalk.papers.gama.scores import GAMES
 from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import error_or_unseen, means
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import get_game
 from cheaptalk.statistics import STRATA
@@ -46,7 +46,7 @@ def mixed(evidence: Evidence) -> Iterator[ReportTable]:
     seats = {game: every_seat(evidence, game) for game in evidence.played(list(GAMES))}
     seats = {game: frame for game, frame in seats.items() if frame["mixed"].any()}
     if not seats:
-        raise Lacking(NO_MIXED)
+        raise NoData(NO_MIXED)
     seatings = {game: seatings_of(evidence, game) for game in seats}
     frame = pl.concat([_mixed_rows(game, frame) for game, frame in seats.items()])
     columns = (
@@ -56,7 +56,7 @@ def mixed(evidence: Evidence) -> Iterator[ReportTable]:
         Header("alone", "Alone", "per seat", 1), Header("score", "Group score", "0 to 100", 1),
     )  # fmt: skip
     yield ReportTable(
-        "mixed-tables", "Payoffs in mixed groups", frame, columns,
+        "mixed-groups", "Payoffs in mixed groups", frame, columns,
         leads=lambda row: lead_of(row, seatings[row["game"]]),
     )  # fmt: skip
 
@@ -152,7 +152,7 @@ def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     frames = {game: _choices(evidence, game) for game in CHOICES}
     frames = {game: frame for game, frame in frames.items() if not frame.is_empty()}
     if not frames:
-        raise Lacking(f"in the six simultaneous games, {NO_MIXED}")
+        raise NoData(f"in the six simultaneous games, {NO_MIXED}")
     rows = pl.concat([_rows(game, frame) for game, frame in frames.items()])
     columns = (
         Header("title", "Game"), Header("lineup", "Line-up"), Header("player", "Player"),
@@ -161,7 +161,7 @@ def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     )  # fmt: skip
     seatings = {game: seatings_of(evidence, game) for game in frames}
     yield ReportTable(
-        "choices-at-mixed-tables", "Choices in mixed groups", rows, columns,
+        "choices-in-mixed-groups", "Choices in mixed groups", rows, columns,
         leads=lambda row: lead_of(row, seatings[row["game"]]),
     )  # fmt: skip
     for game, frame in frames.items():

@@ -25,7 +25,7 @@ from cheaptalk.reports.charts.chart import Axis, Chart, Lead
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import get_game
 from cheaptalk.statistics import pairwise_tests
@@ -129,7 +129,7 @@ def _shown(
                 means = means.filter(pl.col("game") != OVERALL)
             results.append((played, means))
     if not results:
-        raise Lacking(
+        raise NoData(
             f"no two players with finished matches differ only in {difference}; add one, for "
             f"example with {example}"
         )
@@ -301,7 +301,7 @@ def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     several = [game for game in GAMES
                if runs.filter(pl.col("game") == game)["configuration"].n_unique() > 1]  # fmt: skip
     if not several:
-        raise Lacking(
+        raise NoData(
             "no game was played with one player in all seats and two settings; run the preset "
             "gama-settings, or add a grid of parameters to a game"
         )

@@ -14,7 +14,7 @@ from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
 from cheaptalk.reports.charts.kinds import Row
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import Series, get_game
 from cheaptalk.statistics import STRATA
@@ -115,7 +115,7 @@ def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     }
     frames = {game: frame for game, frame in frames.items() if not frame.is_empty()}
     if not frames:
-        raise Lacking("none of the six simultaneous games was played with one player in all seats")
+        raise NoData("none of the six simultaneous games was played with one player in all seats")
     averages = {game: lines(frame, game, LINE) for game, frame in frames.items()}
     yield _ends(averages, runs)
     for game, line in averages.items():

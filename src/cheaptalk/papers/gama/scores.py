@@ -10,7 +10,7 @@ from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.margins import Margin
 from cheaptalk.reports.recipes.means import means, over_games, ranked_over_games
-from cheaptalk.reports.recipes.parts import Lacking
+from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.rules import get_game
 from cheaptalk.statistics import INSTANCES, STRATA
 
@@ -82,11 +82,11 @@ def alone(evidence: Evidence) -> pl.DataFrame:
     ``treated`` (see :func:`treated`) and ``run``, which numbers instances and repeats from 1.
 
     Raises:
-        Lacking: the study has no such match.
+        NoData: the study has no such match.
     """
     parts = [_alone(evidence, game) for game in evidence.played(list(GAMES))]
     if not parts or (runs := pl.concat(parts)).is_empty():
-        raise Lacking(
+        raise NoData(
             "no player in all seats has finished a match of GAMA-Bench's games; run the preset "
             "gama, or use pairing: self"
         )
@@ -148,10 +148,10 @@ def default_runs(runs: pl.DataFrame, *, variants: bool = False) -> pl.DataFrame:
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
-    """Return the scored matches of players that fill all seats; raise Lacking if there are none."""
+    """Return the scored matches of players that fill all seats; raise NoData if there are none."""
     runs = evidence.once(alone).drop_nulls("score")
     if runs.is_empty():
-        raise Lacking(
+        raise NoData(
             "no match with one player in all seats has a score; the paper defines none for "
             "second-price auctions, or for pirates who need more than half of the votes"
         )

@@ -9,7 +9,7 @@ from cheaptalk.papers.gama.rounds import CHOICES, by_round
 from cheaptalk.papers.gama.scores import GAMES, alone, default_players, default_runs
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.text import fixed, plain
 
 MAX_PANELS = 12
@@ -88,7 +88,7 @@ def single_runs(evidence: Evidence) -> Iterator[Charts]:
         if not matches.is_empty():
             yield _charts(evidence, game, matches)
     if not set(CHOICES) & set(firsts["game"]):
-        raise Lacking("none of the six simultaneous games was played with one player in all seats")
+        raise NoData("none of the six simultaneous games was played with one player in all seats")
 
 
 def _charts(evidence: Evidence, game: str, matches: pl.DataFrame) -> Charts:

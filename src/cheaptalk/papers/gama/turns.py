@@ -12,7 +12,7 @@ from cheaptalk.reports.charts.chart import Axis, Boxes, Chart, Line, Mark, Point
 from cheaptalk.reports.charts.kinds import Row, columns
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import SHARE, get_game, numbered
 from cheaptalk.statistics import STRATA
@@ -80,7 +80,7 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def _alone(evidence: Evidence, game: str, lacking: str) -> pl.DataFrame:
     runs = default_runs(default_players(evidence.once(alone))).filter(game=game)
     if runs.is_empty():
-        raise Lacking(f"{lacking}; run the preset gama")
+        raise NoData(f"{lacking}; run the preset gama")
     return runs
 
 

@@ -13,7 +13,7 @@ from cheaptalk.papers.glee.regressions import CLUSTER, KINDS, under
 from cheaptalk.reports.charts.chart import SERIES, Axis, Chart, Lead, Line, Mark
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.study_overview import activity
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, Header, ReportTable
 from cheaptalk.rules import counted
@@ -47,7 +47,7 @@ def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     frame = evidence.once(first_offers)
     if frame.is_empty():
-        raise Lacking("no match of bargaining or negotiation has finished; run the preset glee")
+        raise NoData("no match of bargaining or negotiation has finished; run the preset glee")
     yield Charts(
         "anchoring-figures", "Alice's gain by her first offer",
         [_panel(game, part) for (game,), part in frame.group_by("game", maintain_order=True)],

@@ -11,7 +11,7 @@ from cheaptalk.papers.glee.paper_tables import PAPER
 from cheaptalk.papers.printed import as_printed
 from cheaptalk.records.people.queries import CODE_WORD, QUIZ, step_kind
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Answer, Lacking, Shown
+from cheaptalk.reports.recipes.parts import Answer, NoData, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
@@ -60,7 +60,7 @@ def attention(evidence: Evidence) -> Iterator[Shown]:
 
 
 def checked(evidence: Evidence) -> pl.DataFrame:
-    """Return the answered checks; raise Lacking if there are none.
+    """Return the answered checks; raise NoData if there are none.
 
     Columns: ``participant``, ``kind``, ``game`` (before a quiz), ``failed`` and ``seconds``.
     """
@@ -77,7 +77,7 @@ def checked(evidence: Evidence) -> pl.DataFrame:
         .rename({"game": "after"})
     )
     if checks.is_empty():
-        raise Lacking("no participant has answered a code word or quiz step")
+        raise NoData("no participant has answered a code word or quiz step")
     games = plays(evidence.store, evidence.study).select("participant", "game", after="number")
     return (
         checks.join(

@@ -45,7 +45,7 @@ def dots(
 
 
 def number_text(row: Row, key: str) -> str:
-    """Format a number of a row with its interval and number of matches."""
+    """Format a value from a row, with its interval and number of matches."""
     if row[key] is None:
         return "no value"
     low, high, count = (row.get(key + end) for end in (LOW, HIGH, COUNT))

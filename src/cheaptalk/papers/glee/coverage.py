@@ -14,7 +14,7 @@ from cheaptalk.papers.glee.paper_tables import PAPER
 from cheaptalk.papers.printed import as_printed
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Lacking
+from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import Chance, get_game
@@ -49,7 +49,7 @@ def configurations(evidence: Evidence) -> Iterator[ReportTable]:
     """
     collected = evidence.once(by_configuration)
     if collected.is_empty():
-        raise Lacking("no match with a person has finished")
+        raise NoData("no match with a person has finished")
     rows = [
         {"family": capital(game), "game": game, "type": type_}
         | _counts(collected.filter(game=game, type=type_), game, type_)

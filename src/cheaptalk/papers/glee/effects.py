@@ -31,7 +31,7 @@ from cheaptalk.papers.glee.regressions import (
 )
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.statistics.design_matrix import level_texts
 from cheaptalk.text import capital
@@ -55,7 +55,7 @@ def market_effects(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     fitted = [fits for fits in all_fits if not _beside(fits).is_empty()]
     problems = [note for fits in all_fits if fits not in fitted for note in fits.lacks]
     if not fitted:
-        raise Lacking(
+        raise NoData(
             " ".join(problems)
             or "no family was played with two markets; vary complete_information, "
             "messages, signal, myopic or horizon"
@@ -138,7 +138,7 @@ def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     sides = [(fits, role) for fits in fitted for role in ROLES if _compared(fits, role)]
     if not sides:
         problems = " ".join(note for fits in fitted for note in fits.lacks)
-        raise Lacking(
+        raise NoData(
             problems or "no role was played by two players; add a player, or import GLEE's games"
         )
     frame = _joined(sides, evidence.once(kinds))
@@ -260,7 +260,7 @@ def impact(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     rows = [_impacts(fits, metric) for fits in fitted for metric in fits.found]
     effects = pl.concat([row for row in rows if not row.is_empty()] or [pl.DataFrame()])
     if effects.is_empty():
-        raise Lacking("no parameter varies, and no role has two players; vary one of them")
+        raise NoData("no parameter varies, and no role has two players; vary one of them")
     played = {capital(fits.played.game): fits.played for fits in fitted}
     panels = [_impact_panel(fits, metric, effects) for fits in fitted for metric in fits.found]
     yield Charts(
@@ -329,7 +329,7 @@ def encoding(evidence: Evidence) -> Iterator[ReportTable]:
         for level in factor.levels
     ]  # fmt: skip
     if not rows:
-        raise Lacking("no parameter varies, and no role has two players; vary one of them")
+        raise NoData("no parameter varies, and no role has two players; vary one of them")
     yield ReportTable(
         "figure-20", f"{capital(fits.played.game)}: encoding of a match", pl.DataFrame(rows),
         (Header("parameter", "Parameter"), Header("level", "Level"),

@@ -16,7 +16,7 @@ from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Lacking
+from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 from cheaptalk.text import capital, plain, readable
@@ -207,7 +207,7 @@ def families(evidence: Evidence) -> list[FamilyMatches]:
     """Return the families that were played, with all scored matches.
 
     Raises:
-        Lacking: no family was played.
+        NoData: no family was played.
         CheaptalkError: the reference player or the composite parameter is unknown.
     """
     frames = {game: evidence.scored(game) for game in FAMILIES}
@@ -218,7 +218,7 @@ def families(evidence: Evidence) -> list[FamilyMatches]:
         )
     played = family_matches(frames, reference or REFERENCE, _terms(evidence.options.get(COMPOSITE)))
     if not played:
-        raise Lacking(
+        raise NoData(
             "no match of bargaining, negotiation or persuasion has finished; run the preset glee, "
             "or import games of GLEE"
         )

@@ -12,7 +12,7 @@ from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking
+from cheaptalk.reports.recipes.parts import Answer, Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.reports.study import figures
 from cheaptalk.reports.study.answers import answer
@@ -87,7 +87,7 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     families_played = evidence.once(families)
     played = next((family for family in families_played if family.game == "persuasion"), None)
     if played is None:
-        raise Lacking("no match of persuasion has finished; run the preset glee")
+        raise NoData("no match of persuasion has finished; run the preset glee")
     labels = evidence.once(kinds)
     frame = _with_both_gains(evidence, played.frame).with_columns(
         pl.col(f"player_{role}").replace_strict(labels).alias(role) for role in ROLES

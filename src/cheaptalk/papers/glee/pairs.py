@@ -28,7 +28,7 @@ from cheaptalk.papers.glee.regressions import (
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import with_holm
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.statistics.covariances import cluster_scores
 from cheaptalk.statistics.design_matrix import confounding_note, level_texts
@@ -64,7 +64,7 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(evidence: Evidence) -> list[Pairs]:
-    """Return the game families in which several pairs met; raise Lacking if there are none."""
+    """Return the game families in which several pairs met; raise NoData if there are none."""
     families = []
     for fits in evidence.once(paired):
         groups = fits.played.frame.group_by(PLAYERS, maintain_order=True)
@@ -87,7 +87,7 @@ def pairs_of(evidence: Evidence) -> list[Pairs]:
     if not any(pairs.fits.found for pairs in families):
         problems = [note for pairs in families for note in pairs.fits.lacks]
         one_pair = "only one pair met; match every player with every other in both roles"
-        raise Lacking(" ".join(problems) or one_pair)
+        raise NoData(" ".join(problems) or one_pair)
     return families
 
 
@@ -146,7 +146,7 @@ def same_player(evidence: Evidence) -> Iterator[ReportTable]:
         for metric in pairs.fits.found
     ]
     if not rows:
-        raise Lacking("no player met both a copy of itself and others; use pairing: all")
+        raise NoData("no player met both a copy of itself and others; use pairing: all")
     frame = with_holm(pl.DataFrame(rows, infer_schema_length=None), "corrected")
     titles = {"difference": "Difference", "given": "Controlling for players"}
     yield ReportTable(
@@ -225,10 +225,10 @@ def choices(evidence: Evidence) -> Iterator[ReportTable]:
     for pairs in evidence.once(pairs_of):
         try:
             found.append(_choice(pairs, evidence))
-        except Lacking as error:
+        except NoData as error:
             problems.append(str(error))
     if not found:
-        raise Lacking("; ".join(problems))
+        raise NoData("; ".join(problems))
     rows = [row for choice in found for row in _choice_rows(choice)]
     texts = dict.fromkeys(("family", *PLAYERS, "estimates"), pl.String)
     schema = texts | dict.fromkeys(NUMBERS, pl.Float64)
@@ -242,14 +242,14 @@ def choices(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _choice(pairs: Pairs, evidence: Evidence) -> PlayerChoice:
-    """Solve the game in which Alice and Bob choose players; raise Lacking if too few pairs met."""
+    """Solve the game in which Alice and Bob choose players; raise NoData if too few pairs met."""
     sides = [pairs.who[name].unique().sort().to_list() for name in PLAYERS]
     met = np.full((len(sides[0]), len(sides[1])), -1)
     for index, (alice, bob) in enumerate(pairs.who.select(PLAYERS).iter_rows()):
         met[sides[0].index(alice), sides[1].index(bob)] = index
     rows, across = _without_gaps(met >= 0)
     if rows.sum() * across.sum() < 2:
-        raise Lacking(f"{pairs.game}: no two players met the same others")
+        raise NoData(f"{pairs.game}: no two players met the same others")
     cells = met[np.ix_(rows, across)]
     masks = zip(sides, (rows, across), strict=True)
     selected = [list(compress(side, mask)) for side, mask in masks]

@@ -11,7 +11,7 @@ from cheaptalk.papers.glee.families import METRICS, ROLES, FamilyMatches, famili
 from cheaptalk.papers.glee.paper_tables import prediction_table
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Lacking
+from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, ReportTable
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.statistics import Regression, StatisticsError, prediction_baselines, regressions
@@ -163,27 +163,27 @@ def fits(played: FamilyMatches, factors: Sequence[str]) -> Fits:
         factors: names of terms or roles, :data:`MARKET` or :data:`PAIR`.
 
     Raises:
-        Lacking: the matches cannot identify the effects on any metric.
+        NoData: the matches cannot identify the effects on any metric.
     """
     try:
         return Fits(played, _fitted(played, list(METRICS), factors), ())
-    except Lacking:
+    except NoData:
         fitted: dict[str, Fit] = {}
         problems: list[str] = []
     for outcome in METRICS:
         try:
             fitted |= _fitted(played, [outcome], factors)
-        except Lacking as error:
+        except NoData as error:
             problems.append(str(error))
     if not fitted:
-        raise Lacking("; ".join(dict.fromkeys(problems)))
+        raise NoData("; ".join(dict.fromkeys(problems)))
     return Fits(played, fitted, tuple(dict.fromkeys(problems)))
 
 
 def _fitted(
     played: FamilyMatches, outcomes: Sequence[str], factors: Sequence[str]
 ) -> dict[str, Fit]:
-    """Return the regressions of metrics; raise Lacking if the matches cannot identify effects."""
+    """Return the regressions of metrics; raise NoData if the matches cannot identify effects."""
     frame = played.frame.filter(~pl.all_horizontal(pl.col(outcomes).is_null()))
     joined = {MARKET: played.market, PAIR: PLAYERS}
     columns_by_factor = {name: joined.get(name, (name,)) for name in factors}
@@ -195,10 +195,10 @@ def _fitted(
     for outcome in outcomes:
         observed = frame.height - frame[outcome].null_count()
         if not observed:
-            raise Lacking(f"no match of {played.game} has a value of {outcome}")
+            raise NoData(f"no match of {played.game} has a value of {outcome}")
         if observed <= width:
             few = f"{counted(observed, 'match')} cannot identify {counted(width, 'effect')}"
-            raise Lacking(f"{played.game}: {few}; play more")
+            raise NoData(f"{played.game}: {few}; play more")
     reference = {
         name: _present(frame, columns, played.references) for name, columns in used.items()
     }
@@ -206,7 +206,7 @@ def _fitted(
         results = regressions(frame, outcomes, list(used), reference=reference, composites=used,
                             errors=ERRORS, cluster=CLUSTER, partial=True)  # fmt: skip
     except StatisticsError as error:
-        raise Lacking(f"{played.game}: {error}") from None
+        raise NoData(f"{played.game}: {error}") from None
     return {outcome: Fit(*(results[outcome, kind] for kind in ERRORS)) for outcome in outcomes}
 
 
@@ -255,22 +255,22 @@ def paired(evidence: Evidence) -> list[Fits]:
     without = [family.without(humans) for family in evidence.once(families)]
     usable = [family for family in without if family is not None]
     if not usable:
-        raise Lacking("every match has a person; play matches between models or strategies")
+        raise NoData("every match has a person; play matches between models or strategies")
     return _each(usable, lambda family: (MARKET, *family.others, PAIR))
 
 
 def _each(
     played: Sequence[FamilyMatches], factors: Callable[[FamilyMatches], Sequence[str]]
 ) -> list[Fits]:
-    """Return the regressions of every family; raise Lacking if no family has a regression."""
+    """Return the regressions of every family; raise NoData if no family has a regression."""
     results = []
     for family in played:
         try:
             results.append(fits(family, factors(family)))
-        except Lacking as error:
+        except NoData as error:
             results.append(Fits(family, {}, (str(error),)))
     if not any(result.found for result in results):
-        raise Lacking("; ".join(reason for result in results for reason in result.why))
+        raise NoData("; ".join(reason for result in results for reason in result.why))
     return results
 
 
@@ -290,7 +290,7 @@ def predictions(evidence: Evidence) -> Iterator[ReportTable]:
     played_families = evidence.once(families)
     option = evidence.options.get(SPLITS)
     if option is None:
-        raise Lacking("boosted trees take minutes; enable them with --recipe-option splits=100")
+        raise NoData("boosted trees take minutes; enable them with --recipe-option splits=100")
     if not option.isdecimal() or int(option) < 1:
         raise CheaptalkError(f"option {SPLITS}: expected an integer >= 1, not {option}")
     splits = int(option)
@@ -301,7 +301,7 @@ def predictions(evidence: Evidence) -> Iterator[ReportTable]:
             except StatisticsError as error:
                 notes.append(f"{capital(played.game)}, {METRICS[metric]}: {error}.")
     if not rows:
-        raise Lacking(" ".join(notes))
+        raise NoData(" ".join(notes))
     frame = pl.DataFrame(rows, infer_schema_length=None)
     over = f"Over {counted(splits, 'random split')}"
     yield ReportTable(
@@ -314,7 +314,7 @@ def predictions(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _misses(played: FamilyMatches, metric: str, seeds: range) -> dict[str, Any]:
-    """Return each learner's prediction error; raise Lacking if a learner is not installed."""
+    """Return each learner's prediction error; raise NoData if a learner is not installed."""
     factors = [MARKET] * bool(played.market) + [*played.others, *PLAYERS]
     frame = played.frame
     if played.market:
@@ -325,7 +325,7 @@ def _misses(played: FamilyMatches, metric: str, seeds: range) -> dict[str, Any]:
     except StatisticsError:
         raise
     except CheaptalkError as error:
-        raise Lacking(str(error)) from None
+        raise NoData(str(error)) from None
     row: dict[str, Any] = {"family": capital(played.game), "metric": capital(METRICS[metric])}
     for fit in baselines.frame.filter(metric="rmse").iter_rows(named=True):
         key = fit["learner"]

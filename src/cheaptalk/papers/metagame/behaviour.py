@@ -16,7 +16,7 @@ from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.metagame.behaviour_figures import instance_histogram, radar_panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import COUNT, get_game
 from cheaptalk.statistics import STRATA
@@ -47,10 +47,10 @@ MANNER = (
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
-    """Return the scored matches with named configurations; raise Lacking if there are none."""
+    """Return the scored matches with named configurations; raise NoData if there are none."""
     frame = evidence.scored(GAME)
     if frame.is_empty():
-        raise Lacking(
+        raise NoData(
             "no match of item bargaining has finished; run the preset item-bargaining-heuristics, "
             "which takes seconds"
         )
@@ -170,7 +170,7 @@ def false_holdings(evidence: Evidence) -> Iterator[ReportTable]:
     """
     frame = seats(evidence).drop_nulls("false_holdings_stated")
     if frame.is_empty():
-        raise Lacking("no player's reasoning mentions the bundle of an accepted offer")
+        raise NoData("no player's reasoning mentions the bundle of an accepted offer")
     frame = frame.with_columns(pl.col("false_holdings_stated") * 100)
     rates = means(
         frame, ["false_holdings_stated"], ["player"], strata=STRATA,
@@ -207,7 +207,7 @@ def opposition(evidence: Evidence) -> Iterator[Charts]:
         if panel is not None:
             panels.append(replace(panel, title=str(name)))
     if not panels:
-        raise Lacking("the matches were played with another version of the rules")
+        raise NoData("the matches were played with another version of the rules")
     yield Charts(
         "opposition", "Opposition levels", sorted(panels, key=lambda panel: panel.title),
         "The number of instances by level; each instance counts once.",
@@ -244,7 +244,7 @@ def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     first, second = (name for name in frame.columns if name.startswith("player_"))
     matches = frame.filter(pl.col(first) == pl.col(second)).rename({first: "player"})
     if matches.is_empty():
-        raise Lacking("no player met itself in item bargaining; use pairing: all")
+        raise NoData("no player met itself in item bargaining; use pairing: all")
     values = ["mistakes", *MISTAKES]
     bounds = dict.fromkeys(values, COUNT)
     mistakes = means(matches, values, ["player"], bounds=bounds, strata=STRATA).sort("player")

@@ -18,7 +18,7 @@ from cheaptalk.reports.metagame import figures, parts
 from cheaptalk.reports.metagame.graph import best_response_graph
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Answer, Charts, Drawing, Lacking, Text
+from cheaptalk.reports.recipes.parts import Answer, Charts, Drawing, NoData, Text
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import CheaptalkError
 
@@ -87,7 +87,7 @@ def providers(evidence: Evidence) -> Iterator[Text | ReportTable | Drawing]:
     """
     owners = providers_of_models(evidence.players)
     if len(set(map(owners.get, evidence.labels)) - {None}) < 2:
-        raise Lacking(
+        raise NoData(
             "models of fewer than two providers played item bargaining; add models of two with "
             "--player, or set the providers of strategies with cheaptalk metagame --provider"
         )
@@ -102,11 +102,11 @@ def providers(evidence: Evidence) -> Iterator[Text | ReportTable | Drawing]:
 
 
 def analyses(evidence: Evidence) -> tuple[Analysis, ...]:
-    """Return the analyses of the games that can be solved; raise Lacking if there are none."""
+    """Return the analyses of the games that can be solved; raise NoData if there are none."""
     solved, problems = _solved(evidence, evidence.labels)
     if not solved:
         matches = scored(evidence).height
-        raise Lacking("; ".join(problems) or f"cannot solve a game with {matches} matches")
+        raise NoData("; ".join(problems) or f"cannot solve a game with {matches} matches")
     return solved
 
 

@@ -10,7 +10,7 @@ from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.charts.kinds import Cell, cells
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
@@ -28,7 +28,7 @@ def cross_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     sides = evidence.once(Sides)
     if sides.kin.is_empty():
-        raise Lacking("no two iterations met; add pairings such as [iteration-0, iteration-5]")
+        raise NoData("no two iterations met; add pairings such as [iteration-0, iteration-5]")
     limits: dict[str, Bounds | BoundsColumns] = {"own": OWN, "agreement": PERCENT}
     frame = means(sides.kin, ["own", "agreement"], MET, bounds=limits)
     frame = ordered(sides, frame.with_columns(partner=pl.lit("")))

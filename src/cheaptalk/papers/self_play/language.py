@@ -21,7 +21,7 @@ from cheaptalk.papers.self_play.tokens import MERGES, Dialogues, dialogue_tokens
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS
-from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import COUNT, Header, ReportTable
 from cheaptalk.reports.study.judges import JudgeSection, judge_sections
 from cheaptalk.rules import counted
@@ -116,7 +116,7 @@ def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
     messages = pl.DataFrame(words, {"match_id": pl.String, "message": pl.String}, orient="row")
     corpus = messages.join(copies, on="match_id", maintain_order="left", validate="m:1")
     if corpus.is_empty():
-        raise Lacking("the self-play dialogues contain no messages")
+        raise NoData("the self-play dialogues contain no messages")
     values = corpus_metrics(corpus, cell)
     wide = copies.group_by(cell, maintain_order=True).agg(pl.len().alias("matches"))
     for metric in (VOCABULARY, *map(entropy_name, NGRAMS)):
@@ -256,7 +256,7 @@ def judges(evidence: Evidence) -> Iterator[ReportTable]:
         for section in sections for agreement in section.agreements if agreement.items
     ]  # fmt: skip
     if not rows:
-        raise Lacking(_no_agreements(sections, evidence.study))
+        raise NoData(_no_agreements(sections, evidence.study))
     frame = pl.DataFrame(rows, infer_schema_length=None)
     columns = (
         Header("judge", "Judge"), Header("reference", "Reference"), *SHARES.values(),

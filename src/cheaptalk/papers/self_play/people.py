@@ -11,7 +11,7 @@ from cheaptalk.papers.self_play.stages import GAME, OBJECTIVES, objective_name, 
 from cheaptalk.reports.charts.kinds import histogram
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Shown
+from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
 from cheaptalk.reports.recipes.people import PERSON, currency, pay
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.rules import counted
@@ -37,13 +37,13 @@ def played(evidence: Evidence) -> pl.DataFrame:
     (one of :data:`ENDS`), ``score``, ``earned`` and ``rewarded`` (1 for positive earnings, else 0).
 
     Raises:
-        Lacking: no participant has completed a game.
+        NoData: no participant has completed a game.
     """
     games = plays(evidence.store, evidence.study).filter(
         pl.col("game") == GAME, pl.col("match_id").is_not_null(), pl.col("state") != "playing"
     )
     if games.is_empty() or GAME not in evidence.frames:
-        raise Lacking(f"no person has completed a game of {GAME}")
+        raise NoData(f"no person has completed a game of {GAME}")
     weights = evidence.frames[GAME].select(
         "match_id", pl.col("game.objective").cast(pl.Float64).alias("weight")
     )
@@ -120,7 +120,7 @@ def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
     )
     try:
         paid = evidence.once(pay)
-    except Lacking:
+    except NoData:
         amounts = dict.fromkeys(("all", "base", "bonus"), pl.Float64())
         paid = pl.DataFrame(schema={"participant": pl.String(), **amounts})
     joined = counts.join(paid, on="participant", how="left", maintain_order="left", validate="1:1")

@@ -32,7 +32,7 @@ from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.margins import FEW_INSTANCES, Margin, margins_over
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking
+from cheaptalk.reports.recipes.parts import Answer, Charts, NoData
 from cheaptalk.reports.recipes.tables import BOLD, COUNT, Estimate, Header, ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.statistics import INSTANCES, StatisticsError, correlation
@@ -191,7 +191,7 @@ def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
         pl.col("partner").is_in([ITSELF, PEOPLE]), iteration.n_unique().over(cell) > 1
     )
     if ends.is_empty():
-        raise Lacking(f"in self-play or with people, {ONE_ITERATION}")
+        raise NoData(f"in self-play or with people, {ONE_ITERATION}")
     order = [position("weight", OBJECTIVES), "weight", position("partner", WITH)]
     ends = ends.sort(order, maintain_order=True).with_columns(
         end=pl.when(iteration == iteration.min().over(cell)).then(pl.lit(ENDS[0]))
@@ -317,7 +317,7 @@ def rises(evidence: Evidence) -> Iterator[ReportTable]:
     frame = sides.frame.drop_nulls("iteration").with_columns(score=pl.col("own"))
     frame = frame.filter(pl.col("iteration").n_unique().over(GROUP) > 1)
     if frame.is_empty():
-        raise Lacking(ONE_ITERATION)
+        raise NoData(ONE_ITERATION)
     notes: list[str] = []
     rows = [
         dict(zip(GROUP, key, strict=True)) | _correlations(part, evidence, notes)
@@ -391,7 +391,7 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     sides = evidence.once(Sides)
     frame = sides.frame.filter(pl.col("weight") == WEIGHTS["comp"])
     if frame.is_empty():
-        raise Lacking(
+        raise NoData(
             "no match with the strictly competitive objective has finished; add objective: comp"
         )
     against = pl.when(pl.col("partner") != ITSELF).then(pl.format("against {}", "opponent"))

@@ -13,7 +13,7 @@ from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Lacking
+from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.reports.recipes.tables import Header
 from cheaptalk.rules.bounds import mean_bounds
 from cheaptalk.statistics import INSTANCES
@@ -93,7 +93,7 @@ class Sides:
     def __init__(self, evidence: Evidence) -> None:
         scored = evidence.scored(GAME)
         if scored.is_empty():
-            raise Lacking(f"no match of {GAME} has finished; run the preset self-play")
+            raise NoData(f"no match of {GAME} has finished; run the preset self-play")
         specs = specs_of(evidence.store, evidence.study)
         people = (label for label in specs if any(spec.get("person") for spec in specs[label]))
         self.people = set(people)
@@ -109,10 +109,10 @@ class Sides:
 
     @cached_property
     def copies(self) -> pl.DataFrame:
-        """The matches between copies of a player; raises Lacking if there are none."""
+        """The matches between copies of a player; raises NoData if there are none."""
         copies = self.frame.filter(pl.col("partner") == ITSELF)
         if copies.is_empty():
-            raise Lacking(
+            raise NoData(
                 "no player met a copy of itself; add pairings such as [iteration-3, iteration-3], "
                 "or use pairing: self"
             )

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from cheaptalk.models import ChatMessage
 from cheaptalk.players.language_model.treatments import LastTurns, Prompt
 from cheaptalk.rules import Action, DecisionRequest, Event, Game, Moment
-from cheaptalk.styles import Style, disarmed
+from cheaptalk.styles import Style, escaped
 
 
 class Conversation:
@@ -107,4 +107,4 @@ def user_message(paragraphs: Sequence[str]) -> ChatMessage:
 
 def assistant_message(text: str) -> ChatMessage:
     """Return a model's response as a message with escaped chat template tokens."""
-    return ChatMessage(role="assistant", content=disarmed(text))
+    return ChatMessage(role="assistant", content=escaped(text))

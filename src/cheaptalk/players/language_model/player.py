@@ -32,7 +32,7 @@ from cheaptalk.players.language_model.replies import Question, echoed, fault, le
 from cheaptalk.players.language_model.treatments import PLAIN, Prompt, Refine
 from cheaptalk.players.protocol import Answer, Kind, Thinking
 from cheaptalk.rules import Action, DecisionRequest, Game
-from cheaptalk.styles import Style, Unreadable
+from cheaptalk.styles import Style, Unparsable
 
 FAILED = {
     Failure.REFUSED: Kind.REFUSED,
@@ -206,7 +206,7 @@ class LanguageModel:
                 return ReadResult(None, kind)
             try:
                 value = read(reply.text, reply.truncated)
-            except Unreadable as problem:
+            except Unparsable as problem:
                 kind, reason = fault(problem, reply)
                 if self.prompt.reask == "reason":
                     retries += [assistant_message(echoed(reply.text)), _again(reason, request)]
@@ -217,9 +217,9 @@ class LanguageModel:
 
 def _words(text: str, cut_off: bool) -> str:
     if cut_off:
-        raise Unreadable("the reply is cut off")
+        raise Unparsable("the reply is cut off")
     if not text.strip():
-        raise Unreadable("the reply is empty")
+        raise Unparsable("the reply is empty")
     return text.strip()
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cheaptalk.models import AnswerForm, AskedRoute, ModelName, Reply
 from cheaptalk.players.protocol import Kind
 from cheaptalk.rules import Action, Ask, DecisionRequest, Game, counted, strategies
-from cheaptalk.styles import Codec, Illegal, JsonCodec, Unreadable
+from cheaptalk.styles import Codec, IllegalMove, JsonCodec, Unparsable
 
 
 class Question(NamedTuple):
@@ -58,10 +58,10 @@ ECHO = 8_000
 """Maximum characters of a response that a retry quotes: twice the length limit of a message."""
 
 
-def fault(problem: Unreadable, reply: Reply) -> tuple[Kind, str]:
+def fault(problem: Unparsable, reply: Reply) -> tuple[Kind, str]:
     """Return the kind of an invalid response, and the reason to show to the model."""
-    if isinstance(problem, Illegal) or not reply.truncated:
-        kind = Kind.ILLEGAL if isinstance(problem, Illegal) else Kind.UNPARSABLE
+    if isinstance(problem, IllegalMove) or not reply.truncated:
+        kind = Kind.ILLEGAL if isinstance(problem, IllegalMove) else Kind.UNPARSABLE
         return kind, str(problem)
     tokens = reply.usage.output_tokens
     after = f" after {counted(tokens, 'token')}" if tokens else ""

@@ -59,7 +59,7 @@ def chats(record: MatchRecord, style: str | None = None) -> Iterator[Chat]:
 
     Raises:
         UnknownName: the game has no such style.
-        OtherVersion: the match was played under another version of the rules.
+        VersionMismatch: the match was played under another version of the rules.
         ReplayMismatch: the match cannot be replayed.
     """
     table = record.replay()

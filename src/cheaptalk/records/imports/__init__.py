@@ -1,7 +1,7 @@
 """Imports of games that other systems published.
 
 Each system has an :class:`Importer`, which reads its files into a :class:`Collection`;
-:func:`take_in` stores any collection.
+:func:`import_matches` stores any collection.
 """
 
 import lazy_loader

@@ -7,7 +7,7 @@ from .importing import (
     Skipped,
     Unfit,
     holds_names,
-    take_in,
+    import_matches,
     with_a_game,
 )
 
@@ -21,7 +21,7 @@ __all__ = [
     "Skipped",
     "Unfit",
     "holds_names",
+    "import_matches",
     "of_folder",
-    "take_in",
     "with_a_game",
 ]

@@ -116,7 +116,7 @@ class Intake:
         return self.imported + self.present + len(self.skipped)
 
 
-def take_in(
+def import_matches(
     collection: Collection,
     store: Store | Path | str,
     study: str,

@@ -28,7 +28,7 @@ class StoreError(CheaptalkError):
     """Raised when a store cannot be used, with the cause and the remedy."""
 
 
-class NoStore(StoreError):
+class StoreNotFound(StoreError):
     """Raised when no store exists at a location and none may be created."""
 
 
@@ -72,18 +72,18 @@ class Mailbox(Protocol):
     location: str
     """The location of the status, for messages."""
 
-    def write_account(self, text: str) -> None:
+    def write_state(self, text: str) -> None:
         """Replace the published status atomically."""
 
-    def read_account(self) -> str | None:
+    def read_state(self) -> str | None:
         """Return the latest status; None before the first run."""
 
-    def post(self, order: str, text: str) -> None: ...
+    def post(self, command: str, text: str) -> None: ...
 
     def take(self) -> Iterator[tuple[str, str]]:
         """Yield the pending commands, oldest first, removing each after it is read."""
 
-    def withdraw(self, order: str) -> None:
+    def withdraw(self, command: str) -> None:
         """Remove a command that has not been read."""
 
     def clear(self) -> None:
@@ -264,7 +264,7 @@ def open_backend(location: Path | str, create: bool) -> Backend:
     """Open the database at a path or URL.
 
     Raises:
-        StoreError: the database is missing (NoStore), unusable, or of an unregistered kind.
+        StoreError: the database is missing (StoreNotFound), unusable, or of an unregistered kind.
     """
     scheme, colon, _ = str(location).partition("://")
     if not colon:

@@ -17,10 +17,10 @@ from sqlalchemy.dialects.postgresql import insert
 
 from cheaptalk.records.store.backend import (
     Backend,
-    NoStore,
     StoreAway,
     StoreError,
     StoreLocked,
+    StoreNotFound,
     held_by,
     store_name,
 )
@@ -137,7 +137,7 @@ class PostgresBackend(Backend):
             with backend.explaining(), backend.engine.connect() as connection:
                 backend._check_server(connection)
                 if not create and not sa.inspect(connection).has_table(studies.name):
-                    raise NoStore(
+                    raise StoreNotFound(
                         f"no store at {backend.name}; name an existing one with --store or "
                         "CHEAPTALK_STORE"
                     )
@@ -300,7 +300,7 @@ def _said(error: sa.exc.SQLAlchemyError) -> str:
     return first_line(cause).rpartition("FATAL:  ")[2]
 
 
-ACCOUNT, ORDER = "account", "order/"
+STATE, COMMAND = "state", "command/"
 
 
 class TableMailbox:
@@ -328,30 +328,30 @@ class TableMailbox:
         lease = self._backend.lease
         return lease is not None and lease.work is not None and not lease.leads()
 
-    def write_account(self, text: str) -> None:
+    def write_state(self, text: str) -> None:
         if not self._silent():
-            self._write(ACCOUNT, text)
+            self._write(STATE, text)
 
-    def read_account(self) -> str | None:
+    def read_state(self) -> str | None:
         with self._open() as connection:
-            text = connection.scalar(sa.select(mail.c.text).where(mail.c.name == ACCOUNT))
+            text = connection.scalar(sa.select(mail.c.text).where(mail.c.name == STATE))
         return None if text is None else str(restored(text))
 
-    def post(self, order: str, text: str) -> None:
-        self._write(ORDER + order, text)
+    def post(self, command: str, text: str) -> None:
+        self._write(COMMAND + command, text)
 
     def take(self) -> Iterator[tuple[str, str]]:
         if self._silent():
             return
-        orders = mail.c.name.startswith(ORDER)
+        commands = mail.c.name.startswith(COMMAND)
         with self._open() as connection:
-            rows = connection.execute(sa.delete(mail).where(orders).returning(*mail.c)).all()
+            rows = connection.execute(sa.delete(mail).where(commands).returning(*mail.c)).all()
         for _, name, text in sorted(rows):
-            yield name.removeprefix(ORDER), str(restored(text))
+            yield name.removeprefix(COMMAND), str(restored(text))
 
-    def withdraw(self, order: str) -> None:
+    def withdraw(self, command: str) -> None:
         with self._open() as connection:
-            connection.execute(sa.delete(mail).where(mail.c.name == ORDER + order))
+            connection.execute(sa.delete(mail).where(mail.c.name == COMMAND + command))
 
     def clear(self) -> None:
         if self._silent():

@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from cheaptalk.atomic_files import whole_file
 from cheaptalk.records.encoding import data_of, text_of
-from cheaptalk.records.store.backend import Backend, NoStore, StoreError, StoreLocked, held_by
+from cheaptalk.records.store.backend import Backend, StoreError, StoreLocked, StoreNotFound, held_by
 
 BUSY = "another program is writing to the store; wait for it to end, or stop it"
 LOCK_FOLDERS = 10
@@ -81,7 +81,7 @@ class SqliteBackend(Backend):
         """Open the store at a URL such as ``sqlite:///study.sqlite``."""
         path = Path(url.partition(":///")[2])
         if not create and _is_empty(path):
-            raise NoStore(
+            raise StoreNotFound(
                 f"no store at {path}; name an existing one with --store or CHEAPTALK_STORE"
             )
         if path.is_dir() or not path.absolute().parent.is_dir():
@@ -244,42 +244,42 @@ class SqliteBackend(Backend):
 
 
 class FileMailbox:
-    """A mailbox in files beside the store: ``STORE.run.json`` and the folder ``STORE.orders``."""
+    """A mailbox in files beside the store: ``STORE.run.json`` and the folder ``STORE.commands``."""
 
     def __init__(self, store: Path) -> None:
-        self.account = Path(f"{store}.run.json")
-        self.orders = Path(f"{store}.orders")
-        self.location = str(self.account)
+        self.state = Path(f"{store}.run.json")
+        self.commands = Path(f"{store}.commands")
+        self.location = str(self.state)
 
-    def write_account(self, text: str) -> None:
-        _write_whole(self.account, text)
+    def write_state(self, text: str) -> None:
+        _write_whole(self.state, text)
 
-    def read_account(self) -> str | None:
+    def read_state(self) -> str | None:
         try:
-            return self.account.read_text(encoding="utf-8")
+            return self.state.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
 
-    def post(self, order: str, text: str) -> None:
-        _write_whole(self.orders / f"{order}.json", text)
+    def post(self, command: str, text: str) -> None:
+        _write_whole(self.commands / f"{command}.json", text)
 
     def take(self) -> Iterator[tuple[str, str]]:
-        self.orders.mkdir(exist_ok=True)
-        for path in sorted(self.orders.glob("*.json")):
+        self.commands.mkdir(exist_ok=True)
+        for path in sorted(self.commands.glob("*.json")):
             try:
                 text = path.read_text("utf-8", "replace") if path.is_file() else None
                 path.unlink(missing_ok=True)
-            except OSError:  # not an order: a folder, or a file of another user
+            except OSError:  # not a command: a folder, or a file of another user
                 continue
             if text is not None:
                 yield path.stem, text
 
-    def withdraw(self, order: str) -> None:
-        (self.orders / f"{order}.json").unlink(missing_ok=True)
+    def withdraw(self, command: str) -> None:
+        (self.commands / f"{command}.json").unlink(missing_ok=True)
 
     def clear(self) -> None:
-        self.account.unlink(missing_ok=True)
-        shutil.rmtree(self.orders, ignore_errors=True)
+        self.state.unlink(missing_ok=True)
+        shutil.rmtree(self.commands, ignore_errors=True)
 
 
 def _write_whole(path: Path, text: str) -> None:

@@ -16,7 +16,7 @@ from cheaptalk.reports.recipes.comparison_gaps import Gaps, gaps
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.margins import rare_outcomes
-from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
+from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Recipe, RecipePart
 from cheaptalk.reports.recipes.study_differences import (
     LEVEL,
     WHO,
@@ -153,16 +153,16 @@ class _Comparison:
         """
         for study in (evidence, self.other):
             if study.scored(game).is_empty():
-                raise Lacking(_unfinished(game, study))
+                raise NoData(_unfinished(game, study))
         tested = evidence.once(self.tested)
         frame = tested.filter(game=game).drop("game")
         before, after, shared = self._matches(game, evidence)
         if frame.is_empty() and shared:
-            raise Lacking(
+            raise NoData(
                 f"the studies share only {counted(shared, 'stored match')}, so nothing can differ"
             )
         if frame.is_empty():
-            raise Lacking(
+            raise NoData(
                 "the same players played no configuration in both studies; if a player has two "
                 "labels, match them with --alias ALIAS=NAME"
             )

@@ -14,8 +14,8 @@ from cheaptalk.reports.recipes.parts import (
     RECIPES,
     Answer,
     Charts,
-    Lacking,
     MadePart,
+    NoData,
     Recipe,
     RecipePart,
     painted,
@@ -90,7 +90,7 @@ class Findings(Printed):
     def _repr_html_(self) -> str:
         tables = "".join(table._repr_html_() for table in self.tables.values())
         lacking = self.lacking.items()
-        return tables + (html_table("Lacking", ["part", "why"], lacking) if lacking else "")
+        return tables + (html_table("NoData", ["part", "why"], lacking) if lacking else "")
 
     def __str__(self) -> str:
         missing = [f"{title}: {why}" for title, why in self.lacking.items()]
@@ -149,7 +149,7 @@ def findings(
                 progress(part)
             try:
                 yield MadePart(part, tuple(painted(part.make(evidence), tones)))
-            except Lacking as error:
+            except NoData as error:
                 yield MadePart(part, (), str(error))
 
     return Findings(chosen, evidence, tuple(parts()))

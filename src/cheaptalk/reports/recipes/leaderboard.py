@@ -22,7 +22,7 @@ from cheaptalk.reports.recipes.means import (
     with_ranges,
     without_ranges,
 )
-from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
+from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Recipe, RecipePart
 from cheaptalk.reports.recipes.standings import first_answer
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.reports.study.comparability import (
@@ -170,7 +170,7 @@ class _Board:
         """
         stages = list(self.stages())
         if len(stages) < 2:
-            raise Lacking("without the new players, no match remains to rank the others")
+            raise NoData("without the new players, no match remains to rank the others")
         frame = pl.concat(
             _ranked(rows, _by_game(rows), evidence)[0].select(
                 pl.lit(name).alias("stage"), "player", "rank", "rank.low", "rank.high"
@@ -209,7 +209,7 @@ class _Board:
                  for part in _of_game(game, studies)]  # fmt: skip
         rows = pl.concat(parts) if parts else pl.DataFrame({"player": [], "got": []})
         if rows.drop_nulls("got")["player"].n_unique() < 2:
-            raise Lacking("a leaderboard requires finished matches of at least two players")
+            raise NoData("a leaderboard requires finished matches of at least two players")
         return rows
 
 
@@ -262,7 +262,7 @@ def _ranked(
     try:
         ranks, notes, leads = ranked_over_games(rows, "z", STRATA, evidence.draws, evidence.seed)
     except StatisticsError as error:
-        raise Lacking(f"rank ranges cannot be estimated: {error}; play more instances") from None
+        raise NoData(f"rank ranges cannot be estimated: {error}; play more instances") from None
     overall = over_games(by_game, "z").drop("games").rename(
         lambda name: OVERALL + name[1:] if name.startswith("z") else name
     )  # fmt: skip
@@ -323,7 +323,7 @@ def _compared(rows: pl.DataFrame) -> _Comparison:
     played = rows.join(cells, on=["player", *LIKE], how="semi")
     players, without = largest_comparable_set(encounters(played, "player", LIKE, "got"))
     if len(players) < 2:
-        raise Lacking(
+        raise NoData(
             "no player can be ranked: no two players met the same opponents in the same games, "
             "configurations and roles; play the missing matches with cheaptalk run"
         )

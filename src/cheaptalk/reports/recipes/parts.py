@@ -17,7 +17,7 @@ from cheaptalk.rules.display import brief
 from cheaptalk.rules.registry import Registry, instances
 
 
-class Lacking(CheaptalkError):
+class NoData(CheaptalkError):
     """Raised if a study lacks the data for a part; the message says which data."""
 
 
@@ -116,7 +116,7 @@ class RecipePart:
         title: the title of the part.
         source: the corresponding element of the paper, such as ``Table 2``; empty if there is none.
         make: a function from a study to tables, charts and drawings. Its docstring appears on the
-            page. It raises :class:`Lacking` if the study lacks the data.
+            page. It raises :class:`NoData` if the study lacks the data.
         observers: observers that ``make`` uses by :meth:`.Evidence.observed`, so that matches are
             read only once for all parts.
         design: whether it describes the design rather than results; it is then shown at the end.

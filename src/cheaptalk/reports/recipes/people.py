@@ -12,7 +12,7 @@ from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.charts.kinds import bars, histogram
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Shown
+from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.rules import counted, game_title
 from cheaptalk.rules.bounds import COUNT
@@ -40,9 +40,9 @@ def with_people(evidence: Evidence) -> bool:
 
 
 def funnel(evidence: Evidence) -> dropout.Funnel:
-    """Return how far participants progressed; raise Lacking if the study has none."""
+    """Return how far participants progressed; raise NoData if the study has none."""
     if not with_people(evidence):
-        raise Lacking("this study has no participants yet")
+        raise NoData("this study has no participants yet")
     return dropout.funnel(evidence.store, evidence.study)
 
 
@@ -115,7 +115,7 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
     """The balance of participants over treatments and their parameters."""
     balance = assignment.balance(evidence.store, evidence.study)
     if balance.treatments.is_empty():
-        raise Lacking("no participant has been assigned to a game yet")
+        raise NoData("no participant has been assigned to a game yet")
     numbers = (
         Header("assigned", "Assigned", "people", 0), Header("finished", "Finished", "people", 0),
         Header("dropped", "Dropped out", "people", 0),
@@ -177,7 +177,7 @@ def pay(evidence: Evidence) -> pl.DataFrame:
     """Return each paid participant's ``base`` pay, ``bonus`` and ``all``, the sum of both."""
     payments = frames.payments(evidence.store, evidence.study).drop_nulls("participant")
     if payments.is_empty():
-        raise Lacking("no participant has been paid yet")
+        raise NoData("no participant has been paid yet")
     return payments.group_by("participant", maintain_order=True).agg(
         (pl.col("cents").sum() / 100).alias("all"),
         *((pl.col("cents").filter(kind=kind).sum() / 100).alias(kind) for kind in KINDS),
@@ -246,7 +246,7 @@ def people_part(evidence: Evidence) -> Iterator[Shown]:
     for part in (participants, spread, paid):
         try:
             yield from part(evidence)
-        except Lacking:
+        except NoData:
             continue
 
 

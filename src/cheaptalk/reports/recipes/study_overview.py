@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.records import MatchRecord, OtherVersion
+from cheaptalk.records import MatchRecord, VersionMismatch
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Lacking, RecipePart
+from cheaptalk.reports.recipes.parts import NoData, RecipePart
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import game_title
 
@@ -72,7 +72,7 @@ def played(evidence: Evidence) -> Iterator[ReportTable]:
     """
     tallies = evidence.once(activity).tallies
     if not tallies:
-        raise Lacking("no match of this study has finished")
+        raise NoData("no match of this study has finished")
     order = sorted(tallies, key=lambda tally: (tally[0], _natural(tally[1] or "")))
     rows = [
         {"title": game_title(game), "game": game, "player": who}
@@ -108,7 +108,7 @@ def _seat_of(record: MatchRecord) -> dict[str, str]:
     """Return the seat of each actor; empty if another version of the rules is installed."""
     try:
         return {actor.name: actor.seat for actor in record.rules.actors}
-    except OtherVersion:
+    except VersionMismatch:
         return {}
 
 

@@ -11,7 +11,7 @@ from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import findings, write_findings
-from cheaptalk.reports.recipes.parts import Lacking, Recipe, RecipePart
+from cheaptalk.reports.recipes.parts import NoData, Recipe, RecipePart
 from cheaptalk.reports.recipes.people import people_part, with_people
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.reports.study.game import game_part, scores_by_game
@@ -71,7 +71,7 @@ def games_played(evidence: Evidence) -> Iterator[ReportTable]:
     """The number of matches of each game, with its configurations and instances."""
     games = evidence.once(scores_by_game)
     if not games:
-        raise Lacking("no match of this study has started")
+        raise NoData("no match of this study has started")
     statuses = dict.fromkeys(status for game in games.values() for status in game.statuses)
     rows = [
         {

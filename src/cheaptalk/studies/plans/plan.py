@@ -264,7 +264,7 @@ def lay_out(study: Study, store: Store | None) -> Plan:
 
     Raises:
         StudyError: the study cannot be planned.
-        OtherVersion: an earlier match used other rules than the installed rules.
+        VersionMismatch: an earlier match used other rules than the installed rules.
     """
     if study.instances_from is None:
         planned = plan(study)

@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 
 from cheaptalk.calls.budget import NO_CAP, Cap, Halted, MatchSpent, study_budget_tracker
 from cheaptalk.calls.cache import open_cache
+from cheaptalk.calls.commands import MatchCounts
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.dispatcher import Caller, Dispatcher, Models
 from cheaptalk.calls.event_loop import open_dispatcher
-from cheaptalk.calls.orders import MatchCounts
 from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.remote_agents import RemoteAgents, as_remote_agents

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from cheaptalk.calls.cache import CacheUse
-from cheaptalk.calls.orders import RunState
+from cheaptalk.calls.commands import RunState
 from cheaptalk.records import Status
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.endings import ended_text

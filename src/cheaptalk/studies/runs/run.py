@@ -22,6 +22,7 @@ from typing import Any
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import NO_CAP, BudgetTracker, Cap, study_budget_tracker
 from cheaptalk.calls.cache import open_cache
+from cheaptalk.calls.commands import MatchCounts, RunState
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.dispatcher import Dispatcher, Models
 from cheaptalk.calls.event_loop import (
@@ -32,7 +33,6 @@ from cheaptalk.calls.event_loop import (
     in_batches,
     open_dispatcher,
 )
-from cheaptalk.calls.orders import MatchCounts, RunState
 from cheaptalk.cluster import Cluster, check_address, cluster
 from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices

@@ -12,7 +12,7 @@ from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import FileResponse, Response
 from sqlalchemy.exc import OperationalError
 
-from cheaptalk.records import Hurt, StoreError
+from cheaptalk.records import Damage, StoreError
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.console.account_pages import add_account_pages
 from cheaptalk.web.console.accounts import Accounts, new_code
@@ -39,7 +39,7 @@ from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.laboratory.study_status import StudyStatus, study_status
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 
-FindDamage: TypeAlias = Callable[[str], Awaitable[Sequence[Hurt]]]
+FindDamage: TypeAlias = Callable[[str], Awaitable[Sequence[Damage]]]
 """Returns the problems of a study's store."""
 LIVE_SCRIPT = Path(__file__).parent / "live.js"
 SET_UP_CODE_LENGTH = 12
@@ -60,7 +60,7 @@ def no_launched_text(_name: str) -> str | None:
     return None
 
 
-async def no_damage(_name: str) -> list[Hurt]:
+async def no_damage(_name: str) -> list[Damage]:
     """Return no problems because the console has no launched studies."""
     return []
 
@@ -147,10 +147,10 @@ async def _error_page(
     message, status = sentence(error), status_of(error)
     may_be_damaged = isinstance(error, StoreError) or status == 500
     if request.method == "GET" and visit.login and visit.study and may_be_damaged:
-        hurts = await find_damage(visit.study)
-        if hurts:
+        damages = await find_damage(visit.study)
+        if damages:
             tab = next((name for name in authentication.tabs() if name == visit.tab), "overview")
             return visit.render(
-                "damaged.html.jinja", name=visit.study, tab=tab, message=message, hurts=hurts
+                "damaged.html.jinja", name=visit.study, tab=tab, message=message, damages=damages
             )
     return visit.render("error.html.jinja", status, message=message)

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Self
 
-from cheaptalk.calls.orders import ControlError
+from cheaptalk.calls.commands import ControlError
 
 MAX_OUTPUT = 16_384
 """Bytes of a command's output that are kept."""

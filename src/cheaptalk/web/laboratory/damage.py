@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from cheaptalk.records import Hurt, NoStore, Store, examine
+from cheaptalk.records import Damage, Store, StoreNotFound, examine
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.problems import problem_of, without_folders
@@ -22,14 +22,14 @@ class Damages:
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._one_at_a_time = asyncio.Lock()
-        self._known: dict[str, tuple[object, list[Hurt]]] = {}
+        self._known: dict[str, tuple[object, list[Damage]]] = {}
 
-    async def find(self, name: str) -> list[Hurt]:
+    async def find(self, name: str) -> list[Damage]:
         """Return the problems found in a study's store; empty if the store is intact or missing."""
         async with self._one_at_a_time:
             return await asyncio.to_thread(self._find, name)
 
-    def _find(self, name: str) -> list[Hurt]:
+    def _find(self, name: str) -> list[Damage]:
         if name not in self.folder.names():
             return []
         path = self.folder.store(name)
@@ -41,7 +41,7 @@ class Damages:
             cached = self._known[name] = stamp, self._examined(name)
         return cached[1]
 
-    def _examined(self, name: str) -> list[Hurt]:
+    def _examined(self, name: str) -> list[Damage]:
         deadline = time.monotonic() + SECONDS
 
         def within_time(_done: int, _total: int) -> None:
@@ -50,11 +50,11 @@ class Damages:
 
         try:
             with Store.open(self.folder.store(name)) as store:
-                hurts = examine(store, within_time).hurts
-        except (NoStore, _TooLong):
+                damages = examine(store, within_time).damages
+        except (StoreNotFound, _TooLong):
             return []
         except CheaptalkError as error:
-            return [Hurt("the store", without_folders(str(error)))]
+            return [Damage("the store", without_folders(str(error)))]
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
-            return [Hurt("the store", problem_of(error, f"the store of {name}"))]
-        return [Hurt(hurt.what, without_folders(hurt.problem)) for hurt in hurts]
+            return [Damage("the store", problem_of(error, f"the store of {name}"))]
+        return [Damage(damage.what, without_folders(damage.problem)) for damage in damages]

@@ -6,7 +6,7 @@ from pathlib import Path
 from cheaptalk.rules import unknown
 
 STORE_ENDS = (
-    "", "-wal", "-shm", "-journal", ".lock", ".run.json", ".orders",
+    "", "-wal", "-shm", "-journal", ".lock", ".run.json", ".commands",
     ".identities", ".identities-journal", ".identities-wal", ".identities-shm",
 )  # fmt: skip
 """Suffixes of a store's files. None contains ``.sqlite`` or ``.yaml``, so that no file of a study

@@ -17,7 +17,7 @@ from cheaptalk.web.laboratory.designs import read_design
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.outputs import Outputs
 from cheaptalk.web.laboratory.runs import Runs
-from cheaptalk.web.participants.server import identities_beside, make_experiment, open_experiment
+from cheaptalk.web.participants.server import identities_path, make_experiment, open_experiment
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.problems import problem_of
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
@@ -140,7 +140,7 @@ class Laboratory:
         stack, store = AsyncExitStack(), self.folder.store(name)
         try:
             supervisor = await stack.enter_async_context(
-                open_experiment(study, store, identities_beside(str(store)))
+                open_experiment(study, store, identities_path(str(store)))
             )
         except BaseException:
             await stack.aclose()

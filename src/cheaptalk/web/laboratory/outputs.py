@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from cheaptalk.atomic_files import whole_file
-from cheaptalk.calls.orders import ControlError
+from cheaptalk.calls.commands import ControlError
 from cheaptalk.records import StoreError
 from cheaptalk.reports.pages import page_policy
 from cheaptalk.reports.recipes.parts import RECIPES

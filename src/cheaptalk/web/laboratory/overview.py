@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from cheaptalk.records import NoStore, Status, Store
+from cheaptalk.records import Status, Store, StoreNotFound
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.endings import ended_text
 from cheaptalk.records.ledger.spending import study_cost
@@ -132,7 +132,7 @@ class Overviews:
         try:
             with Store.open(self.folder.store(name)) as store:
                 return self.count(name, store)
-        except NoStore:
+        except StoreNotFound:
             return None
 
     def count(self, name: str, store: Store) -> Overview | None:

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from cheaptalk.calls.commands import ControlError, RunState, control_run, last_state, live_state
 from cheaptalk.calls.control import STOPPED
 from cheaptalk.calls.event_loop import INTERRUPTED
-from cheaptalk.calls.orders import ControlError, RunState, account_of, give_order, last_account
-from cheaptalk.records import NoStore, Status, Store
+from cheaptalk.records import Status, Store, StoreNotFound
 from cheaptalk.rules import counted
 from cheaptalk.studies.study import StudyError, load_study
 from cheaptalk.web.laboratory.commands import Command, Commands
@@ -157,7 +157,7 @@ class Runs(Commands):
     async def _order(
         self, name: str, action: Literal["pause", "resume", "stop", "set"], **settings: Any
     ) -> None:
-        await asyncio.to_thread(give_order, self.folder.store(name), name, action, **settings)
+        await asyncio.to_thread(control_run, self.folder.store(name), name, action, **settings)
 
     def _read(
         self, name: str, store_path: Path, pid: int | None
@@ -165,12 +165,12 @@ class Runs(Commands):
         try:
             with Store.open(store_path) as store:
                 if pid is None:
-                    account = account_of(store)
+                    account = live_state(store)
                 else:
-                    account = last_account(store)
+                    account = last_state(store)
                     account = account if account is not None and account.pid == pid else None
                 return account, None if account else self.overviews.count(name, store)
-        except NoStore:
+        except StoreNotFound:
             return None, None
 
 

@@ -22,7 +22,7 @@ from cheaptalk.web.rooms.room_manager import open_room_manager
 from cheaptalk.web.rooms.server import bare_app
 
 
-def identities_beside(store: str) -> Path:
+def identities_path(store: str) -> Path:
     """Return the path of the file that links a store's participants to their platform IDs."""
     return Path("cheaptalk.identities" if "://" in store else f"{store}.identities")
 

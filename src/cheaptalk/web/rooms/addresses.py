@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from cheaptalk.loopback import HOST
 from cheaptalk.rules import CheaptalkError
 
-ALL_INTERFACES = "0.0.0.0"  # noqa: S104 - who_can_join warns about it
+ALL_INTERFACES = "0.0.0.0"  # noqa: S104 - access_note warns about it
 LOCAL = (HOST, "localhost")
 """Host names of this machine."""
 UNASSIGNED = ("192.0.2.1", 9)
@@ -75,7 +75,7 @@ def network_host() -> str:
         return host
 
 
-def who_can_join(address: Address, host: str) -> str:
+def access_note(address: Address, host: str) -> str:
     """Return a sentence that says who can join; empty if only users of this machine can."""
     if address.proxied:
         return f"Anyone who can reach {address.url} can join and play."

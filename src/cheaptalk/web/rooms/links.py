@@ -25,7 +25,7 @@ class ExpiredLink(Exception):
     """A link that has expired."""
 
 
-def key_beside(store: str) -> bytes:
+def load_link_key(store: str) -> bytes:
     """Return the key for signing links, stored in a file that only its owner can read.
 
     The file is ``STORE.key`` next to a file store, otherwise ``cheaptalk.key`` in the working

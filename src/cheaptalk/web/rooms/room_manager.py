@@ -11,7 +11,7 @@ from typing import TypeAlias
 from cheaptalk.calls.dispatcher import Models
 from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
-from cheaptalk.records import Ended, NoStore, Store, StoreError
+from cheaptalk.records import Ended, Store, StoreError, StoreNotFound
 from cheaptalk.records.people.rooms import keep_room, kept_rooms
 from cheaptalk.records.record import SETTLED
 from cheaptalk.rules import CheaptalkError
@@ -366,7 +366,7 @@ def _check(planned: Plan, store: Store | Path | str) -> None:
     try:
         with Store.opened(store) as opened:
             check(planned, opened, ask_person=_nobody)
-    except NoStore:
+    except StoreNotFound:
         check(planned, None, ask_person=_nobody)
 
 

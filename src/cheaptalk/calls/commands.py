@@ -149,7 +149,7 @@ class RunState(Frozen):
         return "; ".join(parts)
 
 
-class Order(Frozen):
+class Command(Frozen):
     """A command for a running study.
 
     Attributes:
@@ -193,7 +193,7 @@ def _opened(location: Store | Path | str) -> Iterator[Store]:
 
 
 def _watch(store: Store, study: str) -> RunState:
-    state = account_of(store)
+    state = live_state(store)
     if state is None:
         raise ControlError(_idle_reason(store, study))
     if state.study != study:
@@ -231,13 +231,13 @@ def _idle_reason(store: Store, study: str) -> str:
     )
 
 
-def account_of(store: Store) -> RunState | None:
+def live_state(store: Store) -> RunState | None:
     """Return the latest published state of a running study; None if no study is running."""
-    state = last_account(store)
+    state = last_state(store)
     return state if state is not None and store.held() else None
 
 
-def last_account(store: Store) -> RunState | None:
+def last_state(store: Store) -> RunState | None:
     """Return the state last published by a run, which may have been killed; None if there is none.
 
     Raises:
@@ -245,7 +245,7 @@ def last_account(store: Store) -> RunState | None:
     """
     mailbox = store.backend.mailbox
     try:
-        text = mailbox.read_account()
+        text = mailbox.read_state()
         return None if text is None else RunState.model_validate_json(text)
     except (OSError, ValidationError) as error:
         raise ControlError(f"{mailbox.location} cannot be read: {error}") from None
@@ -262,7 +262,7 @@ def check_free(store: Store) -> None:
         store.backend.check_free()
     except StoreLocked:
         with suppress(ControlError):
-            if (state := account_of(store)) is not None:
+            if (state := live_state(store)) is not None:
                 raise StoreLocked(
                     f"{store.name}: another cheaptalk process is writing to the store: process "
                     f'{state.pid} is running "{state.study}" ({state.how_far}); wait for it to '
@@ -272,7 +272,7 @@ def check_free(store: Store) -> None:
         raise
 
 
-def give_order(
+def control_run(
     store: Store | Path | str,
     study: str,
     action: str,
@@ -301,14 +301,15 @@ def give_order(
             settings["limits"] = _limits_by_model(limits, opened, state)
         id_ = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
         try:
-            order = Order.model_validate({"id": id_, "run": state.run, "action": action} | settings)
+            fields = {"id": id_, "run": state.run, "action": action}
+            command = Command.model_validate(fields | settings)
         except ValidationError as error:
             raise ControlError(first_problem(error)) from None
         try:
-            opened.backend.mailbox.post(id_, order.model_dump_json())
+            opened.backend.mailbox.post(id_, command.model_dump_json())
         except OSError as error:
             raise ControlError(f"{error.filename} cannot be written: {error.strerror}") from None
-        return _reply_to(order, opened, state)
+        return _reply_to(command, opened, state)
 
 
 def _limits_by_model(limits: Mapping[str, Any], store: Store, state: RunState) -> dict[str, Any]:
@@ -323,22 +324,22 @@ def _limits_by_model(limits: Mapping[str, Any], store: Store, state: RunState) -
     return {models.get(name, name): limit for name, limit in limits.items()}
 
 
-def _reply_to(order: Order, store: Store, state_before: RunState) -> RunState:
+def _reply_to(command: Command, store: Store, state_before: RunState) -> RunState:
     """Wait for the result of a command, and withdraw the command after a timeout."""
     until = time.monotonic() + REPLY_WAIT
     while time.monotonic() < until:
         time.sleep(LOOK)
-        state = account_of(store)
-        if state is None or state.run != order.run:
-            if order.action == "stop":
+        state = live_state(store)
+        if state is None or state.run != command.run:
+            if command.action == "stop":
                 return state_before.model_copy(update={"state": "stopping"})
             raise ControlError(f'"{state_before.study}" has ended in the meantime')
-        refusal = state.replies.get(order.id)
+        refusal = state.replies.get(command.id)
         if refusal:
             raise ControlError(refusal)
         if refusal is not None:
             return state
-    store.backend.mailbox.withdraw(order.id)
+    store.backend.mailbox.withdraw(command.id)
     raise ControlError(
         f'"{state_before.study}" did not process the command in {REPLY_WAIT:g} seconds; try again'
     )
