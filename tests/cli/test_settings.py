@@ -61,7 +61,7 @@ def test_every_setting_is_the_default_of_its_option(
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("store = 5", "line 1: store: expected a quoted string: the file or URL of a store"),
+        ("store = 5", "line 1: store: expected the file or URL of a store in quotes"),
         ("\nworkers = true", "line 2: workers: expected an integer above 0"),
         ("max-dollars = -1", "line 1: max-dollars: expected a number above 0"),
         ("patience = 10", "line 1: patience was renamed to retry-timeout, in seconds"),
