@@ -177,7 +177,7 @@ def _answers(result: Result, seat: str) -> list[tuple[int, Action]]:
 
 
 def _parting(results: Sequence[Result], seat: str) -> int | None:
-    """Return the first request at which the player's move differs from the paired match."""
+    """Return the first request at which the player's move differs from that in the paired match."""
     answers, twins = (_answers(result, seat) for result in results)
     for (request, action), (_, twin) in zip(answers, twins, strict=False):
         if _without_words(action) != _without_words(twin):

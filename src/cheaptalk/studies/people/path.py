@@ -208,7 +208,7 @@ class _Path:
         self.game = 0
 
     def path(self) -> Generator[Stop, Response, None]:
-        """Yield the stops of one visit after another, without end."""
+        """Yield the pages of a participant's visits in order, without end."""
         while True:
             try:
                 ending = yield from self._visit()

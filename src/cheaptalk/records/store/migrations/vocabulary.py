@@ -59,7 +59,7 @@ def _policies(unanswered: dict[str, Any]) -> dict[str, Any]:
 
 
 def renamed_player(spec: Any) -> Any:
-    """Return players' settings with the new prefix of remote agents."""
+    """Return players' settings with model strings of remote agents renamed to ``remote/NAME``."""
     match spec:
         case dict():
             return {key: renamed_player(value) for key, value in spec.items()}
