@@ -27,7 +27,7 @@ class Pool(Protocol):
 
 
 class Processes:
-    """A pool of processes that ignore stop signals and lack objects the parent registered."""
+    """A pool of processes that ignore stop signals and don't inherit the parent's registries."""
 
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         self._pool = pool

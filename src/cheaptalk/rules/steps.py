@@ -68,7 +68,7 @@ actions by actor for a tuple of asks), and returns the outcome."""
 
 
 class Forfeited(Exception):
-    """An exception that is raised within the rules when an actor has permanently failed to answer.
+    """Raised inside a game's code when an actor has permanently failed to answer.
 
     If the rules do not catch it, the match ends as forfeited by that actor.
 

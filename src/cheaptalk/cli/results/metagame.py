@@ -108,7 +108,7 @@ def metagame(
             "--paired/--unpaired",
             help="Resample the same instances for all pairs of players (paired), or separately for "
             "each pair (unpaired). Unpaired draws make exactly equal payoffs differ by chance.",
-            show_default="paired if pairs share instances",
+            show_default="paired if pairs share at least half of their instances",
         ),
     ] = None,
     one_sided: Annotated[

@@ -142,7 +142,7 @@ def self_play(
         list[str] | None,
         typer.Option(
             "--partner", metavar="LABEL=PLAYER",
-            help="Also play against this player, e.g. fair=fair. Repeatable.",
+            help="Also play against this player, e.g. rival=linear. Repeatable.",
         ),
     ] = None,
     past: Annotated[

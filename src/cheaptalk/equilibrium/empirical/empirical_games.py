@@ -374,7 +374,7 @@ class EmpiricalGame(Printed, Empirical):
 
     @property
     def keys(self) -> list[Key]:
-        """Return the row and column numbers of all cells, each pair of players once."""
+        """Return the row and column numbers of all cells, with each pair of players only once."""
         return list(combinations_with_replacement(range(len(self.rows)), 2))
 
     def payoffs(self) -> Floats:

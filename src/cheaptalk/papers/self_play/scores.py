@@ -1,4 +1,4 @@
-"""Scores, agreements and errors by iteration, correlations, and strict competition."""
+"""Tables of results by iteration: scores, agreements, errors, correlations and competition."""
 
 from collections.abc import Iterator
 from dataclasses import replace

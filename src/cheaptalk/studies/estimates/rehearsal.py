@@ -79,7 +79,7 @@ class Rehearsal(NamedTuple):
 
 
 def mean_load(loads: Sequence[Load]) -> Load:
-    """Return the field-by-field mean of several measurements of read and written text."""
+    """Return the mean of each field of several measurements of input and output text."""
     columns = zip(*map(astuple, loads), strict=True)
     return Load(*(sum(column) / len(loads) for column in columns))
 
