@@ -1,6 +1,6 @@
-"""A server of batch endpoints and fine-tuning over real HTTP, which keeps its own account.
+"""A mock server of batch and fine-tuning endpoints over HTTP, with its own accounting.
 
-It is the stand-in's; what becomes of a line, and what happens around a request, is a test's to say.
+Tests decide the result of each call, and can intercept each request.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from cheaptalk.mock_server.formats import Json
 from cheaptalk.mock_server.server import Handler
 
 Fate = Callable[[str, int], str]
-"""What becomes of a call, by a digest of it and by how often it came: ``answered``, ``refused``,
-``overloaded``, ``wrong``, ``expired``, or ``missing`` in the results though it was answered."""
+"""The result of a call, by its digest and number of occurrences: ``answered``, ``refused``,
+``overloaded``, ``wrong``, ``expired``, or ``missing`` (answered, but absent from the results)."""
 Before = Callable[[str, web.Request], Awaitable[web.StreamResponse | None]]
-"""Told of each step before it is taken, or before its response goes out (``created``)."""
+"""Called before each step, or before the response to a new batch (``created``)."""
 DONE = ("completed", "ended")
-"""The states in which a batch has been worked on."""
+"""The states of a completed batch."""
 FORMS = ("response_format", "tools")
-"""What of a call asks for an answer's form."""
+"""The fields of a call that request structured output."""
 STEPS = {
     ("POST", "files"): "upload", ("POST", "batches"): "create", ("GET", "batches"): "list",
     ("GET", "{name}"): "look", ("GET", "content"): "results", ("GET", "results"): "results",
@@ -45,13 +45,13 @@ class BatchServer(Batches):
     """Use as a context manager.
 
     Attributes:
-        url: where it listens.
-        looks: how often a batch is looked at before it has ended.
-        batches: all that were submitted, by name.
-        billed: the ids of the lines that were answered, and what for each was billed.
-        singles: calls that came one by one.
-        final: the state in which OpenAI's batches end, by how many there were before.
-        takes: what of a call may ask for an answer's form.
+        url: the base URL.
+        looks: number of polls before a batch ends.
+        batches: the submitted batches, by name.
+        billed: how often each line was billed, by its id.
+        singles: number of calls outside batches.
+        final: the final state of an OpenAI batch, by the number of earlier batches.
+        takes: the accepted fields for structured output.
     """
 
     def __init__(
@@ -100,12 +100,12 @@ class BatchServer(Batches):
 
     @property
     def sizes(self) -> list[int]:
-        """How many calls each batch held, in order."""
+        """The number of calls of each batch, in order."""
         return [len(batch["lines"]) for batch in self.batches.values()]
 
     @web.middleware
     async def _watched(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let a test do something before each step, and before the response to a new batch."""
+        """Call the test's hook before each step, and before the response to a new batch."""
         resource = request.match_info.route.resource
         end = (resource.canonical if resource else request.path).rpartition("/")[2]
         step = STEPS.get((request.method, end))
@@ -115,8 +115,8 @@ class BatchServer(Batches):
         special = await self.before(step, request)
         if special is not None:
             return special
-        said = await handler(request)
-        return (step == "create" and await self.before("created", request)) or said
+        response = await handler(request)
+        return (step == "create" and await self.before("created", request)) or response
 
     def add(self, lines: list[Line], metadata: Any, kind: str) -> Batch:
         assert kind == "messages" or len({body["model"] for _, body in lines}) == 1
@@ -136,34 +136,34 @@ class BatchServer(Batches):
         call = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         self._seen[call] += 1
         fate = self.fate(call, self._seen[call])
-        unknown = [one for one in FORMS if one in body and one not in self.takes]
+        unknown = [field for field in FORMS if field in body and field not in self.takes]
         if unknown:
             fate = f"wrong: {unknown[0]} is not supported"
         if fate in ("answered", "refused", "missing"):
             self.billed[name] += 1
-        said = super().result(name, body, kind)
-        if fate == "missing" or said is None:
+        line = super().result(name, body, kind)
+        if fate == "missing" or line is None:
             return None
         if kind == "messages":
-            return said | {"result": messages_result(fate, said["result"])}
-        return said | chat_line(fate, said)
+            return line | {"result": messages_result(fate, line["result"])}
+        return line | chat_line(fate, line)
 
     def joined(self, lines: Sequence[str]) -> bytes:
         return super().joined([*lines[:1], "{ no line at all", *lines[1:]])
 
     def shown(self, batch: Batch) -> Json:
-        said = super().shown(batch)
+        body = super().shown(batch)
         if "results" in batch and batch["kind"] == "chat":
-            said["status"], _, code = batch["final"].partition(" ")
-            if said["status"] not in DONE:
-                said["request_counts"]["completed"] = 0
-            if said["status"] == "failed":
-                said["errors"] = {"data": [{"code": code, "message": f"no batch: {code}"}]}
-        return said
+            body["status"], _, code = batch["final"].partition(" ")
+            if body["status"] not in DONE:
+                body["request_counts"]["completed"] = 0
+            if body["status"] == "failed":
+                body["errors"] = {"data": [{"code": code, "message": f"no batch: {code}"}]}
+        return body
 
 
 def chat_line(fate: str, line: Json) -> Json:
-    """What OpenAI's result files say of a call, from what they say of one that is answered."""
+    """Return the line of OpenAI's result file, given the line of an answered call."""
     if fate == "expired":
         error = {"code": "batch_expired", "message": "not reached in time"}
         return {"response": None, "error": error}
@@ -178,7 +178,7 @@ def chat_line(fate: str, line: Json) -> Json:
 
 
 def messages_result(fate: str, result: Json) -> Json:
-    """What Anthropic's results say of a call, from what they say of one that is answered."""
+    """Return Anthropic's result of a call, given the result of an answered call."""
     if fate == "expired":
         return {"type": "expired"}
     if fate.startswith(("overloaded", "wrong")):

@@ -1,4 +1,4 @@
-"""What many tests need: a store, the toy game in the registry, and the command line."""
+"""Shared fixtures: a store, toy games, and the command line."""
 
 import importlib
 import os
@@ -24,18 +24,18 @@ ROOT = Path(__file__).parents[1]
 EXAMPLE_GAMES = ("tender", "ultimatum")
 """The games of the packages in ``examples``."""
 TOYS = (toys_module.SPEC, crowds.GIVING, crowds.COLLECTING)
-"""The games that only tests have."""
+"""Games that only tests register."""
 for variable in ("CHEAPTALK_PROVIDERS", "CHEAPTALK_SETTINGS"):
-    os.environ[variable] = ""  # a developer's own are no part of the tests
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, processes would inherit its deafness
+    os.environ[variable] = ""  # ignore the developer's files
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup makes subprocesses ignore it
 STORES = os.environ.get("CHEAPTALK_TEST_STORES", "sqlite")
-"""The kind of store that tests use which do not care: sqlite or postgres."""
+"""The default kind of store: sqlite or postgres."""
 LACKING = {
     "browser": None if CHROMIUM else "no Chromium is installed",
     "file": None if STORES == "sqlite" else "is about a store in a file",
     "lm": None if all(map(find_spec, ("torch", "trl"))) else "needs the extra tune",
 }
-"""Why tests with a mark cannot run here; None if they can."""
+"""Why tests with a mark are skipped; None if they run."""
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -61,7 +61,7 @@ def example_games(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def databases() -> Iterator[Callable[[], str] | None]:
-    """Makes new databases of a PostgreSQL server, if tests are to have their stores there."""
+    """A function that creates PostgreSQL databases; None if stores are files."""
     if STORES != "postgres":
         yield None
         return
@@ -79,7 +79,7 @@ def store(tmp_path: Path, databases: Callable[[], str] | None) -> Iterator[Store
 
 @pytest.fixture
 def toys() -> Iterator[None]:
-    """Small games among the registered ones: for two seats at once, and for many places."""
+    """Register small games: one for two simultaneous seats, and two for many seats."""
     for game_spec in TOYS:
         GAMES.add(game_spec.name, game_spec)
     yield
@@ -89,13 +89,13 @@ def toys() -> Iterator[None]:
 
 @pytest.fixture
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Failed calls are sent again at once, and nothing pauses for them."""
+    """Retry failed calls without delay."""
     for pause in ("FIRST_WAIT", "BREATH", "LONGEST"):
         monkeypatch.setattr(flow, pause, 0.0)
 
 
 class Done(NamedTuple):
-    """What a command did: its exit status, and what it printed."""
+    """The exit status and the output of a command."""
 
     status: int
     out: str
@@ -103,7 +103,7 @@ class Done(NamedTuple):
 
     @property
     def said(self) -> str:
-        """The error in one line, however it was wrapped."""
+        """The error on one line, without wrapping."""
         return " ".join(self.err.split())
 
 
@@ -114,7 +114,7 @@ Command = Callable[..., Done]
 def cheaptalk(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Command:
-    """Runs the command line in a folder of its own: ``cheaptalk("plan", "quickstart")``."""
+    """Runs a command in a temporary folder: ``cheaptalk("plan", "quickstart")``."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CHEAPTALK_STORE", raising=False)
     monkeypatch.delenv("CHEAPTALK_CACHE", raising=False)
@@ -122,9 +122,9 @@ def cheaptalk(
     def command(*arguments: str) -> Done:
         monkeypatch.setattr(sys, "argv", ["cheaptalk", *arguments])
         capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as exit_info:
             main()
-        status = left.value.code
+        status = exit_info.value.code
         assert status is None or isinstance(status, int)
         return Done(status or 0, *capsys.readouterr())
 
@@ -133,6 +133,6 @@ def cheaptalk(
 
 @pytest.fixture
 def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that optional parts need can be imported, without a look, which takes seconds."""
-    found = "cheaptalk.doctor.imported"
-    monkeypatch.setattr(found, lambda modules: [Imported(one, "1.0") for one in modules])
+    """Report all optional packages as importable; importing them takes seconds."""
+    target = "cheaptalk.doctor.imported"
+    monkeypatch.setattr(target, lambda modules: [Imported(module, "1.0") for module in modules])

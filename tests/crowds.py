@@ -1,4 +1,4 @@
-"""Small games of many places for tests: a pot that many fill, with or without a keeper."""
+"""Small games of many seats: givers fill a pot, with or without a keeper."""
 
 from dataclasses import replace
 from typing import Annotated, ClassVar
@@ -30,43 +30,43 @@ Coins = Annotated[int, Field(ge=0, le=10, strict=True)]
 
 
 class Gift(Action):
-    """How many coins go into the pot, or, for the keeper, out of it for each ten."""
+    """Coins put into the pot; for the keeper, coins returned out of every ten."""
 
     coins: Coins
 
 
 class Welcome(Event):
-    """What a player knows of the game."""
+    """The number of givers."""
 
     givers: int
 
 
 class GiveNow(Event):
-    """All givers are asked at once."""
+    """The givers decide simultaneously."""
 
 
 class ShareNow(Event):
-    """The keeper sees the pot and says how much of it goes back."""
+    """The keeper sees the pot and decides how much to return."""
 
     pot: int
 
 
 class PotShared(Event):
-    """What the pot held, and what one got."""
+    """The coins in the pot, and the seat's payoff."""
 
     pot: int
     got: float
 
 
 class Gifts(Outcome):
-    """What each giver gave, and the share of the pot that went back."""
+    """The gift of each giver, and the returned share of the pot."""
 
     gifts: dict[str, int]
     share: float = 1.0
 
 
 class Giving(Game):
-    """Givers put coins into a pot at once; it is doubled and shared evenly."""
+    """Givers put coins into a pot simultaneously; it is doubled and shared equally."""
 
     name: ClassVar[str] = "giving"
     roles: ClassVar[tuple[str, ...]] = ("giver",)
@@ -93,7 +93,7 @@ class Giving(Game):
         return outcome
 
     def payoffs(self, outcome: Gifts) -> dict[str, float]:
-        """The coins kept, and an even part of twice what goes back from the pot."""
+        """The coins kept, plus an equal share of twice the returned pot."""
         back = 2 * outcome.share * sum(outcome.gifts.values()) / self.givers
         return {seat: 10 - gift + back for seat, gift in outcome.gifts.items()}
 
@@ -102,7 +102,7 @@ class Giving(Game):
 
 
 class Collecting(Giving):
-    """As giving, but a keeper decides how much of the pot goes back, and keeps the rest."""
+    """Giving with a keeper, who decides how much of the pot to return and keeps the rest."""
 
     name: ClassVar[str] = "collecting"
     roles: ClassVar[tuple[str, ...]] = ("giver", "keeper")
@@ -113,23 +113,23 @@ class Collecting(Giving):
         return numbered("giver", self.givers) | {"keeper": "keeper"}
 
     def payoffs(self, outcome: Gifts) -> dict[str, float]:
-        """The coins kept and an even part of what goes back, doubled; the keeper has the rest."""
+        """The payoffs of giving; the keeper gets the coins that are not returned."""
         rest = (1 - outcome.share) * sum(outcome.gifts.values())
         return super().payoffs(outcome) | {"keeper": rest}
 
 
 @strategy("giver", "keeper")
-def random(asked: DecisionRequest) -> Gift:
-    """Give anything."""
-    return Gift(coins=asked.chance("gift", asked.number).integer(0, 10))
+def random(request: DecisionRequest) -> Gift:
+    """Give a random number of coins."""
+    return Gift(coins=request.chance("gift", request.number).integer(0, 10))
 
 
 @strategy("giver", "keeper")
-def steady(asked: DecisionRequest, *, coins: Coins = 5) -> Gift:
-    """Give always the same.
+def steady(request: DecisionRequest, *, coins: Coins = 5) -> Gift:
+    """Give a constant number of coins.
 
     Args:
-        coins: how many.
+        coins: the number of coins.
     """
     return Gift(coins=coins)
 
@@ -140,12 +140,12 @@ def pot(result: Result) -> float:
 
 
 def game_spec(rules: type[Game]) -> GameSpec:
-    """The box of one of these games."""
+    """Return the game spec of one of these games."""
     return GameSpec(
         rules=rules,
         words=WORDS,
         styles={"plain": StyleFile("giving.jinja")},
-        strategies=by_name([replace(one, roles=rules.roles) for one in (random, steady)]),
+        strategies=by_name([replace(function, roles=rules.roles) for function in (random, steady)]),
         metrics=by_name([Metric("pot", pot, unit="coins")]),
     )
 

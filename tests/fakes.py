@@ -1,4 +1,4 @@
-"""Stand-ins for tests: models in this process, a model server in a thread, and small studies."""
+"""Mock models in this process, a mock server in a thread, and small studies."""
 
 import asyncio
 import json
@@ -23,15 +23,15 @@ from cheaptalk.rules import GameSpec, Registry, registry
 from tests.model_server import CALLS, Handler, make_app, nothing_special
 
 Answers = Callable[[ModelCall, str], Reply | str]
-"""What a model says to a call with this number."""
+"""Returns a model's reply to a call with this number."""
 
 
 PATIENCE = 60.0
-"""Seconds after which something that does not come is given up."""
+"""Timeout in seconds for expected events."""
 
 
 def legal(call: ModelCall, number: str = "") -> str:
-    """A legal answer, chosen by a hash of the conversation."""
+    """Return a legal answer, chosen by a hash of the conversation."""
     schema = None if call.form is None else call.form.json_schema
     return answer(with_schema([message.model_dump() for message in call.messages], schema))
 
@@ -39,9 +39,9 @@ def legal(call: ModelCall, number: str = "") -> str:
 class Canned:
     """Models that reply from a function; ``calls`` holds the calls and ``numbers`` their numbers.
 
-    ``most`` is the greatest number of calls that were ever in flight at once; ``pause`` is how
-    many seconds each takes, and ``tokens`` what it costs. None comes back before ``at_once``
-    calls have been in flight at once.
+    ``most`` is the largest number of concurrent calls so far; each call takes ``pause`` seconds
+    and costs ``tokens``. No call returns before ``at_once`` calls have been in flight
+    concurrently.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class Canned:
             await self.met.wait()
         await asyncio.sleep(self.pause)
         self.in_flight -= 1
-        said = self.answers(call, number)
-        if isinstance(said, Reply):
-            return said
+        reply = self.answers(call, number)
+        if isinstance(reply, Reply):
+            return reply
         return Reply(
-            text=said, model="canned", usage=Usage(input_tokens=self.tokens - 1, output_tokens=1)
+            text=reply, model="canned", usage=Usage(input_tokens=self.tokens - 1, output_tokens=1)
         )
 
 
@@ -79,7 +79,7 @@ REFUSAL = Reply(failure=Failure.REFUSED, detail="no")
 
 
 class Refusing(Canned):
-    """A model that refuses in its first so many matches, and else answers legally."""
+    """A model that refuses in its first ``matches`` matches and then answers legally."""
 
     def __init__(self, matches: int) -> None:
         self.left = matches
@@ -94,24 +94,24 @@ class Refusing(Canned):
 
 
 def broken(detail: str = "overloaded", *, retry: bool = True) -> Reply:
-    """A provider that fails."""
+    """Return a provider error."""
     return Reply(failure=Failure.PROVIDER_ERROR, detail=detail, retry=retry)
 
 
 def late() -> Reply:
-    """A model that does not answer in time."""
+    """Return a timeout."""
     return Reply(failure=Failure.TIMED_OUT, detail="too late", retry=True)
 
 
 async def uncounting(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-    """A server that counts no tokens."""
-    said = completion(body, answer(body["messages"]))
-    del said["usage"]
-    return web.json_response(said)
+    """Respond without token counts."""
+    data = completion(body, answer(body["messages"]))
+    del data["usage"]
+    return web.json_response(data)
 
 
 def spec(**changes: Any) -> dict[str, Any]:
-    """A study of two short matches of bargaining between scripted players, with changes."""
+    """Return the YAML data of a study of two short, scripted bargaining matches."""
     return {
         "name": "small",
         "games": [{"game": "bargaining", "fixed": {"horizon": 2}}],
@@ -121,12 +121,12 @@ def spec(**changes: Any) -> dict[str, Any]:
 
 
 def study(**changes: Any) -> ct.Study:
-    """The study of :func:`spec`."""
+    """Return the parsed study of :func:`spec`."""
     return ct.studies.parse_study(spec(**changes), "small.yaml")
 
 
 def with_model(url: str | None = None, **settings: Any) -> dict[str, Any]:
-    """Changes that let a model meet ``fair``, as Alice and as Bob, on three instances each."""
+    """Return changes of the study: a model plays ``fair`` on three instances in each seat."""
     model = {"model": "vllm/tiny" + (f"@{url}" if url else "")} | settings
     return {
         "players": {"tiny": model, "fair": {"strategy": "equal_split"}},
@@ -136,7 +136,7 @@ def with_model(url: str | None = None, **settings: Any) -> dict[str, Any]:
 
 
 def essence(record: ct.MatchRecord) -> dict[str, Any]:
-    """A record without what differs between two runs of one match: times and sendings."""
+    """Return a record without times and attempts, which differ between runs of a match."""
     data: dict[str, Any] = json.loads(json.dumps(record.as_json()))
     del data["finished"], data["begun"]
     for given in data.get("answers", ()):
@@ -146,13 +146,13 @@ def essence(record: ct.MatchRecord) -> dict[str, Any]:
 
 
 class Server:
-    """A model server in a thread of its own. Use as a context manager.
+    """A model server in a thread. Use as a context manager.
 
     Attributes:
-        url: where it listens.
-        root: its address alone.
-        calls: the numbers of the calls that arrived.
-        bodies: what was sent.
+        url: the base URL of the API.
+        root: the URL without a path.
+        calls: the numbers of the received calls.
+        bodies: the received request bodies.
         headers: the headers of the last request.
     """
 
@@ -201,15 +201,15 @@ class Server:
         return port
 
 
-def install(monkeypatch: pytest.MonkeyPatch, found: list[EntryPoint]) -> None:
-    """Let packages seem to be installed that have these entry points, beside all that are."""
-    groups = {one.group for one in Registry.known}
-    ours = list(chain.from_iterable(entry_points(group=group) for group in groups))
-    monkeypatch.setattr(registry, "entry_points", lambda: EntryPoints([*ours, *found]))
+def install(monkeypatch: pytest.MonkeyPatch, points: list[EntryPoint]) -> None:
+    """Pretend that packages with these entry points are installed, in addition to others."""
+    groups = {registry.group for registry in Registry.known}
+    installed = list(chain.from_iterable(entry_points(group=group) for group in groups))
+    monkeypatch.setattr(registry, "entry_points", lambda: EntryPoints([*installed, *points]))
 
 
 def install_game(monkeypatch: pytest.MonkeyPatch, game_spec: GameSpec) -> None:
-    """Let a game stand under its name, whether there is one of this name already or not."""
+    """Register a game, replacing any game of the same name."""
     monkeypatch.setitem(registry.GAMES._here, game_spec.name, game_spec)
     monkeypatch.setattr(registry.GAMES, "_found", None)
     for name in ("games", "_whole"):
@@ -219,7 +219,7 @@ def install_game(monkeypatch: pytest.MonkeyPatch, game_spec: GameSpec) -> None:
 
 @contextmanager
 def at_home(provider: str, url: str) -> Iterator[None]:
-    """Let a provider's own address be that of a test's server, which is then sent its key."""
+    """Set a provider's default URL to a test server, which then receives its key."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(PROVIDERS._all(), provider, replace(PROVIDERS[provider], url=url))
         yield

@@ -1,7 +1,7 @@
-"""The wheel in bare environments: what it does without an extra, and with each.
+"""Install the wheel in clean environments, without extras and with each extra.
 
-``python -m tests.installs`` makes an environment for each extra, from the wheel in ``dist/`` and
-what an index of packages has, and uses it; ``--python 3.12 --extra web`` chooses.
+``python -m tests.installs`` installs the wheel in ``dist/`` and each extra from the package index
+into a new environment and uses it; select with ``--python 3.12 --extra web``.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from docs.blocks import BASH, ROOT, environment
 
 NONE = "none"
-"""Stands for no extra."""
+"""The choice of no extra."""
 STUDY = """
 name: small
 instances: 3
@@ -41,8 +41,8 @@ USES = {
         """,
     "report": PLAYED + "cheaptalk report small --out report.html; test -s report.html",
     "web": """
-        cheaptalk serve --demo --port 8130 > said & trap "kill $!" EXIT
-        until grep Open said; do kill -0 $!; sleep 0.2; done
+        cheaptalk serve --demo --port 8130 > log & trap "kill $!" EXIT
+        until grep Open log; do kill -0 $!; sleep 0.2; done
         cheaptalk study bots http://127.0.0.1:8130/ --bots 1 --think-time 0 --game bargaining
         """,
     "analysis": PLAYED + "cheaptalk metagame small --out page.html; test -s page.html",
@@ -132,21 +132,21 @@ print(DatasetCard.load("dataset/README.md").data.to_dict())
 END
         """,
 }  # fmt: skip
-"""The smallest use of each extra, as commands that end with an error where it does not work."""
+"""A minimal use of each extra, as shell commands that fail if it doesn't work."""
 
 
 def use(extra: str, programs: Path, folder: Path) -> tuple[bool, str]:
-    """Use an extra in a folder: whether that worked, and what was said.
+    """Use an extra in a folder, and return success and output.
 
     Args:
         extra: its name.
-        programs: where ``python`` and ``cheaptalk`` are.
-        folder: an empty one.
+        programs: the folder of ``python`` and ``cheaptalk``.
+        folder: an empty folder.
     """
     (folder / "small.yaml").write_text(STUDY, encoding="utf-8")
     there = environment(folder / "home") | {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9",  # nobody listens
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9",  # no server
     }
     done = subprocess.run(
         [BASH, "-euo", "pipefail", "-c", USES[extra]], cwd=folder, env=there, text=True,
@@ -155,11 +155,11 @@ def use(extra: str, programs: Path, folder: Path) -> tuple[bool, str]:
     return done.returncode == 0, done.stdout
 
 
-def installed(wheel: Path, extra: str, python: str, folder: Path) -> int:
-    """Make an environment of the wheel with an extra: how many packages it then holds.
+def install(wheel: Path, extra: str, python: str, folder: Path) -> int:
+    """Install the wheel with an extra into a new environment; return the number of packages.
 
     Raises:
-        CalledProcessError: it cannot be made.
+        CalledProcessError: the installation failed.
     """
     uv = Path(sys.executable).parent / "uv"
     subprocess.run([uv, "venv", "--quiet", "--python", python, folder], check=True)
@@ -168,31 +168,31 @@ def installed(wheel: Path, extra: str, python: str, folder: Path) -> int:
     return len(list(folder.glob("lib/python*/site-packages/*.dist-info")))
 
 
-def tried(wheel: Path, extra: str, python: str) -> bool:
-    """Install and use an extra, and print how that went: whether it works."""
+def try_extra(wheel: Path, extra: str, python: str) -> bool:
+    """Install and use an extra, print the result, and return whether it works."""
     name, began = f"{python} [{extra}]", time.monotonic()
     with TemporaryDirectory() as made:
         venv, place = Path(made) / "venv", Path(made) / "use"
         place.mkdir()
         try:
-            packages = installed(wheel, extra, python, venv)
+            packages = install(wheel, extra, python, venv)
         except subprocess.CalledProcessError:
             print(f"{name} cannot be installed", flush=True)
             return False
         between = time.monotonic()
-        works, said = use(extra, venv / "bin", place)
+        works, output = use(extra, venv / "bin", place)
     took = f"{between - began:.0f} s to install, {time.monotonic() - between:.0f} s to use"
     print(f"{name} {'works' if works else 'FAILS'}: {packages} packages, {took}", flush=True)
-    print("" if works else said, end="", flush=True)
+    print("" if works else output, end="", flush=True)
     return works
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", action="append", help="a version or a path; repeat it")
-    parser.add_argument("--extra", action="append", choices=USES, help="one alone; repeat it")
+    parser.add_argument("--python", action="append", help="Python version or path; repeatable")
+    parser.add_argument("--extra", action="append", choices=USES, help="an extra; repeatable")
     chosen = parser.parse_args()
     (built,) = (ROOT / "dist").glob("*.whl")
     pythons, extras = chosen.python or [sys.executable], chosen.extra or list(USES)
-    tries = [tried(built, extra, python) for python in pythons for extra in extras]
+    tries = [try_extra(built, extra, python) for python in pythons for extra in extras]
     sys.exit(not all(tries))

@@ -1,4 +1,4 @@
-"""The stand-in for a model server, as tests use it: watched, and made to misbehave."""
+"""The mock model server with hooks for tests: it logs calls and can misbehave."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -12,11 +12,10 @@ from cheaptalk.models.http.transport import CALL_HEADER
 
 CALLS = web.AppKey("CALLS", list[str])
 Handler = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse | None]]
-"""Answers a request itself, or returns None to have it answered as usual."""
+"""Responds to a request, or returns None for the default response."""
 
 
 async def nothing_special(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
-    """Leave every request to be answered as usual."""
     return None
 
 
@@ -26,7 +25,7 @@ def make_app(
     handler: Handler = nothing_special,
     paths: Sequence[str] = ("/v1/chat/completions",),
 ) -> web.Application:
-    """The server; ``app[CALLS]`` and the log collect the numbers of the calls that arrived."""
+    """Return the server; ``app[CALLS]`` and the log collect the numbers of received calls."""
     calls: list[str] = []
     special = handler
 

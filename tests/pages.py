@@ -1,4 +1,4 @@
-"""Pages as tests read them: tables by name, links, scripts and text."""
+"""Parsed HTML pages: tables by name, links, scripts and text."""
 
 import base64
 import gzip
@@ -13,7 +13,7 @@ VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "sour
 
 @dataclass
 class Cell:
-    """A table cell: its text, that of a button in it, and where its link leads."""
+    """A table cell: its text, the text of its button, and its link."""
 
     attributes: Attributes
     text: str = ""
@@ -34,9 +34,9 @@ class Page(HTMLParser):
     """A parsed page.
 
     Attributes:
-        tables: rows of cells by the name of the table, the heading first.
+        tables: rows of cells by table name, the heading first.
         elements: every element, as (tag, attributes).
-        scripts: what stands in script elements, as (attributes, text).
+        scripts: script elements, as (attributes, text).
         text: all text outside scripts and styles.
     """
 
@@ -56,22 +56,22 @@ class Page(HTMLParser):
         assert self.open == [], f"not closed: {self.open}"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.elements.append((tag, found))
+        attributes = dict(attrs)
+        self.elements.append((tag, attributes))
         if tag not in VOID:
             self.open.append(tag)
         if tag == "script":
-            self.scripts.append((found, ""))
-        elif "tabular" in (found.get("class") or "").split():
-            self.name = found["data-name"] or ""
+            self.scripts.append((attributes, ""))
+        elif "tabular" in (attributes.get("class") or "").split():
+            self.name = attributes["data-name"] or ""
             self.tables[self.name] = []
         elif tag == "tr" and self.name:
             self.tables[self.name].append([])
         elif tag in ("td", "th") and self.name:
-            self.cell = Cell(found)
+            self.cell = Cell(attributes)
             self.tables[self.name][-1].append(self.cell)
         elif tag == "a" and self.cell and self.cell.link is None:
-            self.cell.link, self.cell.title = found["href"], found.get("title")
+            self.cell.link, self.cell.title = attributes["href"], attributes.get("title")
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open, f"</{tag}> closes nothing"
@@ -95,30 +95,31 @@ class Page(HTMLParser):
         return {tag for tag, _ in self.elements}
 
     def attributes(self, name: str) -> list[str]:
-        """All values of an attribute."""
-        return [found[name] or "" for _, found in self.elements if name in found]
+        """Return all values of an attribute."""
+        return [attributes[name] or "" for _, attributes in self.elements if name in attributes]
 
     def running(self) -> list[str]:
-        """The scripts that a browser runs."""
-        return [text for found, text in self.scripts if "type" not in found]
+        """Return the scripts that a browser runs."""
+        return [text for attributes, text in self.scripts if "type" not in attributes]
 
     def charts(self) -> list[str]:
-        """All charts, each with its caption, as it is drawn where there is room."""
+        """Return all charts with their captions, in the wide version."""
         figures = [part.partition("</figure>")[0] for part in self.source.split("<figure")[1:]]
-        return [one.partition('class="plot slim"')[0] for one in figures if 'class="plot' in one]
+        plots = (figure for figure in figures if 'class="plot' in figure)
+        return [plot.partition('class="plot slim"')[0] for plot in plots]
 
     def transcripts(self) -> list[dict[str, Any]]:
-        """The sampled transcripts of a report."""
-        (packed,) = [text for found, text in self.scripts if found.get("id") == "transcripts"]
+        """Return the sampled transcripts of a report."""
+        (packed,) = [text for attrs, text in self.scripts if attrs.get("id") == "transcripts"]
         unpacked: list[dict[str, Any]] = json.loads(gzip.decompress(base64.b64decode(packed)))
         return unpacked
 
     def rows(self, table: str) -> list[dict[str, Cell]]:
-        """A table's rows by the names of its columns."""
+        """Return a table's rows, by column name."""
         names = self.headings(table)
         body = (row for row in self.tables[table] if not any(cell.button for cell in row))
         return [dict(zip(names, row, strict=True)) for row in body]
 
     def headings(self, table: str) -> list[str]:
-        """The names of a table's columns."""
+        """Return a table's column names."""
         return [cell.button for cell in self.tables[table][0]]

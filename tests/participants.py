@@ -1,4 +1,4 @@
-"""People in a study for tests: rows as the server writes them, put into a store by hand."""
+"""Participants of a study: inserts the rows that the web server writes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,15 +9,15 @@ from cheaptalk.records import Store
 from cheaptalk.records.store import schema
 
 Answered = tuple[str, Mapping[str, Any], bool | None]
-"""A step, what was answered there, and whether it was right."""
+"""A step, the answers, and whether they were correct."""
 
 
 class People:
-    """Puts people into a study.
+    """Adds participants to a study.
 
     Args:
-        store: which holds the study.
-        study: its name; registered if it is not there.
+        store: the store of the study.
+        study: its name; registered if missing.
     """
 
     def __init__(self, store: Store, study: str) -> None:
@@ -29,18 +29,18 @@ class People:
         self,
         step: str,
         ending: str | None = None,
-        said: Sequence[Answered] = (),
+        answers: Sequence[Answered] = (),
         plays: Sequence[Mapping[str, Any]] = (),
         **pay: int,
     ) -> int:
-        """Let somebody come; returns their number.
+        """Add a participant and return their number.
 
         Args:
-            step: where they are or stopped.
-            ending: how it ended.
-            said: what they answered; a step ``quiz@2`` follows their second game.
-            plays: their games: ``state``, ``match``, ``place`` and so on.
-            pay: in cents, by what it is for; ``base`` is base pay, all else a bonus.
+            step: the current or last step.
+            ending: how participation ended.
+            answers: the answers; a step ``quiz@2`` follows the second game.
+            plays: the games: ``state``, ``match``, ``seat`` and so on.
+            pay: payments in cents; ``base`` is base pay, all others are bonuses.
         """
         self.count += 1
         who = {
@@ -52,7 +52,7 @@ class People:
             number = connection.execute(
                 sa.insert(schema.participants).values(who).returning(schema.participants.c.id)
             ).scalar_one()
-            for at, (name, answer, correct) in enumerate(said):
+            for at, (name, answer, correct) in enumerate(answers):
                 of, _, game = name.partition("@")
                 connection.execute(sa.insert(schema.responses).values(
                     participant_id=number, number=at, step=of, visit=1, game=int(game or 0),
@@ -71,7 +71,7 @@ class People:
         return int(number)
 
     def prompt(self, number: int, correct: bool | None) -> None:
-        """Send somebody a prompt; whether it was answered in time, None while it is open."""
+        """Add an attention prompt; ``correct`` is None while it is open."""
         with self.store.transaction() as connection:
             connection.execute(sa.insert(schema.notices).values(
                 participant_id=number, kind="attention", text="Still there?", sent=4.0, due=5.0,

@@ -1,4 +1,4 @@
-"""Studies played for tests: one in which all goes well, and one in which everything goes wrong."""
+"""Sample studies: one without problems, and one in which everything fails."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ EVIL = (
     """<script>alert(1)</script></script><!-- "it's" & &amp; {{ 7 * 7 }} {% raw %} ]]> """
     "<img src=x onerror=alert(2)>"
 )
-"""What a player might say to break a page."""
+"""A message that tries to break a page."""
 
 WELL: dict[str, Any] = {
     "name": "well",
@@ -86,19 +86,19 @@ CROWD: dict[str, Any] = {
     },
     "instances": 5,
 }
-"""Two and ten at a table: it needs the games of the fixture ``toys``."""
+"""Matches of two and ten players; requires the fixture ``toys``."""
 
 HALTED = BADLY | {"name": "halted", "players": {EVIL: {"model": "vllm/evil"}},
                   "budget": {"calls": 9}}  # fmt: skip
-"""Stopped by its budget: some matches are live, some have not begun."""
+"""Stopped by its budget: some matches are live, others not started."""
 
 
 class Models:
-    """Models that answer like the scripted server, each with a vice of its own.
+    """Models that answer like the mock server, each with a defect.
 
-    ``evil`` says what might break a page, and in every fourth question something unreadable
-    first; ``mute`` never says anything readable; the provider of ``broken`` answers the first
-    question of a match and fails at every other.
+    ``evil`` sends messages that try to break a page, and an unreadable reply first to every fourth
+    request; ``mute`` never sends a readable reply; the provider of ``broken`` answers the first
+    request of a match and fails at all others.
     """
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
@@ -114,7 +114,7 @@ class Models:
 
 
 def play(folder: Path, study: dict[str, Any]) -> Path:
-    """Play a study into a store of its own name, once; the path of the store."""
+    """Run a study in a store of the same name, and return the path of the store."""
     path = folder / f"{study['name']}.sqlite"
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.studies.parse_study(study, "a test"), store, models=Models(), concurrency=3)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for tests: its programs are the system's, its files a folder that goes."""
+"""A temporary PostgreSQL server that uses the installed programs."""
 
 import os
 import shutil
@@ -13,53 +13,54 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from docs.blocks import free_port
 
-PLACES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-"""Where Debian has the server's programs, which are in nobody's PATH."""
-FAST = {"fsync": "off", "full_page_writes": "off"}
-"""Settings of a server whose files nobody misses after a power failure."""
+PROGRAM_FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+"""Debian's folders of the server programs, which are not in PATH."""
+FAST_SETTINGS = {"fsync": "off", "full_page_writes": "off"}
+"""Settings of a server whose files need not survive a power failure."""
 
 
-def program(name: str) -> str | None:
-    """Where one of the server's programs is."""
-    return shutil.which(name, path=os.pathsep.join([os.environ["PATH"], *map(str, PLACES)]))
+def find_program(name: str) -> str | None:
+    """Return the path of a server program."""
+    folders = [os.environ["PATH"], *map(str, PROGRAM_FOLDERS)]
+    return shutil.which(name, path=os.pathsep.join(folders))
 
 
-LACKING = None if program("pg_ctl") else "no PostgreSQL server is installed"
+LACKING = None if find_program("pg_ctl") else "no PostgreSQL server is installed"
 
 
-def as_its_user() -> Mapping[str, Any]:
-    """Who runs the server: it refuses to be root's."""
+def user_options() -> Mapping[str, Any]:
+    """Return the user that runs the server, which refuses to run as root."""
     return {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
 
 
 class Server(NamedTuple):
-    """A server that runs.
+    """A running server.
 
     Attributes:
-        url: of it, without a database.
-        folder: where its files are.
+        url: its URL without a database.
+        folder: the folder of its files.
     """
 
     url: str
     folder: Path
 
     def control(self, order: str, mode: str = "fast") -> None:
-        """Start, stop or restart it, and wait until it has done so."""
+        """Start, stop or restart the server, and wait for completion."""
         more = () if order == "start" else ("-m", mode)
         run("pg_ctl", order, "-D", "data", "-l", "log", "-w", *more, at=self.folder)
 
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """A server on loopback, which is gone in the end with all its files."""
-    with TemporaryDirectory(prefix="postgres-") as made:  # where its own user may go
+    """Run a server at loopback; stop it and delete its files at the end."""
+    with TemporaryDirectory(prefix="postgres-") as made:  # accessible to the server's user
         server = Server(f"postgresql+psycopg://tester@127.0.0.1:{free_port()}", Path(made))
         if os.geteuid() == 0:
             shutil.chown(made, "postgres", "postgres")
         begin = ("-U", "tester", "-A", "trust", "-E", "UTF8", "--locale", "C.UTF-8", "--no-sync")
         run("initdb", "-D", "data", *begin, at=server.folder)
         settings = {
-            **FAST, "port": server.url.rpartition(":")[2], "listen_addresses": "127.0.0.1",
+            **FAST_SETTINGS, "port": server.url.rpartition(":")[2], "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
         }  # fmt: skip
         with (server.folder / "data" / "postgresql.conf").open("a") as file:
@@ -72,16 +73,16 @@ def serving() -> Iterator[Server]:
 
 
 def run(name: str, *arguments: str, at: Path) -> None:
-    found = program(name)
-    assert found is not None
+    path = find_program(name)
+    assert path is not None
     subprocess.run(
-        [found, *arguments], cwd=at, check=True, capture_output=name != "pg_ctl",
-        stdout=None if name != "pg_ctl" else subprocess.DEVNULL, **as_its_user(),
+        [path, *arguments], cwd=at, check=True, capture_output=name != "pg_ctl",
+        stdout=None if name != "pg_ctl" else subprocess.DEVNULL, **user_options(),
     )  # fmt: skip
 
 
 class Databases:
-    """New databases of a server."""
+    """Creates databases in a server."""
 
     def __init__(self, server: Server, prefix: str = "store") -> None:
         self._server = server
@@ -89,7 +90,7 @@ class Databases:
         self._numbers = count()
 
     def new(self) -> str:
-        """The URL of a new database."""
+        """Create a database and return its URL."""
         name = f"{self._prefix}_{next(self._numbers)}"
         engine = sa.create_engine(f"{self._server.url}/postgres", isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:

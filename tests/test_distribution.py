@@ -1,4 +1,4 @@
-"""What is built of a commit: the same bytes each time, all that belongs into it, a container."""
+"""Distributions: reproducible builds, complete packages, and the container."""
 
 import json
 import os
@@ -18,8 +18,8 @@ from tests.installs import NONE, use
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-OTHER = "127.0.0.2"
-"""An address of this machine at which nobody is who listens at 127.0.0.1 alone."""
+OTHER_LOOPBACK = "127.0.0.2"
+"""A loopback address that reaches only servers listening at all addresses."""
 
 
 def run(*words: object, umask: int = -1, **variables: str) -> str:
@@ -31,8 +31,8 @@ def run(*words: object, umask: int = -1, **variables: str) -> str:
     return done.stdout
 
 
-def make(dist: Path, umask: int = -1) -> dict[str, bytes]:
-    """What ``make dist`` builds in this environment: files by name."""
+def build(dist: Path, umask: int = -1) -> dict[str, bytes]:
+    """Run ``make dist`` in this environment, and return the files by name."""
     known = ("-o", f"{BIN.parent}/.installed-dev", f"VENV={BIN.parent}")
     run("make", *known, "dist", f"DIST={dist}", umask=umask)
     return {file.name: file.read_bytes() for file in dist.iterdir()}
@@ -44,16 +44,16 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not (ROOT / ".git").exists():
         pytest.skip("only a checkout has a last commit")
     folder = tmp_path_factory.mktemp("built") / "dist"
-    assert {Path(name).suffix for name in make(folder)} == {".whl", ".gz"}
+    assert {Path(name).suffix for name in build(folder)} == {".whl", ".gz"}
     return folder
 
 
-def test_two_builds_of_a_commit_are_the_same_bytes(dist: Path, tmp_path: Path) -> None:
-    again = make(tmp_path / "elsewhere" / "dist", umask=0o077)
+def test_builds_are_reproducible(dist: Path, tmp_path: Path) -> None:
+    again = build(tmp_path / "elsewhere" / "dist", umask=0o077)
     assert again == {file.name: file.read_bytes() for file in dist.iterdir()}
 
 
-def test_the_sdist_builds_the_same_wheel(dist: Path, tmp_path: Path) -> None:
+def test_sdist_builds_the_same_wheel(dist: Path, tmp_path: Path) -> None:
     (sdist,), (wheel,) = dist.glob("*.tar.gz"), dist.glob("*.whl")
     command = [BIN / "uv", "build", "--wheel", "--offline", "--no-build-isolation"]
     command += ["--python", sys.executable, "--out-dir", tmp_path, sdist]
@@ -62,7 +62,7 @@ def test_the_sdist_builds_the_same_wheel(dist: Path, tmp_path: Path) -> None:
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
-def test_the_wheel_holds_the_package_whole_and_nothing_else(dist: Path) -> None:
+def test_wheel_contains_exactly_the_package(dist: Path) -> None:
     (wheel,) = dist.glob("*.whl")
     held = set(zipfile.ZipFile(wheel).namelist())
     package = {name for name in held if ".dist-info/" not in name}
@@ -73,12 +73,12 @@ def test_the_wheel_holds_the_package_whole_and_nothing_else(dist: Path) -> None:
     assert about == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 
 
-def test_a_container_serves_the_demo_at_its_port_and_keeps_it_in_its_volume(tmp_path: Path) -> None:
+def test_container_serves_the_demo_and_keeps_its_store(tmp_path: Path) -> None:
     recipe = re.findall(r"^([A-Z]+) (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
-    said = dict(recipe)
-    assert said["VOLUME"] == said["WORKDIR"]
-    command = [*json.loads(said["ENTRYPOINT"]), *json.loads(said["CMD"])]
-    assert int(said["EXPOSE"]) == signature(serve).parameters["port"].default
+    instructions = dict(recipe)
+    assert instructions["VOLUME"] == instructions["WORKDIR"]
+    command = [*json.loads(instructions["ENTRYPOINT"]), *json.loads(instructions["CMD"])]
+    assert int(instructions["EXPOSE"]) == signature(serve).parameters["port"].default
     port = free_port()
     with subprocess.Popen(
         [*command, "--port", str(port)], cwd=tmp_path, env=environment(tmp_path),
@@ -87,10 +87,10 @@ def test_a_container_serves_the_demo_at_its_port_and_keeps_it_in_its_volume(tmp_
         try:
             assert server.stdout is not None
             assert "Open http://" in server.stdout.readline()
-            asked = HTTPConnection(OTHER, port, timeout=60)
-            asked.request("GET", "/", headers={"Host": f"localhost:{port}"})
-            assert asked.getresponse().status == 200
-            asked.close()
+            connection = HTTPConnection(OTHER_LOOPBACK, port, timeout=60)
+            connection.request("GET", "/", headers={"Host": f"localhost:{port}"})
+            assert connection.getresponse().status == 200
+            connection.close()
         finally:
             server.terminate()
     assert (tmp_path / "cheaptalk.sqlite").exists()
@@ -98,6 +98,6 @@ def test_a_container_serves_the_demo_at_its_port_and_keeps_it_in_its_volume(tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("extra", [NONE, "web", "figures", "pettingzoo", "openspiel"])
-def test_what_environments_are_tried_with_works_in_this_one(extra: str, tmp_path: Path) -> None:
-    works, said = use(extra, BIN, tmp_path)
-    assert works, said
+def test_extras_work_in_this_environment(extra: str, tmp_path: Path) -> None:
+    works, output = use(extra, BIN, tmp_path)
+    assert works, output

@@ -1,4 +1,4 @@
-"""The documentation keeps its word: commands run, files are as shown, every game has its page."""
+"""Documentation: commands run, files match, and every game has a page."""
 
 import ast
 import doctest
@@ -39,16 +39,16 @@ from cheaptalk.records.store import schema
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 GALLERY = ROOT / "docs" / gallery.PAGE
-"""The commands of this page run where the site is built."""
+"""The commands of this page run when the site is built."""
 RUN = [page for page in PAGES[1:] if page.parent.name not in ("docs", "reference")] + [PAGES[0]]
 PROGRESS = re.compile(
     r"^[\w./-]+: (?:[\d,]+ of [\d,]+ (?:match(?:es)?(?: judged)?|trained)|solving(?: [^\n,]*)?)"
     r"(?:, [^\n]*)?\n",
     re.MULTILINE,
 )
-"""The lines that commands print now and then off a terminal: how many depends on the machine."""
+"""Progress lines without a terminal; their number depends on the machine's speed."""
 OUTPUT = doctest.OutputChecker()
-LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+COMPARISON = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PACKAGES = (
     rules, styles, conformance, players, models, studies, records, statistics, equilibrium,
     adapters,
@@ -57,18 +57,18 @@ REFERENCE = {
     "styles": "rules", "conformance": "rules", "models": "players", "adapters": "records",
     "equilibrium": "statistics",
 }  # fmt: skip
-"""The page of a package that shares one with another."""
+"""The page of each package that shares the page of another."""
 BASE = {
     "name": "example",
     "games": [{"game": "bargaining"}],
     "players": {"one": {"strategy": "linear"}, "two": {"strategy": "boulware"}},
 }
-"""The study of which the fragments in the documentation replace parts."""
+"""The study that the fragments in the documentation modify."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
-def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
+def test_commands_print_the_documented_output(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     text, run = script(blocks(page.read_text(encoding="utf-8")))
     done = subprocess.run(
@@ -81,18 +81,18 @@ def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
         got = PROGRESS.sub("", output)
         assert status == "0", f"$ {command.typed}\n{got}\nexit status {status}"
         if command.shown:
-            assert OUTPUT.check_output(command.shown, got, LIKE), f"$ {command.typed}\n{got}"
+            assert OUTPUT.check_output(command.shown, got, COMPARISON), f"$ {command.typed}\n{got}"
     assert len(outcomes) // 2 == len(run), done.stdout
 
 
-def test_blocks_are_tested_or_say_why_not() -> None:
+def test_code_blocks_are_tested_or_explained() -> None:
     for page in PAGES:
         for block in blocks(page.read_text(encoding="utf-8")):
             check_block(block, runs=page in [*RUN, GALLERY])
 
 
 def check_block(block: Block, runs: bool) -> None:
-    """Demand that a block is tested, or that a comment says why not.
+    """Assert that a block is tested, or that a comment explains why not.
 
     Args:
         block: the block.
@@ -111,7 +111,7 @@ def check_block(block: Block, runs: bool) -> None:
 
 
 def check_fragment(fragment: dict[str, Any]) -> None:
-    """Demand that a study with this part in it can be laid out."""
+    """Assert that a study with this fragment can be planned."""
     study = BASE | fragment
     if "instances_from" in fragment:
         del study["games"]
@@ -120,12 +120,12 @@ def check_fragment(fragment: dict[str, Any]) -> None:
         assert ct.plan(parsed).matches
 
 
-def test_every_game_has_a_match_for_its_page() -> None:
+def test_every_game_has_a_sample_match() -> None:
     played = [part.game for part in ct.load_study(sample_matches.STUDY).games]
     assert sorted(played) == sorted(ct.rules.games())
 
 
-def test_the_list_of_papers_has_every_recipe_and_its_page() -> None:
+def test_paper_list_contains_every_recipe() -> None:
     page = (ROOT / "docs" / "reproduce" / "index.md").read_text(encoding="utf-8")
     shown = GALLERY.read_text(encoding="utf-8")
     for name in ct.reports.RECIPES:
@@ -133,7 +133,7 @@ def test_the_list_of_papers_has_every_recipe_and_its_page() -> None:
         assert f"--recipe {name} " in shown
 
 
-def test_the_page_of_python_has_every_command_and_names_what_there_is() -> None:
+def test_python_page_lists_every_command() -> None:
     page = (ROOT / "docs" / "experiments" / "python-api.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
     listed = {word for row in rows for word in re.findall(r"`([^`]+)`", row)}
@@ -145,24 +145,24 @@ def test_the_page_of_python_has_every_command_and_names_what_there_is() -> None:
 
 
 def read_variables(path: Path) -> set[str]:
-    """The environment variables that a module reads by names of its own."""
+    """Return the environment variables that a module reads."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     named = {
         node.targets[0].id: node.value
         for node in nodes if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }  # fmt: skip
-    read = [one.value for one in nodes if isinstance(one, ast.keyword) and one.arg == "envvar"]
+    read = [node.value for node in nodes if isinstance(node, ast.keyword) and node.arg == "envvar"]
     for node in nodes:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="environ")), args=[name, *_]):
                 read.append(name)
             case ast.Subscript(value=ast.Attribute(attr="environ"), slice=name):
                 read.append(name)
-    found = [named.get(one.id, one) if isinstance(one, ast.Name) else one for one in read]
-    return {str(one.value) for one in found if isinstance(one, ast.Constant)}
+    names = [named.get(node.id, node) if isinstance(node, ast.Name) else node for node in read]
+    return {str(node.value) for node in names if isinstance(node, ast.Constant)}
 
 
-def test_the_page_of_environment_variables_has_every_one_that_is_read() -> None:
+def test_environment_page_lists_every_variable() -> None:
     read = set().union(*map(read_variables, (ROOT / "src").rglob("*.py")))
     page = "\n".join(hooks.environment_page())
     assert read == set(hooks.VARIABLES)
@@ -170,26 +170,26 @@ def test_the_page_of_environment_variables_has_every_one_that_is_read() -> None:
     assert [name for name in read | keys if f"<code>{name}</code>" not in page] == []
 
 
-def test_the_page_of_tables_has_every_column() -> None:
+def test_tables_page_lists_every_column() -> None:
     page = "\n".join(hooks.tables_page())
-    for one in schema.metadata.sorted_tables:
-        section = page.partition(f"\n## {one.name}\n")[2].partition("\n## ")[0]
-        assert [c.name for c in one.columns if f"<code>{c.name}</code>" not in section] == []
+    for table in schema.metadata.sorted_tables:
+        section = page.partition(f"\n## {table.name}\n")[2].partition("\n## ")[0]
+        assert [c.name for c in table.columns if f"<code>{c.name}</code>" not in section] == []
 
 
-def documented(thing: object) -> bool:
-    """Whether something has a docstring of its own: a class or a function."""
+def has_docs(thing: object) -> bool:
+    """Return whether an object is a class or a function, which has its own docstring."""
     return inspect.isclass(thing) or inspect.isroutine(thing)
 
 
 @pytest.mark.slow
-def test_the_site_builds_and_leaves_nothing_out(tmp_path: Path) -> None:
+def test_site_builds_and_is_complete(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for found in gallery.HEADING.finditer(GALLERY.read_text(encoding="utf-8")):
-        assert (tmp_path / "gallery" / f"{found['name']}.html").exists()
+    for heading in gallery.HEADING.finditer(GALLERY.read_text(encoding="utf-8")):
+        assert (tmp_path / "gallery" / f"{heading['name']}.html").exists()
     for path in notebooks.NOTEBOOKS:
         assert '<div class="given">' in (tmp_path / "notebooks" / f"{path.stem}.html").read_text()
     assert not [page for page in tmp_path.rglob("*.html") if ROLE.search(page.read_text())]
@@ -204,7 +204,7 @@ def test_the_site_builds_and_leaves_nothing_out(tmp_path: Path) -> None:
     for package in PACKAGES:
         name = package.__name__.split(".")[1]
         page = (tmp_path / "reference" / f"{REFERENCE.get(name, name)}.html").read_text()
-        public = [name for name in package.__all__ if documented(getattr(package, name))]
+        public = [name for name in package.__all__ if has_docs(getattr(package, name))]
         shown = set(re.findall(r' id="cheaptalk\.[\w.]*\b(\w+)"', page))
         assert [name for name in public if name not in shown] == []
     commands_page = (tmp_path / "reference" / "command-line.html").read_text()
@@ -215,26 +215,26 @@ def test_the_site_builds_and_leaves_nothing_out(tmp_path: Path) -> None:
         assert f">cheaptalk {name}" in commands_page
 
 
-EXHIBIT = "## Bars {{ #bars }}\n\n```console\n$ {command}\n```\n"
+SECTION = "## Bars {{ #bars }}\n\n```console\n$ {command}\n```\n"
 """A section of a gallery."""
 
 
-def test_an_exhibit_is_what_its_commands_write_with_its_first_chart_where_there_is_no_browser(
+def test_gallery_shows_first_chart_without_a_browser(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pictures, "BROWSERS", ())
-    made = gallery.exhibit(EXHIBIT.format(command="echo 'Up: <svg>1</svg>' > bars.html"))
+    made = gallery.exhibit(SECTION.format(command="echo 'Up: <svg>1</svg>' > bars.html"))
     assert made.page == b"Up: <svg>1</svg>\n"
     assert dict(made.files())["gallery/bars.svg"] == b"<svg>1</svg>"
     assert "](gallery/bars.svg)](gallery/bars.html)" in made.shown()
-    bare = gallery.exhibit(EXHIBIT.format(command="echo Up > bars.html"))
+    bare = gallery.exhibit(SECTION.format(command="echo Up > bars.html"))
     assert [path for path, _ in bare.files()] == ["gallery/bars.html"]
 
 
 @pytest.mark.parametrize("command", ["echo Up > bars.html; false", "true"])
-def test_a_site_whose_exhibit_fails_is_not_built(command: str) -> None:
+def test_failing_gallery_command_stops_the_build(command: str) -> None:
     with pytest.raises(PluginError, match=r"gallery\.md, Bars"):
-        gallery.exhibit(EXHIBIT.format(command=command))
+        gallery.exhibit(SECTION.format(command=command))
 
 
 @pytest.mark.parametrize(
@@ -250,29 +250,29 @@ def test_a_site_whose_exhibit_fails_is_not_built(command: str) -> None:
         ("<style>@import 'https://x.org/a'</style>", ["asks another site: https://x.org/a"]),
     ],
 )  # fmt: skip
-def test_a_site_whose_links_lead_nowhere_or_that_asks_another_is_not_built(
+def test_broken_and_external_links_are_reported(
     page: str, wrong: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "index.html").write_text('<a href="../index.html">')
     (tmp_path / "index.html").write_text(page)
-    assert list(links.problems(tmp_path)) == [f"index.html {one}" for one in wrong]
+    assert list(links.problems(tmp_path)) == [f"index.html {problem}" for problem in wrong]
 
 
-def test_a_style_sheet_asks_no_other_site(tmp_path: Path) -> None:
+def test_external_urls_in_style_sheets_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.css").write_text("@font-face { src: url(https://x.org/f.woff2) }")
     assert list(links.problems(tmp_path)) == ["a.css asks another site: https://x.org/f.woff2"]
 
 
 @pytest.mark.parametrize("path", notebooks.NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_are_kept_as_they_are_before_they_run(path: Path) -> None:
+def test_notebooks_are_committed_without_outputs(path: Path) -> None:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     assert [cell["source"] for cell in cells if cell.get("outputs")] == []
     assert [cell["source"] for cell in cells if cell.get("execution_count") is not None] == []
 
 
-def notebook(folder: Path, *cells: str) -> Path:
-    """A notebook of cells of code below a title."""
+def write_notebook(folder: Path, *cells: str) -> Path:
+    """Write a notebook with a title and code cells."""
     title = {"cell_type": "markdown", "id": "title", "source": "# Made"}
     code: list[dict[str, Any]] = [
         {"cell_type": "code", "id": f"cell-{number}", "source": source, "outputs": [],
@@ -285,17 +285,17 @@ def notebook(folder: Path, *cells: str) -> Path:
     return path
 
 
-def test_a_notebook_shows_what_its_cells_gave(tmp_path: Path) -> None:
+def test_notebook_page_shows_outputs(tmp_path: Path) -> None:
     html = "from IPython.display import HTML; HTML('<b>bold</b>')"
-    page = notebooks.shown(notebook(tmp_path, "print('said'); x = 2", "x + 1", html))
+    page = notebooks.shown(write_notebook(tmp_path, "print('said'); x = 2", "x + 1", html))
     assert page.startswith("# Made\n")
     assert "```text\nsaid\n```" in page
     assert "```text\n3\n```" in page
     assert '<div class="given">\n<b>bold</b>\n</div>' in page
 
 
-def test_a_site_whose_notebook_fails_is_not_built(tmp_path: Path) -> None:
+def test_failing_notebook_stops_the_build(tmp_path: Path) -> None:
     with pytest.raises(
         PluginError, match=r"(?s)made\.ipynb: .*ZeroDivisionError: division by zero"
     ):
-        notebooks.shown(notebook(tmp_path, "1 / 0"))
+        notebooks.shown(write_notebook(tmp_path, "1 / 0"))

@@ -1,4 +1,4 @@
-"""Every example runs and shows what it is there to show."""
+"""Every example runs and prints the expected result."""
 
 import doctest
 import os
@@ -19,7 +19,7 @@ STUDIES = sorted((EXAMPLES / "studies").glob("*.yaml"))
 ULTIMATUM = EXAMPLES / "ultimatum"
 TENDER = EXAMPLES / "tender"
 
-SHOWS = {
+EXPECTED_LINES = {
     "first_match": r"^The proposal of round 12 was accepted: \$50 for Alice and \$50 for Bob\.",
     "custom_strategy": r"^linear +\d+\.\d\d +\d+\.\d\d$",
     "fork_a_match": r"^had he accepted in request 13: \$16\.91$",
@@ -39,16 +39,16 @@ def run(command: list[object], folder: Path) -> str:
 
 
 def test_every_script_is_tested() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(SHOWS)
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(EXPECTED_LINES)
 
 
-@pytest.mark.parametrize("name", SHOWS)
-def test_script(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", EXPECTED_LINES)
+def test_script_prints_the_expected_line(name: str, tmp_path: Path) -> None:
     shown = run([sys.executable, EXAMPLES / f"{name}.py"], tmp_path)
-    assert re.search(SHOWS[name], shown, re.MULTILINE), shown
+    assert re.search(EXPECTED_LINES[name], shown, re.MULTILINE), shown
 
 
-def test_a_study_in_python_resumes(tmp_path: Path) -> None:
+def test_python_study_resumes(tmp_path: Path) -> None:
     command = [sys.executable, EXAMPLES / "study_in_python.py", "kept.sqlite"]
     assert "0 were there before, 180 are there now" in run(command, tmp_path)
     assert "180 were there before, 180 are there now" in run(command, tmp_path)
@@ -56,21 +56,21 @@ def test_a_study_in_python_resumes(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose commands know the examples' games, installed as their packages say."""
+    """A folder whose commands know the example games, installed with pip."""
     folder = tmp_path_factory.mktemp("installed")
     run([sys.executable, "-m", "pip", "install", "--quiet", ULTIMATUM, TENDER], folder)
     return folder
 
 
 @pytest.mark.parametrize("game", [ULTIMATUM, TENDER], ids=lambda game: game.name)
-def test_the_example_game_keeps_every_law(installed: Path, game: Path) -> None:
+def test_example_games_pass_their_tests(installed: Path, game: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
     shown = run([*command, "--rootdir", installed, game], installed)
     assert re.search(r"^20 passed", shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
-def test_study(path: Path, installed: Path) -> None:
+def test_study_can_be_planned_and_run(path: Path, installed: Path) -> None:
     cheaptalk = [sys.executable, "-m", "cheaptalk"]
     assert re.search(r"\b[1-9][\d,]* matches", run([*cheaptalk, "plan", path], installed))
     if "model:" not in path.read_text():
@@ -82,7 +82,7 @@ def test_study(path: Path, installed: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_first_match_of_the_readme_is_typed(tmp_path: Path) -> None:
+def test_readme_example_passes_mypy(tmp_path: Path) -> None:
     readme = doctest.DocTestParser().get_examples((ROOT / "README.md").read_text())
     (tmp_path / "first.py").write_text("".join(example.source for example in readme))
     (tmp_path / "wrong.py").write_text("import cheaptalk as ct\nct.games.Bargaining(monei=1)\n")
@@ -92,18 +92,18 @@ def test_the_first_match_of_the_readme_is_typed(tmp_path: Path) -> None:
         run([*command, "wrong.py"], tmp_path)
 
 
-def test_the_example_game_is_small() -> None:
+def test_example_game_is_short() -> None:
     assert len((ULTIMATUM / "ultimatum" / "rules.py").read_text().splitlines()) <= 120
 
 
 @pytest.mark.parametrize(
     "path", sorted((EXAMPLES / "cluster").glob("*.sh")), ids=lambda path: path.stem
 )
-def test_a_script_for_a_cluster_is_sound(path: Path, tmp_path: Path) -> None:
+def test_cluster_scripts_pass_shellcheck(path: Path, tmp_path: Path) -> None:
     run([SCRIPTS / "shellcheck", path], tmp_path)
 
 
-def test_what_kubernetes_is_given_fits_its_schemas(tmp_path: Path) -> None:
+def test_kubernetes_manifests_are_valid(tmp_path: Path) -> None:
     given = EXAMPLES / "cluster" / "kubernetes.yaml"
     rules = "{extends: default, rules: {line-length: {max: 120}}}"
     run([SCRIPTS / "yamllint", "--strict", "-d", rules, given], tmp_path)

@@ -1,4 +1,4 @@
-"""What is said where an optional package is missing, and what needs none."""
+"""Errors about missing optional packages, and features that need none."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ import cheaptalk as ct
         ("huggingface_hub", "hub", lambda at: ct.adapters.push_dataset(at, "me/set")),
     ],
 )
-def test_a_missing_package_is_named_with_the_extra_that_brings_it(
+def test_missing_package_names_its_extra(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     module: str,
@@ -43,8 +43,8 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(
     assert str(refused.value) == wanted
 
 
-def without(modules: str, program: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    """Run a program, and words for it, in a process that lacks some modules."""
+def run_without(modules: str, program: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run a program with arguments in a process that lacks some modules."""
     begin = f"import sys; sys.modules.update(dict.fromkeys({modules.split()}))\n"
     command = [sys.executable, "-c", begin + program, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -53,8 +53,8 @@ def without(modules: str, program: str, *words: str) -> "subprocess.CompletedPro
 @pytest.mark.parametrize(
     "face", ["ct.reports.exchanges", "ct.web.listen, ct.web.open_room_manager"]
 )
-def test_transcripts_and_rooms_need_nothing_that_reports_need(face: str) -> None:
-    done = without("numpy polars scipy", f"import cheaptalk as ct\n{face}")
+def test_transcripts_and_rooms_need_no_report_packages(face: str) -> None:
+    done = run_without("numpy polars scipy", f"import cheaptalk as ct\n{face}")
     assert done.stderr == ""
 
 
@@ -69,10 +69,10 @@ def test_transcripts_and_rooms_need_nothing_that_reports_need(face: str) -> None
         ),
     ],
 )
-def test_commands_say_what_to_install(missing: str, words: list[str], tmp_path: Path) -> None:
+def test_commands_name_the_missing_package(missing: str, words: list[str], tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     ct.Store.open(path, create=True).close()
-    words = [one.format(here=tmp_path) for one in [*words, "--store", str(path)]]
-    done = without(missing, "from cheaptalk.cli import main; sys.exit(main())", *words)
+    words = [word.format(here=tmp_path) for word in [*words, "--store", str(path)]]
+    done = run_without(missing, "from cheaptalk.cli import main; sys.exit(main())", *words)
     assert done.returncode == 2
     assert f'error: {missing} is not installed; install it with: pip install "chea' in done.stderr

@@ -1,7 +1,7 @@
-"""Golden transcripts: what every seat reads and answers in one fixed match of every game.
+"""Golden transcripts: the texts and answers of every seat in one fixed match of every game.
 
-A change of rules, words or chance shows as a difference here. Where the change is meant, write the
-transcripts anew, read the difference and commit it::
+Changes of rules, templates or chance appear as a difference here. If a change is intended, rewrite
+the transcripts, review the difference and commit it::
 
     CHEAPTALK_GOLDEN=write pytest tests/test_golden.py
 """
@@ -24,7 +24,7 @@ WRITING = os.environ.get("CHEAPTALK_GOLDEN") == "write"
 
 @dataclass(frozen=True)
 class Match:
-    """A match to be written down: parameters, and a strategy for each role (``random`` without)."""
+    """A match to record: parameters, and a strategy for each role (default ``random``)."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     players: Mapping[str, str] = field(default_factory=dict)
@@ -49,21 +49,21 @@ MATCHES = {
 
 
 @pytest.mark.parametrize("name", games())
-def test_the_transcript_is_as_it_was(name: str) -> None:
+def test_transcript_is_unchanged(name: str) -> None:
     path = GOLDEN / f"{name}.txt"
-    found = transcript(name)
+    text = transcript(name)
     if WRITING:
-        path.write_text(found, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     assert path.exists(), f"no golden transcript of {name}: see {Path(__file__).name}"
-    assert found == path.read_text(encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
 
 
-def test_there_is_no_transcript_of_a_game_that_is_none() -> None:
+def test_every_transcript_belongs_to_a_game() -> None:
     assert {path.stem for path in GOLDEN.iterdir()} <= set(games())
 
 
 def transcript(name: str) -> str:
-    """The match of a game in every style, seat by seat."""
+    """Return the match of a game in every style, seat by seat."""
     game_spec, match = get_game(name), MATCHES.get(name, Match())
     game = game_spec.rules.model_validate(match.parameters)
     players = {role: match.players.get(role, "random") for role in game.roles}
@@ -82,13 +82,13 @@ def transcript(name: str) -> str:
         section
         for style in (style_in(game_spec, style) for style in game_spec.styles)
         for seat in table.heard
-        for section in lived(style, table, seat)
+        for section in seat_lines(style, table, seat)
     ]
     return "\n".join([*head, *seats]) + "\n"
 
 
-def lived(style: Style, table: Table, seat: str) -> list[str]:
-    """What a seat reads, and what it answers."""
+def seat_lines(style: Style, table: Table, seat: str) -> list[str]:
+    """Return the texts that a seat reads, and its answers."""
     lines = ["", f'=== What "{seat}" reads in style "{style.name}"']
     texts = style.story(table.heard[seat], table.game, seat)
     for text, (_, action) in zip(texts, table.heard[seat], strict=True):

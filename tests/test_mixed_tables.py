@@ -1,4 +1,4 @@
-"""At every table a script, a recording and a model play the match that scripts alone play."""
+"""Scripted, recorded and model players reproduce the match of scripted players."""
 
 import pytest
 
@@ -31,23 +31,24 @@ def test_players_of_every_kind_play_the_same_match(name: str, style: str, first:
     )
     while not table.over:
         for ask in table.pending.values():
-            asked = table.request(ask.actor)
-            answer = said(made[seats[ask.actor]], asked, game_spec, style)
+            request = table.request(ask.actor)
+            answer = answer_of(made[seats[ask.actor]], request, game_spec, style)
             assert answer.kind is Kind.OK
             table.answer(ask.actor, answer.action)
     assert table.outcome == original.outcome
 
 
-def said(player: Player, asked: DecisionRequest, game_spec: GameSpec, style: str) -> Answer:
-    """What a player answers, a model being told what to by the random strategy."""
-    thinking = player.answer(asked)
+def answer_of(player: Player, request: DecisionRequest, game_spec: GameSpec, style: str) -> Answer:
+    """Return a player's answer; models reply with the random strategy's action."""
+    thinking = player.answer(request)
     try:
         call = next(thinking)
         assert isinstance(call, ModelCall)
         words = style_in(game_spec, style)
         assert call.messages[-1].content
-        thinking.send(Reply(text=words.codec.write(decided(asked, game_spec.strategies["random"]))))
+        action = decided(request, game_spec.strategies["random"])
+        thinking.send(Reply(text=words.codec.write(action)))
     except StopIteration as end:
         answer: Answer = end.value
         return answer
-    raise AssertionError("a model was asked twice")
+    raise AssertionError("a model was called twice")

@@ -1,4 +1,4 @@
-"""What a notebook shows: things in one line, and results as HTML with nothing left unescaped."""
+"""Notebook output: one-line reprs, and HTML with escaped text."""
 
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -13,7 +13,7 @@ MATRIX = [[0, 0, 0, 1], [0, 0, 3, 4], [9, 2, 5, 5], [0, 6, 5, 5]]
 
 
 class Tags(HTMLParser):
-    """Notes the tags of a page, and fails where one is closed that is not open."""
+    """Collects the tags of a page, and asserts that they are balanced."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Tags(HTMLParser):
 
 @pytest.fixture(scope="module")
 def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
-    """All that a session at a notebook gets to see."""
+    """The objects that a notebook session displays."""
     game_spec = ct.get_game("bargaining")
     game = game_spec.rules()
     instance = game.draw_instance(ct.Chance("here"))
@@ -51,7 +51,7 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
         base = {"pairing": f"{LABEL} / chance"}
         fit = ct.statistics.ols(frame, "alice_gain", ["pairing"], reference=base)
         played = ct.reports.Played.of(store, "seen")
-        found = ct.reports.findings(store, "seen", "metagame", draws=100)
+        findings = ct.reports.findings(store, "seen", "metagame", draws=100)
         yield {
             "table": ct.play(game, instance, "here", players),
             "open table": ct.Table(game, instance, "here"),
@@ -74,9 +74,9 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
             "ranks": ct.statistics.rank_ranges(frame, "alice_gain", "pairing", draws=100),
             "played": played,
             "analysis": ct.equilibrium.analyse(played.games()[0], draws=100),
-            "findings": found,
-            "tables": found.tables,
-            "recipe": found.recipe,
+            "findings": findings,
+            "tables": findings.tables,
+            "recipe": findings.recipe,
             "symmetric": ct.equilibrium.symmetric_equilibria(MATRIX),
             "bimatrix": ct.equilibrium.bimatrix_equilibria(MATRIX, MATRIX),
             "nash average": ct.equilibrium.nash_average(MATRIX),
@@ -89,7 +89,7 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
         }
 
 
-def test_things_stand_in_a_line_that_says_what_they_are(things: dict[str, object]) -> None:
+def test_reprs_are_short_and_informative(things: dict[str, object]) -> None:
     lines = {name: repr(thing) for name, thing in things.items()}
     assert [name for name, line in lines.items() if len(line) > 250 or "\n" in line] == []
     assert [name for name, line in lines.items() if " object at 0x" in line] == []
@@ -99,7 +99,7 @@ def test_things_stand_in_a_line_that_says_what_they_are(things: dict[str, object
     assert lines["frames"] == "<Frames: bargaining (54 rows)>"
 
 
-def test_results_show_as_html_in_which_everything_is_escaped(things: dict[str, object]) -> None:
+def test_html_reprs_escape_text(things: dict[str, object]) -> None:
     shown = {
         name: things[name]._repr_html_()  # type: ignore[attr-defined]  # as notebooks find it
         for name in (

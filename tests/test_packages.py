@@ -1,4 +1,4 @@
-"""What installed packages add to games that exist, and what is said of those that cannot."""
+"""Parts that installed packages add to games, and warnings about unusable ones."""
 
 import shutil
 import sys
@@ -21,30 +21,30 @@ GREED = Path(__file__).parents[1] / "examples" / "greed"
 POINTS = tomllib.loads((GREED / "pyproject.toml").read_text())["project"]["entry-points"]
 
 
-def look_again() -> None:
+def reset_registries() -> None:
     for registry in Registry.known:
         registry.forget()
 
 
 class Packages:
-    """A folder on the path with packages in it, as pip would put them there."""
+    """A folder on the path with packages, as installed by pip."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def add(self, name: str, points: Mapping[str, Mapping[str, str]]) -> None:
-        """Put a package's entry points there."""
+        """Install a package's entry points."""
         about = self.folder / f"{name}-1.dist-info"
         about.mkdir(parents=True)
         (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
         lines = []
         for group, named in points.items():
-            lines += [f"[{group}]", *(f"{one} = {value}" for one, value in named.items())]
+            lines += [f"[{group}]", *(f"{point} = {value}" for point, value in named.items())]
         (about / "entry_points.txt").write_text("\n".join(lines))
-        look_again()
+        reset_registries()
 
     def write(self, module: str, text: str) -> None:
-        """Put a module there."""
+        """Write a module."""
         (self.folder / f"{module}.py").write_text(dedent(text))
 
 
@@ -59,26 +59,26 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packag
     for name in set(sys.modules) - known:
         if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
             del sys.modules[name]
-    look_again()
+    reset_registries()
 
 
 @pytest.fixture
 def greed(packages: Packages) -> None:
-    """The package of the example, installed."""
+    """Install the example package."""
     shutil.copytree(GREED / "greed", packages.folder / "greed")
     packages.add("greed", POINTS)
 
 
-def said() -> list[str]:
-    """What is warned of when everything is looked up anew."""
+def plugin_warnings() -> list[str]:
+    """Load all plugins and return the warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PluginWarning)
         ct.rules.games()
-    return [str(one.message) for one in caught]
+    return [str(warning.message) for warning in caught]
 
 
 @pytest.mark.usefixtures("greed")
-def test_a_style_of_another_package_extends_the_game_s_own(cheaptalk: Command) -> None:
+def test_style_of_a_package_extends_a_game(cheaptalk: Command) -> None:
     shown = cheaptalk(
         "model", "prompt", "bargaining", "--prompt-style", "stepwise", "--seat", "bob"
     )
@@ -90,13 +90,13 @@ def test_a_style_of_another_package_extends_the_game_s_own(cheaptalk: Command) -
 
 
 @pytest.mark.usefixtures("greed")
-def test_a_measure_of_another_package_is_a_column(store: ct.Store) -> None:
+def test_metric_of_a_package_becomes_a_column(store: ct.Store) -> None:
     ct.run(study(), store)
     assert "unevenness" in ct.frames.match_frames(store, "small")["bargaining"].columns
 
 
 @pytest.mark.usefixtures("greed")
-def test_a_rubric_of_another_package_judges_and_its_check_is_held_against_it(
+def test_rubric_of_a_package_is_compared_with_its_check(
     store: ct.Store,
 ) -> None:
     ct.run(study(), store)
@@ -106,7 +106,7 @@ def test_a_rubric_of_another_package_judges_and_its_check_is_held_against_it(
     assert agreement.items > 0
 
 
-def test_a_program_adds_the_same_by_itself() -> None:
+def test_register_adds_parts_without_a_package() -> None:
     style = ct.StyleFile("stepwise.jinja", folder=GREED / "greed")
     metric = ct.Metric("length", lambda result: float(len(result.given())))
     ct.register(style, name="stepwise", game="bargaining")
@@ -135,19 +135,19 @@ def test_a_program_adds_the_same_by_itself() -> None:
         (ct.get_game("bargaining").strategies["linear"], None),
     ],
 )
-def test_a_program_replaces_nothing_of_a_game_s_own(thing: object, name: str | None) -> None:
+def test_register_does_not_replace_parts_of_a_game(thing: object, name: str | None) -> None:
     with pytest.raises(ct.CheaptalkError, match=r"^bargaining already has a \w+ named .*; choose"):
         ct.register(thing, name=name, game="bargaining")
 
 
 @pytest.mark.usefixtures("greed")
-def test_a_program_replaces_nothing_of_a_package_s() -> None:
+def test_register_does_not_replace_parts_of_a_package() -> None:
     metric = ct.Metric("unevenness", lambda result: 0.0)
     with pytest.raises(ct.CheaptalkError, match=r"^greed already registers a metric"):
         ct.register(metric, game="bargaining")
 
 
-def test_a_file_does_not_say_what_it_is(tmp_path: Path) -> None:
+def test_registering_an_ambiguous_file_raises_error(tmp_path: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match="may be a preset, a roster or a rubric"):
         ct.register(tmp_path / "mine.yaml", name="mine")
 
@@ -170,25 +170,25 @@ RANDOM = ct.get_game("bargaining").strategies["random"]
 
 
 @ct.strategy("alice", "bob")
-def asking(asked: ct.DecisionRequest) -> ct.Action:
-    return RANDOM(asked)
+def asking(request: ct.DecisionRequest) -> ct.Action:
+    return RANDOM(request)
 """
 
 
-def test_players_may_be_made_of_those_of_their_game(packages: Packages) -> None:
+def test_players_can_use_strategies_of_their_game(packages: Packages) -> None:
     packages.write("asking", ASKING)
     packages.add("asking", {"cheaptalk.players": {"bargaining.asking": "asking"}})
-    assert said() == []
+    assert plugin_warnings() == []
     assert "asking" in ct.get_game("bargaining").strategies
 
 
-def test_of_two_of_one_name_one_is_refused_and_both_origins_are_named(packages: Packages) -> None:
+def test_duplicate_names_warn_with_both_packages(packages: Packages) -> None:
     packages.write("beta", METRIC.format(name="number"))
     packages.write("gamma", METRIC.format(name="efficiency"))
     packages.write("alpha", METRIC.format(name="number"))
     for name in ("beta", "gamma", "alpha"):
         packages.add(name, {"cheaptalk.metrics": {f"bargaining.{name}": name}})
-    first, second = said()
+    first, second = plugin_warnings()
     assert first == (
         'alpha and beta both register a metric named "bargaining.number"; that of alpha is '
         "used; rename that of beta, or uninstall one of them"
@@ -197,7 +197,7 @@ def test_of_two_of_one_name_one_is_refused_and_both_origins_are_named(packages: 
 
 
 @pytest.mark.parametrize(
-    ("group", "name", "text", "saying"),
+    ("group", "name", "text", "expected"),
     [
         (
             "styles", "bargaining.mine",
@@ -216,11 +216,11 @@ def test_of_two_of_one_name_one_is_refused_and_both_origins_are_named(packages: 
         "name it GAME.NAME"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_is_one_warning_that_names_the_package(
-    packages: Packages, group: str, name: str, text: str, saying: str
+def test_unusable_parts_warn_with_the_package(
+    packages: Packages, group: str, name: str, text: str, expected: str
 ) -> None:
     packages.write("odd", text)
     packages.add("odd-package", {f"cheaptalk.{group}": {name: "odd:THING"}})
-    (warning,) = said()
+    (warning,) = plugin_warnings()
     assert f'"{name}" of odd-package' in warning
-    assert saying in warning
+    assert expected in warning

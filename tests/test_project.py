@@ -42,38 +42,38 @@ IMPORTED_AS = {
     "tensorboardx": "tensorboardX",
     "xgboost-cpu": "xgboost",
 }
-"""Modules that are not named as the packages that bring them."""
+"""Module names that differ from the name of their package."""
 SEEDED = {"Random", "default_rng", "Generator", "SeedSequence"}
 OWN = {*SEEDED, "SystemRandom"}
 JOIN_OPTIONS = {"on", "left_on", "right_on", "how", "suffix", "validate", "nulls_equal", "coalesce"}
 MATCHLESS = {"semi", "anti", "cross"}
-"""Kinds of joins that have no cardinality: they repeat no row, or all rows by intention."""
+"""Kinds of joins without a cardinality: they repeat no rows, or all rows on purpose."""
 
 
 def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def pinned(lock: str) -> dict[str, str]:
-    """The versions that a lock file pins, by package."""
+def pinned_versions(lock: str) -> dict[str, str]:
+    """Return the versions pinned by a lock file, by package."""
     text = (ROOT / "requirements" / lock).read_text()
     return dict(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)", text, re.MULTILINE))
 
 
-def needed(*extras: str, build: bool = True) -> Iterator[Requirement]:
-    """What the project declares for itself with these extras, and to build it."""
+def requirements(*extras: str, build: bool = True) -> Iterator[Requirement]:
+    """Yield the declared dependencies with these extras, and those of the build."""
     lists = [PROJECT["project"]["dependencies"], *(EXTRAS[extra] for extra in extras)]
     lists += [PROJECT["build-system"]["requires"]] if build else []
     for line in chain.from_iterable(lists):
         requirement = Requirement(line)
         if requirement.name == PROJECT["project"]["name"]:
-            yield from needed(*requirement.extras, build=build)
+            yield from requirements(*requirement.extras, build=build)
         else:
             yield requirement
 
 
 LONG_RULES = {"chip_trading", "deal_or_no_deal", "item_bargaining", "persuasion"}
-"""Games whose rules may take more than 115 lines of code; the docs name them and say why."""
+"""Games whose rules may exceed 115 lines of code, for reasons given in the docs."""
 
 
 def test_rules_of_games_are_short() -> None:
@@ -84,7 +84,7 @@ def test_rules_of_games_are_short() -> None:
 
 
 def source_lines(path: Path) -> set[int]:
-    """The lines of a module that hold code: no blank ones, comments, docstrings or imports."""
+    """Return a module's lines of code, without blanks, comments, docstrings and imports."""
     text = path.read_text(encoding="utf-8")
     held: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -105,7 +105,7 @@ def test_files_are_short(paths: list[Path], limit: int) -> None:
 
 
 @pytest.mark.parametrize("lock", ["report.txt", "dev.txt", "lm.txt"])
-def test_locks_name_no_index_and_hash_everything(lock: str) -> None:
+def test_lock_files_contain_hashes_and_no_index(lock: str) -> None:
     text = (ROOT / "requirements" / lock).read_text()
     assert not re.search(r"://|file:|^-", text, re.MULTILINE)
     entries = re.split(r"^(?=[\w.-]+==)", text, flags=re.MULTILINE)[1:]
@@ -114,30 +114,31 @@ def test_locks_name_no_index_and_hash_everything(lock: str) -> None:
 
 
 @pytest.mark.parametrize(("lock", "extra"), [("report", "report"), ("dev", "dev"), ("lm", "tune")])
-def test_locks_pin_what_the_project_declares(lock: str, extra: str) -> None:
-    versions = pinned(f"{lock}.txt")
+def test_lock_files_satisfy_declared_dependencies(lock: str, extra: str) -> None:
+    versions = pinned_versions(f"{lock}.txt")
     stale = [
         str(requirement)
-        for requirement in needed(extra)
+        for requirement in requirements(extra)
         if versions.get(canonicalize_name(requirement.name), "none") not in requirement.specifier
     ]
     assert stale == [], "run `make lock`"
 
 
-def test_all_locks_pin_the_same_versions() -> None:
-    models, versions = pinned("lm.txt"), pinned("dev.txt")
-    assert pinned("report.txt").items() <= versions.items()
+def test_lock_files_pin_the_same_versions() -> None:
+    models, versions = pinned_versions("lm.txt"), pinned_versions("dev.txt")
+    assert pinned_versions("report.txt").items() <= versions.items()
     assert [name for name in models.keys() & versions if models[name] != versions[name]] == []
 
 
-def declared(*extras: str) -> set[str]:
-    """The packages that a user gets with these extras, as they are imported."""
-    names = {canonicalize_name(one.name) for one in needed(*extras, build=False)}
+def declared_packages(*extras: str) -> set[str]:
+    """Return the packages installed with these extras, by import name."""
+    declared = requirements(*extras, build=False)
+    names = {canonicalize_name(requirement.name) for requirement in declared}
     return {IMPORTED_AS.get(name, name.replace("-", "_")) for name in names}
 
 
-def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None:
-    offered = declared(*(extra for extra in EXTRAS if extra != "dev"))
+def test_declared_and_imported_packages_agree() -> None:
+    offered = declared_packages(*(extra for extra in EXTRAS if extra != "dev"))
     used, named = set[str](), set[str]()
     for path in SOURCES:
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
@@ -146,26 +147,26 @@ def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None
                 used |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 used.add(node.module.partition(".")[0])
-        if {"import_module", "load"} & {one.id for one in nodes if isinstance(one, ast.Name)}:
-            texts = [one.value for one in nodes if isinstance(one, ast.Constant)]
-            named |= {one.partition(".")[0] for one in texts if isinstance(one, str)}
+        if {"import_module", "load"} & {node.id for node in nodes if isinstance(node, ast.Name)}:
+            texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
+            named |= {text.partition(".")[0] for text in texts if isinstance(text, str)}
     foreign = used - {*sys.stdlib_module_names, "cheaptalk"}
     assert foreign - offered == set()
     assert offered - foreign - named == set()
 
 
 @pytest.mark.parametrize("extra", extras())
-def test_the_doctor_looks_for_what_an_extra_brings(extra: str) -> None:
+def test_doctor_checks_the_packages_of_each_extra(extra: str) -> None:
     others = {"predict": ["analysis"], "tune": ["lm"], "analysis": [], "web": []}
     sought = {module.partition(".")[0] for module in extras()[extra]}
-    assert sought == declared(extra) - declared(*others.get(extra, ["report"]))
+    assert sought == declared_packages(extra) - declared_packages(*others.get(extra, ["report"]))
 
 
-def test_each_extra_is_tried_in_an_environment_of_its_own() -> None:
+def test_every_extra_has_an_installation_test() -> None:
     assert {*EXTRAS, installs.NONE} - {"dev"} == set(installs.USES)
 
 
-def test_import_pulls_in_nothing_heavy() -> None:
+def test_import_loads_no_heavy_packages() -> None:
     code = f"import sys, cheaptalk, cheaptalk.rules; print(*sys.modules.keys() & {set(HEAVY)})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
@@ -177,13 +178,13 @@ def test_benchmark_plays_every_game() -> None:
     assert all(answers >= 2 for _, answers in played)
 
 
-def test_one_version_everywhere() -> None:
+def test_version_is_consistent() -> None:
     citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     assert citation is not None
     assert cheaptalk.__version__ == PROJECT["project"]["version"] == citation[1]
 
 
-def test_the_readme_of_the_package_leads_nowhere_but_to_sites() -> None:
+def test_package_readme_has_no_relative_links() -> None:
     readme = for_an_index((ROOT / "README.md").read_text(encoding="utf-8"))
     ways = re.findall(r"\]\(([^)]*)\)", readme)
     assert [way for way in ways if not way.startswith("https://")] == []
@@ -191,12 +192,12 @@ def test_the_readme_of_the_package_leads_nowhere_but_to_sites() -> None:
     assert for_an_index("![a](b.png)\n\n[c](https://d.org)") == "[c](https://d.org)"
 
 
-def test_changelog_begins_with_what_comes_next_and_dates_each_version() -> None:
+def test_changelog_is_well_formed() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     first, *headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert first == "[Unreleased]"
-    found = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)", one) for one in headings]
-    released = [(Version(one[1]), one[2]) for one in found if one]
+    dates = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)", line) for line in headings]
+    released = [(Version(date[1]), date[2]) for date in dates if date]
     assert len(released) == len(headings)
     assert released == sorted(released, reverse=True)
     assert all(version <= Version(cheaptalk.__version__) for version, _ in released)
@@ -205,7 +206,7 @@ def test_changelog_begins_with_what_comes_next_and_dates_each_version() -> None:
 
 
 def global_draws(tree: ast.AST) -> list[int]:
-    """Lines that draw from the generator that all of a process shares, or from an unseeded one.
+    """Return lines that draw from a global or an unseeded random generator.
 
     >>> global_draws(ast.parse("import random\\nrandom.seed(1)\\nrandom.Random(1)"))
     [2]
@@ -236,9 +237,9 @@ def global_draws(tree: ast.AST) -> list[int]:
 
 
 def polars_calls(tree: ast.AST, *names: str) -> Iterator[tuple[int, dict[str, object]]]:
-    """Methods of these names in modules that import polars: line, call and constant keywords.
+    """Yield line and constant keywords of calls to these methods in modules that use polars.
 
-    Joins of texts and paths, and joins that only select rows, are left out.
+    Joins of texts and paths, and joins that only select rows, are omitted.
     """
     nodes = list(ast.walk(tree))
     imports = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
@@ -247,15 +248,15 @@ def polars_calls(tree: ast.AST, *names: str) -> Iterator[tuple[int, dict[str, ob
     for node in nodes:
         if not isinstance(node, ast.Call) or getattr(node.func, "attr", None) not in names:
             continue
-        given = {str(one.arg): getattr(one.value, "value", None) for one in node.keywords}
-        of_frames = len(node.args) > 1 or not JOIN_OPTIONS.isdisjoint(given)
-        joins_rows = of_frames and given.get("how") not in MATCHLESS
+        options = {str(arg.arg): getattr(arg.value, "value", None) for arg in node.keywords}
+        of_frames = len(node.args) > 1 or not JOIN_OPTIONS.isdisjoint(options)
+        joins_rows = of_frames and options.get("how") not in MATCHLESS
         if joins_rows or getattr(node.func, "attr", None) != "join":
-            yield node.end_lineno or node.lineno, given
+            yield node.end_lineno or node.lineno, options
 
 
 def undeclared_joins(tree: ast.AST) -> list[int]:
-    """Lines with a join of data frames that does not declare its cardinality.
+    """Return lines with a join of data frames that doesn't declare its cardinality.
 
     >>> undeclared_joins(ast.parse("import polars\\na.join(b, 'k')\\na.join(b, on=k, how='left')"))
     [2, 3]
@@ -268,7 +269,7 @@ def undeclared_joins(tree: ast.AST) -> list[int]:
 
 
 def unordered_calls(tree: ast.AST) -> list[int]:
-    """Lines with a group_by or join whose result comes in another order in another process.
+    """Return lines with a group_by or join whose row order varies between processes.
 
     >>> unordered_calls(ast.parse("import polars\\na.group_by('k').len()\\na.join(b, 'k')"))
     [2, 3]
@@ -289,7 +290,7 @@ def test_joins_and_groups_declare_their_cardinality_and_order(
 
 
 def inner_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """The imports inside functions: line and top-level module.
+    """Yield line and top-level module of imports inside functions.
 
     >>> list(inner_imports(ast.parse("import os\\ndef f():\\n    from a.b import c")))
     [(3, 'a')]
@@ -303,53 +304,53 @@ def inner_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, (node.module or "").partition(".")[0]
 
 
-def imported(path: Path, modules: dict[str, Path]) -> set[str]:
-    """The modules of this project that a file imports, for running or for its types."""
-    found: set[str] = set()
+def imported_modules(path: Path, modules: dict[str, Path]) -> set[str]:
+    """Return the project's modules that a file imports, at run time or for types."""
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            faces = offered(node.module)
-            inner = {faces.get(one.name, f"{node.module}.{one.name}") for one in node.names}
-            found |= inner & modules.keys()
-            found |= {node.module} if inner - modules.keys() else set()
-    return {name for name in found if modules.get(name, path) != path}
+            faces = exported_names(node.module)
+            inner = {faces.get(alias.name, f"{node.module}.{alias.name}") for alias in node.names}
+            names |= inner & modules.keys()
+            names |= {node.module} if inner - modules.keys() else set()
+    return {name for name in names if modules.get(name, path) != path}
 
 
 @cache
-def offered(package: str) -> dict[str, str]:
-    """What a package offers lazily: the module that each name is loaded from."""
+def exported_names(package: str) -> dict[str, str]:
+    """Return a package's lazy exports: the module that each name is loaded from."""
     stub = ROOT / "src" / package.replace(".", "/") / "__init__.pyi"
     if not stub.exists():
         return {}
-    lines = [one for one in ast.parse(stub.read_text()).body if isinstance(one, ast.ImportFrom)]
+    lines = [node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)]
     return {
         alias.name: f"{package}.{line.module}"
         for line in lines if line.module for alias in line.names
     }  # fmt: skip
 
 
-def test_no_imports_go_in_circles_for_types_either() -> None:
+def test_imports_have_no_cycles() -> None:
     src = ROOT / "src"
     names = [path.relative_to(src).with_suffix("").as_posix() for path in SOURCES]
     modules = {
         name.removesuffix("/__init__").replace("/", "."): path
         for name, path in zip(names, SOURCES, strict=True)
     }
-    graph = {name: imported(path, modules) for name, path in modules.items()}
+    graph = {name: imported_modules(path, modules) for name, path in modules.items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
 
 
-def test_what_a_package_offers_is_not_hidden_by_a_module() -> None:
+def test_exported_names_are_not_shadowed_by_modules() -> None:
     stubs = sorted((ROOT / "src").rglob("__init__.pyi"))
     packages = [".".join(stub.parent.relative_to(ROOT / "src").parts) for stub in stubs]
     hidden = [
         f"{package}.{name}"
-        for package, stub in zip(packages, stubs, strict=True) for name in offered(package)
+        for package, stub in zip(packages, stubs, strict=True) for name in exported_names(package)
         if list(stub.parent.glob(f"{name}.py")) or (stub.parent / name).is_dir()
     ]  # fmt: skip
     assert len(stubs) > 5
@@ -357,7 +358,7 @@ def test_what_a_package_offers_is_not_hidden_by_a_module() -> None:
 
 
 def attributes(path: Path, name: str) -> Iterator[list[str]]:
-    """The chains of attributes that a module reads off a name."""
+    """Yield the chains of attributes that a module reads from a name."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         chain: list[str] = []
         while isinstance(node, ast.Attribute):
@@ -367,9 +368,9 @@ def attributes(path: Path, name: str) -> Iterator[list[str]]:
             yield chain
 
 
-def test_what_is_read_off_a_package_is_offered_by_it() -> None:
-    """A submodule that nothing offers is there only if something else has imported it before."""
-    found = []
+def test_accessed_attributes_are_exported() -> None:
+    """A submodule that is not exported is available only if it was imported before."""
+    missing = []
     for path in SOURCES:
         for read in attributes(path, "ct"):
             package = "cheaptalk"
@@ -378,26 +379,27 @@ def test_what_is_read_off_a_package_is_offered_by_it() -> None:
                 if not stub.exists() or name.startswith("__"):
                     break
                 if not re.search(rf"\b{name}\b", stub.read_text(encoding="utf-8")):
-                    found.append(f"{path.name}: ct.{'.'.join(read)}")
+                    missing.append(f"{path.name}: ct.{'.'.join(read)}")
                 package += f".{name}"
-    assert found == []
+    assert missing == []
 
 
-def test_the_rules_of_every_game_have_a_typed_name() -> None:
-    ours = [
+def test_rules_of_every_game_are_exported() -> None:
+    classes = [
         game_spec.rules
         for game_spec in games().values()
         if game_spec.rules.__module__.startswith("cheaptalk.")
     ]
-    assert len(ours) > 10
-    assert [one for one in ours if getattr(cheaptalk.games, one.__name__, None) is not one] == []
-    listed = offered("cheaptalk.games")
-    assert {one.__name__ for one in ours} <= listed.keys()
+    assert len(classes) > 10
+    names = {game.__name__: game for game in classes}
+    assert [n for n, game in names.items() if getattr(cheaptalk.games, n, None) is not game] == []
+    listed = exported_names("cheaptalk.games")
+    assert names.keys() <= listed.keys()
     folders = {path.parent.name for path in (ROOT / "src/cheaptalk/games").glob("*/__init__.py")}
     assert folders <= set(cheaptalk.games.__all__)
 
 
-def test_source_keeps_the_house_rules() -> None:
+def test_source_follows_the_code_conventions() -> None:
     optional = {
         Requirement(line).name for extra in EXTRAS if extra != "dev" for line in EXTRAS[extra]
     }
@@ -405,14 +407,14 @@ def test_source_keeps_the_house_rules() -> None:
     for path in SOURCES:
         text = path.read_text(encoding="utf-8")
         tree = ast.parse(text)
-        found: list[object] = [*global_draws(tree)]
-        found += [(line, module) for line, module in inner_imports(tree) if module not in optional]
-        found += re.findall(r"^.*# noqa(?!: [A-Z0-9, ]+ - \w).*$", text, re.MULTILINE)
-        broken += [(name_of(path), one) for one in found]
+        problems: list[object] = [*global_draws(tree)]
+        problems += [(line, name) for line, name in inner_imports(tree) if name not in optional]
+        problems += re.findall(r"^.*# noqa(?!: [A-Z0-9, ]+ - \w).*$", text, re.MULTILINE)
+        broken += [(name_of(path), problem) for problem in problems]
     assert broken == []
 
 
-def test_the_tests_that_the_promises_name_are_there() -> None:
+def test_tests_named_in_the_docs_exist() -> None:
     pages = (ROOT / "docs").rglob("*.md")
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     named = re.findall(r"`([\w/]+\.py)::(\w+)`", text)
@@ -425,10 +427,10 @@ def test_the_tests_that_the_promises_name_are_there() -> None:
     assert missing == []
 
 
-def test_the_rooms_that_the_architecture_names_are_there() -> None:
+def test_modules_named_in_the_architecture_exist() -> None:
     page = (ROOT / "docs" / "extend" / "architecture.md").read_text(encoding="utf-8")
-    named = {one for one in re.findall(r"`([\w/.]+)`", page) if "/" in one}
+    named = {path for path in re.findall(r"`([\w/.]+)`", page) if "/" in path}
     package = ROOT / "src" / "cheaptalk"
-    missing = [one for one in named if not list(package.glob(one.replace("NAME", "*")))]
+    missing = [path for path in named if not list(package.glob(path.replace("NAME", "*")))]
     assert len(named) > 30
     assert missing == []

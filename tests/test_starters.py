@@ -1,4 +1,4 @@
-"""What ``cheaptalk game new`` writes is typed, passes all checks, and is found when installed."""
+"""Starters of ``cheaptalk game new``: types, checks, and registration."""
 
 import os
 import subprocess
@@ -21,11 +21,11 @@ SHOWN = {
     "player": ("game", "strategies", "bargaining"),
     "style": ("model", "prompt", "bargaining", "--prompt-style", "my_own"),
 }
-"""A command that shows what each kind registers."""
+"""A command that shows the registered part, by kind."""
 
 
 def run(folder: Path, *module: str) -> str:
-    """What a module prints that runs in a folder."""
+    """Run a module in a folder and return its output."""
     done = subprocess.run(
         [sys.executable, "-m", *module], cwd=folder, text=True, capture_output=True, check=False,
         env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(folder)},
@@ -34,8 +34,8 @@ def run(folder: Path, *module: str) -> str:
     return done.stdout
 
 
-def install(folder: Path) -> None:
-    """Say in a folder, as installing it does, what its package registers."""
+def write_entry_points(folder: Path) -> None:
+    """Write the entry points of a folder's package, as its installation does."""
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     points = [
         f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in of.items())
@@ -48,38 +48,36 @@ def install(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("written", WRITTEN, ids="-".join)
-def test_what_is_written_passes_its_tests(
+def test_starter_passes_its_tests(
     written: tuple[str, ...], cheaptalk: Command, tmp_path: Path
 ) -> None:
     kind, *options = written
     done = cheaptalk("game", "new", kind, "my_own", *options)
     folder = tmp_path / "my-own"
     assert (done.status, done.err) == (0, "")
-    assert {tmp_path / line for line in done.out.splitlines()[:-2]} == set(files(folder))
+    assert {tmp_path / line for line in done.out.splitlines()[:-2]} == set(starter_files(folder))
     assert " passed" in run(folder, "pytest", "-q", "-p", "no:cacheprovider")
     assert run(folder, "ruff", "check", "--no-cache", "--select", "E,F,I,N", ".")
     assert run(folder, "ruff", "format", "--no-cache", "--check", ".")
 
 
-def files(folder: Path) -> list[Path]:
+def starter_files(folder: Path) -> list[Path]:
     made = [path for path in folder.rglob("*") if path.is_file()]
     assert not [path for path in made if "<<" in path.read_text() or "NAME" in str(path)]
     return made
 
 
 @pytest.mark.parametrize("kind", SHOWN)
-def test_what_is_written_is_found_once_installed(
-    kind: str, cheaptalk: Command, tmp_path: Path
-) -> None:
+def test_installed_starter_is_registered(kind: str, cheaptalk: Command, tmp_path: Path) -> None:
     assert cheaptalk("game", "new", kind, "my_own").status == 0
     folder = tmp_path / "my-own"
-    install(folder)
+    write_entry_points(folder)
     shown = run(folder, "cheaptalk", *SHOWN[kind])
     assert ("Think before you answer" if kind == "style" else "my_own") in shown
 
 
 @pytest.mark.slow
-def test_what_is_written_is_typed(cheaptalk: Command, tmp_path: Path) -> None:
+def test_starters_pass_mypy(cheaptalk: Command, tmp_path: Path) -> None:
     for kind in SHOWN:
         cheaptalk("game", "new", kind, f"my_{kind}")
     for kind in SHOWN:
@@ -88,7 +86,7 @@ def test_what_is_written_is_typed(cheaptalk: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "saying"),
+    ("arguments", "expected"),
     [
         (("game", "MyGame"), "use lower-case letters, digits and underscores, e.g. my_game"),
         (("style", "Café"), '"Café" is not a valid module name; use lower-case letters, digits'),
@@ -102,22 +100,22 @@ def test_what_is_written_is_typed(cheaptalk: Command, tmp_path: Path) -> None:
         (("style", "mine", "--game", "bargainin"), 'did you mean "bargaining"?'),
     ],
 )
-def test_what_cannot_be_written_is_refused(
-    arguments: tuple[str, ...], saying: str, cheaptalk: Command, tmp_path: Path
+def test_invalid_starters_are_rejected(
+    arguments: tuple[str, ...], expected: str, cheaptalk: Command, tmp_path: Path
 ) -> None:
     done = cheaptalk("game", "new", *arguments)
-    assert (done.status, saying in done.said, list(tmp_path.iterdir())) == (2, True, [])
+    assert (done.status, expected in done.said, list(tmp_path.iterdir())) == (2, True, [])
 
 
-def test_a_folder_that_cannot_be_written_is_an_error(cheaptalk: Command, tmp_path: Path) -> None:
+def test_unwritable_folder_prints_error(cheaptalk: Command, tmp_path: Path) -> None:
     done = cheaptalk("game", "new", "game", "mine", "--out", "no/such/folder")
     assert (done.status, list(tmp_path.iterdir())) == (1, [])
     assert "No such file or directory" in done.said
 
 
-def test_the_game_of_the_guide_is_what_is_written(cheaptalk: Command, tmp_path: Path) -> None:
+def test_guide_example_equals_the_starter(cheaptalk: Command, tmp_path: Path) -> None:
     assert cheaptalk("game", "new", "game", "ultimatum").status == 0
     guide = ROOT / "examples" / "ultimatum"
-    for path in files(tmp_path / "ultimatum"):
+    for path in starter_files(tmp_path / "ultimatum"):
         example = guide / path.relative_to(tmp_path / "ultimatum")
         assert path.read_text() == example.read_text(), example.name

@@ -1,4 +1,4 @@
-"""A file is written whole, or what was there stays."""
+"""Files and folders are written atomically."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from cheaptalk.atomic_files import read_whole, whole_file, whole_folder
 from cheaptalk.records import Store
 
 
-def test_a_file_takes_its_place_when_all_is_written(tmp_path: Path) -> None:
+def test_file_is_replaced_after_writing(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("old")
     with whole_file(path) as file:
@@ -19,19 +19,19 @@ def test_a_file_takes_its_place_when_all_is_written(tmp_path: Path) -> None:
     assert path.read_bytes() == b"one\r\n"
 
 
-def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("old")
     with pytest.raises(UnicodeEncodeError), whole_file(path) as file:
         file.writelines(["half", "\udc80"])
-    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("a.csv", "old")]
+    assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("a.csv", "old")]
     inside = path / "a.csv"
     with pytest.raises(OSError, match="Not a directory") as caught, whole_file(inside):
         pass
     assert caught.value.filename == str(inside)
 
 
-def test_no_text_replaces_a_store(tmp_path: Path) -> None:
+def test_store_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     Store.open(path, create=True).close()
     before = path.read_bytes()
@@ -40,13 +40,13 @@ def test_no_text_replaces_a_store(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
+def test_parent_folders_are_created(tmp_path: Path) -> None:
     with whole_file(tmp_path / "no" / "such" / "a.csv", new=True) as file:
         file.write("new")
     assert (tmp_path / "no" / "such" / "a.csv").read_text() == "new"
 
 
-def test_a_new_file_replaces_none(tmp_path: Path) -> None:
+def test_new_file_does_not_replace_an_existing_one(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("old")
     with pytest.raises(FileExistsError, match=r"a\.csv"), whole_file(path, new=True):
@@ -54,7 +54,7 @@ def test_a_new_file_replaces_none(tmp_path: Path) -> None:
     assert path.read_text() == "old"
 
 
-def test_what_is_no_file_is_written_as_it_is(tmp_path: Path) -> None:
+def test_pipe_is_written_directly(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -65,7 +65,7 @@ def test_what_is_no_file_is_written_as_it_is(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_a_device_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+def test_reading_is_limited_in_size(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="File too large"):
         read_whole(Path("/dev/zero"), 1000)
     short = tmp_path / "short"
@@ -73,7 +73,7 @@ def test_a_device_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
     assert read_whole(short, 10) == "Zürich"
 
 
-def test_a_folder_takes_its_place_when_all_is_written_or_not_at_all(tmp_path: Path) -> None:
+def test_folder_is_written_atomically(tmp_path: Path) -> None:
     out = tmp_path / "on" / "the" / "way"
     with pytest.raises(FileNotFoundError), whole_folder(out) as folder:
         (folder / "half").rename(folder / "whole")
@@ -82,7 +82,7 @@ def test_a_folder_takes_its_place_when_all_is_written_or_not_at_all(tmp_path: Pa
     with whole_folder(out) as folder:
         (folder / "a").write_text("1")
         assert [*out.iterdir()] == []
-    assert [one.name for one in out.iterdir()] == ["a"]
+    assert [entry.name for entry in out.iterdir()] == ["a"]
     with pytest.raises(FileExistsError), whole_folder(out):
         pass
     assert [*out.parent.iterdir()] == [out]

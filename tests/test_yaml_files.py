@@ -1,4 +1,4 @@
-"""YAML that people write is read; what nobody writes is refused before it costs time or memory."""
+"""YAML files: malicious ones are rejected before they use time or memory."""
 
 import json
 
@@ -8,7 +8,7 @@ from cheaptalk.yaml_files import parse_yaml
 
 
 def bomb(merge: bool) -> str:
-    """Eleven lines that stand for 10^11 values."""
+    """Return a few lines of YAML that expand to 10^11 values."""
     lines = ["a0: &a0 {k0: 1}" if merge else "a0: &a0 [x]"]
     for number in range(1, 12):
         ten = ", ".join([f"*a{number - 1}"] * 10)
@@ -39,7 +39,7 @@ def bomb(merge: bool) -> str:
         ("run: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
     ],
 )
-def test_what_nobody_writes_is_refused(text: str, reason: str) -> None:
+def test_invalid_or_malicious_yaml_is_rejected(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         parse_yaml(text)
 
@@ -49,13 +49,13 @@ def test_anchors_and_merges_are_read() -> None:
     assert parse_yaml(text) == {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": [{"x": 1}, {"x": 1}]}
 
 
-def test_the_surrogate_pairs_of_json_are_read_as_characters() -> None:
-    told = {"name": "\U0001f600 caf\u00e9", "\U0001f91d": ["\U0001f600"]}
-    assert parse_yaml(json.dumps(told)) == told
+def test_surrogate_pairs_of_json_are_decoded() -> None:
+    data = {"name": "\U0001f600 caf\u00e9", "\U0001f91d": ["\U0001f600"]}
+    assert parse_yaml(json.dumps(data)) == data
 
 
 @pytest.mark.parametrize("half", ["\\ud83d", "\\ude00"])
-def test_half_a_character_is_refused(half: str) -> None:
+def test_lone_surrogates_are_rejected(half: str) -> None:
     with pytest.raises(ValueError, match="half of a surrogate pair") as caught:
         parse_yaml(f'{{"name": "a{half}b"}}')
     assert str(caught.value) == (

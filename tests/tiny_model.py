@@ -1,4 +1,4 @@
-"""A language model that knows nothing: random weights, and a tokenizer of bytes."""
+"""A tiny language model with random weights and a byte tokenizer."""
 
 from importlib import import_module
 from pathlib import Path
@@ -9,11 +9,11 @@ CHAT = (
 )
 END, *_ = SPECIAL = ("<|end|>", "<|system|>", "<|user|>", "<|assistant|>")
 CONTEXT = 16_384
-"""Tokens of the longest conversation."""
+"""The context length in tokens."""
 
 
 def make_tiny_model(folder: Path, seed: int = 0) -> Path:
-    """Save a Llama of some 100,000 random parameters into a folder, as the Hub would have it.
+    """Save a Llama of about 100,000 random parameters in a folder, in the format of the Hub.
 
     Each byte of a text is a token; a message costs two more, and the prompt for an answer one.
     """
@@ -49,6 +49,6 @@ def make_tiny_model(folder: Path, seed: int = 0) -> Path:
             pad_token_id=tokens.index(END),
         )
     )
-    model.generation_config.do_sample = True  # or the temperature of a call means nothing
+    model.generation_config.do_sample = True  # otherwise temperature is ignored
     model.save_pretrained(folder)
     return folder

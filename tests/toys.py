@@ -1,4 +1,4 @@
-"""A small game for tests: two seats guess at once, each with a card of its own."""
+"""A small game for tests: two seats with private cards guess simultaneously."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,26 +39,26 @@ class Guess(Action):
 
 
 class SpokenGuess(Guess):
-    """A guess with words that the other reads after the round."""
+    """A guess with a message that the other seat reads after the round."""
 
     message: Message
 
 
 class YourCard(Event):
-    """The card of one seat, which the other does not see."""
+    """The private card of a seat."""
 
     card: int
     rounds: int | None
 
 
 class GuessNow(Event):
-    """Both seats are asked at once."""
+    """Both seats guess simultaneously."""
 
     round: int
 
 
 class Guesses(Event):
-    """What was guessed and said in a round, by seat; a seat that failed to answer is left out."""
+    """The guesses and messages of a round, by seat; forfeited seats are omitted."""
 
     round: int
     guesses: tuple[tuple[str, int, str], ...]
@@ -78,14 +78,14 @@ class Cards(Instance):
 
 
 class Score(Outcome):
-    """How often each seat guessed the target."""
+    """The number of correct guesses by seat."""
 
     left: int
     right: int
 
 
 class Guessing(Game):
-    """Two seats guess the sum or the product of their cards, at once, again and again."""
+    """Two seats guess the sum or the product of their cards, simultaneously in each round."""
 
     name: ClassVar[str] = "guessing"
     roles: ClassVar[tuple[str, ...]] = ("left", "right")
@@ -118,7 +118,7 @@ class Guessing(Game):
             except Forfeited as failure:
                 if not self.lenient:
                     raise
-                guesses = failure.answers  # type: ignore[assignment]  # guesses were asked for
+                guesses = failure.answers  # type: ignore[assignment]  # only guesses were requested
             for seat, guess in guesses.items():
                 hits[seat] += guess.number == target
             yield Tell(self.roles, self._shown(number, guesses))
@@ -159,24 +159,24 @@ class Guessing(Game):
 
 
 @strategy("left", "right")
-def random(asked: DecisionRequest) -> Action:
-    """Guess anything that is legal."""
-    draw = asked.chance("guess", asked.number)
-    number = draw.integer(asked.briefing.card, 16)
-    if asked.ask.action is SpokenGuess:
+def random(request: DecisionRequest) -> Action:
+    """Make a random legal guess."""
+    draw = request.chance("guess", request.number)
+    number = draw.integer(request.briefing.card, 16)
+    if request.ask.action is SpokenGuess:
         return SpokenGuess(number=number, message=draw.pick(["", "Hm.", "I know."]))
     return Guess(number=number)
 
 
 @strategy("left", "right")
-def own_card(asked: DecisionRequest, *, plus: Annotated[int, Field(ge=0, le=4)] = 2) -> Action:
+def own_card(request: DecisionRequest, *, plus: Annotated[int, Field(ge=0, le=4)] = 2) -> Action:
     """Guess one's card and a bit.
 
     Args:
         plus: the bit.
     """
-    number = asked.briefing.card + plus
-    if asked.ask.action is SpokenGuess:
+    number = request.briefing.card + plus
+    if request.ask.action is SpokenGuess:
         return SpokenGuess(number=number, message="I think so.")
     return Guess(number=number)
 

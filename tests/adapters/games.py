@@ -1,4 +1,4 @@
-"""Array games that are small enough for other projects' checks, and tables to hold them against."""
+"""Array games small enough for other projects' test suites, and tables to compare them with."""
 
 from typing import Any
 
@@ -24,16 +24,16 @@ SMALL: dict[str, dict[str, Any]] = {
         "players": 2, "rounds": 1, "low": 1, "high": 2, "step": 1, "distinct": False,
     },
 }  # fmt: skip
-"""Parameters by the games' names."""
+"""Parameters by name of the game."""
 NAMES = sorted(ARRAYS)
 
 
-class Beside:
-    """A table of the rules beside a match of an adapter, which must show and pay the same.
+class ReferenceTable:
+    """A table of the rules to compare with a match of an adapter: same observations, same payoffs.
 
     Args:
-        game: as array functions.
-        seed: of the table.
+        game: The game as array functions.
+        seed: The seed of the table.
     """
 
     def __init__(self, game: ArrayGame[Any, Any], seed: str) -> None:
@@ -41,16 +41,16 @@ class Beside:
         self.table = Table(game.rules, game.rules.instance_of(seed), seed)
 
     def answer(self, player: int, seen: Any, action: int) -> None:
-        """Answer for a player that has seen this."""
-        place = self.game.players[player]
-        (seat,) = (one.name for one in self.game.rules.actors if one.seat == place)
-        asked = self.table.request(seat)
-        np.testing.assert_array_equal(seen, self.game.observe_request(asked))
-        self.table.answer(seat, self.game.action(asked, action))
+        """Compare a player's observation with the table's, and answer for the player."""
+        seat_name = self.game.players[player]
+        (seat,) = (actor.name for actor in self.game.rules.actors if actor.seat == seat_name)
+        request = self.table.request(seat)
+        np.testing.assert_array_equal(seen, self.game.observe_request(request))
+        self.table.answer(seat, self.game.action(request, action))
 
     @property
     def payoffs(self) -> list[float]:
-        """What the players got, in order."""
+        """The payoffs in the order of the players."""
         assert self.table.over
         paid = self.game.rules.seat_payoffs(self.table.outcome)
-        return [paid[place] for place in self.game.players]
+        return [paid[seat_name] for seat_name in self.game.players]

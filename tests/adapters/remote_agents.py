@@ -1,4 +1,4 @@
-"""A study with a remote agent, in every game, and answers of that remote agent."""
+"""A study in which a remote agent plays every game, and the agent's answers."""
 
 import json
 from collections.abc import Sequence
@@ -17,27 +17,27 @@ SHORT: dict[str, dict[str, Any]] = {
     "battle_royale": {"hit_rates": [0.3, 0.5, 1]},
     "pirate_game": {"players": 4},
 }
-"""Parameters by which games are short; all others are of three players and rounds."""
+"""Parameters that shorten games; the others have three players and three rounds."""
 THREE = {"players": 3, "rounds": 3}
 
 
 def every_game(instances: int = 1, **player: Any) -> dict[str, Any]:
-    """A study in which a remote agent plays every game with itself."""
-    own = {name: SHORT.get(name, {} if name == "deal_or_no_deal" else THREE) for name in games()}
+    """Return a study in which a remote agent plays every game with itself."""
+    short = {name: SHORT.get(name, {} if name == "deal_or_no_deal" else THREE) for name in games()}
     return {
         "name": "coming",
         "instances": instances,
-        "games": [{"game": name, "fixed": fixed} for name, fixed in own.items()],
+        "games": [{"game": name, "fixed": fixed} for name, fixed in short.items()],
         "players": {NAME: {"model": f"remote/{NAME}", **player}},
         "pairing": "self",
     }
 
 
-def said(messages: Sequence[dict[str, str]]) -> dict[str, Any]:
-    """A legal answer: the fields of the form where it is JSON, else a text."""
+def make_answer(messages: Sequence[dict[str, str]]) -> dict[str, Any]:
+    """Return a legal answer: the fields of the form if it is JSON, else a text."""
     text = answer([*messages])
     try:
-        found = json.loads(text)
+        fields = json.loads(text)
     except ValueError:
-        found = None
-    return {"answer": found} if isinstance(found, dict) else {"text": text}
+        fields = None
+    return {"answer": fields} if isinstance(fields, dict) else {"text": text}

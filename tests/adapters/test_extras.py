@@ -1,4 +1,4 @@
-"""What another project is needed for says so, and how to get it, where it is not installed."""
+"""Adapters that need a missing project name it and the extra that installs it."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ import pytest
         ("openspiel_game", "pyspiel", "openspiel"),
     ],
 )
-def test_what_is_missing_is_named(name: str, module: str, extra: str) -> None:
+def test_missing_dependency_error_names_extra(name: str, module: str, extra: str) -> None:
     code = f"""if True:
         import sys, cheaptalk as ct
         assert not {{"gymnasium", "pettingzoo", "pyspiel"}} & sys.modules.keys()

@@ -1,4 +1,4 @@
-"""A study as a dataset: what ``datasets`` loads, what its card's own parser reads, what is sent."""
+"""A study as a dataset: loading by ``datasets``, parsing of the card, and uploads."""
 
 import csv
 import inspect
@@ -24,13 +24,13 @@ CHANGES = with_model() | {
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with a study of two games."""
+    """Return a store with a study of two games."""
     file = tmp_path_factory.mktemp("played") / "store.sqlite"
     ct.run(study(**CHANGES), file, models=Canned())
     return file
 
 
-def test_datasets_loads_every_table_as_it_was_exported(
+def test_datasets_loads_every_exported_table(
     played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -43,13 +43,11 @@ def test_datasets_loads_every_table_as_it_was_exported(
         frame = pl.read_parquet(tmp_path / "set" / "data" / f"{table}.parquet")
         assert (len(loaded), loaded.column_names) == (done.rows[table], frame.columns)
         assert loaded.to_polars().equals(frame)
-    usual = datasets.load_dataset(str(tmp_path / "set"), cache_dir=str(tmp_path / "cache"))
-    assert usual["train"].num_rows == done.rows["matches"] > 0
+    default = datasets.load_dataset(str(tmp_path / "set"), cache_dir=str(tmp_path / "cache"))
+    assert default["train"].num_rows == done.rows["matches"] > 0
 
 
-def test_the_card_is_read_by_its_own_parser_and_explains_every_column(
-    played: Path, tmp_path: Path
-) -> None:
+def test_card_is_parsed_by_hub_and_explains_every_column(played: Path, tmp_path: Path) -> None:
     hub = pytest.importorskip("huggingface_hub")
     done = write_dataset(
         played, "small", tmp_path / "set", title="On: 'instances' #1", licence="cc-by-4.0",
@@ -59,12 +57,12 @@ def test_the_card_is_read_by_its_own_parser_and_explains_every_column(
     assert (card.data.license, card.data.pretty_name) == ("cc-by-4.0", "On: 'instances' #1")
     assert {"cheaptalk", *GAMES} <= set(card.data.tags)
     assert card.data.size_categories == ["n<1K"]
-    assert [one["config_name"] for one in card.data.configs] == list(TABLES)
-    for one in card.data.configs:
-        ((file,),) = [[part["path"] for part in one["data_files"]]]
+    assert [entry["config_name"] for entry in card.data.configs] == list(TABLES)
+    for config in card.data.configs:
+        ((file,),) = [[part["path"] for part in config["data_files"]]]
         assert (tmp_path / "set" / file).is_file()
-        assert f"| `{one['config_name']}` | {done.rows[one['config_name']]:,} |" in card.text
-        sections = card.text.partition(f"\n### {one['config_name']}\n")[2].partition("\n#")[0]
+        assert f"| `{config['config_name']}` | {done.rows[config['config_name']]:,} |" in card.text
+        sections = card.text.partition(f"\n### {config['config_name']}\n")[2].partition("\n#")[0]
         columns = pl.read_parquet_schema(tmp_path / "set" / file)
         assert [name for name in columns if f"\n| {name} |" not in sections] == []
     assert card.text.rstrip().endswith("Nobody (2026).")
@@ -73,12 +71,10 @@ def test_the_card_is_read_by_its_own_parser_and_explains_every_column(
     assert "Some players were human participants" not in card.text
 
 
-def test_tables_of_people_are_left_out_unless_they_are_asked_for(
-    store: Store, tmp_path: Path
-) -> None:
+def test_participant_tables_are_opt_in(store: Store, tmp_path: Path) -> None:
     ct.run(study(), store)
-    said: list[Answered] = [("survey@1", {"strategy": "I kept it"}, None)]
-    People(store, "small").come("end", "complete", said, [], base=100)
+    answered: list[Answered] = [("survey@1", {"strategy": "I kept it"}, None)]
+    People(store, "small").come("end", "complete", answered, [], base=100)
     for people in (False, True):
         folder = tmp_path / str(people)
         done = write_dataset(store, "small", folder, people=people)
@@ -88,46 +84,44 @@ def test_tables_of_people_are_left_out_unless_they_are_asked_for(
             assert ("responses" in {row["table"] for row in csv.DictReader(file)}) is people
         card = (folder / "README.md").read_text()
         assert ("config_name: responses" in card) is people
-        assert "config_name: calls" not in card  # a table without a row has no columns to show
+        assert "config_name: calls" not in card  # a table without rows has no columns to show
         assert "Some players were human participants" in card
 
 
 class Hub:
-    """Acts as the Hub does, and notes what was asked of it, by the names of ``HfApi``."""
+    """A mock Hub that records its requests under the method names of ``HfApi``."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.requests: list[tuple[str, dict[str, Any]]] = []
 
-    def create_repo(self, repo_id: str, **how: Any) -> str:
-        self.asked.append(("create_repo", {"repo_id": repo_id, **how}))
+    def create_repo(self, repo_id: str, **options: Any) -> str:
+        self.requests.append(("create_repo", {"repo_id": repo_id, **options}))
         return f"https://hub/{repo_id}"
 
-    def upload_folder(self, **how: Any) -> None:
-        self.asked.append(("upload_folder", how))
+    def upload_folder(self, **options: Any) -> None:
+        self.requests.append(("upload_folder", options))
 
 
-def test_a_dataset_is_pushed_to_a_private_repository_unless_told_otherwise(
-    played: Path, tmp_path: Path
-) -> None:
+def test_dataset_is_pushed_to_private_repository_by_default(played: Path, tmp_path: Path) -> None:
     write_dataset(played, "small", tmp_path / "set")
     for private in (True, False):
         hub = Hub()
         assert push_dataset(tmp_path / "set", "me/set", private=private, api=hub) == (
             "https://hub/me/set"
         )
-        (_, made), (_, sent) = hub.asked
-        assert (made["private"], made["repo_type"]) == (private, "dataset")
+        (_, created), (_, sent) = hub.requests
+        assert (created["private"], created["repo_type"]) == (private, "dataset")
         assert (sent["folder_path"], sent["repo_id"]) == (tmp_path / "set", "me/set")
     api = pytest.importorskip("huggingface_hub").HfApi
-    for name, how in hub.asked:
-        inspect.signature(getattr(api, name)).bind(None, **how)  # as it takes them
+    for name, options in hub.requests:
+        inspect.signature(getattr(api, name)).bind(None, **options)  # checks the signature
 
 
-def test_what_is_no_dataset_is_neither_written_nor_pushed(store: Store, tmp_path: Path) -> None:
+def test_invalid_dataset_is_neither_written_nor_pushed(store: Store, tmp_path: Path) -> None:
     hub = Hub()
     with pytest.raises(ct.CheaptalkError, match="is not a dataset; create one with write_dataset"):
         push_dataset(tmp_path, "me/set", api=hub)
-    assert hub.asked == []
+    assert hub.requests == []
     with pytest.raises(ct.StoreError, match="no study"):
         write_dataset(store, "small", tmp_path / "set")
     ct.run(study(), store)
@@ -135,4 +129,4 @@ def test_what_is_no_dataset_is_neither_written_nor_pushed(store: Store, tmp_path
     (tmp_path / "set" / "own.txt").touch()
     with pytest.raises(ct.CheaptalkError, match="already exists; choose a new folder"):
         write_dataset(store, "small", tmp_path / "set")
-    assert [one.name for one in (tmp_path / "set").iterdir()] == ["own.txt"]
+    assert [path.name for path in (tmp_path / "set").iterdir()] == ["own.txt"]

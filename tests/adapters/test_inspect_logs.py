@@ -1,4 +1,4 @@
-"""Recorded matches as logs of Inspect, read by its own reader."""
+"""Recorded matches as Inspect logs, read by Inspect's own reader."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -43,47 +43,47 @@ def played(store: Store) -> Store:
 
 
 def logs_in(folder: Path) -> dict[tuple[str, str], Any]:
-    """The logs of a folder by game and player, each as good as its own classes want it."""
-    names = [one.name for one in log.list_eval_logs(str(folder))]
-    found = [log.read_eval_log(name, resolve_attachments=True) for name in names]
-    for one in found:
-        log.EvalLog.model_validate_json(one.model_dump_json())
-    return {(one.eval.task, one.eval.metadata["player"]): one for one in found}
+    """Return the logs of a folder by game and player, validated by Inspect's own classes."""
+    names = [info.name for info in log.list_eval_logs(str(folder))]
+    logs = [log.read_eval_log(name, resolve_attachments=True) for name in names]
+    for eval_log in logs:
+        log.EvalLog.model_validate_json(eval_log.model_dump_json())
+    return {(eval_log.eval.task, eval_log.eval.metadata["player"]): eval_log for eval_log in logs}
 
 
 def samples(store: Store, folder: Path) -> Iterator[tuple[MatchRecord, Any]]:
-    """All samples, each with the record of its match."""
-    records = {one.id: one for one in store.records("mixed", bodies=True)}
-    for one in logs_in(folder).values():
-        for sample in one.samples:
+    """Yield all samples, each with the record of its match."""
+    records = {record.id: record for record in store.records("mixed", bodies=True)}
+    for eval_log in logs_in(folder).values():
+        for sample in eval_log.samples:
             yield records[sample.metadata["match_id"]], sample
 
 
-def test_what_was_sent_and_replied_is_there_word_for_word(played: Store, tmp_path: Path) -> None:
+def test_logs_contain_messages_and_replies_verbatim(played: Store, tmp_path: Path) -> None:
     done = write_inspect_logs(played, "mixed", tmp_path / "logs")
-    found = list(samples(played, tmp_path / "logs"))
-    assert done.rows == {"logs": len(logs_in(tmp_path / "logs")), "samples": len(found)}
+    pairs = list(samples(played, tmp_path / "logs"))
+    assert done.rows == {"logs": len(logs_in(tmp_path / "logs")), "samples": len(pairs)}
     replies = 0
-    for record, sample in found:
-        own = [one for one in record.answers if one.actor == sample.metadata["actor"]]
-        made = [call for one in own for call in one.calls]
-        told = [one for one in sample.events if one.event == "model"]
-        for call, event in zip(made, told, strict=True):
-            sent = [{"role": one.role, "content": one.content} for one in event.input]
+    for record, sample in pairs:
+        answers = [answer for answer in record.answers if answer.actor == sample.metadata["actor"]]
+        calls = [call for answer in answers for call in answer.calls]
+        model_events = [event for event in sample.events if event.event == "model"]
+        for call, event in zip(calls, model_events, strict=True):
+            sent = [{"role": message.role, "content": message.content} for message in event.input]
             assert sent == call["call"]["messages"]
             assert event.output.completion == call["reply"]["text"]
             assert event.output.usage.input_tokens == call["reply"]["usage"]["input_tokens"]
-        kinds = [one.data["kind"] for one in sample.events if one.event == "info"]
-        assert kinds == [one.kind for one in own]
-        if made:
-            assert sample.messages[-1].text == made[-1]["reply"]["text"]
+        kinds = [event.data["kind"] for event in sample.events if event.event == "info"]
+        assert kinds == [answer.kind for answer in answers]
+        if calls:
+            assert sample.messages[-1].text == calls[-1]["reply"]["text"]
             (usage,) = sample.model_usage.values()
-            assert usage.total_tokens == 110 * len(made)
-        replies += len(made)
+            assert usage.total_tokens == 110 * len(calls)
+        replies += len(calls)
     assert replies > 20
 
 
-def test_scores_are_the_payoffs_and_a_forfeit_is_of_who_gave_it(
+def test_scores_are_payoffs_and_forfeits_count_for_their_player(
     played: Store, tmp_path: Path
 ) -> None:
     write_inspect_logs(played, "mixed", tmp_path / "logs")
@@ -96,48 +96,46 @@ def test_scores_are_the_payoffs_and_a_forfeit_is_of_who_gave_it(
             assert outcome["payoff"] == record.rules.payoffs(record.result().outcome)[seat]
     assert seen["able", False, 0] > 0
     assert seen["able", True, 0] > 0, "the other forfeited"
-    assert {how for how in seen if how[2]} == {("mute", True, 1)}
+    assert {key for key in seen if key[2]} == {("mute", True, 1)}
 
 
-def test_a_log_is_of_one_game_and_one_player_with_the_means_of_its_payoffs(
-    played: Store, tmp_path: Path
-) -> None:
+def test_each_log_has_one_game_and_player_with_mean_payoffs(played: Store, tmp_path: Path) -> None:
     write_inspect_logs(played, "mixed", tmp_path / "logs")
-    found = logs_in(tmp_path / "logs")
+    logs = logs_in(tmp_path / "logs")
     both = ("cheaptalk/bargaining", "cheaptalk/persuasion")
-    assert {key for key in found if key[1] != "broken"} == {
+    assert {key for key in logs if key[1] != "broken"} == {
         (game, player) for game in both for player in ("able", "mute")
     }
-    made = found["cheaptalk/bargaining", "able"]
-    assert (made.eval.model, made.eval.model_base_url) == ("vllm/able", "http://127.0.0.1:1/v1")
-    assert made.plan.config.temperature == 0.5
-    paid = [one.scores["outcome"].value["payoff"] for one in made.samples]
-    counted = [one for one in paid if not isnan(one)]
-    payoff = next(one for one in made.results.scores if one.name == "payoff")
+    result = logs["cheaptalk/bargaining", "able"]
+    assert (result.eval.model, result.eval.model_base_url) == ("vllm/able", "http://127.0.0.1:1/v1")
+    assert result.plan.config.temperature == 0.5
+    paid = [sample.scores["outcome"].value["payoff"] for sample in result.samples]
+    counted = [payoff for payoff in paid if not isnan(payoff)]
+    payoff = next(score for score in result.results.scores if score.name == "payoff")
     assert payoff.metrics["mean"].value == pytest.approx(mean(counted))
     assert payoff.unscored_samples == len(paid) - len(counted) > 0
-    assert len({one.metadata["instance"] for one in made.samples}) == 3
+    assert len({sample.metadata["instance"] for sample in result.samples}) == 3
 
 
-def test_what_a_study_drops_has_no_score(store: Store, tmp_path: Path) -> None:
+def test_dropped_matches_have_no_score(store: Store, tmp_path: Path) -> None:
     dropping = MIXED | {"unanswered": {"unparsable": "drop"}}
     ct.run(ct.studies.parse_study(dropping, "a test"), store, models=Models(), concurrency=1)
     write_inspect_logs(store, "mixed", tmp_path / "logs")
-    made = logs_in(tmp_path / "logs")["cheaptalk/bargaining", "mute"]
-    assert {one.scores["outcome"].reason for one in made.samples} == {"dropped"}
-    assert all(one.scores["answers"].value["unparsable"] == 1 for one in made.samples)
+    result = logs_in(tmp_path / "logs")["cheaptalk/bargaining", "mute"]
+    assert {sample.scores["outcome"].reason for sample in result.samples} == {"dropped"}
+    assert all(sample.scores["answers"].value["unparsable"] == 1 for sample in result.samples)
 
 
-def test_the_command_writes_them_to_a_new_folder(played: Store, cheaptalk: Command) -> None:
-    wanted = ("store", "export", "mixed", "--store", played.name, "--format", "inspect", "--out")
-    done = cheaptalk(*wanted, "logs")
+def test_command_writes_logs_to_new_folder(played: Store, cheaptalk: Command) -> None:
+    command = ("store", "export", "mixed", "--store", played.name, "--format", "inspect", "--out")
+    done = cheaptalk(*command, "logs")
     assert done.status == 0, done.err
     assert f"{len(logs_in(Path('logs')))} logs, " in done.out
-    assert "already exists; choose a new folder" in cheaptalk(*wanted, "logs").said
-    assert "not a .zip" in cheaptalk(*wanted, "logs.zip").said
+    assert "already exists; choose a new folder" in cheaptalk(*command, "logs").said
+    assert "not a .zip" in cheaptalk(*command, "logs.zip").said
 
 
-def test_a_study_without_models_has_none(store: Store, tmp_path: Path) -> None:
+def test_study_without_models_raises_error(store: Store, tmp_path: Path) -> None:
     scripts = {"name": "scripts", "games": [{"game": "bargaining", "instances": 1}],
                "players": {"a": {"strategy": "linear"}, "b": {"strategy": "boulware"}}}  # fmt: skip
     ct.run(ct.studies.parse_study(scripts, "a test"), store)

@@ -1,4 +1,4 @@
-"""A seat on an OpenEnv server, played by OpenEnv's own client over its WebSocket."""
+"""A seat on an OpenEnv server, played by OpenEnv's own client over WebSocket."""
 
 import socket
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ PROPOSED = "[propose] (0 books, 0 hats, 0 balls)"
 
 
 @contextmanager
-def served(app: Any) -> Iterator[str]:
-    """The address of an application that is served by this process."""
+def serve(app: Any) -> Iterator[str]:
+    """Serve an application in this process and yield its URL."""
     uvicorn = import_module("uvicorn")
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -35,32 +35,32 @@ def served(app: Any) -> Iterator[str]:
         thread.join()
 
 
-def test_its_own_client_plays_two_matches_at_once_as_they_are_played_here() -> None:
+def test_openenv_client_plays_concurrent_matches_as_locally() -> None:
     client = import_module("openenv").GenericEnvClient
-    here = chat_environment("deal_or_no_deal", {"objective": "coop"}, "player_2", **SEAT)
+    local = chat_environment("deal_or_no_deal", {"objective": "coop"}, "player_2", **SEAT)
     app = openenv_app("deal_or_no_deal", {"objective": "coop"}, "player_2", **SEAT)
     with (
-        served(app) as url,
-        client(base_url=url).sync() as one,
+        serve(app) as url,
+        client(base_url=url).sync() as first,
         client(base_url=url).sync() as other,
     ):
-        for seed, table in ((7, one), (8, other)):
-            told = table.reset(seed=seed)
-            wanted = [
-                {"role": m.role, "content": m.content} for m in here.reset(str(seed)).messages
+        for seed, table in ((7, first), (8, other)):
+            reset = table.reset(seed=seed)
+            expected = [
+                {"role": m.role, "content": m.content} for m in local.reset(str(seed)).messages
             ]
-            assert (told.observation["messages"], told.done) == (wanted, False)
-        assert one.reset(seed=8).observation["messages"] == wanted
-        taken = one.step({"text": TAKEN})
-        assert (taken.observation["kind"], taken.done, taken.reward) == ("ok", False, None)
-        ended = one.step({"text": PROPOSED})
-        here.step(TAKEN)
-        assert (ended.done, ended.reward) == (True, here.step(PROPOSED).reward)
-        assert one.state()["step_count"] == 2
+            assert (reset.observation["messages"], reset.done) == (expected, False)
+        assert first.reset(seed=8).observation["messages"] == expected
+        step = first.step({"text": TAKEN})
+        assert (step.observation["kind"], step.done, step.reward) == ("ok", False, None)
+        ended = first.step({"text": PROPOSED})
+        local.step(TAKEN)
+        assert (ended.done, ended.reward) == (True, local.step(PROPOSED).reward)
+        assert first.state()["step_count"] == 2
         with pytest.raises(Exception, match="start a match with reset"):
-            one.step({"text": TAKEN})
+            first.step({"text": TAKEN})
 
 
-def test_a_wrong_setting_is_said_before_anyone_is_served() -> None:
+def test_invalid_settings_raise_error_before_serving() -> None:
     with pytest.raises(ct.CheaptalkError, match="no seat"):
         openenv_app("deal_or_no_deal", seat="player_3")

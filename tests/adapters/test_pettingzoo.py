@@ -1,4 +1,4 @@
-"""PettingZoo's own checks pass, and its agents are shown and paid what the rules show and pay."""
+"""PettingZoo's own checks pass, and agents get the observations and payoffs of the rules."""
 
 from typing import Any
 
@@ -10,44 +10,44 @@ from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 import cheaptalk as ct
 from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds
-from tests.adapters.games import NAMES, SMALL, Beside
+from tests.adapters.games import NAMES, SMALL, ReferenceTable
 
-AT_ONCE = [name for name in NAMES if issubclass(ct.arrays.ARRAYS[name], SimultaneousRounds)]
+SIMULTANEOUS = [name for name in NAMES if issubclass(ct.arrays.ARRAYS[name], SimultaneousRounds)]
 AUCTION = {"players": 3, "rounds": 2, "low": 1, "high": 6, "step": 1}
 
 
 @pytest.mark.filterwarnings(
-    "ignore:Observation is not a NumPy array",  # but a dictionary, as for PettingZoo's own games
+    "ignore:Observation is not a NumPy array",  # but a dictionary, as in PettingZoo's own games
     "ignore:Observation space for each agent probably should be",
     "ignore:We recommend agents to be named",  # alice and bob
     "ignore:Environment has not defined a render",
-    "ignore:Action mask numpy array is all zeros",  # of agents that are not asked
+    "ignore:Action mask numpy array is all zeros",  # of agents that are not to move
 )
 @pytest.mark.parametrize("name", NAMES)
-def test_every_game_passes_the_checks_of_turns(name: str) -> None:
+def test_games_pass_turn_based_checks(name: str) -> None:
     api_test(ct.adapters.pettingzoo_env(name, SMALL[name]), num_cycles=50)
     seed_test(lambda: ct.adapters.pettingzoo_env(name, SMALL[name]), num_cycles=50)
 
 
-@pytest.mark.parametrize("name", AT_ONCE)
-def test_games_of_rounds_pass_the_checks_of_moves_at_once(name: str) -> None:
+@pytest.mark.parametrize("name", SIMULTANEOUS)
+def test_simultaneous_games_pass_parallel_checks(name: str) -> None:
     parallel_api_test(ct.adapters.pettingzoo_parallel_env(name, SMALL[name]), num_cycles=50)
     if name != "sealed_bid_auction":
         parallel_seed_test(lambda: ct.adapters.pettingzoo_parallel_env(name, SMALL[name]))
 
 
-def test_the_check_of_seeds_looks_at_no_mask_and_is_refused_what_is_illegal() -> None:
+def test_seed_check_ignores_mask_and_is_rejected() -> None:
     with pytest.raises(ct.CheaptalkError, match="may not take action"):
         parallel_seed_test(lambda: ct.adapters.pettingzoo_parallel_env("sealed_bid_auction"))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_agents_see_and_get_what_seats_of_a_table_do(name: str) -> None:
-    env, luck = ct.adapters.pettingzoo_env(name, SMALL[name]), np.random.default_rng(1)
+def test_observations_and_payoffs_match_table(name: str) -> None:
+    env, rng = ct.adapters.pettingzoo_env(name, SMALL[name]), np.random.default_rng(1)
     game = ct.arrays.array_game(ct.get_game(name).rules.model_validate(SMALL[name]))
     for number in range(5):
         env.reset(seed=7 if number == 0 else None)
-        beside, agents, paid = Beside(game, f"7/{number}"), list(env.agents), {}
+        reference, agents, paid = ReferenceTable(game, f"7/{number}"), list(env.agents), {}
         for agent in env.agent_iter():
             seen, reward, terminated, truncated, _ = env.last()
             assert not truncated
@@ -57,32 +57,32 @@ def test_agents_see_and_get_what_seats_of_a_table_do(name: str) -> None:
                 env.step(None)
                 continue
             assert reward == 0
-            action = int(luck.choice(np.flatnonzero(seen["action_mask"])))
-            beside.answer(agents.index(agent), seen["observation"], action)
+            action = int(rng.choice(np.flatnonzero(seen["action_mask"])))
+            reference.answer(agents.index(agent), seen["observation"], action)
             env.step(action)
-        assert list(map(paid.__getitem__, agents)) == pytest.approx(beside.payoffs)
+        assert list(map(paid.__getitem__, agents)) == pytest.approx(reference.payoffs)
 
 
-def test_moves_at_once_come_to_what_moves_in_turns_come_to() -> None:
+def test_parallel_and_turn_based_environments_agree() -> None:
     turns = ct.adapters.pettingzoo_env("sealed_bid_auction", AUCTION, seed=3)
-    at_once = ct.adapters.pettingzoo_parallel_env("sealed_bid_auction", AUCTION, seed=3)
+    parallel = ct.adapters.pettingzoo_parallel_env("sealed_bid_auction", AUCTION, seed=3)
     turns.reset()
-    seen, _ = at_once.reset()
-    while at_once.agents:
-        actions = {agent: int(one["action_mask"].sum()) - 1 for agent, one in seen.items()}
+    seen, _ = parallel.reset()
+    while parallel.agents:
+        actions = {agent: int(view["action_mask"].sum()) - 1 for agent, view in seen.items()}
         for agent, action in actions.items():
             shown = turns.last()[0]
             assert turns.agent_selection == agent
             for part in ("observation", "action_mask"):
                 np.testing.assert_array_equal(shown[part], seen[agent][part])
             turns.step(action)
-        seen, rewards, terminated, _, _ = at_once.step(actions)
+        seen, rewards, terminated, _, _ = parallel.step(actions)
     assert all(terminated.values())
     assert rewards == turns.rewards
-    assert sum(rewards.values()) == 0  # as all bid what the item is worth to them
+    assert sum(rewards.values()) == 0  # because all bid their own valuation
 
 
-def test_a_bid_is_shown_to_nobody_before_the_round_is_over() -> None:
+def test_bids_are_hidden_until_round_ends() -> None:
     env = ct.adapters.pettingzoo_env("sealed_bid_auction", AUCTION)
     shown = []
     for bid in (0, 1):
@@ -93,54 +93,54 @@ def test_a_bid_is_shown_to_nobody_before_the_round_is_over() -> None:
     np.testing.assert_array_equal(shown[0], shown[1])
 
 
-def test_a_match_follows_from_its_seed_and_the_next_one_is_another() -> None:
-    one, other = (ct.adapters.pettingzoo_env("item_bargaining", seed=seed) for seed in (1, 2))
+def test_seed_determines_instance_and_matches_differ() -> None:
+    env, other = (ct.adapters.pettingzoo_env("item_bargaining", seed=seed) for seed in (1, 2))
 
-    def dealt(env: Any, seed: int | None = None) -> list[float]:
-        env.reset(seed=seed)
-        return [*env.observe("player_1")["observation"], *env.observe("player_2")["observation"]]
+    def draw_instance(game: Any, seed: int | None = None) -> list[float]:
+        game.reset(seed=seed)
+        return [*game.observe("player_1")["observation"], *game.observe("player_2")["observation"]]
 
-    first, second = dealt(one), dealt(one)
+    first, second = draw_instance(env), draw_instance(env)
     assert first != second
-    assert first != dealt(other)
-    assert [dealt(other, 1), dealt(other)] == [first, second]
+    assert first != draw_instance(other)
+    assert [draw_instance(other, 1), draw_instance(other)] == [first, second]
 
 
-def test_an_illegal_action_is_refused_and_changes_nothing() -> None:
+def test_illegal_action_is_rejected_without_effect() -> None:
     env = ct.adapters.pettingzoo_env("bargaining", SMALL["bargaining"])
     with pytest.raises(ct.CheaptalkError, match="call reset"):
         env.step(0)
     env.reset(seed=1)
     before = env.observe("alice")["observation"]
-    for wrong in (1, 103, -1, None, 2.5):
+    for arguments in (1, 103, -1, None, 2.5):
         with pytest.raises(ct.CheaptalkError, match=r"its action_mask allows 101 actions of 103"):
-            env.step(wrong)
+            env.step(arguments)
     assert env.agent_selection == "alice"
     np.testing.assert_array_equal(env.observe("alice")["observation"], before)
-    forgiving = TerminateIllegalWrapper(env, illegal_reward=-1)
-    forgiving.reset(seed=1)
-    forgiving.step(1)
-    assert forgiving.terminations == {"alice": True, "bob": True}
+    terminating = TerminateIllegalWrapper(env, illegal_reward=-1)
+    terminating.reset(seed=1)
+    terminating.step(1)
+    assert terminating.terminations == {"alice": True, "bob": True}
 
 
-def test_actions_at_once_are_all_taken_or_none() -> None:
-    env, untried = (
+def test_simultaneous_actions_are_atomic() -> None:
+    env, fresh = (
         ct.adapters.pettingzoo_parallel_env("sealed_bid_auction", AUCTION) for _ in range(2)
     )
     with pytest.raises(ct.CheaptalkError, match="call reset"):
         env.step({})
     env.reset(seed=1)
-    untried.reset(seed=1)
+    fresh.reset(seed=1)
     with pytest.raises(ct.CheaptalkError, match="player_3 may not take action 6 now"):
         env.step({"player_1": 0, "player_2": 0, "player_3": 6})
     with pytest.raises(ct.CheaptalkError, match="no action of player_2"):
         env.step({"player_1": 0, "player_3": 0})
     bids = {"player_1": 1, "player_2": 0, "player_3": 0}
-    assert data_equivalence(env.step(bids), untried.step(bids))
+    assert data_equivalence(env.step(bids), fresh.step(bids))
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("arguments", "error"),
     [
         (("bargaining", None), "don't act simultaneously; use pettingzoo_env"),
         (("persuasion", None), 'unknown array game "persuasion"'),
@@ -148,6 +148,6 @@ def test_actions_at_once_are_all_taken_or_none() -> None:
         (("public_goods", {"limits": False}), "limits: true"),
     ],
 )
-def test_what_cannot_be_played_is_said_in_a_sentence(wrong: tuple[str, Any], said: str) -> None:
-    with pytest.raises(ct.CheaptalkError, match=said):
-        ct.adapters.pettingzoo_parallel_env(*wrong)
+def test_invalid_arguments_raise_error(arguments: tuple[str, Any], error: str) -> None:
+    with pytest.raises(ct.CheaptalkError, match=error):
+        ct.adapters.pettingzoo_parallel_env(*arguments)

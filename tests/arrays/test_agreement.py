@@ -1,4 +1,4 @@
-"""Array games play what the rules play: the same moves, the same endings, the same knowledge."""
+"""Array games agree with the rules on moves, endings and observations."""
 
 from math import perm
 from typing import Any
@@ -12,11 +12,11 @@ from cheaptalk.games.battle_royale.rules import Hits
 from cheaptalk.games.item_bargaining.rules import PRESETS
 from cheaptalk.rules import Chance, Game, Table, get_game
 
-FEW = 4
-"""Matches of which all actions are looked at, legal or not."""
-MANY = 2_000
-"""Actions up to which all are looked at."""
-OTHERS: dict[str, list[dict[str, Any]]] = {
+CHECKED_MATCHES = 4
+"""Matches whose actions are all checked for legality."""
+MAX_CHECKED_ACTIONS = 2_000
+"""Number of actions up to which legality masks are checked."""
+SETTINGS: dict[str, list[dict[str, Any]]] = {
     "battle_royale": [
         {"horizon": 12, "hit_rates": (0.3, 0.5, 0.5, 1.0), "idle_rounds": 3},
         {"horizon": {"rounds": 15, "hidden": True}, "hit_rates": (0.1, 0.2, 0.3),
@@ -52,7 +52,7 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
         {"players": 18, "rounds": 1, "high": 20, "step": 1},
     ],
 }  # fmt: skip
-"""Parameters of games to be played, by the games' names."""
+"""Parameters of further games by name of the game."""
 GAMES: dict[str, Game] = {
     **{
         name: get_game("item_bargaining").rules.model_validate(parameters)
@@ -78,130 +78,130 @@ GAMES: dict[str, Game] = {
     ),
     **{
         f"{name}, {number}": get_game(name).rules.model_validate(parameters)
-        for name, settings in OTHERS.items()
+        for name, settings in SETTINGS.items()
         for number, parameters in enumerate(settings, 1)
     },
 }  # fmt: skip
 
 
-def walked(game: ArrayGame[Any, Any], state: Any, luck: np.random.Generator) -> None:
-    """Play matches by arrays and by the rules at once, and hold them against each other."""
+def play_both(game: ArrayGame[Any, Any], state: Any, rng: np.random.Generator) -> None:
+    """Play matches with arrays and with the rules in parallel, and compare them."""
     instances = game.instances_of(state)
     tables = [Table(game.rules, instance, f"match {n}") for n, instance in enumerate(instances)]
     state = game.with_chances(state, [table.chance for table in tables])
     places = {seat.name: seat.seat for seat in game.rules.actors}
     for _ in range(game.longest):
         turn, legal, over = game.turn(state), None, game.over(state)
-        if game.actions <= MANY:
+        if game.actions <= MAX_CHECKED_ACTIONS:
             legal = game.legal(state)
         seen = game.observe(state, turn)
-        actions = game.random_action(state, luck.random(len(tables)))
-        for at, table in enumerate(tables):
-            assert bool(over[at]) is table.over
+        actions = game.random_action(state, rng.random(len(tables)))
+        for index, table in enumerate(tables):
+            assert bool(over[index]) is table.over
             if table.over:
-                assert legal is None or not legal[at].any()
+                assert legal is None or not legal[index].any()
                 continue
-            seat = next(one for one in table.pending if places[one] == game.players[turn[at]])
-            asked = table.request(seat)
-            np.testing.assert_array_equal(game.observe_request(asked), seen[at])
-            if legal is not None and at < FEW:
-                np.testing.assert_array_equal(game.legal_for(asked), legal[at])
+            seat = next(name for name in table.pending if places[name] == game.players[turn[index]])
+            request = table.request(seat)
+            np.testing.assert_array_equal(game.observe_request(request), seen[index])
+            if legal is not None and index < CHECKED_MATCHES:
+                np.testing.assert_array_equal(game.legal_for(request), legal[index])
                 for number in range(game.actions):
-                    action = game.action(asked, number)
-                    refused = asked.ask.refuse(action)
-                    assert (refused is None) == legal[at, number], (number, refused)
-                    assert not legal[at, number] or game.number(asked, action) == number
-            table.answer(seat, game.action(asked, int(actions[at])))
+                    action = game.action(request, number)
+                    rejected = request.ask.refuse(action)
+                    assert (rejected is None) == legal[index, number], (number, rejected)
+                    assert not legal[index, number] or game.number(request, action) == number
+            table.answer(seat, game.action(request, int(actions[index])))
         state = game.step(state, actions)
-    got = game.returns(state)
-    for at, table in enumerate(tables):
+    returns = game.returns(state)
+    for index, table in enumerate(tables):
         assert table.over
-        assert game.over(state)[at]
+        assert game.over(state)[index]
         assert table.outcome is not None
         payoffs = game.rules.seat_payoffs(table.outcome)
-        wanted = [payoffs[place] for place in game.players]
-        assert got[at].tolist() == pytest.approx(wanted, rel=1e-12, abs=1e-12)  # sums, in any order
+        expected = [payoffs[place] for place in game.players]
+        assert returns[index].tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12)  # sum order
 
 
 @pytest.mark.parametrize("name", list(GAMES))
-def test_arrays_and_rules_play_alike(name: str) -> None:
-    game, luck = array_game(GAMES[name]), np.random.default_rng(1)
-    walked(game, game.draw_instance(luck.random((60, game.uniforms))), luck)  # draws by arrays
+def test_arrays_and_rules_agree(name: str) -> None:
+    game, rng = array_game(GAMES[name]), np.random.default_rng(1)
+    play_both(game, game.draw_instance(rng.random((60, game.uniforms))), rng)  # draws by arrays
     draws = [game.rules.draw_instance(Chance("agreement", n)) for n in range(20)]
     state = game.from_instances(draws)
     assert game.instances_of(state) == draws
-    walked(game, state, luck)  # draws by the rules
+    play_both(game, state, rng)  # draws by the rules
 
 
 @pytest.mark.parametrize("name", list(GAMES))
-def test_illegal_actions_change_nothing_and_pay_nobody(name: str) -> None:
-    """Each step is tried with the first illegal action, and with numbers that are no action."""
-    game, luck = array_game(GAMES[name]), np.random.default_rng(4)
-    if game.actions > MANY:
+def test_illegal_actions_have_no_effect(name: str) -> None:
+    """Try the first illegal action, and numbers that aren't actions, in each step."""
+    game, rng = array_game(GAMES[name]), np.random.default_rng(4)
+    if game.actions > MAX_CHECKED_ACTIONS:
         pytest.skip("a mask of every action in every step takes too long")
-    state = game.draw_instance(luck.random((20, game.uniforms)))
+    state = game.draw_instance(rng.random((20, game.uniforms)))
     for _ in range(game.longest):
-        refused = ~game.legal(state)
-        illegal = np.where(refused.any(axis=-1), refused.argmax(axis=-1), -1)
+        rejected = ~game.legal(state)
+        illegal = np.where(rejected.any(axis=-1), rejected.argmax(axis=-1), -1)
         for actions in (illegal, np.full(20, -1), np.full(20, game.actions)):
             after = game.step(state, actions)
             for before, now in zip(state, after, strict=True):
                 np.testing.assert_array_equal(now, before)
-        state = game.step(state, game.random_action(state, luck.random(20)))
+        state = game.step(state, game.random_action(state, rng.random(20)))
     assert game.over(state).all()
 
 
 @pytest.mark.parametrize("name", list(GAMES))
 def test_instances_are_drawn_from_the_same_distribution(name: str) -> None:
-    """The means of all that is draws differ by less than luck would have it."""
+    """The means of the observations differ by less than 4.5 standard errors."""
     game, count = array_game(GAMES[name]), 3_000
-    luck = np.random.default_rng(2).random((count, game.uniforms))
-    one = game.observe(game.draw_instance(luck), 0)
+    rng = np.random.default_rng(2).random((count, game.uniforms))
+    from_arrays = game.observe(game.draw_instance(rng), 0)
     draws = game.from_instances(
         [game.rules.draw_instance(Chance("distribution", n)) for n in range(count)]
     )
-    other = game.observe(draws, 0)
-    error = np.sqrt((one.var(axis=0) + other.var(axis=0)) / count)
-    assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) <= 4.5 * error + 1e-6).all()
+    from_rules = game.observe(draws, 0)
+    error = np.sqrt((from_arrays.var(axis=0) + from_rules.var(axis=0)) / count)
+    assert (np.abs(from_arrays.mean(axis=0) - from_rules.mean(axis=0)) <= 4.5 * error + 1e-6).all()
 
 
 @pytest.mark.parametrize("name", list(GAMES))
-def test_every_legal_action_is_drawn_as_often(name: str) -> None:
-    game, luck = array_game(GAMES[name]), np.random.default_rng(3)
-    if game.actions > MANY:
+def test_legal_actions_are_drawn_uniformly(name: str) -> None:
+    game, rng = array_game(GAMES[name]), np.random.default_rng(3)
+    if game.actions > MAX_CHECKED_ACTIONS:
         pytest.skip("more actions than can be counted")
     state = game.draw_instance(
-        np.repeat(luck.random((1, game.uniforms)), 200 * game.actions, axis=0)
+        np.repeat(rng.random((1, game.uniforms)), 200 * game.actions, axis=0)
     )
     for _ in range(min(3, game.longest)):
-        actions = game.random_action(state, luck.random(200 * game.actions))
+        actions = game.random_action(state, rng.random(200 * game.actions))
         counts = np.bincount(actions, minlength=game.actions)
         legal = game.legal(state)[0]
         assert not counts[~legal].any()
-        wanted = counts.sum() / legal.sum()
-        assert np.abs(counts[legal] - wanted).max() < 5.5 * np.sqrt(wanted)
+        expected = counts.sum() / legal.sum()
+        assert np.abs(counts[legal] - expected).max() < 5.5 * np.sqrt(expected)
         state = game.step(state, np.repeat(actions[-1:], len(actions)))
         if game.over(state).all():
             return
 
 
 @pytest.mark.parametrize(
-    "name", ["BG5", "BG1", "bargaining", "negotiation", *(one for one in GAMES if ", 2" in one),
+    "name", ["BG5", "BG1", "bargaining", "negotiation", *(name for name in GAMES if ", 2" in name),
              "chip_trading, 1", "diners_dilemma, 1", "divide_the_dollar, 1", "public_goods, 1",
              "sealed_bid_auction, 1", "sealed_bid_auction, 3"]
 )  # fmt: skip
-def test_jax_plays_the_same_functions(name: str) -> None:
+def test_jax_agrees_with_numpy(name: str) -> None:
     jax = pytest.importorskip("jax")
-    game, luck = array_game(GAMES[name]), np.random.default_rng(4)
-    first = luck.random((50, game.uniforms)).astype(np.float32)
+    game, rng = array_game(GAMES[name]), np.random.default_rng(4)
+    first = rng.random((50, game.uniforms)).astype(np.float32)
     state, compiled = game.draw_instance(first), jax.jit(game.draw_instance)(first)
     step, observe = jax.jit(game.step), jax.jit(game.observe)
     for _ in range(game.longest):
-        actions = game.random_action(state, luck.random(50))
+        actions = game.random_action(state, rng.random(50))
         np.testing.assert_array_equal(game.legal(state), np.asarray(game.legal(compiled)))
         state, compiled = game.step(state, actions), step(compiled, actions)
-        for one, other in zip(state, compiled, strict=True):
-            np.testing.assert_array_equal(one, np.asarray(other))
+        for array, from_rules in zip(state, compiled, strict=True):
+            np.testing.assert_array_equal(array, np.asarray(from_rules))
         np.testing.assert_allclose(
             game.observe(state, 1), np.asarray(observe(compiled, 1)), atol=1e-6
         )
@@ -209,7 +209,7 @@ def test_jax_plays_the_same_functions(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters", "why"),
+    ("name", "parameters", "error"),
     [
         ("battle_royale", {}, "horizon: 30"),
         ("chip_trading", {"players": 20}, "use smaller parameters"),
@@ -221,39 +221,39 @@ def test_jax_plays_the_same_functions(name: str) -> None:
         ("sealed_bid_auction", {"limits": False}, "limits: true"),
     ],
 )
-def test_parameters_that_arrays_cannot_hold_are_refused(
-    name: str, parameters: dict[str, Any], why: str
+def test_unsupported_parameters_are_rejected(
+    name: str, parameters: dict[str, Any], error: str
 ) -> None:
-    with pytest.raises(NoArrayGame, match=why):
+    with pytest.raises(NoArrayGame, match=error):
         array_game(get_game(name).rules.model_validate(parameters))
 
 
-def test_shots_whose_luck_is_known_hit_as_it_says() -> None:
+def test_shots_follow_given_chances() -> None:
     game = array_game(GAMES["battle_royale, 1"])
     instances = [Hits(hits=(False, None, True)), Hits(hits=(True,)), Hits()]
     state = game.from_instances(instances)
     assert game.instances_of(state) == instances
-    walked(game, state, np.random.default_rng(5))
+    play_both(game, state, np.random.default_rng(5))
 
 
-@pytest.mark.parametrize(("count", "among"), [(3, 3), (5, 6), (17, 17)])
-def test_different_numbers_are_drawn_all_as_often(count: int, among: int) -> None:
-    luck = np.random.default_rng(7).random((20_000, uniform_count(count, among)))
-    drawn = draw_distinct(luck, count, among)
+@pytest.mark.parametrize(("count", "population"), [(3, 3), (5, 6), (17, 17)])
+def test_distinct_numbers_are_drawn_uniformly(count: int, population: int) -> None:
+    rng = np.random.default_rng(7).random((20_000, uniform_count(count, population)))
+    drawn = draw_distinct(rng, count, population)
     assert (np.diff(np.sort(drawn, axis=-1)) > 0).all()
     assert drawn.min() == 0
-    assert drawn.max() == among - 1
-    many = perm(among, 2)
-    counts = np.unique(drawn[:, -2:] @ np.array([among, 1]), return_counts=True)[1]
+    assert drawn.max() == population - 1
+    many = perm(population, 2)
+    counts = np.unique(drawn[:, -2:] @ np.array([population, 1]), return_counts=True)[1]
     assert len(counts) == many
-    wanted = len(drawn) / many
-    assert np.abs(counts - wanted).max() < 6 * np.sqrt(wanted)
+    expected = len(drawn) / many
+    assert np.abs(counts - expected).max() < 6 * np.sqrt(expected)
 
 
-def test_those_who_accept_trade_as_often() -> None:
-    game, luck = array_game(GAMES["chip_trading, 4"]), np.random.default_rng(6)
+def test_accepting_players_trade_equally_often() -> None:
+    game, rng = array_game(GAMES["chip_trading, 4"]), np.random.default_rng(6)
     count = 4_000
-    state = game.draw_instance(luck.random((count, game.uniforms)))
+    state = game.draw_instance(rng.random((count, game.uniforms)))
     for number in range(len(game.players)):
         legal = game.legal(state)
         actions = np.where(legal[:, 0], legal[:, 1] & (number != 2), legal.argmax(axis=1))

@@ -1,4 +1,4 @@
-"""Attack for as long as is wanted, and print what was done and which promises broke.
+"""Run attacks for a given time, and print their counts and the promises that broke.
 
 python -m tests.attack --minutes 60 --seed 1
 """
@@ -10,17 +10,17 @@ import time
 from collections import Counter
 from itertools import cycle
 
-from tests.attack.rounds import ROUNDS, Found
+from tests.attack.rounds import ROUNDS, Result
 
 PROMISES = {
-    "missing": "requests that no store knows of",
+    "missing": "requests missing from every store",
     "twice": "requests sent or recorded twice",
-    "invented": "answers that nobody gave",
+    "invented": "answers that the server never sent",
     "tokens": "calls whose tokens differ",
     "ending": "matches that end without a reason",
     "cap": "caps exceeded by more than the calls in flight",
-    "secret": "files that hold a secret",
-    "terminal": "outputs with commands to a terminal",
+    "secret": "files that contain a secret",
+    "terminal": "outputs with terminal control codes",
     "traceback": "tracebacks",
     "hang": "hangs",
     "status": "wrong exit statuses, or files left behind",
@@ -28,29 +28,29 @@ PROMISES = {
 
 
 def main(minutes: float, seed: int, only: list[str]) -> int:
-    """Attack in turns until the time is up; 1 if a promise broke."""
-    found, until = Found(Counter(), []), time.monotonic() + 60 * minutes
+    """Run attacks in turn until the deadline; return 1 if a promise broke."""
+    total, deadline = Result(Counter(), []), time.monotonic() + 60 * minutes
     rounds = [(attack, long) for attack, (_, long) in ROUNDS.items()]
-    rounds = [one for one in rounds if not only or one[0].__name__ in only]
+    rounds = [entry for entry in rounds if not only or entry[0].__name__ in only]
     for number, (attack, size) in enumerate(cycle(rounds)):
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             break
         started = time.monotonic()
-        one = attack(random.Random(f"{seed}/{number}"), size)
+        result = attack(random.Random(f"{seed}/{number}"), size)
         seconds = time.monotonic() - started
-        done = ", ".join(f"{count:,} {what}" for what, count in one.done.items())
+        done = ", ".join(f"{count:,} {what}" for what, count in result.done.items())
         print(f"{attack.__name__} ({seed}/{number}, {seconds:.0f} s): {done}", flush=True)
-        for breach in one.breaches:
+        for breach in result.breaches:
             print(f"  BROKEN {breach.of}: {breach.what}\n", flush=True)
-        found += one
-    print("\n" + table(found))
-    return 1 if found.breaches else 0
+        total += result
+    print("\n" + table(total))
+    return 1 if total.breaches else 0
 
 
-def table(found: Found) -> str:
-    """What was done, and how often each promise broke."""
-    broken = Counter(breach.of for breach in found.breaches)
-    rows = [(f"{count:,}", what) for what, count in found.done.items()]
+def table(total: Result) -> str:
+    """Return the counts and the number of breaches of each promise as a table."""
+    broken = Counter(breach.of for breach in total.breaches)
+    rows = [(f"{count:,}", what) for what, count in total.done.items()]
     rows += [(f"{broken[of]:,}", what) for of, what in PROMISES.items()]
     return "\n".join(f"{count:>9}  {what}" for count, what in rows)
 

@@ -1,4 +1,4 @@
-"""The audit: what a store holds of a study against what a server knows of it, call by call."""
+"""Audit: compare a store's records of a study with the server's account, call by call."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -13,16 +13,16 @@ OVERTAKEN = ALTERED | {
     "answer", "dripping", "huge_text", "other_model", "cut_text", "silence", "streamed",
     "terminal_codes", "hardly_any_tokens", "negative_tokens", "absurd_tokens", "tokens_in_words",
 }  # fmt: skip
-"""What a busy machine can make come after the deadline."""
+"""Faults that can arrive after the deadline on a busy machine."""
 
 
 class Breach(NamedTuple):
-    """A promise that was broken.
+    """A broken promise.
 
     Attributes:
         of: the promise: ``missing``, ``twice``, ``invented``, ``tokens``, ``ending``, ``cap``,
             ``secret``, ``terminal``, ``traceback``, ``hang`` or ``status``.
-        what: how.
+        what: a description.
     """
 
     of: str
@@ -30,13 +30,13 @@ class Breach(NamedTuple):
 
 
 class Books(NamedTuple):
-    """What a store holds of a study, by the numbers under which calls went over the wire.
+    """A store's records of a study, by the numbers under which calls were sent.
 
     Attributes:
-        matches: all of them.
-        recorded: replies that are part of a match's record.
-        listed: calls that are not: of failed matches, failed ones, and unresolved ones.
-        twice: numbers that are recorded more than once.
+        matches: all matches.
+        recorded: replies in the records of matches.
+        listed: other calls: of failed matches, failed calls and unresolved calls.
+        twice: numbers recorded more than once.
     """
 
     matches: list[ct.MatchRecord]
@@ -65,7 +65,7 @@ class Books(NamedTuple):
         replies: list[tuple[str, dict[str, Any]]],
         rows: list[dict[str, Any]],
     ) -> "Books":
-        """Books of these recorded replies and listed calls."""
+        """Return the books of these recorded replies and listed calls."""
         keys = ("match_id", "request", "actor", "attempt", "try")
         listed = {"/".join(str(row[key]) for key in keys): row for row in rows}
         times = Counter(number for number, _ in replies)
@@ -74,33 +74,33 @@ class Books(NamedTuple):
 
     @property
     def statuses(self) -> Counter[str]:
-        """How many matches ended how."""
+        """Count matches by status."""
         return Counter(str(match.status) for match in self.matches)
 
     @property
     def replies(self) -> list[dict[str, Any]]:
-        """Every reply that came back, recorded or listed."""
+        """All received replies, recorded or listed."""
         return [*self.recorded.values(), *(row["reply"] or {} for row in self.listed.values())]
 
 
 class Sums(NamedTuple):
-    """Tokens by where they are: in replies that we have, and in those that never reached us."""
+    """Tokens of received replies, and of replies that were lost."""
 
     had: int
     lost: int
 
 
 def audit(books: Books, account: Account, kept: Collection[str] = ()) -> list[Breach]:
-    """Hold our books against the server's account, call by call.
+    """Compare our books with the server's account, call by call.
 
     Args:
-        kept: digests of the answers that a cache may hold.
+        kept: digests of the answers that a cache may contain.
     """
     return [*endings(books), *sendings(books, account), *words(books, account, kept)]
 
 
 def endings(books: Books) -> Iterator[Breach]:
-    """Every match is finished, or says why it is not."""
+    """Yield matches that neither finished nor have a reason."""
     for match in books.matches:
         done = match.status == "finished"
         if match.status not in {"finished", "forfeited", "failed"}:
@@ -110,7 +110,7 @@ def endings(books: Books) -> Iterator[Breach]:
 
 
 def sendings(books: Books, account: Account) -> Iterator[Breach]:
-    """Every request is in the books, once; and so is what was billed for it."""
+    """Yield requests that are missing, repeated or recorded with other tokens than billed."""
     for number in books.twice:
         yield Breach("twice", f"{number} is recorded twice")
     for number, all_ in account.items():
@@ -123,7 +123,7 @@ def sendings(books: Books, account: Account) -> Iterator[Breach]:
 
 
 def unbilled(books: Books, number: str, sending: dict[str, Any]) -> str | None:
-    """What is wrong with the tokens of a call."""
+    """Describe the error in a call's tokens; return None if there is none."""
     row = books.listed.get(number, {})
     reply = reply_of(books, number)
     billed, had = tokens_of(sending), tokens_of(reply.get("usage", {}))
@@ -139,20 +139,20 @@ def unbilled(books: Books, number: str, sending: dict[str, Any]) -> str | None:
 
 
 def reply_of(books: Books, number: str) -> dict[str, Any]:
-    """The reply to a call; empty where there is none."""
+    """Return the reply to a call; empty if there is none."""
     return books.recorded.get(number) or books.listed.get(number, {}).get("reply") or {}
 
 
 def words(books: Books, account: Account, kept: Collection[str]) -> Iterator[Breach]:
-    """What is recorded as a model's words is what the server sent as such."""
+    """Yield recorded model texts that the server didn't send."""
     for number, reply in books.recorded.items():
-        sent = account.get(number, [{"did": "nothing", "said": None}])[0]
+        sent = account.get(number, [{"did": "nothing", "answer_digest": None}])[0]
         did = sent["did"]
         if reply.get("cached"):
             if digest(reply["text"]) not in kept:
                 yield Breach("invented", f"{number} (from the cache): {reply['text'][:200]!r}")
         elif "text" in reply:
-            if digest(reply["text"]) != sent["said"] and did not in ALTERED:
+            if digest(reply["text"]) != sent["answer_digest"] and did not in ALTERED:
                 yield Breach("invented", f"{number} ({did}): {reply['text'][:200]!r}")
         elif reply["failure"] == "provider_error" or did not in OVERTAKEN | {
             "refusal", "filtered", "too_late",
@@ -161,7 +161,7 @@ def words(books: Books, account: Account, kept: Collection[str]) -> Iterator[Bre
 
 
 def sums(books: Books, account: Account) -> list[Sums]:
-    """By call, the tokens that the server billed."""
+    """Return the tokens that the server billed for each call."""
     each = []
     for number, (sending, *_) in account.items():
         had = tokens_of(reply_of(books, number).get("usage", {}))
@@ -170,5 +170,5 @@ def sums(books: Books, account: Account) -> list[Sums]:
 
 
 def tokens_of(usage: dict[str, Any]) -> int:
-    """Input and output together."""
+    """Return the sum of input and output tokens."""
     return int(usage.get("input_tokens", 0) + usage.get("output_tokens", 0))

@@ -1,4 +1,4 @@
-"""Commands in processes of their own, how they ended, and random command lines."""
+"""Run commands in separate processes, and generate random command lines."""
 
 import os
 import random
@@ -18,53 +18,53 @@ from cheaptalk.cli.main import app
 from tests.attack.books import Breach
 
 LONGEST = 60.0
-"""Seconds after which a command counts as hanging."""
+"""Seconds after which a command counts as a hang."""
 STATUSES = frozenset({0, 1, 2})
-"""How a command may end that nobody stopped."""
+"""Exit statuses of a command that wasn't killed."""
 PLAIN = {"\n", "\t", "\r"}
-"""Control characters that a text may hold."""
+"""Control characters that are allowed in text."""
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(["cheaptalk.cli.main", "tests.attack.commands"])
 
 
-class Ended(NamedTuple):
-    """How a command ended.
+class CommandResult(NamedTuple):
+    """The result of a command.
 
     Attributes:
-        arguments: of the command.
-        status: it exited with; None if it had to be killed.
-        said: what it printed, on both streams.
-        seconds: it took.
+        arguments: the command's arguments.
+        status: the exit status; None if the command was killed.
+        text: both output streams.
+        seconds: the duration.
     """
 
     arguments: Sequence[str]
     status: int | None
-    said: str
+    text: str
     seconds: float
 
     @property
     def breaches(self) -> Iterator[Breach]:
-        """What no command may do, whatever it was given."""
-        shown = f"{list(self.arguments)!r:.1000}\n{self.said[-3000:]}"
+        """Yield violations of the rules for every command, whatever its arguments."""
+        shown = f"{list(self.arguments)!r:.1000}\n{self.text[-3000:]}"
         if self.status is None:
             yield Breach("hang", f"{self.seconds:.0f} s: {shown}")
-        elif "Traceback (most recent call last)" in self.said or "Exception ignored" in self.said:
+        elif "Traceback (most recent call last)" in self.text or "Exception ignored" in self.text:
             yield Breach("traceback", shown)
         elif self.status not in STATUSES:
             yield Breach("status", f"{self.status}: {shown}")
-        elif self.status and not self.said.strip():
-            yield Breach("status", f"{self.status}, and not a word: {shown}")
-        if not set(self.said) - PLAIN <= {one for one in set(self.said) if one.isprintable()}:
+        elif self.status and not self.text.strip():
+            yield Breach("status", f"{self.status}, without output: {shown}")
+        if not set(self.text) - PLAIN <= {char for char in set(self.text) if char.isprintable()}:
             yield Breach("terminal", shown)
 
 
 def run_command(
     arguments: Sequence[str], folder: Path, environment: Mapping[str, str], longest: float = LONGEST
-) -> Ended:
+) -> CommandResult:
     """Run a command in a folder, without standard input."""
     with tempfile.TemporaryDirectory() as aside:
-        said = Path(aside) / "said"
-        process = FORKS.Process(target=_play, args=(arguments, folder, dict(environment), said))
+        path = Path(aside) / "said"
+        process = FORKS.Process(target=_play, args=(arguments, folder, dict(environment), path))
         started = time.monotonic()
         process.start()
         process.join(longest)
@@ -73,30 +73,30 @@ def run_command(
         if status is None:
             process.kill()
             process.join()
-        text = said.read_text(errors="backslashreplace") if said.exists() else ""
-    return Ended(arguments, status, text, seconds)
+        text = path.read_text(errors="backslashreplace") if path.exists() else ""
+    return CommandResult(arguments, status, text, seconds)
 
 
-def _play(arguments: Sequence[str], folder: Path, environment: dict[str, str], said: Path) -> None:
+def _play(arguments: Sequence[str], folder: Path, environment: dict[str, str], path: Path) -> None:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    file = os.open(said, os.O_WRONLY | os.O_CREAT)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT)
     for number in (1, 2):
         os.dup2(file, number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.argv = ["cheaptalk", *arguments]
     try:
         main()
-    except Exception:  # noqa: BLE001 - whatever it is, it is to be seen
+    except Exception:  # noqa: BLE001 - report any failure
         traceback.print_exc()
         sys.exit(1)
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The variables of a user who has no keys."""
+    """Return the environment of a user without API keys."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     return kept | {"HOME": str(home), "COLUMNS": "100", "NO_COLOR": "1"}
 
@@ -114,21 +114,21 @@ WORDS = (
     "postgresql://u:p@127.0.0.1:9/x", "http://127.0.0.1:9", "\\", "'; drop table matches; --",
     "out", "out.zip", "report.html", "study.yaml", "labels.csv",
 )  # fmt: skip
-"""What people, scripts and cats type."""
-LEFT_OUT = frozenset({"view", "control", "serve", "mock-server", "self-play", "experiment", "mcp"})
-"""Commands that wait for somebody, serve until they are stopped, or look for a model on the Hub."""
-TELLING = "verbose"
-"""The option that wants tracebacks."""
+"""Arguments that people and scripts might type."""
+EXCLUDED = frozenset({"view", "control", "serve", "mock-server", "self-play", "experiment", "mcp"})
+"""Commands that wait for input, serve until stopped, or look up models on the Hub."""
+TRACEBACK_OPTION = "verbose"
+"""The option that prints tracebacks."""
 
 
 Leaf: TypeAlias = tuple[tuple[str, ...], Any]
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[Leaf]:
-    """Every command that is no group of commands."""
+    """Yield every command that isn't a group, with its path."""
     if inside := getattr(command, "commands", None):
         for name, inner in inside.items():
-            if name not in LEFT_OUT:
+            if name not in EXCLUDED:
                 yield from leaves(inner, (*path, name))
     else:
         yield path, command
@@ -138,26 +138,26 @@ COMMANDS = tuple(leaves(typer.main.get_command(app)))
 
 
 def command_line(luck: random.Random, words: Sequence[str]) -> list[str]:
-    """A command with some of its options, and values that may fit."""
+    """Return a command with some of its options and random, often plausible values."""
     path, command = luck.choice(COMMANDS)
     arguments = list(path)
     for parameter in command.params:
-        given = _given(parameter, luck, words)
+        given = _random_arguments(parameter, luck, words)
         if (
             given
-            and parameter.name != TELLING
+            and parameter.name != TRACEBACK_OPTION
             and luck.random() < (0.95 if parameter.required else 0.25)
         ):
             arguments += given
     if luck.random() < 0.1:
         arguments.insert(luck.randrange(len(arguments) + 1), luck.choice(WORDS))
-    return [one.replace("\0", "") for one in arguments]
+    return [argument.replace("\0", "") for argument in arguments]
 
 
-def _given(parameter: Any, luck: random.Random, words: Sequence[str]) -> list[str]:
-    """A parameter with a value, likelier one that is of use."""
+def _random_arguments(parameter: Any, luck: random.Random, words: Sequence[str]) -> list[str]:
+    """Return a parameter with a random value, usually a plausible one."""
     kind = parameter.type_descriptor.annotation
-    choices = [one for one in get_args(kind) if isinstance(one, str)]
+    choices = [choice for choice in get_args(kind) if isinstance(choice, str)]
     useful: list[Any] = [*words, *choices] * 3
     if {int, float} & {kind, *get_args(kind)}:
         useful = [1, 2, 5, 0, -1, 0.5, 100] * 10

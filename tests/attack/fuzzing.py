@@ -1,4 +1,4 @@
-"""Study files that people did not mean, and worse ones."""
+"""Invalid and hostile study files."""
 
 import copy
 import datetime
@@ -35,7 +35,7 @@ MARKS = (
 
 
 def hostile_studies(bases: list[str], luck: random.Random) -> Iterator[bytes]:
-    """Study files without end: changed in what they say, or in how it is written."""
+    """Yield endless study files with changes to their data or their text."""
     while True:
         text = luck.choice(bases)
         if luck.random() < 0.7:
@@ -45,7 +45,7 @@ def hostile_studies(bases: list[str], luck: random.Random) -> Iterator[bytes]:
             text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
         else:
             for _ in range(luck.choice((1, 1, 3))):
-                text = torn(text, luck)
+                text = mangle(text, luck)
         written = text.encode(errors="replace")
         if luck.random() < 0.05:
             written = bytes(byte ^ (luck.random() < 0.01) * 128 for byte in written)
@@ -53,7 +53,7 @@ def hostile_studies(bases: list[str], luck: random.Random) -> Iterator[bytes]:
 
 
 def change(data: Any, luck: random.Random) -> None:
-    """Change one place of what a study says."""
+    """Change one value in a study's data."""
     places = list(_places(data))
     if not places:
         return
@@ -74,7 +74,7 @@ def change(data: Any, luck: random.Random) -> None:
 
 
 def _places(node: Any) -> Iterator[tuple[Any, Any]]:
-    """Every key of every mapping, and every index of every list."""
+    """Yield every key of every mapping, and every index of every list."""
     keys = (
         node.keys()
         if isinstance(node, dict)
@@ -87,8 +87,8 @@ def _places(node: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(node[key])
 
 
-def torn(text: str, luck: random.Random) -> str:
-    """A text with something put in, taken out or doubled."""
+def mangle(text: str, luck: random.Random) -> str:
+    """Return a text with a part inserted, removed or doubled."""
     start, length = luck.randrange(len(text) + 1), luck.choice((1, 3, 20, 200))
     part = text[start : start + length]
     put = luck.choice(("", part * 2, luck.choice(MARKS), luck.choice(MARKS) + part))

@@ -1,4 +1,4 @@
-"""The command line with little patience for servers that want to be left alone for long."""
+"""The command line with a limit of one second on waits that servers request."""
 
 from cheaptalk.cli import main
 from cheaptalk.models import flow_control as flow

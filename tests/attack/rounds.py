@@ -1,4 +1,4 @@
-"""One round of each attack: what was done, and which promises broke."""
+"""One round of each attack: counts of its actions, and the promises that broke."""
 
 import json
 import os
@@ -31,40 +31,40 @@ from tests.batch_server import BatchServer
 from tests.fakes import Server
 
 SHARE = 0.33
-"""Of all sendings, those that go wrong."""
+"""Share of attempts that go wrong."""
 AT_ONCE = 8
-"""Matches under way at once where a cap is held against what was spent."""
+"""Concurrent matches while a cap is compared with the amount spent."""
 
 
-class Found(NamedTuple):
-    """What a round did, and what it found.
+class Result(NamedTuple):
+    """The outcome of a round.
 
     Attributes:
-        done: how often what was done.
-        breaches: promises that did not hold.
+        done: counts of actions.
+        breaches: promises that broke.
     """
 
     done: Counter[str]
     breaches: list[Breach]
 
-    def __add__(self, other: "Found") -> "Found":  # type: ignore[override]
-        return Found(self.done + other.done, self.breaches + other.breaches)
+    def __add__(self, other: "Result") -> "Result":  # type: ignore[override]
+        return Result(self.done + other.done, self.breaches + other.breaches)
 
 
 class Attacked(NamedTuple):
-    """A hostile server, and the folder that a run against it writes to."""
+    """A hostile server, and the folder of the run against it."""
 
     hostile: Hostile
     server: Server
     folder: Path
 
     def studies(self, instances: int, wire: str, **changes: Any) -> list[Path]:
-        """Studies of models that are sent a key."""
+        """Write studies of models that receive a key."""
         model = f"attacked-{wire}/{WIRES[wire].name}"
         return studies(model, self.folder, instances, **changes)
 
     def run(self, file: Path) -> Run:
-        """A run of a study of :meth:`studies`."""
+        """Return a run of a study from :meth:`studies`."""
         entries = {
             f"attacked-{name}": {
                 "url": self.server.root + wire.base, "key": "ATTACKED_KEY", "like": wire.provider
@@ -76,13 +76,13 @@ class Attacked(NamedTuple):
         known = {"CHEAPTALK_PROVIDERS": str(providers), "ATTACKED_KEY": KEY}
         return Run(file, self.folder / "attacked.sqlite", environment=os.environ | known)
 
-    def found(self, done: Counter[str], said: str, kept: Collection[str] = ()) -> Found:
-        """What the books and every byte that was written say.
+    def check(self, done: Counter[str], output: str, kept: Collection[str] = ()) -> Result:
+        """Check the books and every written byte.
 
         Args:
-            kept: digests of the answers that a cache may hold.
+            kept: digests of the answers that a cache may contain.
         """
-        (self.folder / "said.txt").write_text(said)
+        (self.folder / "said.txt").write_text(output)
         store = self.folder / "attacked.sqlite"
         books, account = Books.read(store), self.hostile.account
         with ct.Store.open(store) as opened:
@@ -92,15 +92,15 @@ class Attacked(NamedTuple):
                 zipfile.ZipFile(self.folder / f"{name}.zip").extractall(self.folder / name)
         breaches = audit(books, account, kept)
         breaches += [Breach("secret", leak) for leak in leaks(KEY, self.folder)]
-        breaches += [Breach("traceback", said)] if "Traceback" in said else []
+        breaches += [Breach("traceback", output)] if "Traceback" in output else []
         faulted = self.hostile.done.total() - self.hostile.done["answer"]
         sent = Counter({"requests": self.hostile.done.total(), "faulted": faulted})
-        return Found(done + sent + Counter(matches=len(books.matches)), breaches)
+        return Result(done + sent + Counter(matches=len(books.matches)), breaches)
 
 
 @contextmanager
 def attacked(luck: random.Random, share: float = SHARE, delay: float = 0.0) -> Iterator[Attacked]:
-    """A hostile server with fates of its own."""
+    """Start a hostile server with its own random faults."""
     seed = luck.randrange(2**32)
     hostile = Hostile(share, delay=delay, late=2 * DEADLINE, seed=seed)
     with (
@@ -110,19 +110,19 @@ def attacked(luck: random.Random, share: float = SHARE, delay: float = 0.0) -> I
         yield Attacked(hostile, server, Path(name))
 
 
-def faults(luck: random.Random, size: int) -> Found:
-    """Play studies over every wire while a third of all sendings go wrong."""
-    found = Found(Counter(), [])
+def faults(luck: random.Random, size: int) -> Result:
+    """Play studies over every wire with faults in a third of all attempts."""
+    total = Result(Counter(), [])
     for wire in WIRES:
         with attacked(luck) as at:
             files = at.studies(size, wire, seed=luck.randrange(2**31))
-            said = "".join(at.run(file).finish() for file in files)
-            found += at.found(Counter(studies=len(files)), said)
-    return found
+            output = "".join(at.run(file).finish() for file in files)
+            total += at.check(Counter(studies=len(files)), output)
+    return total
 
 
-def kills(luck: random.Random, size: int) -> Found:
-    """Kill runs at any moment, go on with them, and hold the books against the server's."""
+def kills(luck: random.Random, size: int) -> Result:
+    """Kill runs at random moments, resume them, and compare the books with the server's."""
     with attacked(luck, delay=0.05) as at:
         wire = luck.choice(list(WIRES))
         files = at.studies(size, wire, seed=luck.randrange(2**31))
@@ -130,12 +130,12 @@ def kills(luck: random.Random, size: int) -> Found:
             at.run(luck.choice(files)).kill(at.server, luck.randrange(4 * size))
             for _ in range(size)
         )
-        said = "".join(at.run(file).finish() for file in files)
-        return at.found(Counter(kills=met), said)
+        output = "".join(at.run(file).finish() for file in files)
+        return at.check(Counter(kills=met), output)
 
 
-def batches(luck: random.Random, size: int) -> Found:
-    """Play in batches whose calls fail, expire or go missing, killed again and again."""
+def batches(luck: random.Random, size: int) -> Result:
+    """Play in batches whose calls fail, expire or go missing, and kill the run repeatedly."""
     seed = luck.randrange(2**32)
     model = luck.choice(("openai/gpt-4o", "anthropic/claude-sonnet-4-5"))
 
@@ -172,12 +172,12 @@ def batches(luck: random.Random, size: int) -> Found:
         if had > billed or max(server.billed.values()) > 1:
             breaches.append(Breach("twice", f"{billed} billed in batches, {had} in the books"))
         done = Counter(batches=len(server.sizes), requests=sum(server.sizes), kills=met)
-        return Found(done + Counter(matches=len(books.matches)), breaches)
+        return Result(done + Counter(matches=len(books.matches)), breaches)
 
 
-def caches(luck: random.Random, size: int) -> Found:
-    """Play with a cache, hurt it, and play the same elsewhere with what is left of it, killed."""
-    found = Found(Counter(), [])
+def caches(luck: random.Random, size: int) -> Result:
+    """Play with a cache, damage it, and replay with the damaged cache and kills."""
+    total = Result(Counter(), [])
     kept: set[str] = set()
     with attacked(luck) as at, tempfile.TemporaryDirectory() as name:
         cache = Path(name) / "replies.sqlite"
@@ -187,53 +187,53 @@ def caches(luck: random.Random, size: int) -> Found:
         for _ in range(2):
             for _ in range(2 if kept else 0):
                 at.run(file).kill(at.server, luck.randrange(2 * size), *option)
-            said = at.run(file).finish(*option)
+            output = at.run(file).finish(*option)
             replies = Books.read(at.folder / "attacked.sqlite").replies
             kept |= {str(digest(reply["text"])) for reply in replies if "text" in reply}
-            found += at.found(Counter(caches=1), said, kept)
-            with closing(sqlite3.connect(cache)) as hurt, hurt:
+            total += at.check(Counter(caches=1), output, kept)
+            with closing(sqlite3.connect(cache)) as database, database:
                 for _ in range(size):
-                    damage_cell(hurt, luck)
-            for one in at.folder.glob("attacked.sqlite*"):
-                one.unlink()
+                    damage_cell(database, luck)
+            for store_file in at.folder.glob("attacked.sqlite*"):
+                store_file.unlink()
             at.hostile.sendings.clear()
-        found += Found(Counter(), [Breach("secret", leak) for leak in leaks(KEY, Path(name))])
-    return found
+        total += Result(Counter(), [Breach("secret", leak) for leak in leaks(KEY, Path(name))])
+    return total
 
 
-def caps(luck: random.Random, size: int) -> Found:
-    """Spend up to a cap while servers lie, fail and stay silent."""
+def caps(luck: random.Random, size: int) -> Result:
+    """Spend up to a cap while servers misreport, fail and stay silent."""
     breaches: list[Breach] = []
     with attacked(luck) as at:
         seed = luck.randrange(2**31)
         files = at.studies(size, "chat", seed=seed)
-        said = at.run(files[1]).finish()
-        whole = at.found(Counter(studies=1), said)
+        output = at.run(files[1]).finish()
+        total = at.check(Counter(studies=1), output)
         each = {"tokens": sums(Books.read(at.folder / "attacked.sqlite"), at.hostile.account)}
-        billed = [one.had + one.lost for one in each["tokens"]]
+        billed = [call.had + call.lost for call in each["tokens"]]
     for cap, all_ in (("calls", [1] * len(billed)), ("tokens", billed)):
         allowed = sum(all_) // luck.randrange(2, 6)
         with attacked(luck) as at:
             budget = {cap: allowed}
             file = at.studies(size, "chat", seed=seed, budget=budget)[1]
             with at.run(file).begin("--concurrency", str(AT_ONCE)) as process:
-                said, _ = process.communicate()
+                output, _ = process.communicate()
             taken = at.hostile.done.total()
             if cap == "tokens":
                 taken = sum(
-                    one.input_tokens + one.output_tokens
+                    sending.input_tokens + sending.output_tokens
                     for sendings in at.hostile.sendings.values()
-                    for one in sendings
+                    for sending in sendings
                 )
             if taken > allowed + AT_ONCE * max(all_):
-                breaches.append(Breach("cap", f"{taken} {cap} of {allowed}: {said}"))
-            whole += Found(Counter(caps=1, requests=at.hostile.done.total()), [])
-    return whole + Found(Counter(), breaches)
+                breaches.append(Breach("cap", f"{taken} {cap} of {allowed}: {output}"))
+            total += Result(Counter(caps=1, requests=at.hostile.done.total()), [])
+    return total + Result(Counter(), breaches)
 
 
-def study_files(luck: random.Random, size: int) -> Found:
-    """Plan and run study files that nobody meant."""
-    found = Found(Counter(), [])
+def study_files(luck: random.Random, size: int) -> Result:
+    """Plan and run invalid study files."""
+    total = Result(Counter(), [])
     bases = [path.read_text() for path in sorted(Path("examples/studies").glob("*.yaml"))]
     bases += [SMALL] * len(bases)
     for written in islice(hostile_studies(bases, luck), size):
@@ -243,16 +243,16 @@ def study_files(luck: random.Random, size: int) -> Found:
             (folder / "study.yaml").write_bytes(written)
             planned = run_command(["plan", "study.yaml", "--json"], folder, environment(home))
             breaches = list(planned.breaches)
-            if is_small(planned.said):
+            if is_small(planned.text):
                 played = run_command(["run", "study.yaml"], folder, environment(home))
                 breaches += played.breaches
                 if played.status == 2 and (folder / "cheaptalk.sqlite").exists():
-                    breaches.append(Breach("status", f"a store is left behind: {played.said}"))
+                    breaches.append(Breach("status", f"a store is left behind: {played.text}"))
             elif planned.status == 2 and {path.name for path in folder.iterdir()} != {"study.yaml"}:
-                breaches.append(Breach("status", f"files are left behind: {planned.said}"))
-        broken = [Breach(one.of, f"{written!r:.3000}\n{one.what}") for one in breaches]
-        found += Found(Counter({"study files": 1}), broken)
-    return found
+                breaches.append(Breach("status", f"files are left behind: {planned.text}"))
+        broken = [Breach(breach.of, f"{written!r:.3000}\n{breach.what}") for breach in breaches]
+        total += Result(Counter({"study files": 1}), broken)
+    return total
 
 
 SMALL = """
@@ -269,7 +269,7 @@ pairing: all
 
 
 def is_small(planned: str) -> bool:
-    """Whether a plan is worth playing: few matches, and nobody at the other end of a network."""
+    """Return whether a plan is quick to play: few matches and no models."""
     try:
         plan = json.loads(planned)
     except ValueError:
@@ -278,7 +278,7 @@ def is_small(planned: str) -> bool:
 
 
 def played_store(folder: Path) -> Path:
-    """A store of finished, forfeited and failed matches of models and scripts."""
+    """Create a store of finished, forfeited and failed matches of models and scripts."""
     path = folder / "fuzzed.sqlite"
     hostile = Hostile(0.1, late=2 * DEADLINE)
     with Server(handler=hostile, paths=tuple(BY_PATH)) as server:
@@ -287,9 +287,9 @@ def played_store(folder: Path) -> Path:
     return path
 
 
-def command_lines(luck: random.Random, size: int) -> Found:
-    """Type commands that nobody meant, in a folder with a store and a study."""
-    found = Found(Counter(), [])
+def command_lines(luck: random.Random, size: int) -> Result:
+    """Run random commands in a folder with a store and a study."""
+    total = Result(Counter(), [])
     with tempfile.TemporaryDirectory() as name:
         home = Path(name) / "home"
         clean = Path(name) / "clean"
@@ -297,42 +297,42 @@ def command_lines(luck: random.Random, size: int) -> Found:
         shutil.copy(played_store(clean), clean / "cheaptalk.sqlite")
         (clean / "study.yaml").write_text(SMALL)
         with ct.Store.open(clean / "cheaptalk.sqlite") as store:
-            words = ["talk", "trade", "study.yaml", *islice((one.id for one in store.records()), 3)]
+            words = ["talk", "trade", "study.yaml", *islice((row.id for row in store.records()), 3)]
         for number in range(size):
             folder = Path(name) / f"work-{number}"
             shutil.copytree(clean, folder)
             ended = run_command(command_line(luck, words), folder, environment(home))
-            found += Found(Counter({"command lines": 1}), list(ended.breaches))
+            total += Result(Counter({"command lines": 1}), list(ended.breaches))
             shutil.rmtree(folder)
-    return found
+    return total
 
 
-def stores(luck: random.Random, size: int) -> Found:
-    """Hurt stores in one place each, and read them with every command that reads."""
-    found = Found(Counter(), [])
+def stores(luck: random.Random, size: int) -> Result:
+    """Damage stores in one place each, and read them with several commands."""
+    total = Result(Counter(), [])
     with tempfile.TemporaryDirectory() as name:
-        whole, home = played_store(Path(name)), Path(name) / "home"
-        with ct.Store.open(whole) as store:
+        intact, home = played_store(Path(name)), Path(name) / "home"
+        with ct.Store.open(intact) as store:
             match = next(iter(store.records())).id
         for number in range(size):
             folder = Path(name) / f"work-{number}"
             folder.mkdir()
-            shutil.copy(whole, folder / "cheaptalk.sqlite")
+            shutil.copy(intact, folder / "cheaptalk.sqlite")
             how = damage(folder / "cheaptalk.sqlite", luck)
             named = {"STUDY": "talk", "MATCH": match}
             for command in luck.sample(READING, 4):
                 words = [named.get(word, word) for word in command]
                 ended = run_command(words, folder, environment(home))
-                broken = [Breach(one.of, f"{how}\n{one.what}") for one in ended.breaches]
-                found += Found(Counter({"commands on hurt stores": 1}), broken)
-            found += Found(Counter({"hurt stores": 1}), [])
+                broken = [Breach(breach.of, f"{how}\n{breach.what}") for breach in ended.breaches]
+                total += Result(Counter({"commands on damaged stores": 1}), broken)
+            total += Result(Counter({"damaged stores": 1}), [])
             shutil.rmtree(folder)
-    return found
+    return total
 
 
-Round = Callable[[random.Random, int], Found]
+Round = Callable[[random.Random, int], Result]
 ROUNDS: dict[Round, tuple[int, int]] = {
     faults: (2, 12), kills: (4, 10), batches: (2, 6), caches: (3, 12), caps: (4, 12),
     study_files: (40, 200), command_lines: (40, 200), stores: (10, 40),
 }  # fmt: skip
-"""Each attack, with its size in a short round and in a long one."""
+"""Each attack, with its sizes in a short and in a long round."""

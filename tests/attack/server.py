@@ -1,15 +1,15 @@
-"""A model server that misbehaves as the worst providers do, and keeps its own account.
+"""A misbehaving model server that keeps its own account.
 
-It is started as a module, from the root of the repository:
+Start it as a module from the root of the repository:
 
     python -m tests.attack.server --port 8123 --share 0.1
 
-It answers as ``tests/model_server.py`` does, but to a share of the sendings it does one of
-:data:`~tests.attack.faults.FAULTS` instead. A hash of the call's number, which counts sendings,
-chooses whom: a call that is sent again has another chance. The faults take turns, so that a few
-hundred sendings meet every one.
-``GET /account`` gives what became of every sending and the tokens billed for it: those of every
-reply that it began to send, or was still thinking about when the caller lost patience.
+It answers like ``tests/model_server.py``, but to a share of the attempts it commits one of
+:data:`~tests.attack.faults.FAULTS` instead. A hash of the call's number, which counts attempts,
+selects them, so a retry has another chance. The faults take turns, so a few hundred attempts
+include every fault.
+``GET /account`` returns the outcome of every attempt and its billed tokens: those of every
+reply that the server started to send, or was still working on when the caller timed out.
 """
 
 import argparse
@@ -30,32 +30,32 @@ from tests.attack.wires import WIRES, Wire
 from tests.model_server import make_app
 
 Account: TypeAlias = dict[str, list[dict[str, Any]]]
-"""By a call's number, what became of every request that bore it (as :class:`Sending`)."""
+"""For each call number, the outcomes of all its requests (as :class:`Sending`)."""
 
 
 BY_PATH: dict[str, Wire] = {wire.path: wire for wire in WIRES.values()}
 
 
 def secret_of(request: web.Request) -> str:
-    """The key that a request came with."""
+    """Return the key in a request."""
     sent = request.headers.get("Authorization", request.headers.get("X-Api-Key", ""))
     return sent.removeprefix("Bearer ")
 
 
 def luck(number: str, purpose: str) -> float:
-    """A number in [0, 1) that a call's number and the purpose alone decide."""
+    """Return a number in [0, 1) that depends only on a call's number and the purpose."""
     return int(hashlib.sha256(f"{purpose}/{number}".encode()).hexdigest()[:8], 16) / 2**32
 
 
 class Hostile:
-    """Handles the requests of a server from :func:`~tests.model_server.make_app`.
+    """Handle the requests of a server from :func:`~tests.model_server.make_app`.
 
     Args:
-        share: of the sendings, that go wrong.
-        kinds: what can go wrong.
-        delay: seconds to think about an answer, at the most.
-        late: seconds that are more than the caller's deadline.
-        seed: of the fates; numbers of calls alone do not decide them.
+        share: the share of attempts that fail.
+        kinds: the possible faults.
+        delay: the longest delay of an answer in seconds.
+        late: a delay in seconds that exceeds the caller's deadline.
+        seed: the seed of the faults, combined with the calls' numbers.
     """
 
     def __init__(
@@ -77,20 +77,20 @@ class Hostile:
         self.turns: Counter[str] = Counter()
 
     async def __call__(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        """Answer a request, or do something else."""
+        """Answer a request or commit a fault."""
         number = request.headers.get(CALL_HEADER, "")
         wire = BY_PATH[request.path]
         sending = Sending(self.fate(number, wire))
         self.sendings.setdefault(number, []).append(sending)
         await asyncio.sleep(self.delay * luck(number, "delay"))
-        said = wire.say(body, self.answerer(wire.read(body)))
-        exchange = Exchange(request, sending, wire, said, self.late, secret_of(request))
+        reply = wire.reply(body, self.answerer(wire.read(body)))
+        exchange = Exchange(request, sending, wire, reply, self.late, secret_of(request))
         if sending.did == "answer":
-            return exchange.answered()
+            return exchange.answer()
         return await FAULTS[sending.did](exchange)
 
     def fate(self, number: str, wire: Wire) -> str:
-        """What is to happen to a sending: an answer, or what went wrong least often so far."""
+        """Choose an answer, or the fault that occurred least often so far."""
         if luck(number, f"fate {self.seed}") >= self.share:
             return "answer"
         kinds = [kind for kind in self.kinds if kind not in wire.lacks]
@@ -100,17 +100,17 @@ class Hostile:
 
     @property
     def account(self) -> Account:
-        """What became of every sending."""
-        return {number: [asdict(one) for one in all_] for number, all_ in self.sendings.items()}
+        """The outcome of every attempt."""
+        return {number: [asdict(entry) for entry in all_] for number, all_ in self.sendings.items()}
 
     @property
     def done(self) -> Counter[str]:
-        """How often everything was done."""
-        return Counter(one.did for all_ in self.sendings.values() for one in all_)
+        """Count the outcomes of attempts."""
+        return Counter(sending.did for all_ in self.sendings.values() for sending in all_)
 
 
 def make_hostile_app(hostile: Hostile, log: Path | None = None) -> web.Application:
-    """A server that is hostile and shows its account."""
+    """Create an app that handles requests with ``hostile`` and shows its account."""
 
     async def show(request: web.Request) -> web.Response:
         return web.json_response(hostile.account)

@@ -10,7 +10,7 @@ CELLS: tuple[Any, ...] = (
     None, 0, -1, 10**15, 1.5, "", "x", "{", "{}", "[]", "null", '"x"', "finished", "nobody", b"",
     b"\x00\xff", b"\x28\xb5\x2f\xfd\x00", "\x1b[2J", "9999-99-99", 9e999,
 )  # fmt: skip
-"""What a cell may hold that it never should."""
+"""Invalid values for a cell."""
 READING = (
     ["status"], ["status", "--json"], ["store", "doctor"], ["store", "doctor", "--deep"],
     ["store", "export", "STUDY", "--out", "OUT.zip"],
@@ -19,13 +19,13 @@ READING = (
     ["match", "show", "MATCH", "--json"],
     ["leaderboard", "STUDY"], ["model", "batches"], ["run", "STUDY"],
 )  # fmt: skip
-"""Commands that read a store; a run of a whole study reads what there is, and plays nothing."""
+"""Commands that read a store; the run of a finished study plays nothing."""
 
 
 def damage(path: Path, luck: random.Random) -> str:
-    """Hurt a store in one place; how."""
+    """Damage a store in one place; return a description."""
     if luck.random() < 0.2:
-        return _bytes(path, luck)
+        return _damage_bytes(path, luck)
     with closing(sqlite3.connect(path)) as store, store:
         store.execute("PRAGMA foreign_keys = off")
         store.execute("PRAGMA ignore_check_constraints = on")
@@ -33,7 +33,7 @@ def damage(path: Path, luck: random.Random) -> str:
 
 
 def damage_cell(store: sqlite3.Connection, luck: random.Random) -> str:
-    """Hurt one value of a database, or take its row away; how."""
+    """Damage one value of a database or delete its row; return a description."""
     named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     counts = {
         name: store.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]  # noqa: S608
@@ -50,7 +50,7 @@ def damage_cell(store: sqlite3.Connection, luck: random.Random) -> str:
     if luck.random() < 0.1:
         store.execute(f'DELETE FROM "{table}" WHERE {where}', place)  # noqa: S608
         return f"{place} of {table} is gone"
-    new = _hurt(old, luck)
+    new = _damaged_value(old, luck)
     try:
         store.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE {where}', (new, *place))  # noqa: S608
     except sqlite3.IntegrityError as error:
@@ -58,7 +58,7 @@ def damage_cell(store: sqlite3.Connection, luck: random.Random) -> str:
     return f"{table}.{column} of {place}: {old!r:.60} became {new!r:.60}"
 
 
-def _hurt(old: Any, luck: random.Random) -> Any:
+def _damaged_value(old: Any, luck: random.Random) -> Any:
     if isinstance(old, str | bytes) and old and luck.random() < 0.5:
         text = old if isinstance(old, str) else old.decode("latin-1")
         place = luck.randrange(len(text))
@@ -70,8 +70,8 @@ def _hurt(old: Any, luck: random.Random) -> Any:
     return luck.choice(CELLS)
 
 
-def _bytes(path: Path, luck: random.Random) -> str:
-    """Hurt the file itself."""
+def _damage_bytes(path: Path, luck: random.Random) -> str:
+    """Damage bytes of the file."""
     data = bytearray(path.read_bytes())
     if luck.random() < 0.3:
         length = luck.randrange(len(data))

@@ -1,4 +1,4 @@
-"""Studies of models at a hostile server, and runs of them in processes of their own."""
+"""Studies of models at a hostile server, and runs of them in separate processes."""
 
 import json
 import subprocess
@@ -12,14 +12,14 @@ from tests.fakes import Server
 
 ROOT = Path(__file__).parents[2]
 DEADLINE = 2.0
-"""Seconds that a call of the studies may take."""
+"""Timeout of each call of the studies in seconds."""
 
 
 def studies(model: str, folder: Path, instances: int, **changes: Any) -> list[Path]:
-    """Four matches of Deal or No Deal for each instance, in both styles, and four of GLEE's games.
+    """Write studies of four matches per instance: Deal or No Deal in both styles; GLEE's games.
 
     Args:
-        model: the string of the model that plays.
+        model: the model string of the players.
     """
     player = {"model": model, "deadline": DEADLINE}
     talk = {
@@ -45,12 +45,12 @@ def studies(model: str, folder: Path, instances: int, **changes: Any) -> list[Pa
 
 
 class Run(NamedTuple):
-    """A study played by the command line, in a process of its own.
+    """A study played by the command line in a separate process.
 
     Attributes:
-        file, store: the study, and where it is played into.
-        program: the module that is the command line.
-        environment: of the process; None for ours.
+        file, store: the study's file, and the store of its matches.
+        program: the module that runs the command line.
+        environment: the process's environment; None inherits ours.
     """
 
     file: Path
@@ -59,7 +59,7 @@ class Run(NamedTuple):
     environment: Mapping[str, str] | None = None
 
     def begin(self, *options: str) -> "subprocess.Popen[str]":
-        """Start it."""
+        """Start the process."""
         command = [sys.executable, "-m", self.program, "run", str(self.file)]
         return subprocess.Popen(
             [*command, "--store", str(self.store), "--allow-failures", *options],
@@ -71,14 +71,14 @@ class Run(NamedTuple):
         )
 
     def finish(self, *options: str, status: int = 0) -> str:
-        """Run it until it ends with this exit status; what was printed."""
+        """Run until it ends with this exit status; return the output."""
         with self.begin(*options) as process:
-            said, _ = process.communicate()
-        assert process.returncode == status, said
-        return said
+            output, _ = process.communicate()
+        assert process.returncode == status, output
+        return output
 
     def kill(self, server: Server, calls: int, *options: str) -> bool:
-        """Run it and kill it when so many more calls have arrived; whether it was still running."""
+        """Kill the run after more calls; return whether it was still running."""
         wanted = len(server.calls) + calls
         with self.begin(*options) as process:
             while len(server.calls) < wanted and process.poll() is None:

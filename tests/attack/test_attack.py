@@ -1,4 +1,4 @@
-"""Every attack in a short form; ``make attack`` goes on for as long as one likes."""
+"""Every attack in a short round; ``make attack`` runs them for longer."""
 
 import random
 
@@ -12,6 +12,6 @@ pytestmark = [pytest.mark.hostile, pytest.mark.kill]
 @pytest.mark.parametrize("attack", ROUNDS, ids=lambda attack: attack.__name__)
 def test_no_promise_breaks(attack: Round) -> None:
     short, _ = ROUNDS[attack]
-    found = attack(random.Random(attack.__name__), short)
-    assert found.done.total() >= short
-    assert found.breaches == []
+    result = attack(random.Random(attack.__name__), short)
+    assert result.done.total() >= short
+    assert result.breaches == []

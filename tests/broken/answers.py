@@ -1,4 +1,4 @@
-"""Games that take what is no answer, or fail without one."""
+"""Games that accept invalid answers or fail on a missing one."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,40 +24,40 @@ from tests.toys import Cards, Guess, GuessNow, Reveal, YourCard
 
 
 class Loose(Action):
-    """An action that takes true for a number."""
+    """An action that accepts true as a number."""
 
     number: int
 
 
 class Chatty(Action):
-    """An action without a limit to its words."""
+    """An action whose text is unlimited."""
 
     words: str
 
 
 class Open(Action, extra="ignore"):
-    """An action that takes fields of any name."""
+    """An action that accepts unknown fields."""
 
     number: int = Field(strict=True)
 
 
 @breaks("check_schemas", 'Loose accepts True as "number"')
-def a_number_that_is_true(folder: Path) -> GameSpec:
+def boolean_accepted_as_number(folder: Path) -> GameSpec:
     return answering(Loose, Loose(number=1), folder)
 
 
 @breaks("check_schemas", 'Chatty accepts 4,001 characters of "words"')
-def endless_text(folder: Path) -> GameSpec:
+def unlimited_text(folder: Path) -> GameSpec:
     return answering(Chatty, Chatty(words="Well."), folder)
 
 
 @breaks("check_schemas", "Open accepts an unknown field")
-def an_action_that_takes_anything(folder: Path) -> GameSpec:
+def unknown_fields_accepted(folder: Path) -> GameSpec:
     return answering(Open, Open(number=1), folder)
 
 
 def objecting(objection: Callable[[list[int], Guess], str | None]) -> type[Game]:
-    """The toy with an objection, which can keep a list for the rest of the match."""
+    """Return the toy game with an objection that can keep notes during the match."""
 
     class Objecting(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
@@ -69,7 +69,7 @@ def objecting(objection: Callable[[list[int], Guess], str | None]) -> type[Game]
 
 
 @breaks("check_answers", "with refused answers between")
-def refused_answers_that_count(_: Path) -> GameSpec:
+def refused_answers_change_the_match(_: Path) -> GameSpec:
     def negative(notes: list[int], guess: Guess) -> str | None:
         if guess.number < 0:
             notes.append(1)
@@ -79,12 +79,12 @@ def refused_answers_that_count(_: Path) -> GameSpec:
 
 
 @breaks("check_answers", "is refused without a reason")
-def refusals_without_a_reason(_: Path) -> GameSpec:
+def refusal_without_a_reason(_: Path) -> GameSpec:
     return boxed(objecting(lambda notes, guess: "" if guess.number < 0 else None))
 
 
 @breaks("check_answers", "fails: ZeroDivisionError")
-def judging_that_fails(_: Path) -> GameSpec:
+def objection_that_fails(_: Path) -> GameSpec:
     return boxed(objecting(lambda notes, guess: str(1 / 0) if guess.number < 0 else None))
 
 
@@ -95,17 +95,17 @@ class Bid(Action):
 
 
 @breaks("check_extremes", '"left" may answer Bid(number=1000000000.0) in request 0, and continuing')
-def an_answer_without_a_greatest(folder: Path) -> GameSpec:
+def answer_without_a_maximum(folder: Path) -> GameSpec:
     return bidding(folder, lambda bid: "too little" if bid.number < 0 else None)
 
 
 @breaks("check_extremes", '"left" may answer Bid(number=-1.0) in request 0, and continuing')
-def an_answer_without_a_least(folder: Path) -> GameSpec:
+def answer_without_a_minimum(folder: Path) -> GameSpec:
     return bidding(folder, lambda bid: "too much" if bid.number > 2 else None)
 
 
 def bidding(folder: Path, objection: Callable[[Bid], str | None]) -> GameSpec:
-    """The toy where the left seat is paid what it bids."""
+    """Return the toy game in which the left seat is paid its bid."""
 
     class Paid(Outcome):
         left: float
@@ -124,28 +124,28 @@ def bidding(folder: Path, objection: Callable[[Bid], str | None]) -> GameSpec:
             return {"left": outcome.left, "right": 0.0}
 
     @strategy("left", "right")
-    def random(asked: DecisionRequest) -> Action:
+    def random(request: DecisionRequest) -> Action:
         """Bid modestly."""
-        return Bid(number=asked.chance("bid", asked.number).uniform(0, 2))
+        return Bid(number=request.chance("bid", request.number).uniform(0, 2))
 
     words = reworded(folder, bid="{{ form }}")
     return boxed(Bidding, strategies={"random": random}, metrics={}, **words)
 
 
 @breaks("check_forfeits", "a forfeit by left in request 0 failed: play() of Brittle: the game")
-def a_forfeit_that_crashes(_: Path) -> GameSpec:
+def forfeit_that_crashes(_: Path) -> GameSpec:
     class Brittle(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
             try:
                 yield Ask("left", Guess, GuessNow(1))
             except Forfeited as failure:
-                raise RuntimeError("nobody thought of that") from failure
+                raise RuntimeError("forfeits are not supported") from failure
 
     return boxed(Brittle)
 
 
 @breaks("check_forfeits", "the match has no outcome and is not forfeited")
-def a_forfeit_of_another(_: Path) -> GameSpec:
+def forfeit_of_another_seat(_: Path) -> GameSpec:
     class Unjust(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
             try:

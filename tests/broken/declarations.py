@@ -1,4 +1,4 @@
-"""Games that say of themselves what is not true."""
+"""Games whose declarations are wrong."""
 
 import math
 from collections.abc import Generator, Iterator
@@ -33,7 +33,7 @@ from tests.toys import Cards, Guess, Guesses, Guessing, GuessNow, Score, YourCar
 
 
 @breaks("check_seats", "two actors are named left")
-def two_seats_of_one_name(_: Path) -> GameSpec:
+def duplicate_actor_names(_: Path) -> GameSpec:
     class Twins(Guessing):
         @property
         def actors(self) -> tuple[Actor, ...]:
@@ -43,7 +43,7 @@ def two_seats_of_one_name(_: Path) -> GameSpec:
 
 
 @breaks("check_seats", 'the seat "umpire" of actor "up" is not declared')
-def an_undeclared_place(_: Path) -> GameSpec:
+def undeclared_seat(_: Path) -> GameSpec:
     class Umpired(Guessing):
         @property
         def actors(self) -> tuple[Actor, ...]:
@@ -53,7 +53,7 @@ def an_undeclared_place(_: Path) -> GameSpec:
 
 
 @breaks("check_seats", 'the seat "right" has no actor')
-def a_place_without_a_seat(_: Path) -> GameSpec:
+def seat_without_an_actor(_: Path) -> GameSpec:
     class Alone(Guessing):
         @property
         def actors(self) -> tuple[Actor, ...]:
@@ -63,7 +63,7 @@ def a_place_without_a_seat(_: Path) -> GameSpec:
 
 
 @breaks("check_seats", 'the role "umpire" of seat "up" is not declared')
-def an_undeclared_role(_: Path) -> GameSpec:
+def undeclared_role(_: Path) -> GameSpec:
     class Umpired(Guessing):
         @property
         def seats(self) -> dict[str, str]:
@@ -73,7 +73,7 @@ def an_undeclared_role(_: Path) -> GameSpec:
 
 
 @breaks("check_seats", 'the role "right" has no seat')
-def a_role_without_a_place(_: Path) -> GameSpec:
+def role_without_a_seat(_: Path) -> GameSpec:
     class Onesided(Guessing):
         @property
         def seats(self) -> dict[str, str]:
@@ -83,7 +83,7 @@ def a_role_without_a_place(_: Path) -> GameSpec:
 
 
 @breaks("check_seats", 'play() of Odd: the game asks "middle" (GuessNow), which is not an actor')
-def a_stranger_is_asked(_: Path) -> GameSpec:
+def request_to_unknown_actor(_: Path) -> GameSpec:
     class Odd(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
             yield Ask("middle", Guess, GuessNow(1))
@@ -95,7 +95,7 @@ def a_stranger_is_asked(_: Path) -> GameSpec:
     "check_seats",
     'play() of Odd: the game tells "middle" (GuessNow), which is not an actor',
 )
-def a_stranger_is_told(_: Path) -> GameSpec:
+def event_for_unknown_actor(_: Path) -> GameSpec:
     class Odd(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
             yield Tell("middle", GuessNow(1))
@@ -114,7 +114,7 @@ def rules_without_an_end(_: Path) -> GameSpec:
 
 
 @breaks("check_seats", 'payoffs() returns nan for "left", which is not a finite number')
-def a_payoff_that_is_no_number(_: Path) -> GameSpec:
+def payoff_that_is_not_a_number(_: Path) -> GameSpec:
     class Dividing(Guessing):
         def payoffs(self, outcome: Score) -> dict[str, float]:
             return {"left": math.nan, "right": 0.0}
@@ -123,13 +123,13 @@ def a_payoff_that_is_no_number(_: Path) -> GameSpec:
 
 
 class Mean(Outcome):
-    """An outcome with a number that need not be finite."""
+    """An outcome whose number can be infinite."""
 
     mean: float
 
 
 @breaks("check_seats", 'the outcome has inf as "mean"; matches are stored as JSON,')
-def an_outcome_that_json_cannot_hold(_: Path) -> GameSpec:
+def outcome_with_infinite_number(_: Path) -> GameSpec:
     class Averaging(Short):
         outcome_type: ClassVar[type[Outcome]] = Mean
 
@@ -144,31 +144,31 @@ def an_outcome_that_json_cannot_hold(_: Path) -> GameSpec:
 
 
 @breaks("check_seats", '"left" gets a request before its first event')
-def a_seat_without_a_briefing(_: Path) -> GameSpec:
+def request_without_a_briefing(_: Path) -> GameSpec:
     class Brusque(Guessing):
         def play(self, instance: Cards, chance: Chance) -> Play[Score]:
             yield Ask("left", toys.SpokenGuess, GuessNow(1))
             return (yield from super().play(instance, chance))
 
     @strategy("left", "right")
-    def random(asked: DecisionRequest) -> Action:
-        """Answer in the way that is asked for."""
-        return asked.ask.action.model_validate({"number": 16, "message": ""})
+    def random(request: DecisionRequest) -> Action:
+        """Answer with the requested action type."""
+        return request.ask.action.model_validate({"number": 16, "message": ""})
 
     return boxed(Brusque, random)
 
 
 @breaks("check_seats", 'has no strategy "random" for all its roles')
-def no_random_play(_: Path) -> GameSpec:
+def missing_random_strategy(_: Path) -> GameSpec:
     return boxed(Guessing, strategies={"own_card": toys.own_card})
 
 
 @breaks(
     "check_seats", 'the answer of "left", by random, to GuessNow(round=1) is refused: expected a'
 )
-def random_play_that_is_illegal(_: Path) -> GameSpec:
+def illegal_random_strategy(_: Path) -> GameSpec:
     @strategy("left", "right")
-    def random(asked: DecisionRequest) -> Action:
+    def random(request: DecisionRequest) -> Action:
         """Answer with another action."""
         return Guess(number=9)
 
@@ -176,7 +176,7 @@ def random_play_that_is_illegal(_: Path) -> GameSpec:
 
 
 @breaks("check_words", 'Reveal has no text in style "plain"')
-def a_missing_block(folder: Path) -> GameSpec:
+def missing_template_block(folder: Path) -> GameSpec:
     game_spec = boxed(Guessing, **reworded(folder))
     full = folder / "guessing.jinja"
     full.write_text(full.read_text().replace("block reveal", "block revel"))
@@ -184,17 +184,17 @@ def a_missing_block(folder: Path) -> GameSpec:
 
 
 @breaks("check_words", "in block reveal: 'number' is undefined")
-def words_of_nothing(folder: Path) -> GameSpec:
+def template_with_unknown_variable(folder: Path) -> GameSpec:
     return boxed(Guessing, **reworded(folder, reveal="{{ number }}"))
 
 
 @breaks("check_words", 'style "plain" renders Reveal')
-def no_words(folder: Path) -> GameSpec:
+def empty_template_block(folder: Path) -> GameSpec:
     return boxed(Guessing, **reworded(folder, reveal=""))
 
 
 @breaks("check_words", '"left" observes or takes Reveal, which is not declared')
-def an_undeclared_event(_: Path) -> GameSpec:
+def undeclared_event(_: Path) -> GameSpec:
     class Forgetful(Guessing):
         events: ClassVar[tuple[type[Event], ...]] = (YourCard, GuessNow, Guesses)
 
@@ -202,7 +202,7 @@ def an_undeclared_event(_: Path) -> GameSpec:
 
 
 @breaks("check_words", "observes or takes SpokenGuess, which is not declared")
-def an_undeclared_action(_: Path) -> GameSpec:
+def undeclared_action(_: Path) -> GameSpec:
     class Forgetful(Guessing):
         actions: ClassVar[tuple[type[Action], ...]] = (Guess,)
 
@@ -210,7 +210,7 @@ def an_undeclared_action(_: Path) -> GameSpec:
 
 
 @breaks("check_words", "two events or actions share the block guess_now")
-def one_block_for_two(_: Path) -> GameSpec:
+def duplicate_template_block(_: Path) -> GameSpec:
     other = type("GuessNow", (Event,), {})
 
     class Doubled(Guessing):
@@ -220,18 +220,18 @@ def one_block_for_two(_: Path) -> GameSpec:
 
 
 @breaks("check_words", "which must be immutable, failed: TypeError: unhash")
-def an_event_of_lists(_: Path) -> GameSpec:
+def event_with_a_list(_: Path) -> GameSpec:
     class Listing(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
-            said: Any = [("left", 1, "")]
-            yield Tell("left", Guesses(1, said))
+            guesses: Any = [("left", 1, "")]
+            yield Tell("left", Guesses(1, guesses))
 
     return boxed(Listing)
 
 
 @breaks("check_words", "hashing Note(), which must be immutable")
-def an_event_that_can_change(folder: Path) -> GameSpec:
-    class Note(Event, frozen=False):  # type: ignore[misc]  # what is being refused
+def mutable_event(folder: Path) -> GameSpec:
+    class Note(Event, frozen=False):  # type: ignore[misc]  # the fault
         pass
 
     class Loose(Short):
@@ -262,7 +262,7 @@ def missing_bounds(_: Path) -> GameSpec:
 
 
 @breaks("check_payoffs", "payoff_bounds() returns (0.0, 2.0); return the minimum and maximum by")
-def bounds_of_no_role(_: Path) -> GameSpec:
+def bounds_without_roles(_: Path) -> GameSpec:
     class Scalar(Guessing):
         def payoff_bounds(self) -> Any:
             return 0.0, 2.0
@@ -271,7 +271,7 @@ def bounds_of_no_role(_: Path) -> GameSpec:
 
 
 @breaks("check_payoffs", "(0, 1, 2)}; return the minimum and maximum by role, as in {")
-def three_bounds(_: Path) -> GameSpec:
+def three_numbers_as_bounds(_: Path) -> GameSpec:
     class Threefold(Guessing):
         def payoff_bounds(self) -> Any:
             return dict.fromkeys(self.roles, (0, 1, 2))
@@ -298,16 +298,16 @@ def infinite_bounds(_: Path) -> GameSpec:
 
 
 @breaks("check_seats", 'payoffs() returns None; return a payoff by actor, as in {"ACTOR": 0.0}')
-def no_payoffs(_: Path) -> GameSpec:
+def payoffs_returning_none(_: Path) -> GameSpec:
     class Forgetful(Guessing):
         def payoffs(self, outcome: Score) -> Any:
-            """Nothing is returned."""
+            """Return nothing."""
 
     return boxed(Forgetful)
 
 
 @breaks("check_payoffs", "payoffs() pays left, but the actors are left, right")
-def an_unpaid_seat(_: Path) -> GameSpec:
+def seat_without_a_payoff(_: Path) -> GameSpec:
     class Stingy(Guessing):
         def payoffs(self, outcome: Score) -> dict[str, float]:
             return {"left": 0.0}
@@ -316,7 +316,7 @@ def an_unpaid_seat(_: Path) -> GameSpec:
 
 
 @breaks("check_seats", "but outcome_type is Score; return an object")
-def another_outcome(_: Path) -> GameSpec:
+def undeclared_outcome_type(_: Path) -> GameSpec:
     class Confused(Short):
         def play(self, instance: Cards, chance: Chance) -> Play[Any]:
             yield from super().play(instance, chance)
@@ -328,97 +328,97 @@ def another_outcome(_: Path) -> GameSpec:
     return boxed(Confused)
 
 
-def measured(*metrics: Metric) -> GameSpec:
-    """The toy with other metrics."""
+def with_metrics(*metrics: Metric) -> GameSpec:
+    """Return the toy game with other metrics."""
     return boxed(Guessing, metrics={metric.name: metric for metric in metrics})
 
 
 @breaks("check_metrics", 'metric "odd" of Score')
-def a_measure_that_is_no_number(_: Path) -> GameSpec:
+def metric_that_is_not_a_number(_: Path) -> GameSpec:
     def odd(result: Result) -> float:
         """Nothing."""
         return math.nan
 
-    return measured(Metric("odd", odd))
+    return with_metrics(Metric("odd", odd))
 
 
 @breaks("check_metrics", 'metric "worded" failed: TypeError: must be real number, not str')
-def a_measure_in_words(_: Path) -> GameSpec:
+def metric_returning_text(_: Path) -> GameSpec:
     def worded(result: Result) -> Any:
         """Yes."""
         return "yes"
 
-    return measured(Metric("worded", worded))
+    return with_metrics(Metric("worded", worded))
 
 
 @breaks("check_metrics", "is 1.5, which is not between 0 and 1")
-def a_measure_out_of_its_bounds(_: Path) -> GameSpec:
+def metric_out_of_bounds(_: Path) -> GameSpec:
     def bold(result: Result) -> float:
         """More than a share can be."""
         return 1.5
 
-    return measured(Metric("bold", bold, bounds=SHARE))
+    return with_metrics(Metric("bold", bold, bounds=SHARE))
 
 
 @breaks("check_metrics", 'metric "mute" has no docstring')
-def a_measure_without_words(_: Path) -> GameSpec:
-    return measured(Metric("mute", lambda result: 1.0))
+def metric_without_a_docstring(_: Path) -> GameSpec:
+    return with_metrics(Metric("mute", lambda result: 1.0))
 
 
 @breaks("check_metrics", 'metric "hits" failed: ZeroDivisionError')
-def a_published_measure_that_fails(_: Path) -> GameSpec:
-    return measured(Metric("hits", toys.hits, published=lambda result: 1 / 0))
+def published_metric_that_fails(_: Path) -> GameSpec:
+    return with_metrics(Metric("hits", toys.hits, published=lambda result: 1 / 0))
 
 
-def serial(*points: tuple[int, str | None, float | None], **changes: Any) -> GameSpec:
-    """The toy with a series of these points."""
+def with_series(*points: tuple[int, str | None, float | None], **changes: Any) -> GameSpec:
+    """Return the toy game with a series of these points."""
 
     def steps(result: Result) -> list[Point]:
-        """What is said to happen."""
+        """The given points."""
         return [Point(*point) for point in points]
 
     return boxed(Guessing, series={"steps": Series("steps", steps, **changes)})
 
 
 @breaks("check_series", 'series "steps" is nan in round 1')
-def a_series_that_is_no_number(_: Path) -> GameSpec:
-    return serial((1, "left", math.nan))
+def series_that_is_not_a_number(_: Path) -> GameSpec:
+    return with_series((1, "left", math.nan))
 
 
 @breaks("check_series", 'series "steps" in round 2 is 1.5, which is not between 0 and 1')
-def a_series_out_of_its_bounds(_: Path) -> GameSpec:
-    return serial((1, None, 0.5), (2, None, 1.5), bounds=SHARE)
+def series_out_of_bounds(_: Path) -> GameSpec:
+    return with_series((1, None, 0.5), (2, None, 1.5), bounds=SHARE)
 
 
 @breaks("check_series", 'series "steps" has a round 0 in a match of')
-def a_series_that_counts_from_nought(_: Path) -> GameSpec:
-    return serial((0, "left", 1.0))
+def series_starting_at_round_zero(_: Path) -> GameSpec:
+    return with_series((0, "left", 1.0))
 
 
 @breaks("check_series", 'series "steps" has a round 999 in a match of')
-def a_series_that_outlasts_its_match(_: Path) -> GameSpec:
-    return serial((1, "left", 1.0), (999, "left", None))
+def series_longer_than_the_match(_: Path) -> GameSpec:
+    return with_series((1, "left", 1.0), (999, "left", None))
 
 
 @breaks("check_series", 'series "steps" has a seat "middle", which is not declared')
-def a_series_of_a_stranger(_: Path) -> GameSpec:
-    return serial((1, "middle", 1.0))
+def series_of_unknown_seat(_: Path) -> GameSpec:
+    return with_series((1, "middle", 1.0))
 
 
 @breaks("check_series", 'series "steps" has 2 numbers for left in round 1')
-def a_series_with_two_numbers_for_one(_: Path) -> GameSpec:
-    return serial((1, "left", 1.0), (1, "right", 1.0), (1, "left", 2.0))
+def series_with_duplicate_points(_: Path) -> GameSpec:
+    return with_series((1, "left", 1.0), (1, "right", 1.0), (1, "left", 2.0))
 
 
 @breaks("check_series", 'series "mute" has no docstring')
-def a_series_without_words(_: Path) -> GameSpec:
+def series_without_a_docstring(_: Path) -> GameSpec:
     return boxed(Guessing, series={"mute": Series("mute", lambda result: [])})
 
 
 @breaks("check_series", 'series "steps" failed: ZeroDivisionError')
-def a_series_that_fails_late(_: Path) -> GameSpec:
+def series_that_fails_late(_: Path) -> GameSpec:
     def steps(result: Result) -> Iterator[Point]:
-        """What is said to happen."""
+        """The given points."""
         yield Point(1, "left", 1.0)
         yield Point(2, "left", 1 / 0)
 
@@ -432,7 +432,7 @@ class Noted(Score):
 
 
 @breaks("check_json", "is read back from JSON as Noted(left=0, right=0, note=0)")
-def an_outcome_that_json_changes(_: Path) -> GameSpec:
+def outcome_changed_by_json(_: Path) -> GameSpec:
     class Noting(Short):
         outcome_type: ClassVar[type[Outcome]] = Noted
 
@@ -444,9 +444,9 @@ def an_outcome_that_json_changes(_: Path) -> GameSpec:
 
 
 @breaks("check_talk", 'reads a message of another player without the filter "quoted"')
-def words_that_random_play_leaves_out(folder: Path) -> GameSpec:
+def unquoted_message_unused_by_random(folder: Path) -> GameSpec:
     class Remark(Action):
-        """Words, or none."""
+        """A message, or none."""
 
         words: Message | None = None
 
@@ -458,16 +458,16 @@ def words_that_random_play_leaves_out(folder: Path) -> GameSpec:
             yield Tell("right", Guesses(1, (("left", 1, remark.words or ""),)))
 
     @strategy("left", "right")
-    def random(asked: DecisionRequest) -> Action:
+    def random(request: DecisionRequest) -> Action:
         """Say nothing."""
         return Remark()
 
-    said = "{% for seat, number, message in guesses %}{{ names[seat] }}: {{ message }}{% endfor %}"
-    words = reworded(folder, guesses=said, remark="{{ form }}")
+    block = "{% for seat, number, message in guesses %}{{ names[seat] }}: {{ message }}{% endfor %}"
+    words = reworded(folder, guesses=block, remark="{{ form }}")
     return boxed(Remarking, strategies={"random": random}, **words)
 
 
 @breaks("check_talk", 'reads a message of another player without the filter "quoted"')
-def words_of_players_not_quoted(folder: Path) -> GameSpec:
-    said = "{% for seat, number, message in guesses %}{{ names[seat] }}: {{ message }}{% endfor %}"
-    return boxed(Guessing, **reworded(folder, guesses=said))
+def unquoted_message(folder: Path) -> GameSpec:
+    block = "{% for seat, number, message in guesses %}{{ names[seat] }}: {{ message }}{% endfor %}"
+    return boxed(Guessing, **reworded(folder, guesses=block))

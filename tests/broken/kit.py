@@ -1,4 +1,4 @@
-"""What broken games are made of: the toy of :mod:`tests.toys`, changed in one thing."""
+"""Builders of broken games: the toy game of :mod:`tests.toys` with one change."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ from tests.toys import SPEC, Cards, Guess, Guessing, GuessNow, Score, YourCard
 
 
 class Broken(NamedTuple):
-    """A game that must fail one check; ``make`` may write templates into a folder it is given."""
+    """A game that must fail one check; ``make`` may write templates into the given folder."""
 
     make: Callable[[Path], GameSpec]
     law: str
@@ -36,18 +36,18 @@ class Broken(NamedTuple):
 
 
 def breaks(law: str, saying: str) -> Callable[[Callable[[Path], GameSpec]], Broken]:
-    """Say of a function's game which check must find it broken, and what this must say."""
+    """Declare which check must reject a function's game, and part of the expected message."""
     return lambda make: Broken(make, law, saying)
 
 
 def boxed(rules: type[Game], *more: Strategy, **changes: Any) -> GameSpec:
-    """The toy's box with other rules, further strategies and whatever else changes."""
+    """Return the toy's game spec with other rules, more strategies and other changes."""
     strategies = {**SPEC.strategies, **{strategy.name: strategy for strategy in more}}
     return dataclasses.replace(SPEC, rules=rules, **{"strategies": strategies, **changes})
 
 
 def reworded(folder: Path, **blocks: str) -> dict[str, Any]:
-    """The toy's words with some blocks changed or added, as changes of its box."""
+    """Return changes of the toy's game spec that replace or add template blocks."""
     (folder / "guessing.jinja").write_text((toys.WORDS / "guessing.jinja").read_text())
     changed = [f"{{% block {name} %}}{text}{{% endblock %}}" for name, text in blocks.items()]
     (folder / "changed.jinja").write_text("\n".join(['{% extends "guessing.jinja" %}', *changed]))
@@ -55,7 +55,7 @@ def reworded(folder: Path, **blocks: str) -> dict[str, Any]:
 
 
 class Short(Guessing):
-    """The toy with one question to one seat, for breaking."""
+    """The toy game with one request to one seat."""
 
     events: ClassVar[tuple[type[Event], ...]] = Guessing.events
 
@@ -66,12 +66,12 @@ class Short(Guessing):
         return Score(left=0, right=0)
 
     def rest(self, instance: Cards) -> Iterator[Any]:
-        """What follows the cards."""
+        """Yield the requests and events after the cards."""
         yield Ask("left", Guess, GuessNow(1))
 
 
 class Paying(Guessing):
-    """The toy with one question to the left seat, which is paid its guess."""
+    """The toy game with one request to the left seat, which is paid its guess."""
 
     def play(self, instance: Cards, chance: Chance) -> Play[Any]:
         for seat in self.roles:
@@ -81,7 +81,7 @@ class Paying(Guessing):
 
 
 def answering(action: type[Action], answer: Action, folder: Path) -> GameSpec:
-    """The toy, asking the left seat for one action of this type, which it gives."""
+    """Return the toy game in which the left seat gives ``answer`` as its only action."""
 
     class Asking(Short):
         actions: ClassVar[tuple[type[Action], ...]] = (action,)
@@ -90,7 +90,7 @@ def answering(action: type[Action], answer: Action, folder: Path) -> GameSpec:
             yield Ask("left", action, GuessNow(1))
 
     @strategy("left", "right")
-    def random(asked: DecisionRequest) -> Action:
+    def random(request: DecisionRequest) -> Action:
         """Answer."""
         return answer
 

@@ -1,4 +1,4 @@
-"""Games that do not repeat themselves."""
+"""Games that are not deterministic."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -13,7 +13,7 @@ from tests.toys import Cards, Guessing, Reveal, Score
 
 
 @breaks("check_same_seed", "one seed draws the instance Cards(left=")
-def instances_of_its_own(_: Path) -> GameSpec:
+def instance_outside_the_seed(_: Path) -> GameSpec:
     numbers = count()
 
     class Lucky(Guessing):
@@ -24,7 +24,7 @@ def instances_of_its_own(_: Path) -> GameSpec:
 
 
 @breaks("check_same_seed", 'playing one seed twice, "left" observes')
-def luck_of_its_own(_: Path) -> GameSpec:
+def event_outside_the_seed(_: Path) -> GameSpec:
     numbers = count()
 
     class Lucky(Short):
@@ -35,7 +35,7 @@ def luck_of_its_own(_: Path) -> GameSpec:
 
 
 @breaks("check_same_seed", "playing one seed twice, the outcome is Score(left=")
-def an_end_of_its_own(_: Path) -> GameSpec:
+def outcome_outside_the_seed(_: Path) -> GameSpec:
     numbers = count()
 
     class Lucky(Short):
@@ -47,7 +47,7 @@ def an_end_of_its_own(_: Path) -> GameSpec:
 
 
 class Sealed(Action):
-    """An action that JSON loses."""
+    """An action that is lost in JSON."""
 
     number: int = Field(exclude=True)
 
@@ -59,10 +59,10 @@ class Paired(Action):
 
 
 @breaks("check_replay", "replaying 1 answers failed: recorded answer 0")
-def answers_that_do_not_come_back(folder: Path) -> GameSpec:
+def answers_lost_on_replay(folder: Path) -> GameSpec:
     return answering(Sealed, Sealed(number=1), folder)
 
 
 @breaks("check_replay", 'replaying 1 answers, "left" observes')
-def answers_that_come_back_changed(folder: Path) -> GameSpec:
+def answers_changed_on_replay(folder: Path) -> GameSpec:
     return answering(Paired, Paired(pair=(1, 2)), folder)

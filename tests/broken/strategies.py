@@ -1,4 +1,4 @@
-"""Strategies that fail, or that more moves than what they see."""
+"""Strategies that fail, or that depend on more than their observations."""
 
 import random as global_random
 from itertools import count
@@ -15,9 +15,9 @@ from tests.toys import Guess, Guessing
     "check_strategies",
     'playing strategy "wild" as left failed: "left" failed in requ',
 )
-def a_strategy_that_fails(_: Path) -> GameSpec:
+def strategy_that_fails(_: Path) -> GameSpec:
     @strategy("left")
-    def wild(asked: DecisionRequest) -> Action:
+    def wild(request: DecisionRequest) -> Action:
         """Give up."""
         raise RuntimeError("I give up")
 
@@ -25,59 +25,59 @@ def a_strategy_that_fails(_: Path) -> GameSpec:
 
 
 @breaks("check_strategies", 'strategy "mute" has no docstring')
-def a_strategy_without_words(_: Path) -> GameSpec:
+def strategy_without_a_docstring(_: Path) -> GameSpec:
     @strategy("left")
-    def mute(asked: DecisionRequest) -> Action:
-        return toys.random(asked)
+    def mute(request: DecisionRequest) -> Action:
+        return toys.random(request)
 
     return boxed(Guessing, mute)
 
 
 @breaks("check_strategies", 'strategy "lost" is for roles that are not declared')
-def a_strategy_for_nobody(_: Path) -> GameSpec:
+def strategy_for_an_undeclared_role(_: Path) -> GameSpec:
     @strategy("left", "middle")
-    def lost(asked: DecisionRequest) -> Action:
-        """Play for nobody."""
-        return toys.random(asked)
+    def lost(request: DecisionRequest) -> Action:
+        """Play for an unknown role."""
+        return toys.random(request)
 
     return boxed(Guessing, lost)
 
 
 @breaks("check_strategies", 'playing strategy "greedy" as left failed: the payoff of "left" is 16')
-def a_strategy_that_is_paid_beyond_the_bounds(_: Path) -> GameSpec:
+def strategy_with_payoff_out_of_bounds(_: Path) -> GameSpec:
     @strategy("left", "right")
-    def random(asked: DecisionRequest) -> Action:
+    def random(request: DecisionRequest) -> Action:
         """Guess low."""
         return Guess(number=2)
 
     @strategy("left")
-    def greedy(asked: DecisionRequest) -> Action:
+    def greedy(request: DecisionRequest) -> Action:
         """Guess the greatest number."""
         return Guess(number=16)
 
     return boxed(Paying, strategies={"random": random, "greedy": greedy})
 
 
-def again(strategy_function: Any) -> GameSpec:
-    """The toy with one more strategy."""
+def with_strategy(strategy_function: Any) -> GameSpec:
+    """Return the toy game with one more strategy."""
     return boxed(Guessing, strategy("left", "right")(strategy_function))
 
 
 @breaks("check_memory", 'playing strategy "counting" again after another match, "left" observes')
-def a_strategy_that_counts(_: Path) -> GameSpec:
+def strategy_that_counts_matches(_: Path) -> GameSpec:
     numbers = count()
 
-    def counting(asked: DecisionRequest) -> Action:
+    def counting(request: DecisionRequest) -> Action:
         """Guess another number each time."""
-        return toys.own_card(asked, plus=next(numbers) // 4 % 5)
+        return toys.own_card(request, plus=next(numbers) // 4 % 5)
 
-    return again(counting)
+    return with_strategy(counting)
 
 
 @breaks("check_memory", 'playing strategy "lucky" again after another match')
-def a_strategy_with_luck_of_its_own(_: Path) -> GameSpec:
-    def lucky(asked: DecisionRequest) -> Action:
-        """Guess one's card and a bit, by a generator that is everybody's."""
-        return toys.own_card(asked, plus=global_random.randrange(5))  # noqa: S311 - what is caught
+def strategy_with_global_randomness(_: Path) -> GameSpec:
+    def lucky(request: DecisionRequest) -> Action:
+        """Guess the card plus a number from the global generator."""
+        return toys.own_card(request, plus=global_random.randrange(5))  # noqa: S311 - the fault
 
-    return again(lucky)
+    return with_strategy(lucky)

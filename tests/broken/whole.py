@@ -1,4 +1,4 @@
-"""Games of which something is wrong that no single match shows."""
+"""Games with faults that no single match shows."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,11 +11,11 @@ from tests.toys import Cards, Guessing, Reveal
 
 
 class Never(Event):
-    """What does not happen."""
+    """An event that never occurs."""
 
 
 @breaks("check_events", "Never did not occur in any match")
-def an_event_that_never_happens(folder: Path) -> GameSpec:
+def event_that_never_occurs(folder: Path) -> GameSpec:
     class Promising(Guessing):
         events: ClassVar[tuple[type[Event], ...]] = (*Guessing.events, Never)
 
@@ -23,7 +23,7 @@ def an_event_that_never_happens(folder: Path) -> GameSpec:
 
 
 @breaks("check_parameters", "rounds: 0 is a legal setting, and playing it failed: play() of Divid")
-def a_parameter_without_a_range(_: Path) -> GameSpec:
+def parameter_without_bounds(_: Path) -> GameSpec:
     class Dividing(Guessing):
         rounds: int = 2
 
@@ -36,7 +36,7 @@ def a_parameter_without_a_range(_: Path) -> GameSpec:
 
 
 class Hashing(Guessing):
-    """The toy, where the target is told in the order of a set."""
+    """The toy game with events in the order of a set."""
 
     def play(self, instance: Cards, chance: Any) -> Play[Any]:
         outcome = yield from super().play(instance, chance)
@@ -49,7 +49,7 @@ HASHING = boxed(Hashing)
 
 
 class Spinning(Short):
-    """The toy, where rules never come back once they are answered."""
+    """The toy game with rules that never return after the answer."""
 
     def rest(self, instance: Cards) -> Iterator[Any]:
         yield from super().rest(instance)
@@ -59,7 +59,7 @@ class Spinning(Short):
 
 
 class Dividing(Short):
-    """The toy, where rules fail in every match."""
+    """The toy game with rules that fail in every match."""
 
     def rest(self, instance: Cards) -> Iterator[Any]:
         yield from super().rest(instance)
@@ -71,5 +71,5 @@ SPINNING = boxed(Spinning)
 
 
 @breaks("check_processes", "two processes play the same match differently: ")
-def the_order_of_a_set(_: Path) -> GameSpec:
+def set_order_in_events(_: Path) -> GameSpec:
     return HASHING

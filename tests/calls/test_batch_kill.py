@@ -1,4 +1,4 @@
-"""Batches: kill -9 at any moment, resume, and nothing is lost or bought twice."""
+"""Batches survive kill -9 at any step: no call is lost or paid for twice."""
 
 import asyncio
 import json
@@ -16,10 +16,10 @@ from aiohttp import web
 import cheaptalk as ct
 from cheaptalk.cli import main
 from tests.batch_server import BatchServer
-from tests.calls.test_batching import GAMES, bare
+from tests.calls.test_batching import GAMES, comparable
 
 pytestmark = pytest.mark.kill
-PATIENCE = 60.0
+TIMEOUT = 60.0
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(["cheaptalk.cli", "cheaptalk.models.clients", "tests.fakes"])
 STEPS = {
@@ -43,7 +43,7 @@ def write_study(url: str, model: str, folder: Path) -> Path:
 
 
 def play(file: Path, store: Path) -> None:
-    """Run the study as the command line does, printing nothing."""
+    """Run the study through the command line without output."""
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
@@ -62,9 +62,9 @@ def play(file: Path, store: Path) -> None:
 
 
 class Trap:
-    """Holds a run up where a step is taken for the given time, until it is killed.
+    """Block a run at the given occurrence of a step until the run is killed.
 
-    While it reads results it is given half of them.
+    For the step ``reading``, half of the results are served first.
     """
 
     def __init__(self) -> None:
@@ -82,24 +82,24 @@ class Trap:
             self.times -= 1
             if self.times == 0:
                 if self.step == "reading":
-                    await self.begin(request)
+                    await self.send_half(request)
                 self.reached.set()
                 await asyncio.sleep(3600)
         return None
 
-    async def begin(self, request: web.Request) -> None:
+    async def send_half(self, request: web.Request) -> None:
         name = request.match_info["name"]
-        whole = self.server.files.get(name) or self.server.batches[name]["results"]
+        body = self.server.files.get(name) or self.server.batches[name]["results"]
         response = web.StreamResponse()
         await response.prepare(request)
-        await response.write(whole[: len(whole) // 2])
+        await response.write(body[: len(body) // 2])
 
 
 def kill_at(trap: Trap, step: str, times: int, file: Path, store: Path) -> None:
     trap.set(step, times)
     process = FORKS.Process(target=play, args=(file, store))
     process.start()
-    assert trap.reached.wait(PATIENCE), f"the run never came to {step}"
+    assert trap.reached.wait(TIMEOUT), f"the run never came to {step}"
     process.kill()
     process.join()
 
@@ -107,7 +107,7 @@ def kill_at(trap: Trap, step: str, times: int, file: Path, store: Path) -> None:
 def finish(file: Path, store: Path) -> dict[str, ct.MatchRecord]:
     process = FORKS.Process(target=play, args=(file, store))
     process.start()
-    process.join(PATIENCE)
+    process.join(TIMEOUT)
     assert process.exitcode == 0
     with ct.Store.open(store) as opened:
         assert opened.unresolved() == []
@@ -128,16 +128,18 @@ def test_kills_at_every_step_lose_nothing_and_buy_nothing_twice(model: str, tmp_
         trap.set("", 0)
         records = finish(file, store)
         submitted, billed = sum(server.sizes), Counter(server.billed)
-        quiet = finish(file, tmp_path / "quiet.sqlite")
+        undisturbed = finish(file, tmp_path / "quiet.sqlite")
 
     def tokens(matches: Any) -> int:
-        return sum(one.input_tokens + one.output_tokens for one in matches.values())
+        return sum(record.input_tokens + record.output_tokens for record in matches.values())
 
-    calls = [call for one in records.values() for answer in one.answers for call in answer.calls]
+    calls = [
+        call for match in records.values() for answer in match.answers for call in answer.calls
+    ]
     assert len(calls) == billed.total() == submitted
     assert max(billed.values()) == 1
     assert {call["sending"] for call in calls} == {1}
-    assert tokens(records) == tokens(quiet)
-    assert {k: bare(one) for k, one in records.items()} == {
-        k: bare(one) for k, one in quiet.items()
+    assert tokens(records) == tokens(undisturbed)
+    assert {k: comparable(record) for k, record in records.items()} == {
+        k: comparable(record) for k, record in undisturbed.items()
     }

@@ -1,4 +1,4 @@
-"""Batches: one for each ply, the same records as call by call, and nothing bought twice."""
+"""Batches: one per ply, the same records as single calls, and no call paid for twice."""
 
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def study(server: BatchServer, *models: str, **changes: Any) -> ct.Study:
-    """Each model with itself at Deal or No Deal and at GLEE's games, on two instances."""
+    """Return a study of self-play in Deal or No Deal and GLEE's games, on two instances."""
     players = {
         model.partition("/")[0]: {"model": f"{model}@{server.url}", "max_tokens": 500}
         for model in models or MODELS[:1]
@@ -50,7 +50,7 @@ def study(server: BatchServer, *models: str, **changes: Any) -> ct.Study:
 
 
 def small(server: BatchServer, **changes: Any) -> ct.Study:
-    """Four matches of bargaining."""
+    """Return a study of four bargaining matches."""
     models = changes.pop("models", ())
     return study(server, *models, games=GAMES[1:2], instances=4, **changes)
 
@@ -59,8 +59,8 @@ def records(store: Store) -> dict[str, ct.MatchRecord]:
     return {record.id: record for record in store.records("batched", bodies=True)}
 
 
-def bare(record: ct.MatchRecord) -> dict[str, Any]:
-    """A record without what differs between a batch and single calls."""
+def comparable(record: ct.MatchRecord) -> dict[str, Any]:
+    """Return a record without the fields that differ between batches and single calls."""
     data = essence(record)
     for answer in data["answers"]:
         for call in answer["calls"]:
@@ -70,7 +70,6 @@ def bare(record: ct.MatchRecord) -> dict[str, Any]:
 
 
 def calls(store: Store) -> list[dict[str, Any]]:
-    """All recorded calls."""
     return [
         call
         for record in records(store).values()
@@ -80,7 +79,7 @@ def calls(store: Store) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("models", [MODELS[:1], MODELS[1:], MODELS], ids=["open", "ant", "both"])
-def test_records_are_the_same_as_call_by_call(
+def test_batched_records_match_unbatched_records(
     tmp_path: Path, store: Store, models: list[str]
 ) -> None:
     with BatchServer() as server, Store.open(tmp_path / "single.sqlite", create=True) as single:
@@ -89,30 +88,30 @@ def test_records_are_the_same_as_call_by_call(
         assert server.singles == 0
         ct.run(plan, single)
         assert server.singles > 0
-        assert {k: bare(one) for k, one in records(store).items()} == {
-            k: bare(one) for k, one in records(single).items()
+        assert {k: comparable(record) for k, record in records(store).items()} == {
+            k: comparable(record) for k, record in records(single).items()
         }
     assert len(calls(store)) == sum(server.sizes) == server.billed.total() == server.singles
     assert all(call["reply"]["batch"] for call in calls(store))
 
 
-def test_all_live_matches_go_one_ply_with_each_batch(store: Store) -> None:
+def test_each_batch_advances_all_live_matches_by_one_ply(store: Store) -> None:
     with BatchServer() as server:
         ct.run(small(server), store, batching=QUICK)
-    questions = [len(record.answers) for record in records(store).values()]
-    most = max(questions)
-    assert server.sizes == [sum(n > ply for n in questions) for ply in range(most)]
+    decisions = [len(record.answers) for record in records(store).values()]
+    max_decisions = max(decisions)
+    assert server.sizes == [sum(n > ply for n in decisions) for ply in range(max_decisions)]
     assert server.sizes[0] == 4
 
 
-def test_simultaneous_questions_go_into_one_batch(store: Store) -> None:
+def test_simultaneous_requests_share_one_batch(store: Store) -> None:
     games = [{"game": "guess_the_average", "fixed": {"players": 4, "rounds": 2}}]
     with BatchServer() as server:
         ct.run(study(server, games=games), store, batching=QUICK)
     assert server.sizes == [8, 8]
 
 
-def test_with_more_matches_than_play_at_once_the_next_ones_join(store: Store) -> None:
+def test_queued_matches_join_later_batches(store: Store) -> None:
     with BatchServer() as server:
         progress = ct.run(small(server), store, batching=QUICK, concurrency=3)
     assert progress.counts == {Status.FINISHED: 4}
@@ -121,7 +120,7 @@ def test_with_more_matches_than_play_at_once_the_next_ones_join(store: Store) ->
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("fate", ["overloaded", "expired", "missing"])
-def test_a_call_that_failed_for_a_passing_reason_is_in_the_next_batch(
+def test_transient_failures_are_retried_in_the_next_batch(
     store: Store, model: str, fate: str
 ) -> None:
     def first_time(call: str, times: int) -> str:
@@ -136,7 +135,7 @@ def test_a_call_that_failed_for_a_passing_reason_is_in_the_next_batch(
     assert server.billed.total() == len(calls(store)) + len(store.unresolved())
 
 
-def test_a_call_is_not_put_into_batches_for_ever(store: Store) -> None:
+def test_retries_across_batches_are_limited(store: Store) -> None:
     with BatchServer(fate=lambda call, times: "overloaded") as server:
         progress = ct.run(small(server), store, batching=QUICK)
     assert progress.counts == {Status.FAILED: 4}
@@ -145,16 +144,16 @@ def test_a_call_is_not_put_into_batches_for_ever(store: Store) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
-    ("fate", "asked", "status", "kind"),
+    ("fate", "requests", "status", "kind"),
     [("wrong", 1, Status.FAILED, None), ("refused", 3, Status.FORFEITED, Kind.REFUSED)],
 )
-def test_a_call_that_failed_for_good_is_not_sent_again(
-    store: Store, model: str, fate: str, asked: int, status: Status, kind: Kind | None
+def test_permanent_failures_are_not_retried(
+    store: Store, model: str, fate: str, requests: int, status: Status, kind: Kind | None
 ) -> None:
-    """After a refusal the question is asked again, in a call of its own."""
+    """A refusal is followed by a new request, which is a call of its own."""
     with BatchServer(fate=lambda call, times: fate) as server:
         ct.run(study(server, model, games=GAMES[1:2]), store, batching=QUICK)
-    assert server.sizes == [2] * asked
+    assert server.sizes == [2] * requests
     for record in records(store).values():
         assert record.status is status
         assert {call["sending"] for answer in record.answers for call in answer.calls} <= {1}
@@ -169,7 +168,7 @@ def test_a_call_that_failed_for_good_is_not_sent_again(
         ("failed model_not_found", [4]),
     ],
 )
-def test_a_batch_that_came_to_nothing_is_submitted_again_where_that_helps(
+def test_failed_batch_is_resubmitted_unless_the_error_is_permanent(
     store: Store, final: str, sizes: list[int]
 ) -> None:
     with BatchServer(final=lambda number: "completed" if number else final) as server:
@@ -182,7 +181,7 @@ def test_a_batch_that_came_to_nothing_is_submitted_again_where_that_helps(
         assert progress.counts == {Status.FINISHED: 4}
 
 
-def test_a_batch_for_which_there_is_no_room_waits_for_it(store: Store) -> None:
+def test_batch_waits_for_the_token_limit(store: Store) -> None:
     def full(number: int) -> str:
         return "failed token_limit_exceeded" if number < 2 * SENDINGS else "completed"
 
@@ -191,10 +190,10 @@ def test_a_batch_for_which_there_is_no_room_waits_for_it(store: Store) -> None:
     assert progress.counts == {Status.FINISHED: 4}
     assert server.sizes[: 2 * SENDINGS + 1] == [4] * (2 * SENDINGS + 1)
     assert {call["sending"] for call in calls(store)} == {1}
-    assert len({row["tag"] for row in batches(store)}) == len(server.sizes) - 2 * SENDINGS
+    assert len({row["tag"] for row in batch_rows(store)}) == len(server.sizes) - 2 * SENDINGS
 
 
-def test_a_run_need_not_wait(store: Store) -> None:
+def test_run_can_exit_and_collect_batches_later(store: Store) -> None:
     later = QUICK._replace(wait=False)
     with BatchServer(looks=3) as server:
         plan = small(server)
@@ -213,7 +212,7 @@ def test_a_run_need_not_wait(store: Store) -> None:
     assert not store.unresolved()
 
 
-def test_a_call_in_a_batch_is_neither_unresolved_nor_lost_to_another_study(store: Store) -> None:
+def test_another_study_leaves_calls_in_batches_untouched(store: Store) -> None:
     later = QUICK._replace(wait=False)
     with BatchServer() as server:
         ct.run(small(server), store, batching=later)
@@ -224,7 +223,7 @@ def test_a_call_in_a_batch_is_neither_unresolved_nor_lost_to_another_study(store
     assert server.billed.total() == len(calls(store)) == sum(server.sizes)
 
 
-def test_a_budget_is_spent_to_its_end_and_the_rest_resumes(store: Store) -> None:
+def test_exhausted_budget_halts_the_run_and_a_larger_one_resumes_it(store: Store) -> None:
     with BatchServer() as server:
         progress = ct.run(small(server, budget={"calls": 6}), store, batching=QUICK)
         assert progress.halted == "the budget of 6 calls is exhausted"
@@ -235,7 +234,7 @@ def test_a_budget_is_spent_to_its_end_and_the_rest_resumes(store: Store) -> None
     assert server.billed.total() == len(calls(store))
 
 
-def test_a_batch_is_cheaper(store: Store, tmp_path: Path) -> None:
+def test_batched_calls_cost_half_price(store: Store, tmp_path: Path) -> None:
     with BatchServer() as server:
         ct.run(small(server), store, batching=QUICK)
         with Store.open(tmp_path / "single", create=True) as single:
@@ -247,7 +246,7 @@ def test_a_batch_is_cheaper(store: Store, tmp_path: Path) -> None:
                 assert 0 < batched.dollars == pytest.approx(direct.dollars / 2)
 
 
-def test_usage_that_cannot_be_true_is_counted_by_us_in_batches_too(
+def test_implausible_usage_is_replaced_by_our_own_count(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(formats, "counted", lambda conversation, text: (1, 0))
@@ -258,20 +257,20 @@ def test_usage_that_cannot_be_true_is_counted_by_us_in_batches_too(
     assert cost.usage.input_tokens > 100 * cost.calls
 
 
-def test_what_was_asked_is_told_while_it_waits(store: Store) -> None:
-    told = []
+def test_progress_shows_the_state_of_each_batch(store: Store) -> None:
+    seen = []
     with BatchServer(looks=2) as server:
-        ct.run(small(server), store, batching=QUICK, progress=lambda p: told.append(p.batches))
-    assert "ply 1: validating 0 of 4 after 0 min" in told
-    assert "ply 1: in_progress 0 of 4 after 0 min" in told
-    assert "ply 1: completed 4 of 4 after 0 min" in told
-    assert any(one.startswith("ply 2: ") for one in told)
+        ct.run(small(server), store, batching=QUICK, progress=lambda p: seen.append(p.batches))
+    assert "ply 1: validating 0 of 4 after 0 min" in seen
+    assert "ply 1: in_progress 0 of 4 after 0 min" in seen
+    assert "ply 1: completed 4 of 4 after 0 min" in seen
+    assert any(state.startswith("ply 2: ") for state in seen)
 
 
-def test_a_wrong_key_halts_the_run_and_the_right_one_goes_on(store: Store) -> None:
+def test_wrong_key_halts_the_run_until_it_is_corrected(store: Store) -> None:
     async def locked(step: str, request: Any) -> Any:
-        said = {"error": {"message": f"no such key: {request.headers['Authorization']}"}}
-        return web.json_response(said, status=401) if wrong else None
+        body = {"error": {"message": f"no such key: {request.headers['Authorization']}"}}
+        return web.json_response(body, status=401) if wrong else None
 
     wrong = True
     with BatchServer(before=locked) as server, at_home("openai", server.url):
@@ -287,7 +286,7 @@ def test_a_wrong_key_halts_the_run_and_the_right_one_goes_on(store: Store) -> No
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("step", ["upload", "create", "created", "look", "results", "list"])
-def test_a_server_that_is_away_for_a_while_is_asked_again_and_nothing_is_submitted_twice(
+def test_unavailable_server_is_retried_without_duplicate_submissions(
     store: Store, model: str, step: str
 ) -> None:
     away = {"created": int(step == "list")} | {step: 2}
@@ -305,9 +304,7 @@ def test_a_server_that_is_away_for_a_while_is_asked_again_and_nothing_is_submitt
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_batch_that_the_provider_no_longer_knows_is_listed_as_unresolved(
-    store: Store, model: str
-) -> None:
+def test_forgotten_batch_leaves_its_calls_unresolved(store: Store, model: str) -> None:
     with BatchServer() as server:
         plan = study(server, model, games=GAMES[1:2])
         ct.run(plan, store, batching=QUICK._replace(wait=False))
@@ -318,34 +315,34 @@ def test_a_batch_that_the_provider_no_longer_knows_is_listed_as_unresolved(
     assert all("no such batch" in call["reply"]["detail"] for call in store.unresolved())
 
 
-async def nobody(call: PersonCall) -> Reply:
-    raise AssertionError("nobody is asked")
+async def no_person(call: PersonCall) -> Reply:
+    raise AssertionError("no person should be asked")
 
 
-def test_what_cannot_be_batched_is_refused_before_anything_is_written(store: Store) -> None:
-    def refused(players: dict[str, Any]) -> str:
+def test_players_without_batch_support_are_rejected_before_any_write(store: Store) -> None:
+    def refusal(players: dict[str, Any]) -> str:
         plan = {"name": "no", "games": GAMES[1:2], "players": players, "pairing": "self"}
-        with pytest.raises(ct.StudyError) as problem:
-            ct.run(ct.studies.parse_study(plan, "no"), store, batching=QUICK, ask_person=nobody)
+        with pytest.raises(ct.StudyError) as error:
+            ct.run(ct.studies.parse_study(plan, "no"), store, batching=QUICK, ask_person=no_person)
         assert store.studies() == []
-        return str(problem.value)
+        return str(error.value)
 
-    assert refused({"me": {"person": "terminal"}}).startswith("players.me: people cannot wait")
+    assert refusal({"me": {"person": "terminal"}}).startswith("players.me: people cannot wait")
     streamed = {"model": "openai/gpt-4o", "stream": True}
-    assert refused({"one": streamed}).startswith("players.one: batches do not support streaming")
-    told = refused({"tiny": {"model": "vllm/tiny"}})
-    assert told.startswith("players.tiny: vllm/tiny does not support batches")
+    assert refusal({"one": streamed}).startswith("players.one: batches do not support streaming")
+    message = refusal({"tiny": {"model": "vllm/tiny"}})
+    assert message.startswith("players.tiny: vllm/tiny does not support batches")
 
 
-def batches(store: Store) -> list[dict[str, Any]]:
+def batch_rows(store: Store) -> list[dict[str, Any]]:
     with store.engine.connect() as connection:
         return [dict(row) for row in connection.execute(sa.select(schema.batches)).mappings()]
 
 
-def test_the_store_says_what_became_of_every_batch(store: Store) -> None:
+def test_store_records_the_state_of_every_batch(store: Store) -> None:
     with BatchServer() as server:
         ct.run(small(server), store, batching=QUICK)
-    rows = batches(store)
+    rows = batch_rows(store)
     assert [row["name"] for row in rows] == list(server.batches)
     assert {row["state"] for row in rows} == {"collected"}
     assert [row["calls"] for row in rows] == server.sizes

@@ -1,4 +1,4 @@
-"""The path of a call: what is sent again, what is given up, and that waiting is no thinking."""
+"""Retries, rate limits and timeouts of calls; time in a queue doesn't count towards a timeout."""
 
 from collections import Counter
 from typing import Any, Literal
@@ -19,16 +19,16 @@ MANY: dict[str, Any] = with_model() | {"instances": 100}
 
 
 def failing(status: int, *, retry: bool, detail: str = "no") -> Reply:
-    said = f"status {status}: {detail}"
-    return Reply(failure=Failure.PROVIDER_ERROR, status=status, retry=retry, detail=said)
+    message = f"status {status}: {detail}"
+    return Reply(failure=Failure.PROVIDER_ERROR, status=status, retry=retry, detail=message)
 
 
-def sendings(models: Canned) -> Counter[str]:
-    """How often each call was sent."""
+def attempts(models: Canned) -> Counter[str]:
+    """Count how often each call was sent."""
     return Counter(number.rpartition("/")[0] for number in models.numbers)
 
 
-def test_a_wrong_key_halts_the_run_before_it_burns_many_matches(store: Store) -> None:
+def test_wrong_key_halts_the_run_before_many_matches_fail(store: Store) -> None:
     models = Canned(lambda call, number: failing(401, retry=False, detail="no such key"))
     progress = ct.run(study(**MANY), store, models=models)
     assert progress.halted == (
@@ -39,10 +39,10 @@ def test_a_wrong_key_halts_the_run_before_it_burns_many_matches(store: Store) ->
     assert progress.failed < DENIALS, "the others' matches stay live"
     good = Canned()
     assert ct.run(study(**MANY), store, models=good).done == 200
-    assert max(sendings(good).values()) == 1
+    assert max(attempts(good).values()) == 1
 
 
-def test_a_server_that_is_not_there_halts_the_run(
+def test_unreachable_server_halts_the_run(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
@@ -55,7 +55,7 @@ def test_a_server_that_is_not_there_halts_the_run(
     assert progress.left == 200
 
 
-def test_a_server_that_hangs_midway_halts_the_run_before_it_loses_many_matches(
+def test_hanging_server_halts_the_run_before_many_matches_are_lost(
     store: Store, no_waits: None
 ) -> None:
     def hangs_after_40(call: ModelCall, number: str) -> Reply | str:
@@ -70,28 +70,28 @@ def test_a_server_that_hangs_midway_halts_the_run_before_it_loses_many_matches(
     assert ct.run(study(**MANY), store, models=Canned()).left == 0
 
 
-def test_a_lane_that_is_given_up_fails_its_own_matches_and_no_others(
+def test_exhausted_rate_limiter_fails_only_its_own_matches(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
     players = {"good": {"model": "vllm/good"}, "bad": {"model": "vllm/bad"}}
-    made = study(players=players, pairing="self", instances=30)
+    two_models = study(players=players, pairing="self", instances=30)
 
-    def bad_is_away(call: ModelCall, number: str) -> Reply | str:
+    def bad_is_unreachable(call: ModelCall, number: str) -> Reply | str:
         if call.model == "vllm/good":
             return legal(call)
         return Reply(failure=Failure.PROVIDER_ERROR, detail="connection refused", retry=True)
 
     monkeypatch.setattr("cheaptalk.models.flow_control.LONGEST", 60.0)
-    progress = ct.run(made, store, models=Canned(bad_is_away))
+    progress = ct.run(two_models, store, models=Canned(bad_is_unreachable))
     assert progress.halted is None
     assert progress.counts == {Status.FINISHED: 30, Status.FAILED: 30}
     assert any("vllm/bad gave no usable answer " in problem for problem in progress.problems)
-    again = ct.run(made, store, models=Canned())
+    again = ct.run(two_models, store, models=Canned())
     assert (again.before, again.counts) == (30, {Status.FINISHED: 30})
 
 
-def test_overload_takes_no_match_as_long_as_there_is_patience(store: Store, no_waits: None) -> None:
+def test_overload_is_retried_without_failing_matches(store: Store, no_waits: None) -> None:
     seen: Counter[str] = Counter()
 
     def busy_eight_times(call: ModelCall, number: str) -> Reply | str:
@@ -104,82 +104,79 @@ def test_overload_takes_no_match_as_long_as_there_is_patience(store: Store, no_w
 
 
 @pytest.mark.parametrize("unreached", [True, None])
-def test_a_server_that_goes_away_for_a_while_takes_no_match(
+def test_temporary_outage_fails_no_match(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch, unreached: Literal[True] | None
 ) -> None:
     monkeypatch.setattr("cheaptalk.models.flow_control.IN_A_ROW", 3)
     away = Reply(failure=Failure.PROVIDER_ERROR, detail="gone", retry=True, unreached=unreached)
 
-    def gone_from_the_3rd_to_the_60th(call: ModelCall, number: str) -> Reply | str:
+    def gone_from_3rd_to_60th(call: ModelCall, number: str) -> Reply | str:
         return away if 3 <= len(models.numbers) <= 60 else legal(call)
 
-    models = Canned(gone_from_the_3rd_to_the_60th)
+    models = Canned(gone_from_3rd_to_60th)
     progress = ct.run(study(**with_model()), store, models=models, concurrency=2)
     assert progress.counts == {Status.FINISHED: 6}
-    assert max(sendings(models).values()) > SENDINGS[Trouble.BROKEN]
+    assert max(attempts(models).values()) > SENDINGS[Trouble.BROKEN]
     assert lost_calls(store, "small").total() == 58, "each sending has its intent"
 
 
-def test_without_patience_an_overloaded_server_is_given_up(store: Store, no_waits: None) -> None:
+def test_overload_without_a_retry_period_fails_all_matches(store: Store, no_waits: None) -> None:
     models = Canned(lambda call, number: failing(429, retry=True, detail="slow down"))
     progress = ct.run(study(**with_model()), store, models=models, patience=0)
     assert progress.counts == {Status.FAILED: 6}
-    assert max(sendings(models).values()) == 1
+    assert max(attempts(models).values()) == 1
 
 
-def test_a_call_that_waits_for_its_turn_is_not_late(store: Store) -> None:
-    """A deadline counts from sending: who waits in a lane is not thinking."""
-    given: list[float] = []
+def test_time_in_the_queue_does_not_count_towards_the_deadline(store: Store) -> None:
+    deadlines: list[float] = []
 
     class OneAtATime(Canned):
         async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-            given.append(deadline)
+            deadlines.append(deadline)
             return await super().call(call, number, deadline)
 
     models = OneAtATime(pause=0.01)
-    made = study(**with_model(deadline=0.05) | {"instances": 20})
-    progress = ct.run(made, store, models=models)
+    with_deadline = study(**with_model(deadline=0.05) | {"instances": 20})
+    progress = ct.run(with_deadline, store, models=models)
     assert progress.counts == {Status.FINISHED: 40}
-    assert set(given) == {0.05}
+    assert set(deadlines) == {0.05}
 
 
-def test_concurrency_is_the_number_of_matches_under_way(store: Store) -> None:
+def test_concurrency_limits_the_matches_in_progress(store: Store) -> None:
     models = Canned(pause=0.005, at_once=3)
     ct.run(study(**with_model() | {"instances": 10}), store, models=models, concurrency=3)
     assert models.most == 3
 
 
-def test_attempts_that_reach_no_server_are_no_calls(
+def test_unreached_attempts_are_not_counted_as_calls(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
     away = Reply(failure=Failure.PROVIDER_ERROR, detail="away", retry=True, unreached=True)
-    made = study(**with_model(), budget={"calls": 1000})
-    vain = Canned(lambda call, number: away)
-    cost = ct.run(made, store, models=vain).cost
+    capped = study(**with_model(), budget={"calls": 1000})
+    unreached = Canned(lambda call, number: away)
+    cost = ct.run(capped, store, models=unreached).cost
     assert cost is not None
-    assert (cost.calls, cost.unreached) == (0, len(vain.calls))
+    assert (cost.calls, cost.unreached) == (0, len(unreached.calls))
     assert costs_by_player(store, "small") == {"tiny": cost}
-    assert lost_calls(store, "small") == {"unreached": len(vain.calls)}
+    assert lost_calls(store, "small") == {"unreached": len(unreached.calls)}
     good = Canned()
-    again = ct.run(made, store, models=good).cost
+    again = ct.run(capped, store, models=good).cost
     assert again is not None
-    assert (again.calls, again.unreached) == (len(good.calls), len(vain.calls))
+    assert (again.calls, again.unreached) == (len(good.calls), len(unreached.calls))
 
 
-def test_attempts_that_reach_no_server_take_nothing_of_a_budget(
-    store: Store, no_waits: None
-) -> None:
+def test_unreached_attempts_do_not_use_the_budget(store: Store, no_waits: None) -> None:
     tried: set[str] = set()
 
-    def first_away(call: ModelCall, number: str) -> Reply | str:
+    def first_attempt_unreached(call: ModelCall, number: str) -> Reply | str:
         key = number.rpartition("/")[0]
         if key in tried:
             return legal(call)
         tried.add(key)
         return Reply(failure=Failure.PROVIDER_ERROR, retry=True, unreached=True)
 
-    models = Canned(first_away)
+    models = Canned(first_attempt_unreached)
     progress = ct.run(study(**with_model(), budget={"calls": 6}), store, models=models)
     assert progress.halted == "the budget of 6 calls is exhausted"
     assert progress.cost is not None
@@ -187,7 +184,7 @@ def test_attempts_that_reach_no_server_take_nothing_of_a_budget(
     assert progress.cost.unreached == len(models.calls) - 6 >= 6
 
 
-def test_a_client_that_breaks_fails_its_match_and_its_call_is_settled(store: Store) -> None:
+def test_client_exception_fails_its_match_and_settles_its_call(store: Store) -> None:
     def breaks(call: ModelCall, number: str) -> str:
         raise LookupError("a bug in the client")
 
@@ -204,32 +201,32 @@ def test_a_client_that_breaks_fails_its_match_and_its_call_is_settled(store: Sto
     assert again.unresolved == 0
 
 
-async def no_forms(_: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
-    """Refuses to be held to the form of an answer."""
+async def reject_answer_forms(_: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
+    """Reject structured answers."""
     for feature in ("response_format", "tools"):
         if feature in body:
-            said = {"error": {"message": f"{feature} is not supported"}}
-            return web.json_response(said, status=400)
+            error = {"error": {"message": f"{feature} is not supported"}}
+            return web.json_response(error, status=400)
     return None
 
 
-def test_each_way_of_asking_is_a_call_of_its_own_in_the_record_and_in_the_cap(store: Store) -> None:
-    with Server(handler=no_forms) as server:
+def test_each_answer_form_is_recorded_and_capped_as_its_own_call(store: Store) -> None:
+    with Server(handler=reject_answer_forms) as server:
         capped = study(**with_model(server.url), budget={"calls": 5})
         progress = ct.run(capped, store, concurrency=1)
         assert "the budget of 5 calls is exhausted" in (progress.halted or "")
         assert len(server.bodies) == len(set(server.calls)) == 5
-        ways = [("response_format" in one, "tools" in one) for one in server.bodies]
+        ways = [("response_format" in body, "tools" in body) for body in server.bodies]
         assert ways == [(True, False), (False, True), *[(False, False)] * 3]
         cost = spent(store, 1)
         assert (cost.calls, cost.unresolved) == (5, 0)
         ct.run(study(**with_model(server.url)), store)
-        assert not any({"response_format", "tools"} & set(one) for one in server.bodies[5:])
+        assert not any({"response_format", "tools"} & set(body) for body in server.bodies[5:])
         assert spent(store, 1).calls == len(server.bodies)
 
 
 class Queueing(Canned):
-    """A server at which every third match waits behind all others, until it is too late."""
+    """A server at which every third match waits behind all others until it times out."""
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         behind = self.in_flight > 0 and crc32(number.partition("/")[0].encode()) % 3 == 0
@@ -237,9 +234,9 @@ class Queueing(Canned):
         return late() if behind else reply
 
 
-def test_a_timeout_that_other_calls_caused_forfeits_no_match(store: Store, no_waits: None) -> None:
+def test_timeout_caused_by_queued_calls_forfeits_no_match(store: Store, no_waits: None) -> None:
     models = Queueing(pause=0.01)
-    made = study(**with_model() | {"instances": 10})
-    progress = ct.run(made, store, models=models, concurrency=20)
+    small_study = study(**with_model() | {"instances": 10})
+    progress = ct.run(small_study, store, models=models, concurrency=20)
     assert progress.counts == {Status.FINISHED: 20}
     assert lost_calls(store, "small")["timed_out"] > 0

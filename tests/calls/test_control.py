@@ -1,6 +1,4 @@
-"""A running study is looked after from elsewhere: no order is lost, and none is taken for a dead
-run's.
-"""
+"""Control of a running study from another process: no order is lost or applied to another run."""
 
 import asyncio
 import json
@@ -26,12 +24,12 @@ from cheaptalk.records.store.sqlite import SqliteBackend
 from cheaptalk.studies import ControlError, RunState, control_run, watch
 from tests.fakes import Canned, Server, legal, spec, study, with_model
 
-SOON = 60.0
+TIMEOUT = 60.0
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs give account every few milliseconds."""
+    """Runs report their state every few milliseconds."""
     monkeypatch.setattr(control, "BEAT", 0.01)
     monkeypatch.setattr(commands, "LOOK", 0.005)
 
@@ -63,50 +61,50 @@ class Gated(Canned):
 
 
 @contextmanager
-def under_way(
+def background_run(
     store: Store, gate: Gate, concurrency: int = 2, **changes: Any
 ) -> Iterator[Future[ct.Progress]]:
-    """A run of 40 matches in another thread, stopped at the latest when the test ends."""
-    made = study(**with_model() | {"instances": 20} | changes)
+    """Run 40 matches in another thread, stopped at the latest when the test ends."""
+    forty_matches = study(**with_model() | {"instances": 20} | changes)
     with ThreadPoolExecutor(1) as pool:
-        run = pool.submit(ct.run, made, store, models=Gated(gate), concurrency=concurrency)
+        run = pool.submit(ct.run, forty_matches, store, models=Gated(gate), concurrency=concurrency)
         try:
             gate.arrived.acquire()
-            eventually(store, lambda state: state.live and state.limiters)
+            wait_for(store, lambda state: state.live and state.limiters)
             yield run
         finally:
             gate.open.set()
             with suppress(ControlError):
                 control_run(store.backend.address, "small", "stop")
-            run.exception(SOON)
+            run.exception(TIMEOUT)
 
 
-def eventually(store: Store, wanted: Callable[[RunState], object]) -> RunState:
-    """The first account of the run that is as wanted."""
-    until = time.monotonic() + SOON
+def wait_for(store: Store, condition: Callable[[RunState], object]) -> RunState:
+    """Return the first reported state of the run that satisfies a condition."""
+    until = time.monotonic() + TIMEOUT
     while time.monotonic() < until:
         try:
             state = watch(store.backend.address, "small")
         except ControlError:
             state = None
-        if state is not None and wanted(state):
+        if state is not None and condition(state):
             return state
         time.sleep(0.005)
     raise AssertionError("it never came true")
 
 
-def beside(store: Store) -> set[str]:
-    """What lies beside a store in a file that looks after a run."""
+def control_files(store: Store) -> set[str]:
+    """Return the names of the control files beside a store."""
     if not isinstance(store.backend, SqliteBackend):
         return set()
     names = {path.name for path in store.path.parent.iterdir()}
     return {name for name in names if "run.json" in name or "commands" in name}
 
 
-def test_a_run_gives_account_while_it_lasts(store: Store) -> None:
+def test_running_study_reports_its_state_until_it_ends(store: Store) -> None:
     gate = Gate()
-    with under_way(store, gate, budget={"calls": 900}) as run:
-        state = eventually(store, lambda state: state.limiters and state.limiters[0].in_flight == 2)
+    with background_run(store, gate, budget={"calls": 900}) as run:
+        state = wait_for(store, lambda state: state.limiters and state.limiters[0].in_flight == 2)
         assert (state.study, state.state, state.planned, state.live) == ("small", "running", 40, 2)
         assert (state.done, state.failed, state.left, state.concurrency) == (0, 0, 40, 2)
         assert (state.budget["calls"], state.eta) == (900, None)
@@ -115,48 +113,48 @@ def test_a_run_gives_account_while_it_lasts(store: Store) -> None:
             "vllm/tiny", 0, {}, None,
         )  # fmt: skip
         gate.open.set()
-        assert run.result(SOON).done == 40
-    assert beside(store) == set()
+        assert run.result(TIMEOUT).done == 40
+    assert control_files(store) == set()
     assert store.backend.mailbox.read_state() is None
     with pytest.raises(ControlError, match=r'"small" has ended \(40 of 40 matches ended\); report'):
         watch(store.backend.address, "small")
 
 
-def test_progress_tells_what_was_spent(store: Store) -> None:
-    told: list[RunState | None] = []
+def test_progress_includes_calls_and_tokens(store: Store) -> None:
+    reports: list[RunState | None] = []
     ct.run(
         study(**with_model() | {"instances": 20}), store, models=Canned(pause=0.01),
-        progress=lambda progress: told.append(progress.state),
+        progress=lambda progress: reports.append(progress.state),
     )  # fmt: skip
-    states = [state for state in told if state is not None]
+    states = [state for state in reports if state is not None]
     assert states[-1].calls > 0
     assert states[-1].tokens == 10 * states[-1].calls
     assert [state.calls for state in states] == sorted(state.calls for state in states)
 
 
-def test_a_pause_sends_nothing_and_lets_what_is_under_way_come_back(store: Store) -> None:
+def test_pause_sends_no_calls_and_collects_those_in_flight(store: Store) -> None:
     gate = Gate()
-    with under_way(store, gate) as run:
+    with background_run(store, gate) as run:
         assert control_run(store.backend.address, "small", "pause").state == "paused"
         gate.open.set()
-        state = eventually(store, lambda state: state.limiters[0].in_flight == 0)
-        came = state.limiters[0].answered
+        state = wait_for(store, lambda state: state.limiters[0].in_flight == 0)
+        answered = state.limiters[0].answered
         assert (
-            eventually(store, lambda later: later.written > state.written).limiters[0].answered
-            == came
+            wait_for(store, lambda later: later.written > state.written).limiters[0].answered
+            == answered
         )
         assert state.notice == "paused"
         assert not run.done()
         assert control_run(store.backend.address, "small", "resume").state == "running"
-        assert run.result(SOON).done == 40
+        assert run.result(TIMEOUT).done == 40
 
 
-def test_a_stop_is_clean_and_a_resume_buys_nothing_twice(store: Store) -> None:
+def test_stopped_run_resumes_without_duplicate_calls(store: Store) -> None:
     gate = Gate()
-    with under_way(store, gate) as run:
+    with background_run(store, gate) as run:
         assert control_run(store.backend.address, "small", "stop").state == "stopping"
         gate.open.set()
-        progress = run.result(SOON)
+        progress = run.result(TIMEOUT)
     assert progress.halted == control.STOPPED
     assert progress.left > 30
     assert not store.unresolved()
@@ -165,71 +163,71 @@ def test_a_stop_is_clean_and_a_resume_buys_nothing_twice(store: Store) -> None:
     assert store.studies()[0].counts == {"finished": 40}
 
 
-def test_a_stop_does_not_wait_for_calls_that_rest(store: Store) -> None:
+def test_stop_does_not_wait_for_calls_in_backoff(store: Store) -> None:
     gate = Gate()
     gate.answers = lambda call, number: Reply(
         failure=Failure.PROVIDER_ERROR, status=429, retry=True, retry_after=3600, detail="busy"
     )
-    with under_way(store, gate) as run:
+    with background_run(store, gate) as run:
         gate.open.set()
-        eventually(store, lambda state: state.limiters[0].failures)
+        wait_for(store, lambda state: state.limiters[0].failures)
         control_run(store.backend.address, "small", "stop")
-        assert run.result(SOON / 2).halted == control.STOPPED
+        assert run.result(TIMEOUT / 2).halted == control.STOPPED
 
 
-def test_a_paused_run_can_be_stopped(store: Store) -> None:
+def test_paused_run_can_be_stopped(store: Store) -> None:
     gate = Gate()
-    with under_way(store, gate) as run:
+    with background_run(store, gate) as run:
         control_run(store.backend.address, "small", "pause")
         gate.open.set()
-        eventually(store, lambda state: state.limiters[0].waiting)
+        wait_for(store, lambda state: state.limiters[0].waiting)
         control_run(store.backend.address, "small", "stop")
-        assert run.result(SOON).halted == control.STOPPED
+        assert run.result(TIMEOUT).halted == control.STOPPED
 
 
-def test_concurrency_and_limits_are_set_while_it_runs(store: Store) -> None:
+def test_concurrency_and_limits_can_be_set_during_a_run(store: Store) -> None:
     gate = Gate()
-    with under_way(store, gate, concurrency=1):
+    with background_run(store, gate, concurrency=1):
         state = control_run(
             store.backend.address, "small", "set", concurrency=30, limits={"vllm/tiny": 5}
         )
         assert state.concurrency == 30
-        state = eventually(store, lambda state: state.limiters[0].waiting == 25)
+        state = wait_for(store, lambda state: state.limiters[0].waiting == 25)
         assert (state.live, state.limiters[0].fixed, state.limiters[0].in_flight) == (30, True, 5)
         control_run(store.backend.address, "small", "set", limits={"vllm/tiny": None})
-        state = eventually(store, lambda state: state.limiters[0].in_flight == 30)
+        state = wait_for(store, lambda state: state.limiters[0].in_flight == 30)
         assert not state.limiters[0].fixed
 
 
 @pytest.mark.parametrize("name", ["tiny", "vllm/tiny@gpu:81", "vllm/tiny@http://gpu:81/v1"])
-def test_a_limit_goes_by_a_label_or_by_a_model_as_tables_show_it(store: Store, name: str) -> None:
+def test_limit_accepts_player_labels_and_model_names(store: Store, name: str) -> None:
     players = with_model("http://gpu:81/v1")["players"]
-    with under_way(store, Gate(), players=players):
+    with background_run(store, Gate(), players=players):
         control_run(store.backend.address, "small", "set", limits={name: 1})
-        (limiter,) = eventually(store, lambda state: state.limiters[0].fixed).limiters
+        (limiter,) = wait_for(store, lambda state: state.limiters[0].fixed).limiters
         assert (limiter.model, limiter.limit) == ("vllm/tiny@http://gpu:81/v1", 1)
 
 
-def test_a_budget_is_raised_and_lowered_while_it_runs(store: Store) -> None:
+def test_budget_can_be_changed_during_a_run(store: Store) -> None:
     gate = Gate()
-    with under_way(store, gate, budget={"calls": 500, "tokens": 10**6}) as run:
+    with background_run(store, gate, budget={"calls": 500, "tokens": 10**6}) as run:
         state = control_run(
             store.backend.address, "small", "set", budget={"calls": 7, "tokens": None}
         )
         assert state.budget["calls"] == 7
         assert "tokens" not in state.budget
         gate.open.set()
-        progress = run.result(SOON)
+        progress = run.result(TIMEOUT)
     assert progress.halted == "the budget of 7 calls is exhausted"
 
 
-def test_a_budget_below_what_is_spent_is_refused(store: Store) -> None:
+def test_budget_below_the_amount_spent_is_rejected(store: Store) -> None:
     gate = Gate()
-    with under_way(store, gate, concurrency=1) as run:
+    with background_run(store, gate, concurrency=1) as run:
         gate.open.set()
-        eventually(store, lambda state: state.calls > 3)
+        wait_for(store, lambda state: state.calls > 3)
         control_run(store.backend.address, "small", "pause")
-        spent = eventually(store, lambda state: state.limiters[0].in_flight == 0).calls
+        spent = wait_for(store, lambda state: state.limiters[0].in_flight == 0).calls
         for budget in ({"calls": spent}, {"tokens": 5, "calls": 900}):
             with pytest.raises(
                 ControlError, match=r"^budget: the study has already used [\d,]+ \w+"
@@ -238,15 +236,15 @@ def test_a_budget_below_what_is_spent_is_refused(store: Store) -> None:
         assert set(watch(store.backend.address, "small").budget) <= {"per_match"}
         control_run(store.backend.address, "small", "set", budget={"calls": spent + 1})
         control_run(store.backend.address, "small", "resume")
-        assert run.result(SOON).halted == f"the budget of {spent + 1} calls is exhausted"
+        assert run.result(TIMEOUT).halted == f"the budget of {spent + 1} calls is exhausted"
 
 
-def test_a_budget_in_dollars_is_refused_where_a_price_is_missing(
+def test_dollar_budget_without_a_price_is_rejected(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOGETHER_API_KEY", "a key")
     players = {"tiny": {"model": "together/odd"}, "fair": {"strategy": "equal_split"}}
-    with under_way(store, Gate(), players=players):
+    with background_run(store, Gate(), players=players):
         with pytest.raises(ControlError, match="no price is known for together/odd, so a budget"):
             control_run(store.backend.address, "small", "set", budget={"dollars": 3})
         assert (
@@ -255,10 +253,10 @@ def test_a_budget_in_dollars_is_refused_where_a_price_is_missing(
         )
 
 
-def test_who_does_not_run_is_told_why(store: Store, tmp_path: Path) -> None:
+def test_watching_a_study_that_is_not_running_explains_why(store: Store, tmp_path: Path) -> None:
     path = store.name
 
-    def told(name: str) -> str:
+    def reason(name: str) -> str:
         with pytest.raises(ControlError) as caught:
             watch(store.backend.address, name)
         return str(caught.value)
@@ -269,15 +267,15 @@ def test_who_does_not_run_is_told_why(store: Store, tmp_path: Path) -> None:
         r"\"small\" is not running \(\d of 6 matches ended; the last run halted: this run's limit "
         rf"of 4 calls is exhausted\); resume it with: cheaptalk resume small --store "
         rf"{re.escape(path)}",
-        told("small"),
+        reason("small"),
     )
-    assert told("smal") == f'no study "smal" (did you mean "small"?) in {path}'
+    assert reason("smal") == f'no study "smal" (did you mean "small"?) in {path}'
     with store.writing():
-        assert "is not running" in told("small")
+        assert "is not running" in reason("small")
     ct.run(played, store, models=Canned())
-    assert told("small").startswith('"small" has ended (6 of 6 matches ended); report it with: ')
+    assert reason("small").startswith('"small" has ended (6 of 6 matches ended); report it with: ')
     store.register_study("taken_in", {"imported": True})
-    assert told("taken_in") == '"taken_in" was imported and cannot be run'
+    assert reason("taken_in") == '"taken_in" was imported and cannot be run'
     gone = tmp_path / "gone.sqlite"
     with pytest.raises(ControlError, match="no store at "):
         watch(gone, "small")
@@ -285,7 +283,7 @@ def test_who_does_not_run_is_told_why(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "saying"),
+    ("settings", "message"),
     [
         (
             {"limits": {"vllm/tny": 3}},
@@ -299,41 +297,41 @@ def test_who_does_not_run_is_told_why(store: Store, tmp_path: Path) -> None:
         ({"concurrency": 0}, "concurrency: should be greater than or equal to 1, not 0"),
     ],
 )
-def test_an_order_that_cannot_be_is_refused_with_the_reason_and_changes_nothing(
-    store: Store, what: dict[str, Any], saying: str
+def test_invalid_orders_are_rejected_and_change_nothing(
+    store: Store, settings: dict[str, Any], message: str
 ) -> None:
-    with under_way(store, Gate()):
+    with background_run(store, Gate()):
         with pytest.raises(ControlError) as caught:
-            control_run(store.backend.address, "small", "set", **what)
-        assert saying in str(caught.value)
+            control_run(store.backend.address, "small", "set", **settings)
+        assert message in str(caught.value)
         state = watch(store.backend.address, "small")
         assert (state.concurrency, state.limiters[0].fixed) == (2, False)
         assert not {name for name in state.budget if name != "per_match"}
 
 
-def test_another_study_is_told_from_the_one_that_runs(store: Store) -> None:
-    with under_way(store, Gate()), pytest.raises(ControlError) as caught:
+def test_order_for_another_study_is_rejected(store: Store) -> None:
+    with background_run(store, Gate()), pytest.raises(ControlError) as caught:
         control_run(store.backend.address, "other", "pause")
     assert str(caught.value) == f'"other" is not running on {store.name}; "small" is'
 
 
-def test_orders_at_once_are_all_carried_out_in_order(store: Store) -> None:
-    with under_way(store, Gate()):
+def test_concurrent_orders_are_all_executed(store: Store) -> None:
+    with background_run(store, Gate()):
         with ThreadPoolExecutor(8) as pool:
             states = [
                 pool.submit(control_run, store.backend.address, "small", "set", concurrency=number)
                 for number in range(3, 43)
             ]
-            replies = {id_ for state in states for id_ in state.result(SOON).replies}
+            replies = {id_ for state in states for id_ in state.result(TIMEOUT).replies}
         assert len(replies) == 40
         last = watch(store.backend.address, "small")
         assert 3 <= last.concurrency <= 42
 
 
 @pytest.mark.file
-def test_an_order_is_for_one_run_and_not_for_the_next(store: Store) -> None:
+def test_orders_apply_only_to_the_run_they_name(store: Store) -> None:
     gate = Gate()
-    with under_way(store, gate):
+    with background_run(store, gate):
         state = watch(store.backend.address, "small")
         earlier = commands.Command(id="0", run="earlier", action="stop")
         folder = Path(f"{store.path}.commands")
@@ -341,21 +339,21 @@ def test_an_order_is_for_one_run_and_not_for_the_next(store: Store) -> None:
         os.mkfifo(folder / "#.json")
         for name, order in (("0", earlier.model_dump_json().encode()), ("1", b"\xff\x00{")):
             (store.path.parent / name).write_bytes(order)
-            (store.path.parent / name).rename(folder / f"{name}.json")  # whole, as orders come
-        later = eventually(store, lambda later: later.replies)
+            (store.path.parent / name).rename(folder / f"{name}.json")  # atomic
+        later = wait_for(store, lambda later: later.replies)
         assert list(later.replies) == ["1"]
         assert (later.state, later.run) == ("running", state.run)
         assert list(folder.iterdir()) == [folder / "!.json"]
 
 
 @pytest.mark.file
-def test_an_account_that_cannot_be_read_is_named(store: Store) -> None:
+def test_unreadable_run_state_raises_error(store: Store) -> None:
     Path(f"{store.path}.run.json").write_text("{")
     with pytest.raises(ControlError, match=r"run\.json cannot be read: "):
         watch(store.backend.address, "small")
 
 
-def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store) -> None:
+def test_killed_run_is_reported_as_not_running(tmp_path: Path, store: Store) -> None:
     (tmp_path / "small.yaml").write_text("x")
     with Server() as server:
         (tmp_path / "small.json").write_text(
@@ -365,7 +363,7 @@ def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store
         with subprocess.Popen(
             [*command, store.backend.address], cwd=tmp_path, stderr=subprocess.DEVNULL
         ) as process:
-            state = eventually(store, lambda state: state.limiters)
+            state = wait_for(store, lambda state: state.limiters)
             assert state.pid == process.pid
             process.kill()
     assert store.backend.mailbox.read_state()
@@ -375,7 +373,7 @@ def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store
         assert watch(store.backend.address, "small").pid == process.pid, "slow, but alive"
 
 
-def test_scripted_matches_can_be_stopped_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scripted_matches_can_be_stopped(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 2)
     stopping = threading.Event()
 
@@ -393,10 +391,8 @@ def test_scripted_matches_can_be_stopped_too(store: Store, monkeypatch: pytest.M
     assert progress.counts == {Status.FINISHED: 4}
 
 
-def test_a_run_in_which_nothing_happens_says_so(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_idle_run_sets_a_notice(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "QUIET", 0.05)
-    with under_way(store, Gate()):
-        state = eventually(store, lambda state: state.notice)
+    with background_run(store, Gate()):
+        state = wait_for(store, lambda state: state.notice)
         assert state.notice == "no replies for 0 min"

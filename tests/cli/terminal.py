@@ -1,4 +1,4 @@
-"""A terminal for tests: a command runs on a pty, as it does for a person."""
+"""Run `cheaptalk` commands on a pseudo-terminal."""
 
 import os
 import pty
@@ -11,22 +11,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-AGAIN = 5.0
-"""Seconds after which Ctrl-C is pressed again."""
-PATIENCE = 60.0
-"""Seconds after which a text that does not come is given up."""
+RETRY_INTERVAL = 5.0
+"""Seconds between presses of Ctrl-C."""
+TIMEOUT = 60.0
+"""Seconds to wait for output or for the process to exit."""
 ON_A_TERMINAL = """
 import os, runpy
 os.close(os.open(os.ttyname(0), os.O_RDWR))
 runpy.run_module("cheaptalk", run_name="__main__", alter_sys=True)
 """
-"""A program that makes standard input the terminal whose Ctrl-C it hears, and is `cheaptalk`."""
+"""A program that makes stdin the controlling terminal, for Ctrl-C, and runs `cheaptalk`."""
 
 
 def unmeasured() -> dict[str, str]:
-    """The environment for a process that is to be interrupted.
+    """Return the environment for a process that a test interrupts.
 
-    Its coverage is not measured: an interrupt while coverage holds its lock would block it.
+    It disables coverage, because an interrupt while coverage holds its lock would block it.
     """
     return {key: text for key, text in os.environ.items() if not key.startswith("COVERAGE_")}
 
@@ -65,11 +65,11 @@ class Terminal:
         os.close(self.leader)
 
     def read_until(self, text: str) -> str:
-        """What is printed up to a text, without colours."""
-        until = time.monotonic() + PATIENCE
+        """Return the output up to and including a text, without colours."""
+        deadline = time.monotonic() + TIMEOUT
         while text not in plain(self.screen):
-            if not self._read(until):
-                raise AssertionError(f"{text!r} was never printed; all there was: {self.screen}")
+            if not self._read(deadline):
+                raise AssertionError(f"{text!r} was not printed; output: {self.screen}")
         shown, _, rest = plain(self.screen).partition(text)
         self.screen = rest
         return shown + text
@@ -79,23 +79,23 @@ class Terminal:
         os.write(self.leader, line.encode() + b"\n")
 
     def press_ctrl_c(self) -> None:
-        """Press Ctrl-C until it is heard: ``input`` misses one between its prompt and its wait."""
-        shown, until = self.screen, time.monotonic() + PATIENCE
-        while plain(self.screen).replace("^C", "") == plain(shown) and time.monotonic() < until:
+        """Press Ctrl-C until it takes effect; ``input`` can miss one before it starts waiting."""
+        shown, deadline = self.screen, time.monotonic() + TIMEOUT
+        while plain(self.screen).replace("^C", "") == plain(shown) and time.monotonic() < deadline:
             os.write(self.leader, b"\x03")
-            again = time.monotonic() + AGAIN
-            while self._read(again) and plain(self.screen).replace("^C", "") == plain(shown):
+            retry_at = time.monotonic() + RETRY_INTERVAL
+            while self._read(retry_at) and plain(self.screen).replace("^C", "") == plain(shown):
                 pass
 
     def ends(self) -> tuple[int, str]:
-        """Wait for the end: the exit status and what was still printed."""
-        until = time.monotonic() + PATIENCE
-        while self._read(until):
+        """Wait for the process to exit; return its exit status and the remaining output."""
+        deadline = time.monotonic() + TIMEOUT
+        while self._read(deadline):
             pass
-        return self.process.wait(timeout=PATIENCE), plain(self.screen)
+        return self.process.wait(timeout=TIMEOUT), plain(self.screen)
 
-    def _read(self, until: float) -> bool:
-        if not select.select([self.leader], [], [], max(0.0, until - time.monotonic()))[0]:
+    def _read(self, deadline: float) -> bool:
+        if not select.select([self.leader], [], [], max(0.0, deadline - time.monotonic()))[0]:
             return False
         try:
             data = os.read(self.leader, 65536)
@@ -106,5 +106,5 @@ class Terminal:
 
 
 def plain(screen: str) -> str:
-    """A screen without colours and cursor movements."""
+    """Return a screen's text without colours and cursor movements."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen).replace("\r", "")

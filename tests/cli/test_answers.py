@@ -1,4 +1,4 @@
-"""A run says how many answers were of each kind, unless all went well."""
+"""A run reports the share of each kind of answer, unless all answers are valid."""
 
 import json
 import re
@@ -11,16 +11,16 @@ from tests.conftest import Command
 from tests.fakes import Server, spec, with_model
 
 
-def written(folder: Path, url: str) -> None:
+def write_study(folder: Path, url: str) -> None:
     study = spec(
         **with_model(url, tries=2), unanswered={"unparsable": "replace", "max_replacements": 1}
     )
     (folder / "small.yaml").write_text(yaml.safe_dump(study))
 
 
-def test_a_run_says_how_many_answers_were_of_each_kind(cheaptalk: Command, tmp_path: Path) -> None:
+def test_run_reports_shares_of_answer_kinds(cheaptalk: Command, tmp_path: Path) -> None:
     with Server(answerer=lambda messages: "I say nothing.") as server:
-        written(tmp_path, server.url)
+        write_study(tmp_path, server.url)
         done = cheaptalk("run", "small.yaml")
         again = cheaptalk("run", "small.yaml", "--json")
     assert done.status == 0
@@ -31,7 +31,7 @@ def test_a_run_says_how_many_answers_were_of_each_kind(cheaptalk: Command, tmp_p
     assert (data["planned"], data["before"], data["answers"]) == (12, 12, {})
 
 
-def test_each_of_several_models_has_its_own_rates(cheaptalk: Command, tmp_path: Path) -> None:
+def test_answer_kinds_are_reported_per_model(cheaptalk: Command, tmp_path: Path) -> None:
     players = {"mute": {"model": "script/refuse"}, "well": {"model": "script/legal"}}
     study = spec(players=players, pairing=[["mute", "well"], ["well", "well"]])
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(study))
@@ -45,9 +45,9 @@ def test_each_of_several_models_has_its_own_rates(cheaptalk: Command, tmp_path: 
     ]
 
 
-def test_where_all_went_well_nothing_is_said_of_it(cheaptalk: Command, tmp_path: Path) -> None:
+def test_valid_answers_are_not_reported(cheaptalk: Command, tmp_path: Path) -> None:
     with Server() as server:
-        written(tmp_path, server.url)
+        write_study(tmp_path, server.url)
         done = cheaptalk("run", "small.yaml")
     assert "6 of 6 matches ended" in done.out
     assert " responses, " not in done.out

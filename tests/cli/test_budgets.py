@@ -1,4 +1,4 @@
-"""Budgets on the command line: what is foreseen, what is refused, and what helps a run on."""
+"""Budgets on the command line: estimates, refusals and advice on how to continue."""
 
 import json
 from pathlib import Path
@@ -14,12 +14,12 @@ from tests.fakes import Server, spec, with_model
 STORE = ("--store", "s.sqlite")
 
 
-def written(folder: Path, url: str | None = None, **changes: object) -> None:
+def write_study(folder: Path, url: str | None = None, **changes: object) -> None:
     (folder / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(url) | changes)))
 
 
 @pytest.mark.parametrize(
-    ("caps", "found"),
+    ("caps", "expected"),
     [
         (["calls=500"], {"calls": 500}),
         (["calls=5,dollars=2.5", " tokens = 1e6 "], {"calls": 5, "dollars": 2.5, "tokens": 10**6}),
@@ -27,12 +27,12 @@ def written(folder: Path, url: str | None = None, **changes: object) -> None:
         ([], {}),
     ],
 )  # fmt: skip
-def test_caps_are_written_alike_everywhere(caps: list[str], found: dict[str, float | None]) -> None:
-    assert cap_of(caps).model_dump(exclude_unset=True) == found
+def test_caps_are_parsed(caps: list[str], expected: dict[str, float | None]) -> None:
+    assert cap_of(caps).model_dump(exclude_unset=True) == expected
 
 
 @pytest.mark.parametrize(
-    ("caps", "saying"),
+    ("caps", "message"),
     [
         (["call=3"], 'unknown key "call" (did you mean "calls"?)'),
         (["calls"], 'expected calls=N,tokens=N,dollars=X, got "calls"'),
@@ -44,14 +44,14 @@ def test_caps_are_written_alike_everywhere(caps: list[str], found: dict[str, flo
         (["dollars=nan"], "dollars: should be"),
     ],
 )
-def test_caps_that_are_none_are_told(caps: list[str], saying: str) -> None:
+def test_invalid_caps_raise_error(caps: list[str], message: str) -> None:
     with pytest.raises(typer.BadParameter) as caught:
         cap_of(caps)
-    assert saying in caught.value.message
+    assert message in caught.value.message
 
 
 @pytest.mark.parametrize(
-    ("option", "saying"),
+    ("option", "message"),
     [
         (("--max-dollars", "abc"), "should be a number, not \"abc\""),
         (("--max-dollars", "nan"), "expected an amount above 0, got nan"),
@@ -59,21 +59,19 @@ def test_caps_that_are_none_are_told(caps: list[str], saying: str) -> None:
         (("--max-calls", "2.5"), "should be a whole number, not \"2.5\""),
     ],
 )  # fmt: skip
-def test_an_amount_that_is_none_is_told_in_a_sentence(
-    cheaptalk: Command, tmp_path: Path, option: tuple[str, str], saying: str
+def test_invalid_amount_prints_error(
+    cheaptalk: Command, tmp_path: Path, option: tuple[str, str], message: str
 ) -> None:
-    written(tmp_path)
+    write_study(tmp_path)
     done = cheaptalk("run", "small.yaml", *STORE, *option)
     assert done.status == 2
     assert f"--max-{option[0][6:]}" in done.said
-    assert saying in done.said
+    assert message in done.said
     assert not (tmp_path / "s.sqlite").exists()
 
 
-def test_a_plan_shows_the_budget_beside_the_estimate_and_whether_they_go_together(
-    cheaptalk: Command, tmp_path: Path
-) -> None:
-    written(tmp_path, budget={"calls": 5, "tokens": 10**9, "per_match": {"calls": 1}})
+def test_plan_shows_budget_and_warns_if_it_is_too_small(cheaptalk: Command, tmp_path: Path) -> None:
+    write_study(tmp_path, budget={"calls": 5, "tokens": 10**9, "per_match": {"calls": 1}})
     shown = " ".join(cheaptalk("plan", "small.yaml", *STORE).out.split())
     assert "Budget: 5 calls, 1,000,000,000 tokens; per match: 1 call" in shown
     assert "- budget.calls allows 5 calls, but the study needs at least 6 calls: the run" in shown
@@ -82,16 +80,16 @@ def test_a_plan_shows_the_budget_beside_the_estimate_and_whether_they_go_togethe
     data = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)
     assert data["budget"] == {"calls": 5, "tokens": 10**9, "per_match": {"calls": 1}}
     assert len(data["doubts"]) == 2
-    written(tmp_path)
+    write_study(tmp_path)
     assert "Budget" not in cheaptalk("plan", "small.yaml", *STORE).out
 
 
-def test_a_plan_says_what_is_bought_and_estimates_what_is_left(
-    cheaptalk: Command, tmp_path: Path
-) -> None:
+def test_plan_shows_cost_so_far_and_estimates_the_rest(cheaptalk: Command, tmp_path: Path) -> None:
     with Server() as server:
-        written(tmp_path, server.url)
-        whole = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)["estimate"]
+        write_study(tmp_path, server.url)
+        full_estimate = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)[
+            "estimate"
+        ]
         cheaptalk("run", "small.yaml", *STORE, "--max-calls", "4", "--concurrency", "6")
         shown = cheaptalk("plan", "small.yaml", *STORE).out
         data = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)
@@ -99,7 +97,7 @@ def test_a_plan_says_what_is_bought_and_estimates_what_is_left(
         assert "\nEstimate for the remaining matches: " in shown
         assert data["spent"]["calls"] == 4
         low, high = data["estimate"]["calls"]
-        assert low <= whole["calls"][0] - 4
+        assert low <= full_estimate["calls"][0] - 4
         cheaptalk("resume", "small", *STORE)
         assert low <= len(server.calls) - 4 <= high
         shown = cheaptalk("plan", "small.yaml", *STORE).out
@@ -107,26 +105,26 @@ def test_a_plan_says_what_is_bought_and_estimates_what_is_left(
     assert "Estimate" not in shown
 
 
-def test_a_plan_refuses_a_budget_in_dollars_without_a_price_as_a_run_does(
+def test_dollar_budget_requires_known_prices_in_plan_and_run(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a key")
     players = {"tiny": {"model": "openai/unheard-of"}, "fair": {"strategy": "equal_split"}}
     for budget in ({"dollars": 3}, {"per_match": {"dollars": 1}}):
-        written(tmp_path, players=players, budget=budget)
+        write_study(tmp_path, players=players, budget=budget)
         refusals = [cheaptalk(command, "small.yaml", *STORE) for command in ("plan", "run")]
         assert refusals[0] == refusals[1]
         assert refusals[0].status == 2
         assert "players.tiny: no price is known for openai/unheard-of" in refusals[0].said
 
 
-def test_matches_at_their_cap_are_helped_by_a_higher_one_and_the_run_says_so(
+def test_matches_at_their_cap_are_resumed_with_a_higher_cap(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     with Server() as server:
         games = [{"game": "bargaining", "fixed": {"horizon": 6}}]
         changes = {"games": games, "pairing": [["tiny", "tiny"]], "instances": 6}
-        written(tmp_path, server.url, budget={"per_match": {"calls": 1}}, **changes)
+        write_study(tmp_path, server.url, budget={"per_match": {"calls": 1}}, **changes)
         done = cheaptalk("run", "small.yaml", *STORE)
         assert (
             "6 remaining; increase budget.per_match in the study file, then run: cheaptalk run"
@@ -140,5 +138,5 @@ def test_matches_at_their_cap_are_helped_by_a_higher_one_and_the_run_says_so(
         assert (
             "6 remaining, of which 1 need a larger budget.per_match; continue with: " in stopped.out
         )
-        written(tmp_path, server.url, budget={"per_match": {"calls": 50}}, **changes)
+        write_study(tmp_path, server.url, budget={"per_match": {"calls": 50}}, **changes)
         assert "write a report with: " in cheaptalk("run", "small.yaml", *STORE).out

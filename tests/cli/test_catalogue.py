@@ -1,4 +1,4 @@
-"""What there is to play, who can play it, and the studies that come with the package."""
+"""Games, players and presets listed on the command line."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from cheaptalk.yaml_files import as_yaml
 from tests.conftest import Command
 
 
-def test_help_lists_all_commands_and_groups_on_a_screen_of_24_lines(
+def test_help_lists_all_commands_within_24_lines(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -29,7 +29,7 @@ def test_help_lists_all_commands_and_groups_on_a_screen_of_24_lines(
     assert listed == [*COMMANDS, *GROUPS]
 
 
-def test_the_full_help_lists_the_commands_of_all_groups(cheaptalk: Command) -> None:
+def test_full_help_lists_the_commands_of_all_groups(cheaptalk: Command) -> None:
     out = cheaptalk("--help-all").out
     for entry in full_names().values():
         assert entry.summary in out
@@ -37,7 +37,7 @@ def test_the_full_help_lists_the_commands_of_all_groups(cheaptalk: Command) -> N
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_group_lists_its_commands(cheaptalk: Command, group: str) -> None:
+def test_group_help_lists_its_commands(cheaptalk: Command, group: str) -> None:
     done = cheaptalk(group, "--help")
     assert done.status == 0
     for name, entry in GROUPS[group].commands.items():
@@ -45,9 +45,7 @@ def test_a_group_lists_its_commands(cheaptalk: Command, group: str) -> None:
 
 
 @pytest.mark.parametrize("old", RENAMED)
-def test_an_old_command_name_is_an_error_that_has_the_new_name(
-    cheaptalk: Command, old: str
-) -> None:
+def test_renamed_command_error_gives_the_new_name(cheaptalk: Command, old: str) -> None:
     done = cheaptalk(old, "quickstart")
     assert done.status == 2
     assert f'cheaptalk {RENAMED[old]}"' in done.said
@@ -66,7 +64,7 @@ def test_expert_options_are_only_in_the_full_help(cheaptalk: Command, command: s
 
 
 @pytest.mark.parametrize("name", [*full_names(), "model cache stats", "store import glee"])
-def test_every_command_explains_itself_in_whole_words_of_80_columns(
+def test_command_help_fits_80_columns_without_splitting_words(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "400")
@@ -82,7 +80,7 @@ def test_every_command_explains_itself_in_whole_words_of_80_columns(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "saying"),
+    ("arguments", "message"),
     [
         ((), "plan Preview a study"),
         (("plam",), "no such command 'plam'; did you mean"),
@@ -91,15 +89,15 @@ def test_every_command_explains_itself_in_whole_words_of_80_columns(
         (("run", "quickstart", "--wrkers", "2"), "no such option: --wrkers"),
     ],
 )
-def test_wrong_usage_ends_with_2(
-    cheaptalk: Command, arguments: tuple[str, ...], saying: str
+def test_usage_errors_exit_with_status_2(
+    cheaptalk: Command, arguments: tuple[str, ...], message: str
 ) -> None:
     done = cheaptalk(*arguments)
     assert done.status == 2
-    assert saying in done.out + done.said
+    assert message in done.out + done.said
 
 
-def test_games_are_listed_with_their_roles_and_numbers_of_seats(
+def test_games_are_listed_with_roles_and_seat_counts(
     cheaptalk: Command,
 ) -> None:
     done = cheaptalk("game", "list")
@@ -111,19 +109,17 @@ def test_games_are_listed_with_their_roles_and_numbers_of_seats(
 
 
 @pytest.mark.parametrize("name", known_games())
-def test_a_game_is_shown_with_parameters_that_can_be_copied_to_a_study(
-    cheaptalk: Command, name: str
-) -> None:
+def test_game_parameters_can_be_copied_to_a_study(cheaptalk: Command, name: str) -> None:
     game_spec = known_games()[name]
     done = cheaptalk("game", "list", name)
     assert done.status == 0
     assert "Undefined" not in done.out
-    written = {
+    defaults = {
         key: yaml.safe_load(as_yaml(field.get_default(call_default_factory=True)))
         for key, field in game_spec.rules.model_fields.items()
     }
-    assert game_spec.rules.model_validate(written) == game_spec.rules()
-    for key, metric in [*written.items(), *game_spec.metrics.items()]:
+    assert game_spec.rules.model_validate(defaults) == game_spec.rules()
+    for key, metric in [*defaults.items(), *game_spec.metrics.items()]:
         assert any(line.startswith(f"{key} ") for line in done.out.splitlines()), metric
     seats = game_spec.rules().seats
     assert f"Seats (default parameters): {', '.join(seats)}" in done.out.splitlines()
@@ -137,7 +133,7 @@ def test_a_game_is_shown_with_parameters_that_can_be_copied_to_a_study(
     }
 
 
-def test_a_game_is_shown_with_what_parameters_may_be_and_what_it_pays(cheaptalk: Command) -> None:
+def test_game_shows_parameter_ranges_and_payoff_bounds(cheaptalk: Command) -> None:
     shown = " ".join(cheaptalk("game", "list", "bargaining").out.split())
     assert " 2 times number > 0 " in shown
     assert "true or false" in shown
@@ -145,7 +141,7 @@ def test_a_game_is_shown_with_what_parameters_may_be_and_what_it_pays(cheaptalk:
     assert "0 without an agreement." in shown
 
 
-def test_a_parameter_stands_as_one_writes_it(cheaptalk: Command) -> None:
+def test_parameter_defaults_are_printed_as_yaml(cheaptalk: Command) -> None:
     lines = cheaptalk("game", "list", "bargaining").out.splitlines()
     defaults = {line.split("  ")[0]: line for line in lines}
     assert " 12 " in defaults["horizon"]
@@ -164,18 +160,18 @@ def test_a_parameter_stands_as_one_writes_it(cheaptalk: Command) -> None:
         (list(range(60)), str(list(range(60)))),
     ],
 )
-def test_values_are_written_in_one_line_that_reads_as_the_same(value: object, text: str) -> None:
+def test_values_round_trip_as_single_line_yaml(value: object, text: str) -> None:
     assert as_yaml(value) == text
     plain = TypeAdapter[object](object).dump_python(value, mode="json", exclude_defaults=True)
     assert yaml.safe_load(text) == plain
 
 
-def test_strategies_are_listed_with_settings_that_can_be_copied(cheaptalk: Command) -> None:
+def test_strategies_are_listed_with_settings(cheaptalk: Command) -> None:
     out = cheaptalk("game", "strategies", "negotiation").out
     assert set(strategies("negotiation")) <= {line.split(" ")[0] for line in out.splitlines()}
     assert "bargaining" not in out.splitlines()
     everything = json.loads(cheaptalk("game", "strategies", "--json").out)
-    assert {game: set(found) for game, found in everything.items()} == {
+    assert {game: set(names) for game, names in everything.items()} == {
         game: set(strategies(game)) for game in known_games()
     }
     assert everything["bargaining"]["fixed_demand"]["settings"]["share"]["default"] == 0.6
@@ -183,13 +179,13 @@ def test_strategies_are_listed_with_settings_that_can_be_copied(cheaptalk: Comma
 
 
 @pytest.mark.parametrize("command", ["list", "strategies"])
-def test_an_unknown_game_is_told_the_nearest(cheaptalk: Command, command: str) -> None:
+def test_unknown_game_suggests_the_nearest(cheaptalk: Command, command: str) -> None:
     done = cheaptalk("game", command, "bargening")
     assert done.status == 2
     assert done.said == 'error: unknown game "bargening" (did you mean "bargaining"?)'
 
 
-def test_presets_are_listed_and_printed_to_start_from(cheaptalk: Command, tmp_path: Path) -> None:
+def test_presets_are_listed_and_printed_as_studies(cheaptalk: Command, tmp_path: Path) -> None:
     about = json.loads(cheaptalk("study", "presets", "--json").out)
     assert list(about) == ct.studies.preset_names()
     assert all(about.values())
@@ -203,7 +199,7 @@ def test_presets_are_listed_and_printed_to_start_from(cheaptalk: Command, tmp_pa
         assert ct.studies.parse_study(data, name) == ct.preset(name)
 
 
-def test_an_unknown_preset_is_told_the_nearest(cheaptalk: Command) -> None:
+def test_unknown_preset_suggests_the_nearest(cheaptalk: Command) -> None:
     done = cheaptalk("study", "presets", "quikstart")
     assert (done.status, done.said) == (
         2,

@@ -1,4 +1,4 @@
-"""TAB offers commands, options and values, through what bash, zsh and fish ask."""
+"""Shell completion of commands, options and values in bash, zsh and fish."""
 
 import re
 import shlex
@@ -18,9 +18,9 @@ SHELLS = ("bash", "zsh", "fish")
 
 @pytest.fixture
 def tab(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> Tab:
-    """What TAB offers behind a line, and what was said meanwhile: ``tab("bash", "run st")``."""
+    """Return a function that completes a line: ``tab("bash", "run st")``."""
 
-    def asked(shell: str, line: str) -> list[str]:
+    def complete(shell: str, line: str) -> list[str]:
         parts = re.findall(r"'[^']*'|[^\s=:]+|[=:]", f"cheaptalk {line}")
         parts += [""] if line.endswith(" ") or not line else []
         variables = {
@@ -35,20 +35,20 @@ def tab(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> Tab:
         done = cheaptalk()
         monkeypatch.delenv(VARIABLE)
         assert (done.status, done.err) == (0, "")
-        return offers(shell, done.out)
+        return parse_candidates(shell, done.out)
 
-    return asked
+    return complete
 
 
-def offers(shell: str, out: str) -> list[str]:
-    """The values that a shell reads from what it is told."""
+def parse_candidates(shell: str, out: str) -> list[str]:
+    """Return the candidates that a shell reads from the output."""
     if shell == "zsh":
-        return [one.replace(r"\\:", ":") for one in re.findall(r'^(?:.*\(\()?"(.+?)"', out, re.M)]
+        return [word.replace(r"\\:", ":") for word in re.findall(r'^(?:.*\(\()?"(.+?)"', out, re.M)]
     return [line.partition("\t")[0] for line in out.splitlines() if line]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_commands_and_options_are_offered(tab: Tab, shell: str) -> None:
+def test_commands_and_options_are_completed(tab: Tab, shell: str) -> None:
     assert tab(shell, "") == [*COMMANDS, *GROUPS]
     assert tab(shell, "re") == ["resume", "report"]
     assert tab(shell, "game ") == ["list", "strategies", "check", "new"]
@@ -83,7 +83,7 @@ def test_commands_and_options_are_offered(tab: Tab, shell: str) -> None:
         ("plan mi", {"mine.yaml"}),
     ],
 )
-def test_values_are_offered(
+def test_option_values_are_completed(
     tab: Tab, tmp_path: Path, shell: str, line: str, offered: set[str]
 ) -> None:
     (tmp_path / "mine.yaml").touch()
@@ -91,7 +91,7 @@ def test_values_are_offered(
 
 
 @pytest.mark.parametrize(
-    ("line", "behind", "offered"),
+    ("line", "prefix", "offered"),
     [
         ("run q --player rival=boulw", "rival=", "boulware"),
         ("run q --player rival=", "rival=", "openai/"),
@@ -99,16 +99,16 @@ def test_values_are_offered(
         ("model rosters self-play:", "self-play:", "gpt-4"),
     ],
 )
-def test_values_of_several_parts_are_offered_as_each_shell_divides_words(
-    tab: Tab, line: str, behind: str, offered: str
+def test_compound_values_respect_shell_word_splitting(
+    tab: Tab, line: str, prefix: str, offered: str
 ) -> None:
     assert offered in tab("bash", line)
-    assert behind + offered in tab("zsh", line)
-    assert behind + offered in tab("fish", line)
-    assert all(one.startswith(line.split(" ")[-1]) for one in tab("fish", line))
+    assert prefix + offered in tab("zsh", line)
+    assert prefix + offered in tab("fish", line)
+    assert all(word.startswith(line.split(" ")[-1]) for word in tab("fish", line))
 
 
-def test_names_that_are_offered_unloaded_are_those_that_are_registered() -> None:
+def test_built_in_names_match_registered_names() -> None:
     assert {
         "cheaptalk.presets": tuple(ct.studies.preset_names()),
         "cheaptalk.rosters": tuple(ct.players.roster_names()),
@@ -117,7 +117,7 @@ def test_names_that_are_offered_unloaded_are_those_that_are_registered() -> None
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_studies_are_those_in_the_store(
+def test_studies_in_the_store_are_completed(
     cheaptalk: Command, tab: Tab, tmp_path: Path, shell: str
 ) -> None:
     for name, store in (("here", "cheaptalk.sqlite"), ("there", "other store.sqlite")):
@@ -134,7 +134,7 @@ def test_studies_are_those_in_the_store(
     assert cheaptalk("status").status == 0
 
 
-def test_nothing_is_left_beside_a_store_that_is_read(tab: Tab, tmp_path: Path) -> None:
+def test_completion_leaves_no_files_beside_the_store(tab: Tab, tmp_path: Path) -> None:
     path = tmp_path / "cheaptalk.sqlite"
     with ct.Store.open(path, create=True) as store:
         store.register_study("here", {})
@@ -143,11 +143,11 @@ def test_nothing_is_left_beside_a_store_that_is_read(tab: Tab, tmp_path: Path) -
     assert set(tmp_path.iterdir()) == before
     with ct.Store.open(path) as store:
         store.register_study("now", {})
-        assert tab("bash", "report ") == ["here", "now"], "what is in its log alone"
+        assert tab("bash", "report ") == ["here", "now"], "a study only in the write-ahead log"
 
 
 @pytest.mark.parametrize("line", ["report ", "resume --store no.sqlite ", "play nogame --seat "])
-def test_nothing_is_offered_where_nothing_can_be_found(tab: Tab, tmp_path: Path, line: str) -> None:
+def test_invalid_stores_and_games_offer_no_completions(tab: Tab, tmp_path: Path, line: str) -> None:
     (tmp_path / "cheaptalk.sqlite").write_text("no store")
     assert tab("bash", line) == []
     assert not (tmp_path / "no.sqlite").exists()

@@ -1,4 +1,4 @@
-"""``cheaptalk control``: what it prints, and what it refuses."""
+"""``cheaptalk control``: status output, orders and errors."""
 
 import json
 from pathlib import Path
@@ -35,12 +35,12 @@ STATE = RunState.model_validate(
 
 
 @pytest.fixture
-def told(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """A run that is as above, and the orders that it was given."""
+def orders(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Mock a run in ``STATE`` and return the orders given to it."""
     given: list[dict[str, Any]] = []
 
-    def order(store: Path, study: str, action: str, **what: Any) -> RunState:
-        given.append({"study": study, "action": action} | what)
+    def order(store: Path, study: str, action: str, **options: Any) -> RunState:
+        given.append({"study": study, "action": action} | options)
         return STATE
 
     ct.Store.open("cheaptalk.sqlite", create=True).close()
@@ -49,16 +49,14 @@ def told(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, 
     return given
 
 
-def test_tokens_that_no_server_counted_are_said_to_be_unknown() -> None:
+def test_calls_without_token_counts_are_shown() -> None:
     known = STATE.model_copy(update={"uncounted": 9})
     assert spent(known) == ("12,345 of 20,000 calls, 6,789,000 tokens, 9 without token counts")
-    none = known.model_copy(update={"tokens": 0})
-    assert spent(none) == "12,345 of 20,000 calls, 9 without token counts"
+    without_tokens = known.model_copy(update={"tokens": 0})
+    assert spent(without_tokens) == "12,345 of 20,000 calls, 9 without token counts"
 
 
-def test_the_status_says_how_far_it_is_and_how_each_model_does(
-    cheaptalk: Command, told: list[Any]
-) -> None:
+def test_status_shows_progress_and_each_model(cheaptalk: Command, orders: list[Any]) -> None:
     lines = cheaptalk("control", "small").out.splitlines()
     assert lines[0] == (
         "small: running; 1,500 of 2,000 matches ended, 20 of them forfeited; 3 failed; 64 matches "
@@ -73,31 +71,31 @@ def test_the_status_says_how_far_it_is_and_how_each_model_does(
     assert lines[-1] == "openai/[gpt] is paused for 23 s; calls to vllm/tiny fail immediately"
     data = json.loads(cheaptalk("control", "small", "status", "--json").out)
     assert data == STATE.model_dump(mode="json") | {"batches": []}
-    assert told == []
+    assert orders == []
 
 
-@pytest.mark.parametrize(("action", "saying"), list(control.DONE.items())[:3])
-def test_orders_are_given_and_acknowledged(
-    cheaptalk: Command, told: list[Any], action: str, saying: str
+@pytest.mark.parametrize(("action", "message"), list(control.DONE.items())[:3])
+def test_orders_are_sent_and_acknowledged(
+    cheaptalk: Command, orders: list[Any], action: str, message: str
 ) -> None:
-    assert cheaptalk("control", "small", action).out == f"small: {saying}\n"
-    assert told == [{"study": "small", "action": action}]
+    assert cheaptalk("control", "small", action).out == f"small: {message}\n"
+    assert orders == [{"study": "small", "action": action}]
 
 
-def test_what_is_set_is_read_from_the_command_line(cheaptalk: Command, told: list[Any]) -> None:
+def test_set_options_are_parsed(cheaptalk: Command, orders: list[Any]) -> None:
     done = cheaptalk(
         "control", "small", "set", "--concurrency", "8", "--model-concurrency", "vllm/tiny@http://a/?x=1=5",
         "--model-concurrency", "openai/gpt=auto", "--budget", "calls=100,tokens=none,dollars=2.5",
     )  # fmt: skip
     assert done.out == "small: settings changed until the run ends\n"
-    (order,) = told
+    (order,) = orders
     assert order["concurrency"] == 8
     assert order["limits"] == {"vllm/tiny@http://a/?x=1": 5, "openai/gpt": None}
     assert order["budget"] == {"calls": 100, "tokens": None, "dollars": 2.5}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "saying"),
+    ("arguments", "message"),
     [
         (["set"], "the action 'set' needs --concurrency, --model-concurrency or"),
         (["pause", "--concurrency", "3"], "no other action accepts them"),
@@ -112,17 +110,17 @@ def test_what_is_set_is_read_from_the_command_line(cheaptalk: Command, told: lis
         (["halt"], "'halt' is not one of 'status', 'pause', 'resume', 'stop', 'set'"),
     ],
 )
-def test_a_wrong_order_is_told(
-    cheaptalk: Command, told: list[Any], arguments: list[str], saying: str
+def test_invalid_orders_print_errors(
+    cheaptalk: Command, orders: list[Any], arguments: list[str], message: str
 ) -> None:
     done = cheaptalk("control", "small", *arguments)
     assert done.status == 2
-    assert saying in done.said
-    assert told == []
+    assert message in done.said
+    assert orders == []
 
 
 @pytest.mark.parametrize("action", ["status", "pause", "stop"])
-def test_a_study_that_does_not_run_is_told(cheaptalk: Command, action: str) -> None:
+def test_missing_store_prints_error(cheaptalk: Command, action: str) -> None:
     done = cheaptalk("control", "small", action)
     assert done.status == 2
     assert done.said == (
@@ -130,8 +128,8 @@ def test_a_study_that_does_not_run_is_told(cheaptalk: Command, action: str) -> N
     )
 
 
-def test_batches_that_are_open_are_shown_whether_a_run_waits_for_them_or_not(
-    cheaptalk: Command, told: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_open_batches_are_shown_with_and_without_a_run(
+    cheaptalk: Command, orders: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a key")
     with BatchServer() as server:
@@ -146,8 +144,8 @@ def test_batches_that_are_open_are_shown_whether_a_run_waits_for_them_or_not(
         "batch_0", f"openai/gpt-4o@{urlsplit(server.url).netloc}", "submitted",
         str(server.sizes[0]),
     ]  # fmt: skip
-    (open_one,) = json.loads(cheaptalk("control", "small", "--json").out)["batches"]
-    assert (open_one["calls"], open_one["collected"]) == (server.sizes[0], None)
+    (batch,) = json.loads(cheaptalk("control", "small", "--json").out)["batches"]
+    assert (batch["calls"], batch["collected"]) == (server.sizes[0], None)
     monkeypatch.undo()
     with pytest.raises(ct.studies.ControlError) as caught:
         ct.studies.watch(tmp_path / "cheaptalk.sqlite", "small")

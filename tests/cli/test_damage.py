@@ -1,4 +1,4 @@
-"""A damaged store: every command says so in a sentence, and the doctor says what is hurt."""
+"""Damaged stores: every command reports them in one sentence; the doctor locates the damage."""
 
 import json
 import shutil
@@ -19,17 +19,17 @@ from tests.conftest import Command
 from tests.fakes import Canned, broken, legal, spec, with_model
 
 CALLS = 7
-"""What the study may spend: its third match is under way when it is used up."""
+"""The study's budget of calls; it is exhausted during the third match."""
 STUDY = spec(**with_model(), name="hurt", budget={"calls": CALLS})
 STUDY["players"]["tiny"] = {"model": "script/legal"}
 ALL = ("status", "show", "report", "export", "resume")
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with finished matches, some of whose calls were sent twice, and one under way."""
+def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of finished matches, some with retried calls, and one match in progress."""
 
-    def down_at_first(call: ct.models.ModelCall, number: str) -> Reply | str:
+    def fail_first_attempt(call: ct.models.ModelCall, number: str) -> Reply | str:
         return broken() if number.endswith("/1") else legal(call)
 
     path = tmp_path_factory.mktemp("whole") / "s.sqlite"
@@ -37,7 +37,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for pause in ("FIRST_WAIT", "BREATH", "LONGEST"):
             patch.setattr(flow, pause, 0.0)
         study = ct.studies.parse_study(STUDY, "hurt.yaml")
-        assert ct.run(study, path, models=Canned(down_at_first), concurrency=1).halted
+        assert ct.run(study, path, models=Canned(fail_first_attempt), concurrency=1).halted
     return path
 
 
@@ -45,20 +45,20 @@ class Damage(NamedTuple):
     """A way to damage a store.
 
     Attributes:
-        how: a statement, in which ``:id`` is the first finished match; or what does it to the file.
-        found: a part of what the doctor then says.
-        known: the commands that can know, and must not go on.
-        where: what the doctor calls hurt; the first finished match if not set.
+        how: an SQL statement (``:id`` is the first finished match) or a function.
+        detail: a part of the doctor's message.
+        affected: the commands that detect the damage and must fail.
+        where: the damaged object in the doctor's output; by default the first finished match.
     """
 
     how: str | Callable[[sqlite3.Connection, str], None]
-    found: str
-    known: tuple[str, ...] = ()
+    detail: str
+    affected: tuple[str, ...] = ()
     where: str | None = None
 
 
 def body(change: Callable[[dict[str, Any]], object]) -> Callable[[sqlite3.Connection, str], None]:
-    """Change what stands in the body of a match."""
+    """Return a function that changes the body of a match."""
 
     def work(connection: sqlite3.Connection, id_: str) -> None:
         (packed,) = connection.execute("SELECT body FROM matches WHERE id = ?", [id_]).fetchone()
@@ -69,22 +69,22 @@ def body(change: Callable[[dict[str, Any]], object]) -> Callable[[sqlite3.Connec
     return work
 
 
-def no_object(connection: sqlite3.Connection, id_: str) -> None:
-    """Put a list in place of a body."""
+def list_body(connection: sqlite3.Connection, id_: str) -> None:
+    """Replace a body with a JSON list."""
     packed = zlib.compress(b"[]")
     connection.execute("UPDATE matches SET body = ? WHERE id = ?", [packed, id_])
 
 
-def flip(connection: sqlite3.Connection, id_: str) -> None:
-    """Change one bit in a compressed body."""
+def flip_bit(connection: sqlite3.Connection, id_: str) -> None:
+    """Flip one bit in a compressed body."""
     (packed,) = connection.execute("SELECT body FROM matches WHERE id = ?", [id_]).fetchone()
     middle = len(packed) // 2
     flipped = packed[:middle] + bytes([packed[middle] ^ 1]) + packed[middle + 1 :]
     connection.execute("UPDATE matches SET body = ? WHERE id = ?", [flipped, id_])
 
 
-def null(connection: sqlite3.Connection, id_: str) -> None:
-    """Put nothing where something must be."""
+def set_null(connection: sqlite3.Connection, id_: str) -> None:
+    """Set a NOT NULL column to NULL."""
     connection.execute("PRAGMA writable_schema=ON")
     connection.execute(
         "UPDATE sqlite_master SET sql = replace(sql, 'seats JSON NOT NULL', 'seats JSON') "
@@ -94,8 +94,8 @@ def null(connection: sqlite3.Connection, id_: str) -> None:
     connection.execute("UPDATE matches SET seats = NULL WHERE id = ?", [id_])
 
 
-def page(connection: sqlite3.Connection, id_: str) -> None:
-    """Overwrite the pages in which the matches are."""
+def overwrite_page(connection: sqlite3.Connection, id_: str) -> None:
+    """Overwrite the first page of the table of matches."""
     file = next(row[2] for row in connection.execute("PRAGMA database_list") if row[1] == "main")
     (root,) = connection.execute(
         "SELECT rootpage FROM sqlite_master WHERE name = 'matches'"
@@ -108,7 +108,7 @@ def page(connection: sqlite3.Connection, id_: str) -> None:
 
 
 SET = "UPDATE matches SET {} WHERE id = :id"
-HURTS = {
+DAMAGES = {
     "truncated body": Damage(
         SET.format("body = substr(body, 1, length(body) - 9)"), "incomplete", ("show", "export")
     ),
@@ -118,10 +118,10 @@ HURTS = {
     "a moment of no calendar": Damage(
         SET.format("finished = 9e300"), "expected a moment", ("show", "report", "export")
     ),
-    "flipped bit": Damage(flip, "decompressing", ("show", "export")),
+    "flipped bit": Damage(flip_bit, "decompressing", ("show", "export")),
     "no body": Damage(SET.format("body = NULL"), "has no body", ("show", "export")),
     "body of no JSON object": Damage(
-        no_object,
+        list_body,
         "Expected `object`, got `array`", ("show", "export"),
     ),
     "JSON cut": Damage(
@@ -139,7 +139,7 @@ HURTS = {
     "JSON null": Damage(
         SET.format("seats = 'null'"), "Expected `object`, got `null`", ("show", "report", "export")
     ),
-    "NULL": Damage(null, "Expected `object`, got `null`", ("show", "report", "export")),
+    "NULL": Damage(set_null, "Expected `object`, got `null`", ("show", "report", "export")),
     "no outcome": Damage(SET.format("outcome = NULL"), "no outcome", ("show", "report", "export")),
     "outcome of another game": Damage(
         SET.format("""outcome = '{"spoils": 3}'"""), "outcome is", ("report", "export")
@@ -273,31 +273,31 @@ HURTS = {
         SET.format("outcome = replace(hex(zeroblob(3000)), '00', '[')"), "nested too deeply",
         ("show", "report", "export"),
     ),
-    "page overwritten": Damage(page, "malformed", ALL, where="the database"),
+    "page overwritten": Damage(overwrite_page, "malformed", ALL, where="the database"),
 }  # fmt: skip
 
 
-def damaged(whole: Path, to: Path, hurt: Damage) -> tuple[Path, str]:
-    """A copy of the store that is damaged so, and the id of its first finished match."""
+def damaged_copy(intact: Path, to: Path, damage: Damage) -> tuple[Path, str]:
+    """Return a damaged copy of the store and the id of its first finished match."""
     path = to / "s.sqlite"
-    shutil.copy(whole, path)
+    shutil.copy(intact, path)
     with closing(sqlite3.connect(path)) as connection:
         (id_,) = connection.execute("SELECT id FROM matches WHERE number = 1").fetchone()
-        if isinstance(hurt.how, str):
-            connection.execute(hurt.how, {"id": id_})
+        if isinstance(damage.how, str):
+            connection.execute(damage.how, {"id": id_})
         else:
-            hurt.how(connection, id_)
+            damage.how(connection, id_)
         connection.commit()
     return path, id_
 
 
 @pytest.mark.usefixtures("importable")
-@pytest.mark.parametrize("name", HURTS)
+@pytest.mark.parametrize("name", DAMAGES)
 def test_damage_is_told_by_every_command_and_found_by_the_doctor(
-    name: str, whole: Path, tmp_path: Path, cheaptalk: Command
+    name: str, intact: Path, tmp_path: Path, cheaptalk: Command
 ) -> None:
-    hurt = HURTS[name]
-    path, id_ = damaged(whole, tmp_path, hurt)
+    damage = DAMAGES[name]
+    path, id_ = damaged_copy(intact, tmp_path, damage)
     commands = {
         "status": ("status",),
         "show": ("match", "show", id_, "--calls"),
@@ -306,20 +306,20 @@ def test_damage_is_told_by_every_command_and_found_by_the_doctor(
         "resume": ("resume", "hurt"),
     }
     done = cheaptalk("store", "doctor", "--deep", "--json", "--store", str(path))
-    said = {(one["what"], one["detail"]) for one in json.loads(done.out) if not one["ok"]}
-    where = (hurt.where or "match :id").replace(":id", id_)
-    assert [detail for what, detail in said if what == where and hurt.found in detail], said
+    failed = {(row["what"], row["detail"]) for row in json.loads(done.out) if not row["ok"]}
+    where = (damage.where or "match :id").replace(":id", id_)
+    assert [detail for what, detail in failed if what == where and damage.detail in detail], failed
     assert done.status == 1
     for command, arguments in commands.items():
         done = cheaptalk(*arguments, "--store", str(path))
-        if command in hurt.known:
+        if command in damage.affected:
             assert done.status == 2, (command, done)
         if done.status == 2:
             assert done.err.splitlines()[-1].startswith("error: "), (command, done)
-    assert not (tmp_path / "x").exists() or "export" not in hurt.known
+    assert not (tmp_path / "x").exists() or "export" not in damage.affected
 
 
 @pytest.mark.usefixtures("importable")
-def test_a_whole_store_is_called_sound_with_its_counts(whole: Path, cheaptalk: Command) -> None:
-    last = cheaptalk("store", "doctor", "--deep", "--store", str(whole)).out.splitlines()[-1]
+def test_intact_store_is_reported_with_counts(intact: Path, cheaptalk: Command) -> None:
+    last = cheaptalk("store", "doctor", "--deep", "--store", str(intact)).out.splitlines()[-1]
     assert "is intact: 3 matches and 4 open calls read, 2 matches replayed in" in last, last

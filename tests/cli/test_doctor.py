@@ -1,4 +1,4 @@
-"""The doctor says what is there, what is missing, and what for."""
+"""The doctor reports what is installed, what is missing and how to install it."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ doctor = import_module("cheaptalk.doctor")
 
 
 @pytest.mark.usefixtures("importable")
-def test_all_is_said_in_plain_lines(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_prints_plain_lines(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("GROQ_API_KEY", "sk-sec\nret")
     monkeypatch.setenv("VLLM_API_KEY", "sk-secret")
@@ -49,14 +49,14 @@ MODULES = {
 
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Modules that cannot all be imported, on the path of processes that are started."""
+    """Write modules, some of which cannot be imported, to the path of subprocesses."""
     for name, text in MODULES.items():
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
 
 @pytest.mark.usefixtures("modules")
-def test_modules_are_imported_and_what_is_wrong_is_said() -> None:
+def test_import_problems_are_reported_per_module() -> None:
     assert imported(["fine", "hurt", "halved", "absent", "deadly", "later"]) == [
         Imported("fine", version="2.5"),
         Imported("hurt", problem="ImportError: libhurt.so: no such file"),
@@ -68,13 +68,13 @@ def test_modules_are_imported_and_what_is_wrong_is_said() -> None:
 
 
 @pytest.mark.usefixtures("modules")
-def test_what_optional_parts_lack_is_said_with_how_to_get_it(
+def test_missing_extras_are_reported_with_install_commands(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = {"analysis": ("absent", "gone"), "learn": ("absent",), "web": ("fine",),
              "lm": ("fine", "hurt", "absent")}  # fmt: skip
     monkeypatch.setattr(doctor, "extras", lambda: parts)
-    data = {one["what"]: one for one in json.loads(cheaptalk("store", "doctor", "--json").out)}
+    data = {row["what"]: row for row in json.loads(cheaptalk("store", "doctor", "--json").out)}
     assert data["[web]"] == {"what": "[web]", "ok": True, "detail": "fine 2.5"}
     assert data["[analysis]"]["ok"] is False
     assert data["[analysis]"]["detail"] == (
@@ -88,7 +88,7 @@ def test_what_optional_parts_lack_is_said_with_how_to_get_it(
 
 
 @pytest.mark.usefixtures("importable")
-def test_what_is_registered_where_nobody_looks_is_told(
+def test_unknown_entry_point_groups_are_reported(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chess = EntryPoint("chess", "chess_games:SPEC", "cheaptalk.game")
@@ -101,7 +101,7 @@ def test_what_is_registered_where_nobody_looks_is_told(
     ) in cheaptalk("store", "doctor").out.splitlines()
 
 
-def test_a_process_that_has_loaded_nothing_looks_where_the_package_registers() -> None:
+def test_fresh_process_finds_registered_games() -> None:
     code = (
         "import sys; from importlib import import_module; from cheaptalk.cli import main\n"
         "import_module('cheaptalk.doctor').imported = lambda modules: []\n"
@@ -113,7 +113,7 @@ def test_a_process_that_has_loaded_nothing_looks_where_the_package_registers() -
 
 
 @pytest.mark.usefixtures("importable")
-def test_a_sound_store_is_counted(cheaptalk: Command, tmp_path: Path) -> None:
+def test_intact_store_is_reported_with_its_match_count(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec()))
     cheaptalk("run", "small.yaml")
     assert cheaptalk("store", "doctor").out.splitlines()[-1] == (
@@ -121,9 +121,7 @@ def test_a_sound_store_is_counted(cheaptalk: Command, tmp_path: Path) -> None:
     )
 
 
-def test_a_deep_look_at_a_store_imports_no_optional_part(
-    cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deep_check_imports_no_extras(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "imported", lambda modules: pytest.fail(f"imports {modules}"))
     monkeypatch.setattr(
         doctor, "extras", lambda: {"all": ("json", "json.decoder"), "no": ("absent", "absent.part")}
@@ -134,7 +132,7 @@ def test_a_deep_look_at_a_store_imports_no_optional_part(
 
 
 @pytest.mark.usefixtures("importable")
-def test_a_store_that_is_none_or_damaged_ends_with_1(cheaptalk: Command, tmp_path: Path) -> None:
+def test_invalid_or_damaged_store_exits_with_status_1(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary " * 100)
     done = cheaptalk("store", "doctor", "--store", "diary.txt")
     assert done.status == 1

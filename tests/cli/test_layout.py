@@ -1,4 +1,4 @@
-"""What commands print is whole: in pipes no line is wrapped, on terminals no word is broken."""
+"""Output layout: pipes get unwrapped lines, and terminals never split words."""
 
 from pathlib import Path
 
@@ -26,19 +26,19 @@ PRINTING = [
     ("control", "small"), ("run", "small"), ("resume", "small"),
     ("game", "check", "guess_the_average", "--seeds", "1"),
 ]  # fmt: skip
-"""Commands that print for people, each as it is typed."""
+"""Commands that print results, as they are typed."""
 OTHERS = {
     "view", "play", "serve", "study bots", "store import", "report", "store export", "judge label",
     "game new", "model mock-server", "model mcp", "store copy", "store archive", "store restore",
     "profile", "train policy", "train exploitability", "train pretrain", "train tune",
     "train self-play", "train experiment",
 }  # fmt: skip
-"""Those that serve, ask or write instead, and say in a line or two what they did."""
+"""Commands that serve, ask or write, and print only a line or two."""
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with a study that has ended, of a player with a long name."""
+    """Return a store with a finished study of a player with a long name."""
     path = tmp_path_factory.mktemp("printing") / "small.sqlite"
     players = {LONG: {"strategy": "random"}, "fair": {"strategy": "equal_split"}}
     small = study(players=players, pairing=[[LONG, "fair"], ["fair", LONG]], instances=2)
@@ -46,8 +46,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def words(cheaptalk: Command, store: Path, command: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """The lines and the words that a command prints, but for what differs each time."""
+def printed_words(
+    cheaptalk: Command, store: Path, command: tuple[str, ...]
+) -> tuple[list[str], list[str]]:
+    """Return the lines and words that a command prints, or none if they include a duration."""
     with ct.Store.open(store) as opened:
         match = next(opened.records()).id
     done = cheaptalk(*(match if word == "MATCH" else word for word in command))
@@ -57,22 +59,22 @@ def words(cheaptalk: Command, store: Path, command: tuple[str, ...]) -> tuple[li
 
 @pytest.mark.usefixtures("importable")
 @pytest.mark.parametrize("command", PRINTING, ids=" ".join)
-def test_nothing_is_wrapped_in_a_pipe_and_no_word_is_broken_on_a_terminal(
+def test_pipes_are_not_wrapped_and_terminals_never_split_words(
     cheaptalk: Command, store: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("CHEAPTALK_STORE", str(store))
     monkeypatch.setattr(out.console, "width", 1_000)
-    whole, said = words(cheaptalk, store, command)
+    lines, expected_words = printed_words(cheaptalk, store, command)
     for console in (out.console, err.console):
         monkeypatch.setattr(console, "width", 40)
-    assert words(cheaptalk, store, command)[0] == whole
-    assert "\x1b" not in "".join(whole)
+    assert printed_words(cheaptalk, store, command)[0] == lines
+    assert "\x1b" not in "".join(lines)
     monkeypatch.setattr(out.console, "soft_wrap", False)
-    _, folded = words(cheaptalk, store, command)
-    assert {word.strip(":,") for word in said} <= {word.strip(":,") for word in folded}
+    _, folded = printed_words(cheaptalk, store, command)
+    assert {word.strip(":,") for word in expected_words} <= {word.strip(":,") for word in folded}
 
 
-def test_every_command_is_looked_at() -> None:
+def test_every_command_is_classified() -> None:
     printing = {
         name for name in full_names() for command in PRINTING
         if command[: len(name.split())] == tuple(name.split())
@@ -81,7 +83,7 @@ def test_every_command_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize("width", range(8, 60, 3))
-def test_a_table_gives_way_at_spaces_alone(width: int) -> None:
+def test_tables_wrap_only_at_spaces(width: int) -> None:
     rows = [["a horse", "12", "that eats hay, and sleeps"], ["one more", "7", "a rhinoceros"]]
     head, lines = table_lines(["what", "many", "which is"], rows, width, [1])
     assert {word for row in rows for cell in row for word in cell.split()} <= {
@@ -91,19 +93,19 @@ def test_a_table_gives_way_at_spaces_alone(width: int) -> None:
     assert all(line == line.rstrip() for line in [*head, *lines])
 
 
-def test_a_table_without_a_width_has_a_line_for_each_row() -> None:
+def test_table_without_width_prints_one_line_per_row() -> None:
     head, lines = table_lines(["what", "which is"], [["word " * 40 + ".", "x"]], None)
     assert (len(head), len(lines)) == (1, 1)
 
 
-def test_words_are_shown_as_they_are_whatever_they_mean_to_a_console(
+def test_markup_is_printed_literally(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = ":smile: costs [b]5[/b] " + LONG
+    text = ":smile: costs [b]5[/b] " + LONG
     for wrap in (True, False):
         monkeypatch.setattr(out.console, "soft_wrap", wrap)
         monkeypatch.setattr(out.console, "width", 20)
-        say(said)
-        print_table(None, ["said"], [[said]])
-        words = capsys.readouterr().out.replace("said:", "said").split()
-        assert words == [*said.split(), "said", *said.split()]
+        say(text)
+        print_table(None, ["said"], [[text]])
+        printed_words = capsys.readouterr().out.replace("said:", "said").split()
+        assert printed_words == [*text.split(), "said", *text.split()]

@@ -1,4 +1,4 @@
-"""A store to which another process writes is told first of all, with who does and what to do."""
+"""Commands that write to a locked store fail first, naming the process that holds it."""
 
 import os
 from collections.abc import Iterator
@@ -29,8 +29,8 @@ STATE = RunState(
 
 
 @pytest.fixture
-def held(cheaptalk: Command, tmp_path: Path) -> Iterator[ct.Store]:
-    """A store with half a study whose rest has a price and would be changed, held by another."""
+def locked_store(cheaptalk: Command, tmp_path: Path) -> Iterator[ct.Store]:
+    """Yield a locked store with half a study; the other half is priced and has changed."""
     price = {"models": ["vllm/*"], "input": 100, "output": 100, "as_of": "2026-01-01"}
     (tmp_path / "prices.yaml").write_text(yaml.safe_dump([price]))
     (tmp_path / "games").mkdir()
@@ -43,18 +43,18 @@ def held(cheaptalk: Command, tmp_path: Path) -> Iterator[ct.Store]:
             yield store
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one[0])
-def test_who_holds_a_store_is_told_before_anything_else(
-    cheaptalk: Command, held: ct.Store, command: tuple[str, ...]
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_locked_store_is_reported_before_anything_else(
+    cheaptalk: Command, locked_store: ct.Store, command: tuple[str, ...]
 ) -> None:
     done = cheaptalk(*command)
     assert (done.status, done.out) == (2, "")
-    assert len(done.err.splitlines()) == 1, "no estimate, and nothing asked"
+    assert len(done.err.splitlines()) == 1, "no estimate and no prompt"
     assert (
         "another cheaptalk process is writing to the store; wait until it ends, or stop it"
         in done.err
     )
-    held.backend.mailbox.write_state(STATE.model_dump_json())
+    locked_store.backend.mailbox.write_state(STATE.model_dump_json())
     assert cheaptalk(*command).err == (
         "error: cheaptalk.sqlite: another cheaptalk process is writing to the store: process "
         '4321 is running "big" '
@@ -63,25 +63,27 @@ def test_who_holds_a_store_is_told_before_anything_else(
     )
 
 
-def test_a_run_between_scripts_is_told_from_its_first_moment(
+def test_scripted_run_locks_the_store_from_the_start(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = list[str]()
-    usual = scripted.play_chunk
+    errors = list[str]()
+    original = scripted.play_chunk
 
     def play_chunk(matches: list[PlannedMatch]) -> scripted.Chunk:
         with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
-            with pytest.raises(ct.records.StoreLocked) as held:
+            with pytest.raises(ct.records.StoreLocked) as error:
                 ct.studies.check_free(store)
-            told.append(str(held.value))
-        return usual(matches)
+            errors.append(str(error.value))
+        return original(matches)
 
     monkeypatch.setattr(scripted, "play_chunk", play_chunk)
     assert cheaptalk("run", "quickstart", "--max-matches", "1").status == 0
-    assert [f'process {os.getpid()} is running "quickstart"' in one for one in told] == [True]
+    assert [f'process {os.getpid()} is running "quickstart"' in text for text in errors] == [True]
 
 
-def test_what_only_reads_goes_on_while_a_store_is_held(cheaptalk: Command, held: ct.Store) -> None:
+def test_read_only_commands_work_on_a_locked_store(
+    cheaptalk: Command, locked_store: ct.Store
+) -> None:
     judge = COMMANDS[2]
     for command in (("plan", "small.yaml"), ("status",), (*judge, "--show-prompt")):
         assert cheaptalk(*command).status in (0, 2)

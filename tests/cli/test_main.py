@@ -1,4 +1,4 @@
-"""Every way in which a command can end has its exit status, and errors are one sentence."""
+"""Exit statuses of commands, and one-sentence errors."""
 
 import logging
 import re
@@ -15,7 +15,7 @@ from tests.fakes import Server, spec, with_model
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "said"),
+    ("error", "status", "message"),
     [
         (ct.StudyError("no [good] study"), 2, "error: no [good] study"),
         (ct.StoreError("no store"), 2, "error: no store"),
@@ -25,28 +25,28 @@ from tests.fakes import Server, spec, with_model
         (KeyboardInterrupt(), 130, ""),
     ],
 )
-def test_an_error_has_a_status_and_is_told_in_one_sentence(
+def test_exceptions_become_exit_statuses_and_messages(
     cheaptalk: Command,
     monkeypatch: pytest.MonkeyPatch,
     error: BaseException,
     status: int,
-    said: str,
+    message: str,
 ) -> None:
     def fail(**_: object) -> None:
         raise error
 
     monkeypatch.setitem(main.__globals__, "app", fail)
     done = cheaptalk("game", "list")
-    assert (done.status, done.said) == (status, said)
+    assert (done.status, done.said) == (status, message)
 
 
 @pytest.mark.parametrize("option", ["--version", "-V"])
-def test_it_says_its_version(cheaptalk: Command, option: str) -> None:
+def test_version_option_prints_version(cheaptalk: Command, option: str) -> None:
     done = cheaptalk(option)
     assert (done.status, done.out) == (0, f"cheaptalk {ct.__version__}\n")
 
 
-def test_a_fault_of_the_program_itself_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_exceptions_propagate(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: object) -> None:
         raise ZeroDivisionError("a bug")
 
@@ -58,25 +58,25 @@ def test_a_fault_of_the_program_itself_is_not_hidden(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "line", [["--\u202ex"], ["run", "a", "--workers", "\u202ex"], ["run", "a", "\x1b[2Jx"]]
 )
-def test_what_was_typed_wrong_is_shown_by_its_codes(cheaptalk: Command, line: list[str]) -> None:
+def test_errors_escape_control_characters(cheaptalk: Command, line: list[str]) -> None:
     done = cheaptalk(*line)
     assert done.status == 2
     assert "\\u202ex" in done.said or "\\x1b[2Jx" in done.said
     assert not {"\u202e", "\x1b"} & set(done.said)
 
 
-def before_or_behind(option: str, *line: str) -> list[tuple[str, ...]]:
-    """A command line with an option before the command's name and behind it."""
+def option_positions(option: str, *line: str) -> list[tuple[str, ...]]:
+    """Return a command line with an option before and after the command's name."""
     return [(option, *line), (*line, option)]
 
 
-@pytest.mark.parametrize("place", [0, 1])
-def test_a_quiet_command_prints_results_and_errors_alone(
-    cheaptalk: Command, tmp_path: Path, place: int
+@pytest.mark.parametrize("position", [0, 1])
+def test_quiet_prints_only_results_and_errors(
+    cheaptalk: Command, tmp_path: Path, position: int
 ) -> None:
     def run(seed: int, option: str) -> Done:
         (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(seed=seed)))
-        return cheaptalk(*before_or_behind(option, "run", "small.yaml", "--yes")[place])
+        return cheaptalk(*option_positions(option, "run", "small.yaml", "--yes")[position])
 
     run(0, "-q")
     assert "small: seed is 1 (stored: 0)" in run(1, "--verbose").err
@@ -84,8 +84,8 @@ def test_a_quiet_command_prints_results_and_errors_alone(
     assert (done.status, done.err) == (0, "")
     assert "small: 2 of 2 matches ended" in done.out
     assert "with: cheaptalk" not in done.out
-    none = cheaptalk(*before_or_behind("--quiet", "resume", "none")[place])
-    assert (none.status, none.said[:7]) == (2, "error: ")
+    missing = cheaptalk(*option_positions("--quiet", "resume", "none")[position])
+    assert (missing.status, missing.said[:7]) == (2, "error: ")
     assert "small: seed is 3 (stored: 2)" in run(3, "--verbose").err
 
 
@@ -97,14 +97,14 @@ HINTING = [
 
 
 @pytest.mark.parametrize("line", HINTING, ids=" ".join)
-def test_hints_stand_behind_what_was_asked_for_and_not_in_a_quiet_command(
+def test_hints_follow_the_output_unless_quiet(
     cheaptalk: Command, tmp_path: Path, line: tuple[str, ...]
 ) -> None:
     quiet = cheaptalk(*line, "-q").out
     shutil.rmtree(tmp_path / "mine", ignore_errors=True)
-    whole = cheaptalk(*line).out
-    assert whole.startswith(quiet)
-    assert 0 < len(quiet) < len(whole)
+    full = cheaptalk(*line).out
+    assert full.startswith(quiet)
+    assert 0 < len(quiet) < len(full)
 
 
 WRITING = [
@@ -117,7 +117,7 @@ WRITING = [
 
 
 @pytest.mark.parametrize("line", WRITING, ids=" ".join)
-def test_no_command_writes_a_file_that_is_named_as_standard_output_is(
+def test_dash_is_rejected_as_an_output_file(
     cheaptalk: Command, tmp_path: Path, line: tuple[str, ...]
 ) -> None:
     done = cheaptalk(*line, "-")
@@ -126,19 +126,19 @@ def test_no_command_writes_a_file_that_is_named_as_standard_output_is(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("place", [0, 1])
-def test_a_verbose_command_tells_of_plugins_calls_and_where_an_error_arose(
-    cheaptalk: Command, tmp_path: Path, place: int
+@pytest.mark.parametrize("position", [0, 1])
+def test_verbose_logs_plugins_calls_and_tracebacks(
+    cheaptalk: Command, tmp_path: Path, position: int
 ) -> None:
     with Server() as server:
         (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(server.url))))
         ct.rules.registry.GAMES.forget()
-        done = cheaptalk(*before_or_behind("-v", "run", "small.yaml")[place])
+        done = cheaptalk(*option_positions("-v", "run", "small.yaml")[position])
     assert "game of cheaptalk loaded: bargaining\n" in done.err
     calls = [line for line in done.err.splitlines() if line.startswith("call ")]
     assert len(calls) == len(server.calls)
     assert all(f" to vllm/tiny@{server.url}: answered after " in line for line in calls)
-    failed = cheaptalk(*before_or_behind("--verbose", "resume", "none")[place])
+    failed = cheaptalk(*option_positions("--verbose", "resume", "none")[position])
     assert failed.err.startswith("Traceback (most recent call last):")
     assert "\nerror: " in failed.err
     assert "Traceback" not in cheaptalk("resume", "none").err

@@ -1,4 +1,4 @@
-"""Listing recorded matches from the command line, and finding those that fit."""
+"""Listing and filtering recorded matches from the command line."""
 
 import json
 from typing import Any
@@ -25,8 +25,8 @@ GAMES = {
 
 
 @pytest.fixture(scope="module")
-def where(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store of two studies: of two games by four pairs, and of one game."""
+def store_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the path of a store with two studies: two games by four pairs, and one game."""
     path = tmp_path_factory.mktemp("matches") / "two.sqlite"
     ct.run(study(**GAMES), path)
     ct.run(study(name="other", seed=1), path)
@@ -34,31 +34,31 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def matches(cheaptalk: Command, where: str) -> Command:
-    """Runs the command on that store: ``matches("small", "--limit", "1")``."""
-    return lambda *options: cheaptalk("match", "list", *options, "--store", where)
+def matches(cheaptalk: Command, store_path: str) -> Command:
+    """Return a function that lists its matches: ``matches("small", "--limit", "1")``."""
+    return lambda *options: cheaptalk("match", "list", *options, "--store", store_path)
 
 
-def listed(matches: Command, *options: str) -> list[dict[str, Any]]:
+def list_matches(matches: Command, *options: str) -> list[dict[str, Any]]:
     done = matches(*options, "--json")
     assert done.status == 0
-    found: list[dict[str, Any]] = json.loads(done.out)
-    return found
+    rows: list[dict[str, Any]] = json.loads(done.out)
+    return rows
 
 
-def test_matches_are_listed_in_a_line_each_that_begins_with_their_id(
-    cheaptalk: Command, matches: Command, where: str
+def test_matches_are_listed_one_per_line_with_their_ids(
+    cheaptalk: Command, matches: Command, store_path: str
 ) -> None:
     lines = matches("small").out.splitlines()
-    with ct.Store.open(where) as store:
+    with ct.Store.open(store_path) as store:
         records = list(store.records("small"))
-    assert [line.split()[0] for line in lines] == [one.id for one in records]
-    played = next(one for one in records if one.payoffs and one.label("bob") == "fair")
+    assert [line.split()[0] for line in lines] == [record.id for record in records]
+    played = next(record for record in records if record.payoffs and record.label("bob") == "fair")
     line = next(line for line in lines if line.startswith(played.id))
     assert line.split("  ", 1)[1].startswith("bargaining   finished   alice fair 50, bob fair 50")
     (muted, *_) = (line for line in lines if "mute" in line)
     assert muted.endswith("forfeited  alice fair, bob mute: forfeited by mute as bob: unparsable")
-    shown = cheaptalk("match", "show", lines[0][:12], "--store", where)
+    shown = cheaptalk("match", "show", lines[0][:12], "--store", store_path)
     assert (shown.status, records[0].id in shown.out) == (0, True)
 
 
@@ -79,30 +79,28 @@ def test_matches_are_listed_in_a_line_each_that_begins_with_their_id(
         (("small", "--where", "payoff_nobody=50"), 0),
     ],
 )
-def test_matches_that_fit_are_listed(
-    matches: Command, options: tuple[str, ...], count: int
-) -> None:
-    assert len(listed(matches, *options)) == count
+def test_filters_select_matches(matches: Command, options: tuple[str, ...], count: int) -> None:
+    assert len(list_matches(matches, *options)) == count
 
 
-def test_numbers_are_those_of_reports(matches: Command) -> None:
-    agreed = {one["match_id"] for one in listed(matches, "--where", "agreement=1")}
-    not_agreed = {one["match_id"] for one in listed(matches, "--where", "agreement<1")}
-    finished = listed(matches, "--state", "finished")
-    assert agreed | not_agreed == {one["match_id"] for one in finished}
-    assert {sum(one["payoffs"].values()) == 0 for one in finished if one["match_id"] in not_agreed}
+def test_filters_use_the_metrics_of_reports(matches: Command) -> None:
+    agreed = {row["match_id"] for row in list_matches(matches, "--where", "agreement=1")}
+    not_agreed = {row["match_id"] for row in list_matches(matches, "--where", "agreement<1")}
+    finished = list_matches(matches, "--state", "finished")
+    assert agreed | not_agreed == {row["match_id"] for row in finished}
+    assert {sum(row["payoffs"].values()) == 0 for row in finished if row["match_id"] in not_agreed}
 
 
 def test_matches_are_sorted(matches: Command) -> None:
-    games = [one["game"] for one in listed(matches, "--sort", "game", "--reverse")]
+    games = [row["game"] for row in list_matches(matches, "--sort", "game", "--reverse")]
     assert games == sorted(games, reverse=True)
-    calls = [one["calls"] for one in listed(matches, "--sort", "calls", "--reverse")]
+    calls = [row["calls"] for row in list_matches(matches, "--sort", "calls", "--reverse")]
     assert calls == sorted(calls, reverse=True)
     assert calls[0] > 0
 
 
 @pytest.mark.parametrize(
-    ("options", "saying"),
+    ("options", "message"),
     [
         (("smal",), 'no study "smal" (did you mean "small"?)'),
         (("--game", "bargain"), 'unknown game "bargain" (did you mean "bargaining"?)'),
@@ -115,13 +113,15 @@ def test_matches_are_sorted(matches: Command) -> None:
         (("--state", "done"), "'done' is not one of"),
     ],
 )
-def test_a_wrong_wish_is_told(matches: Command, options: tuple[str, ...], saying: str) -> None:
+def test_invalid_filters_print_errors(
+    matches: Command, options: tuple[str, ...], message: str
+) -> None:
     done = matches(*options)
     assert done.status == 2
-    assert saying in done.said.replace("│ ", "")
+    assert message in done.said.replace("│ ", "")
 
 
-def test_where_nothing_fits_that_is_said(matches: Command) -> None:
+def test_no_match_prints_message(matches: Command) -> None:
     done = matches("--where", "payoff_alice=12345")
     assert (done.status, done.out, done.err) == (0, "", "no matches found\n")
     assert matches("--where", "payoff_alice=12345", "--json").out == "[]\n"

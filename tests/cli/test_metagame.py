@@ -21,7 +21,7 @@ HEURISTICS = "item-bargaining-heuristics"
 
 @pytest.fixture
 def payoffs(tmp_path: Path) -> Path:
-    """A file with the heuristics' expected payoffs, by formula."""
+    """Return a file with the heuristics' expected payoffs, computed by formula."""
     file = tmp_path / "baselines.csv"
     file.write_text(BASELINES, encoding="utf-8")
     return file
@@ -29,7 +29,7 @@ def payoffs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A store in which the heuristics have played a few instances."""
+    """Return a store in which the heuristics have played five instances."""
     study = ct.preset(HEURISTICS)
     assert study is not None
     path = tmp_path / "study.sqlite"
@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_preset_plays_bg4_to_bg6_among_five_heuristics() -> None:
+def test_preset_plays_bg4_to_bg6_among_five_heuristics() -> None:
     study = ct.preset(HEURISTICS)
     assert study is not None
     cases = [case for block in study.games for case in block.cases]
@@ -47,7 +47,7 @@ def test_the_preset_plays_bg4_to_bg6_among_five_heuristics() -> None:
     assert sorted(study.players) == ["aspire", "random", "soft", "tough", "walk"]
 
 
-def test_a_payoff_file_is_solved(cheaptalk: Command, payoffs: Path) -> None:
+def test_payoff_file_is_solved(cheaptalk: Command, payoffs: Path) -> None:
     done = cheaptalk("metagame", str(payoffs))
     assert (done.status, done.said) == (0, "")
     lines = done.out.splitlines()
@@ -60,7 +60,7 @@ def test_a_payoff_file_is_solved(cheaptalk: Command, payoffs: Path) -> None:
     assert "No intervals: the payoffs were given without matches." in lines
 
 
-def test_small_payoffs_are_no_zeros(cheaptalk: Command, tmp_path: Path) -> None:
+def test_small_payoffs_are_not_rounded_to_zero(cheaptalk: Command, tmp_path: Path) -> None:
     file = tmp_path / "tiny.csv"
     file.write_text(",a,b\na,1e-12,3e-12\nb,2e-12,0\n", encoding="utf-8")
     lines = cheaptalk("metagame", str(file), "--out", str(tmp_path / "t.html")).out.splitlines()
@@ -69,7 +69,7 @@ def test_small_payoffs_are_no_zeros(cheaptalk: Command, tmp_path: Path) -> None:
     assert "1.500e-12" in (tmp_path / "t.html").read_text(encoding="utf-8")
 
 
-def test_a_search_that_stops_at_its_limit_says_so(cheaptalk: Command, tmp_path: Path) -> None:
+def test_search_limit_is_reported(cheaptalk: Command, tmp_path: Path) -> None:
     game = np.random.default_rng(4).random((20, 20))
     names = tuple("abcdefghijklmnopqrst")
     table = ct.equilibrium.PayoffTable(names, names, game, game.T)
@@ -77,11 +77,11 @@ def test_a_search_that_stops_at_its_limit_says_so(cheaptalk: Command, tmp_path: 
     done = cheaptalk("metagame", str(tmp_path / "many.csv"), "--max-supports", "1000")
     assert "and perhaps others" in done.out
     assert "  The search stopped at its limit: an unlisted equilibrium has an entropy" in (done.out)
-    whole = cheaptalk("metagame", str(tmp_path / "many.csv"), "--max-supports", "0")
-    assert "and no others" in whole.out
+    unlimited = cheaptalk("metagame", str(tmp_path / "many.csv"), "--max-supports", "0")
+    assert "and no others" in unlimited.out
 
 
-def test_a_study_is_solved_with_intervals(cheaptalk: Command, store: Path, tmp_path: Path) -> None:
+def test_study_is_solved_with_intervals(cheaptalk: Command, store: Path, tmp_path: Path) -> None:
     page, file = tmp_path / "page.html", tmp_path / "bg5.nfg"
     arguments = ["metagame", HEURISTICS, "--store", str(store), "--draws", "40"]
     files = ["--out", str(page), "--save-payoffs", str(file)]
@@ -96,16 +96,16 @@ def test_a_study_is_solved_with_intervals(cheaptalk: Command, store: Path, tmp_p
     assert f"Page written to {page}" in done.out
     assert "40 draws with the seed 3" in page.read_text(encoding="utf-8")
     table = ct.equilibrium.read_payoffs(file)
-    told = cheaptalk(*arguments, "--seed", "3", "--game", "BG5", "--json")
-    (game,) = json.loads(told.out)
+    result = cheaptalk(*arguments, "--seed", "3", "--game", "BG5", "--json")
+    (game,) = json.loads(result.out)
     assert [row[0]["estimate"] for row in game["payoffs"]] == pytest.approx(table.a[:, 0].tolist())
     again = cheaptalk(*arguments, "--seed", "3", "--game", "BG5", "--json")
-    assert told.out == again.out
+    assert result.out == again.out
     other = cheaptalk(*arguments, "--seed", "4", "--game", "BG5", "--json")
-    assert told.out != other.out
+    assert result.out != other.out
 
 
-def test_strategies_can_be_left_out(cheaptalk: Command, store: Path) -> None:
+def test_strategies_can_be_excluded(cheaptalk: Command, store: Path) -> None:
     arguments = ["metagame", HEURISTICS, "--store", str(store), "--draws", "0", "--json"]
     done = cheaptalk(*arguments, "--exclude", "aspire", "--exclude", "random")
     games = json.loads(done.out)
@@ -114,7 +114,7 @@ def test_strategies_can_be_left_out(cheaptalk: Command, store: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--game", "BG7"], 'no game "BG7" (did you mean "BG6"?) in this study'),
         (["--exclude", "talk"], 'Unknown strategy "talk"'),
@@ -122,15 +122,15 @@ def test_strategies_can_be_left_out(cheaptalk: Command, store: Path) -> None:
         (["--game", "BG4", "--save-payoffs", "a.txt"], "payoff files must end in .nfg or .csv"),
     ],
 )
-def test_a_study_that_cannot_be_analysed_so_is_an_error(
-    cheaptalk: Command, store: Path, arguments: list[str], said: str
+def test_invalid_study_options_print_errors(
+    cheaptalk: Command, store: Path, arguments: list[str], message: str
 ) -> None:
     done = cheaptalk("metagame", HEURISTICS, "--store", str(store), "--draws", "0", *arguments)
     assert done.status == 2
-    assert said in " ".join(done.said.split())
+    assert message in " ".join(done.said.split())
 
 
-def test_a_file_that_cannot_be_analysed_is_an_error(cheaptalk: Command, payoffs: Path) -> None:
+def test_invalid_payoff_file_prints_error(cheaptalk: Command, payoffs: Path) -> None:
     one_game = cheaptalk("metagame", str(payoffs), "--game", "BG4")
     assert one_game.status == 2
     assert "a payoff file, which contains one game" in one_game.said
@@ -140,7 +140,7 @@ def test_a_file_that_cannot_be_analysed_is_an_error(cheaptalk: Command, payoffs:
     assert "the cell is empty" in empty.said
 
 
-def test_many_equilibria_are_cut_short(cheaptalk: Command, tmp_path: Path) -> None:
+def test_long_lists_of_equilibria_are_truncated(cheaptalk: Command, tmp_path: Path) -> None:
     file = tmp_path / "identity.csv"
     file.write_text(",a,b,c\na,1,0,0\nb,0,1,0\nc,0,0,1\n", encoding="utf-8")
     done = cheaptalk("metagame", str(file))
@@ -149,7 +149,7 @@ def test_many_equilibria_are_cut_short(cheaptalk: Command, tmp_path: Path) -> No
     assert "  and 2 more" in done.out
 
 
-def test_a_continuum_is_called_one(cheaptalk: Command, tmp_path: Path) -> None:
+def test_continuum_of_equilibria_is_labelled(cheaptalk: Command, tmp_path: Path) -> None:
     file = tmp_path / "same.csv"
     file.write_text(",a,b\na,1,1\nb,1,1\n", encoding="utf-8")
     done = cheaptalk("metagame", str(file))
@@ -163,7 +163,7 @@ def test_a_continuum_is_called_one(cheaptalk: Command, tmp_path: Path) -> None:
     "option",
     ["--store=a", "--game=BG4", "--paired", "--allow-single-order", "--draws=9", "--viewer=here"],
 )
-def test_what_only_a_study_has_is_refused_for_a_file(
+def test_study_options_are_rejected_for_payoff_files(
     cheaptalk: Command, payoffs: Path, option: str
 ) -> None:
     done = cheaptalk("metagame", str(payoffs), option)
@@ -171,7 +171,7 @@ def test_what_only_a_study_has_is_refused_for_a_file(
     assert "a payoff file, which contains one game and no matches" in done.said
 
 
-def test_a_payoff_file_is_never_written_over(cheaptalk: Command, payoffs: Path) -> None:
+def test_payoff_file_is_never_overwritten(cheaptalk: Command, payoffs: Path) -> None:
     for option in ("--save-payoffs", "--out"):
         done = cheaptalk("metagame", str(payoffs), option, str(payoffs))
         assert (done.status, done.out) == (2, "")
@@ -179,27 +179,25 @@ def test_a_payoff_file_is_never_written_over(cheaptalk: Command, payoffs: Path) 
     assert payoffs.read_text(encoding="utf-8") == BASELINES
 
 
-def test_a_file_with_another_ending_is_not_taken_for_a_study(
-    cheaptalk: Command, tmp_path: Path
-) -> None:
+def test_unknown_file_extension_is_rejected(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "file.txt").write_text(BASELINES, encoding="utf-8")
     done = cheaptalk("metagame", "file.txt")
     assert done.status == 2
     assert "file.txt is not a payoff file" in done.said
 
 
-def test_a_game_prints_in_python_as_on_the_command_line(cheaptalk: Command, payoffs: Path) -> None:
+def test_analysis_prints_the_same_in_python(cheaptalk: Command, payoffs: Path) -> None:
     table = ct.equilibrium.read_payoffs(payoffs)
-    one = ct.equilibrium.analyse_payoffs("baselines", table)
-    assert cheaptalk("metagame", str(payoffs)).out == f"{one}\n\n"
-    assert repr(one) == "<Analysis of baselines: 1 symmetric equilibrium, and no others>"
-    assert "{walk: 1.0000}" in str(one.solution)
-    two = ct.equilibrium.analyse_bimatrix("baselines", table)
-    assert cheaptalk("metagame", str(payoffs), "--two-populations").out == f"{two}\n\n"
-    assert repr(two).startswith("<SeatsAnalysis of baselines: 1 continuum of equilibria")
+    symmetric = ct.equilibrium.analyse_payoffs("baselines", table)
+    assert cheaptalk("metagame", str(payoffs)).out == f"{symmetric}\n\n"
+    assert repr(symmetric) == "<Analysis of baselines: 1 symmetric equilibrium, and no others>"
+    assert "{walk: 1.0000}" in str(symmetric.solution)
+    bimatrix = ct.equilibrium.analyse_bimatrix("baselines", table)
+    assert cheaptalk("metagame", str(payoffs), "--two-populations").out == f"{bimatrix}\n\n"
+    assert repr(bimatrix).startswith("<SeatsAnalysis of baselines: 1 continuum of equilibria")
 
 
-def test_games_are_printed_one_after_the_other(cheaptalk: Command, store: Path) -> None:
+def test_games_are_printed_in_order(cheaptalk: Command, store: Path) -> None:
     chosen = ["--game", "BG4", "--game", "BG5", "--draws", "0", "--exclude", "walk"]
     done = cheaptalk("metagame", HEURISTICS, "--store", str(store), *chosen, "--provider", "x=y")
     assert done.status == 2
@@ -208,7 +206,9 @@ def test_games_are_printed_one_after_the_other(cheaptalk: Command, store: Path) 
     ]  # fmt: skip
 
 
-def test_rounding_is_no_regret_and_numbers_are_no_names(cheaptalk: Command, tmp_path: Path) -> None:
+def test_rounding_causes_no_regret_and_numeric_names_are_quoted(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
     file = tmp_path / "game.nfg"
     file.write_text('NFG 1 R "t" { "A" "B" } { 2 2 }\n.1 .3 .3 .1 .7 .2 .2 .9\n', encoding="utf-8")
     done = cheaptalk("metagame", str(file))

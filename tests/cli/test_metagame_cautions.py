@@ -1,4 +1,4 @@
-"""The terminal, the JSON and the page of metagame carry the same cautions."""
+"""The terminal output, the JSON and the page of metagame show the same cautions."""
 
 import html
 import json
@@ -23,8 +23,8 @@ STUDY: dict[str, Any] = {
 FEW = "the pair with the fewest has 3 instances; at least 6 are needed"
 
 
-def breaking(matches: int) -> Canned:
-    """A model whose provider fails in its first so many matches."""
+def failing_models(matches: int) -> Canned:
+    """Return models that fail in the first ``matches`` matches."""
     failing: set[str] = set()
 
     def reply(call: ModelCall, number: str) -> Reply | str:
@@ -36,8 +36,8 @@ def breaking(matches: int) -> Canned:
     return Canned(reply)
 
 
-def answers(cheaptalk: Command, store: Path, *options: str) -> tuple[str, dict[str, Any], str]:
-    """Return the terminal's text, the JSON and the page, each in one line."""
+def outputs(cheaptalk: Command, store: Path, *options: str) -> tuple[str, dict[str, Any], str]:
+    """Return the terminal output, the JSON and the page, each in one line."""
     page = store.with_name("page.html")
     arguments = ("metagame", "few", "--store", str(store), "--draws", "50", *options)
     text = cheaptalk(*arguments, "--out", str(page))
@@ -47,14 +47,14 @@ def answers(cheaptalk: Command, store: Path, *options: str) -> tuple[str, dict[s
 
 
 @pytest.mark.parametrize("options", [(), ("--two-populations",)])
-def test_too_few_instances_are_said_everywhere(
+def test_too_few_instances_are_reported_in_all_outputs(
     options: tuple[str, ...], cheaptalk: Command, tmp_path: Path
 ) -> None:
-    """The terminal said that an equilibrium exists in all draws of three instances."""
+    """Regression: the terminal reported an equilibrium in all draws of three instances."""
     path = tmp_path / "store.sqlite"
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.Study.model_validate(STUDY | {"instances": 3}), store, models=Canned())
-    text, game, page = answers(cheaptalk, path, *options)
+    text, game, page = outputs(cheaptalk, path, *options)
     caution = f"The uncertainty cannot be estimated: {FEW}"
     assert f"{caution}." in text
     assert "exists in" not in text
@@ -63,11 +63,11 @@ def test_too_few_instances_are_said_everywhere(
     assert f"{caution}." in page
 
 
-def test_unfinished_matches_are_counted_everywhere(cheaptalk: Command, tmp_path: Path) -> None:
+def test_unfinished_matches_are_counted_in_all_outputs(cheaptalk: Command, tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with ct.Store.open(path, create=True) as store:
-        ct.run(ct.Study.model_validate(STUDY | {"instances": 9}), store, models=breaking(3))
-    text, game, page = answers(cheaptalk, path)
+        ct.run(ct.Study.model_validate(STUDY | {"instances": 9}), store, models=failing_models(3))
+    text, game, page = outputs(cheaptalk, path)
     finished = (
         "and only finished matches count; if a strategy fails on bad instances, its payoff is "
         "overestimated"
@@ -77,15 +77,13 @@ def test_unfinished_matches_are_counted_everywhere(cheaptalk: Command, tmp_path:
     assert caution in game["cautions"]
     assert (game["unscored"], game["matches_of_any_status"]) == ({"failed": 3}, 81)
     assert f"{caution}." in page
-    _, game, page = answers(cheaptalk, path, "--exclude", "tiny")
+    _, game, page = outputs(cheaptalk, path, "--exclude", "tiny")
     assert game["unscored"] == {}
     assert "matches failed" not in page
 
 
-def test_payoffs_that_never_varied_do_not_tell_who_is_chosen(
-    cheaptalk: Command, tmp_path: Path
-) -> None:
-    """All draws of such payoffs are equal, which was taken for certainty."""
+def test_constant_payoffs_give_no_uncertainty_estimate(cheaptalk: Command, tmp_path: Path) -> None:
+    """Regression: all draws of such payoffs are equal, which was taken for certainty."""
     path = tmp_path / "store.sqlite"
     study = STUDY | {
         "games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "instances": 8,
@@ -93,8 +91,8 @@ def test_payoffs_that_never_varied_do_not_tell_who_is_chosen(
     }  # fmt: skip
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.Study.model_validate(study), store)
-    text, game, page = answers(cheaptalk, path)
-    why = "each pair had the same payoffs on all its instances, but others can differ"
-    assert game["uncertain_because"] == why
-    assert f"The uncertainty cannot be estimated: {why}." in text
-    assert f"The uncertainty cannot be estimated: {why}." in page
+    text, game, page = outputs(cheaptalk, path)
+    reason = "each pair had the same payoffs on all its instances, but others can differ"
+    assert game["uncertain_because"] == reason
+    assert f"The uncertainty cannot be estimated: {reason}." in text
+    assert f"The uncertainty cannot be estimated: {reason}." in page

@@ -1,4 +1,4 @@
-"""Every option name has one meaning and one unit, and its help says what it does."""
+"""Each option name has one meaning and one unit in all commands, and a clear help text."""
 
 import re
 from collections import defaultdict
@@ -34,7 +34,7 @@ IN_CONTEXT = {
     "--with-player": "a player whose matches are selected",
     "--workers": "the number of processes",
 }
-"""Options whose help differs between commands, with the one meaning that they have in all."""
+"""Options whose help differs between commands, with their common meaning."""
 VERBS = {
     "Accept", "Add", "Allow", "Also", "Analyse", "Authenticate",
     "Change", "Check", "Choose", "Clone",
@@ -46,11 +46,11 @@ VERBS = {
     "Show", "Skip", "Sort", "Start", "Stop", "Store", "Submit", "Take", "Train",
     "Treat", "Turn", "Use", "Wait", "Write",
 }  # fmt: skip
-"""The first words of an option's help."""
+"""The allowed first words of an option's help."""
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Every command that is no group, with its full name."""
+    """Yield every command that is not a group, with its full name."""
     for name, inner in getattr(command, "commands", {}).items():
         yield from leaves(inner, (*path, name))
     if not hasattr(command, "commands"):
@@ -58,15 +58,15 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
 
 
 def options() -> list[tuple[str, Any]]:
-    """All options of all commands, each with the command's name."""
+    """Return all options of all commands, each with the command's name."""
     return [
         (command, parameter)
-        for command, made in leaves(typer.main.get_command(app)) for parameter in made.params
+        for command, leaf in leaves(typer.main.get_command(app)) for parameter in leaf.params
         if parameter.param_type_name == "option"
     ]  # fmt: skip
 
 
-def test_an_option_has_one_meaning_in_all_commands() -> None:
+def test_options_have_one_meaning_in_all_commands() -> None:
     helps, forms = defaultdict(set), defaultdict(set)
     for _, option in options():
         for name in option.opts:
@@ -75,7 +75,7 @@ def test_an_option_has_one_meaning_in_all_commands() -> None:
                 forms[name].add(option.metavar)
     differing = {name for name, texts in helps.items() if len(texts) > 1}
     assert differing == set(IN_CONTEXT)
-    shared = {name: found for name, found in forms.items() if len(found - {None}) > 1}
+    shared = {name: kinds for name, kinds in forms.items() if len(kinds - {None}) > 1}
     assert shared.keys() == {"--out"}
 
 
@@ -87,15 +87,15 @@ def test_times_are_seconds_and_money_is_dollars() -> None:
         assert bool(timed) == (option.metavar == "SECONDS"), (command, name)
 
 
-def test_an_option_s_help_is_a_sentence_that_begins_with_a_verb() -> None:
+def test_option_help_is_a_sentence_that_starts_with_a_verb() -> None:
     for command, option in options():
-        text = re.sub(r"^With [\w-]+: (\w)", lambda found: found[1].upper(), option.help)
+        text = re.sub(r"^With [\w-]+: (\w)", lambda match: match[1].upper(), option.help)
         assert text.split()[0] in VERBS, (command, option.opts[0], text)
         assert text.endswith("."), (command, option.opts[0], text)
 
 
 @pytest.mark.parametrize("name", [*full_names(), *GROUPS])
-def test_a_summary_fits_its_line(name: str) -> None:
+def test_summaries_fit_on_one_line(name: str) -> None:
     summary = GROUPS[name].summary if name in GROUPS else full_names()[name].summary
     width = 65 if name in COMMANDS or name in GROUPS else 78 - len("exploitability") - 4
     assert len(summary) <= width

@@ -1,4 +1,4 @@
-"""What ends a command from outside loses nothing: signals, readers that leave, full disks."""
+"""Signals, closed pipes and full disks end a command without losing results."""
 
 import io
 import os
@@ -21,20 +21,20 @@ HINT = "stopped; continue with: cheaptalk resume glee --store cheaptalk.sqlite"
 FULL = Path("/dev/full")
 
 
-def command(*arguments: str, folder: Path, stdout: int) -> "subprocess.CompletedProcess[str]":
+def run_command(*arguments: str, folder: Path, stdout: int) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "cheaptalk", *arguments], cwd=folder, stdout=stdout,
         stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
 
 
-def said(done: "subprocess.CompletedProcess[str]") -> list[str]:
-    """What a command said beside how far it was."""
+def stderr_lines(done: "subprocess.CompletedProcess[str]") -> list[str]:
+    """Return a command's standard error without progress lines."""
     return [line for line in done.stderr.splitlines() if " of 3,210 matches" not in line]
 
 
-def unread() -> int:
-    """The end of a pipe that nobody reads."""
+def closed_pipe() -> int:
+    """Return the write end of a pipe whose read end is closed."""
     reader, writer = os.pipe()
     os.close(reader)
     return writer
@@ -42,11 +42,9 @@ def unread() -> int:
 
 @pytest.mark.kill
 @pytest.mark.parametrize("arguments", [("game", "list", "--json"), ("run", "quickstart")])
-def test_a_reader_who_had_enough_ends_a_command_without_a_word(
-    tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
-    done = command(*arguments, folder=tmp_path, stdout=unread())
-    assert (done.returncode, said(done)) == (141, [])
+def test_closed_reader_ends_a_command_silently(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = run_command(*arguments, folder=tmp_path, stdout=closed_pipe())
+    assert (done.returncode, stderr_lines(done)) == (141, [])
 
 
 @pytest.mark.kill
@@ -61,20 +59,18 @@ def test_a_reader_who_had_enough_ends_a_command_without_a_word(
         ("run", "quickstart", "--json"),
     ],
 )
-def test_a_full_disk_below_the_output_is_told_in_a_sentence(
-    tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
+def test_full_disk_prints_one_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     with FULL.open("w") as full:
-        done = command(*arguments, folder=tmp_path, stdout=full.fileno())
+        done = run_command(*arguments, folder=tmp_path, stdout=full.fileno())
     error = "error: cannot write to standard output: No space left on device"
-    assert (done.returncode, said(done)) == (1, [error])
+    assert (done.returncode, stderr_lines(done)) == (1, [error])
     if "run" in arguments:
         with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
             assert store.study("quickstart").done == 3210
 
 
 @pytest.mark.kill
-def test_a_run_whose_output_nobody_takes_stops_as_by_ctrl_c(tmp_path: Path) -> None:
+def test_run_with_closed_output_stops_as_on_ctrl_c(tmp_path: Path) -> None:
     door = Doorkeeper(few=1)
     with Server(handler=door) as server, begin(tmp_path, server.url) as process:
         wait_for(server, 2)
@@ -82,26 +78,26 @@ def test_a_run_whose_output_nobody_takes_stops_as_by_ctrl_c(tmp_path: Path) -> N
         assert process.stdout is not None
         process.stderr.close()
         process.stdout.close()
-        until = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while ct.studies.watch(tmp_path / "my store.sqlite", "small").state != "stopping":
-            assert time.monotonic() < until, "the run never noticed"
+            assert time.monotonic() < deadline, "the run never noticed"
             time.sleep(0.05)
         door.open.set()
         assert process.wait(timeout=PATIENCE) == 141
     with ct.Store.open(tmp_path / "my store.sqlite") as store:
         assert store.study("small").halted == "interrupted"
-        calls = sum(len(store.open_calls(one.id)) for one in store.records())
+        calls = sum(len(store.open_calls(record.id)) for record in store.records())
         kept = sum(record.calls for record in store.records())
         assert calls + kept == len(server.calls), "an answer was lost"
-        assert {call["state"] for one in store.records() for call in store.open_calls(one.id)} <= {
-            "answered"
-        }
+        assert {
+            call["state"] for record in store.records() for call in store.open_calls(record.id)
+        } <= {"answered"}
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_a_run_between_scripts_and_its_processes(
-    tmp_path: Path, number: signal.Signals
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGHUP])
+def test_signal_stops_a_scripted_run_and_its_workers(
+    tmp_path: Path, signum: signal.Signals
 ) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "cheaptalk", "run", "glee", "--workers", "2"],
@@ -111,29 +107,29 @@ def test_a_signal_stops_a_run_between_scripts_and_its_processes(
     with process:
         assert process.stderr is not None
         assert " of 80,100 matches" in process.stderr.readline()
-        os.killpg(process.pid, number)
-        told = process.stderr.read()
-    assert process.returncode == 128 + number, told
-    assert told.splitlines()[-1] == HINT
-    assert "Traceback" not in told
+        os.killpg(process.pid, signum)
+        stderr = process.stderr.read()
+    assert process.returncode == 128 + signum, stderr
+    assert stderr.splitlines()[-1] == HINT
+    assert "Traceback" not in stderr
     with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
         assert store.study("glee").halted == "interrupted"
 
 
 @pytest.mark.kill
-def test_streams_that_are_closed_take_everything(tmp_path: Path) -> None:
+def test_command_succeeds_with_closed_streams(tmp_path: Path) -> None:
     closed = f"exec {sys.executable} -m cheaptalk game list <&- >&- 2>&-"
     assert subprocess.run(closed, shell=True, cwd=tmp_path, check=False).returncode == 0  # noqa: S602 - to close them
 
 
-def test_an_error_of_the_input_stays_one_whoever_listens() -> None:
+def test_lost_stream_keeps_error_statuses() -> None:
     outside = Outside()
     outside.lost["stderr"] = BrokenPipeError(32, "Broken pipe")
     assert [outside.ended(status) for status in (0, 1, 2, 3, 130)] == [141, 1, 2, 3, 141]
 
 
-class Unread(io.StringIO):
-    """A stream that nobody reads any more."""
+class ClosedStream(io.StringIO):
+    """A stream whose reader has gone away."""
 
     def write(self, text: str) -> int:
         raise BrokenPipeError(32, "Broken pipe")
@@ -156,7 +152,7 @@ WRITING = {
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 @pytest.mark.parametrize("file", WRITING)
-def test_files_are_written_though_nobody_reads_on(
+def test_files_are_written_after_the_reader_closes(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, stream: str
 ) -> None:
     players = {name: {"strategy": name} for name in ("random", "equal_split")}
@@ -164,8 +160,8 @@ def test_files_are_written_though_nobody_reads_on(
     pairing = [["random", "equal_split"], ["equal_split", "random"], ["random", "down"]]
     pairing += [[name, name] for name in ("random", "equal_split")]
     for seed, name in enumerate(("small", "other")):
-        made = study(name=name, players=players, pairing=pairing, instances=2, seed=seed)
-        ct.run(made, tmp_path / "cheaptalk.sqlite")
-    monkeypatch.setattr(sys, stream, Unread())
+        planned = study(name=name, players=players, pairing=pairing, instances=2, seed=seed)
+        ct.run(planned, tmp_path / "cheaptalk.sqlite")
+    monkeypatch.setattr(sys, stream, ClosedStream())
     assert cheaptalk(*WRITING[file]).status in (0, 141)
     assert (tmp_path / file).exists()

@@ -1,4 +1,4 @@
-"""A few matches of a study, or one of its games, from the command line: run and resume in parts."""
+"""Running and resuming parts of a study: a few matches, or one of its games."""
 
 import json
 import re
@@ -25,14 +25,14 @@ GAMES = {
 }
 
 
-def written(folder: Path, **changes: Any) -> None:
+def write_study(folder: Path, **changes: Any) -> None:
     (folder / "small.yaml").write_text(yaml.safe_dump(spec(**changes)))
 
 
-def test_a_trial_says_what_is_left_and_a_resume_plays_it(
+def test_partial_run_reports_the_rest_and_resume_plays_it(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
-    written(tmp_path, **GAMES)
+    write_study(tmp_path, **GAMES)
     done = cheaptalk("run", "small.yaml", "--max-matches", "2", "--max-calls", "50")
     assert done.status == 0
     assert "small: 2 of 2 matches ended (0 before, 2 now" in done.out
@@ -51,35 +51,35 @@ def test_a_trial_says_what_is_left_and_a_resume_plays_it(
 
 
 @pytest.mark.parametrize("command", [("run", "small.yaml"), ("resume", "small")])
-def test_a_game_that_the_study_has_not_is_told(
+def test_unknown_game_prints_error(
     cheaptalk: Command, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    written(tmp_path, **GAMES)
+    write_study(tmp_path, **GAMES)
     cheaptalk("run", "small.yaml", "--max-matches", "1")
     done = cheaptalk(*command, "--game", "bargain")
     assert done.status == 2
     assert 'the study has no game "bargain" (did you mean "bargaining"?)' in done.said
 
 
-def test_an_estimate_is_of_what_is_to_be_played(cheaptalk: Command, tmp_path: Path) -> None:
+def test_estimate_covers_only_matches_to_be_played(cheaptalk: Command, tmp_path: Path) -> None:
     price = {"models": ["vllm/*"], "input": 100, "output": 100, "as_of": "2026-01-01"}
     (tmp_path / "prices.yaml").write_text(yaml.safe_dump([price]))
     with Server() as server:
-        written(tmp_path, **with_model(server.url))
-        said = [
+        write_study(tmp_path, **with_model(server.url))
+        outputs = [
             cheaptalk(*command).err
             for command in (
                 ("run", "small.yaml", "--max-matches", "2"),
                 ("resume", "small"),
             )
         ]
-    few, more = (int(re.findall(r"estimated (\d+) to \d+ calls", text)[0]) for text in said)
+    few, more = (int(re.findall(r"estimated (\d+) to \d+ calls", text)[0]) for text in outputs)
     assert 2 * few == more, "two matches, and then the other four"
 
 
-def test_a_part_that_stops_goes_on_as_a_part(cheaptalk: Command, tmp_path: Path) -> None:
+def test_halted_part_continues_as_a_part(cheaptalk: Command, tmp_path: Path) -> None:
     with Server() as server:
-        written(tmp_path, **with_model(server.url), budget={"calls": 1})
+        write_study(tmp_path, **with_model(server.url), budget={"calls": 1})
         done = cheaptalk("run", "small.yaml", "--max-matches", "2", "--game", "bargaining")
     assert done.status == 1
     where = "cheaptalk run FILE --store cheaptalk.sqlite --game bargaining --max-matches 1"
@@ -89,14 +89,14 @@ def test_a_part_that_stops_goes_on_as_a_part(cheaptalk: Command, tmp_path: Path)
 @pytest.mark.parametrize(
     "part", ["--max-matches 2", "--game bargaining", "--game bargaining --max-matches 2"]
 )
-def test_a_part_that_is_interrupted_goes_on_as_a_part(
+def test_interrupted_part_continues_as_a_part(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     def interrupted(*_: Any, progress: Callable[[ct.Progress], None], **__: Any) -> None:
         progress(ct.Progress(2, 0))
         raise KeyboardInterrupt
 
-    written(tmp_path, **GAMES)
+    write_study(tmp_path, **GAMES)
     monkeypatch.setattr(ct, "run", interrupted)
     done = cheaptalk("run", "small.yaml", *part.split())
     again = f"cheaptalk resume small --store cheaptalk.sqlite {part}"
@@ -104,32 +104,30 @@ def test_a_part_that_is_interrupted_goes_on_as_a_part(
     assert done.err.splitlines()[-1] == f"stopped; continue with: {again}"
 
 
-def test_what_is_interrupted_before_it_begins_leaves_nothing(
+def test_run_interrupted_before_it_starts_writes_nothing(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    written(tmp_path, **GAMES)
+    write_study(tmp_path, **GAMES)
     monkeypatch.setattr(ct, "run", interrupted)
     done = cheaptalk("run", "small.yaml")
     assert (done.status, done.err) == (130, "stopped; no match was played\n")
-    assert [one.name for one in tmp_path.iterdir()] == ["small.yaml"]
+    assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
 
 
-def test_a_part_of_a_changed_study_is_told_and_allowed_as_the_whole(
-    cheaptalk: Command, tmp_path: Path
-) -> None:
-    written(tmp_path)
+def test_part_of_a_changed_study_requires_confirmation(cheaptalk: Command, tmp_path: Path) -> None:
+    write_study(tmp_path)
     cheaptalk("run", "small.yaml")
-    written(tmp_path, seed=1)
+    write_study(tmp_path, seed=1)
     refused = cheaptalk("run", "small.yaml", "--max-matches", "1")
     assert (refused.status, "would be superseded" in refused.said) == (2, True)
     done = cheaptalk("run", "small.yaml", "--max-matches", "1", "--yes")
     assert "1 match of the study remaining" in done.out
 
 
-def test_a_part_in_batches_is_collected_by_itself(
+def test_part_in_batches_is_collected_separately(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
@@ -138,9 +136,9 @@ def test_a_part_in_batches_is_collected_by_itself(
         study = spec(**with_model())
         study["players"]["tiny"] = {"model": f"openai/gpt-4o@{server.url}"}
         (tmp_path / "small.yaml").write_text(json.dumps(study))
-        left = cheaptalk("run", "small.yaml", *quick, "--no-wait", "--max-matches", "2")
-        assert (left.status, server.sizes) == (3, [2])
-        assert left.out.splitlines()[-1].endswith("sqlite --batch --max-matches 2")
+        waiting = cheaptalk("run", "small.yaml", *quick, "--no-wait", "--max-matches", "2")
+        assert (waiting.status, server.sizes) == (3, [2])
+        assert waiting.out.splitlines()[-1].endswith("sqlite --batch --max-matches 2")
         done = cheaptalk("resume", "small", *quick, "--max-matches", "2")
         assert (done.status, "2 of 2 matches ended" in done.out) == (0, True)
         done = cheaptalk("resume", "small", *quick)

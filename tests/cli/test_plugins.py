@@ -1,4 +1,4 @@
-"""What other packages add: importers that work, and plug-ins that do not."""
+"""Plug-ins of other packages: working importers and broken entry points."""
 
 import json
 import warnings
@@ -24,7 +24,7 @@ from tests.fakes import install
 
 
 def read(paths: Sequence[Path]) -> Collection:
-    """A game of bargaining for each file."""
+    """Read a game of bargaining for each file."""
 
     def games() -> Iterator[ForeignGame | Skipped]:
         game_spec = ct.get_game("bargaining")
@@ -32,7 +32,7 @@ def read(paths: Sequence[Path]) -> Collection:
         for path in paths:
             players = dict.fromkeys(game.seats, game_spec.strategies["boulware"])
             table = ct.play(game, game.draw_instance(ct.Chance(path.stem)), path.stem, players)
-            seats = {place: ImportedSeat(imported="theirs", model="x") for place in game.seats}
+            seats = {seat: ImportedSeat(imported="theirs", model="x") for seat in game.seats}
             source = {"system": "theirs", "id": path.stem}
             yield ForeignGame(path.stem, str(path), table, seats, source)
 
@@ -40,15 +40,15 @@ def read(paths: Sequence[Path]) -> Collection:
 
 
 @pytest.fixture
-def theirs() -> Iterator[None]:
-    """An importer that another package registers."""
+def registered_importer() -> Iterator[None]:
+    """Register an importer of another package."""
     IMPORTERS.add("theirs", Importer("Import games of theirs.", read))
     yield
     IMPORTERS.remove("theirs")
 
 
-@pytest.mark.usefixtures("theirs")
-def test_an_importer_of_another_package_is_a_command(cheaptalk: Command) -> None:
+@pytest.mark.usefixtures("registered_importer")
+def test_registered_importer_becomes_a_command(cheaptalk: Command) -> None:
     assert "Import games of theirs." in cheaptalk("store", "import", "--help").out
     assert "PATH..." in cheaptalk("store", "import", "theirs", "--help").out
     done = cheaptalk("store", "import", "theirs", "a.txt", "b.txt", "--json")
@@ -59,21 +59,21 @@ def test_an_importer_of_another_package_is_a_command(cheaptalk: Command) -> None
     assert cheaptalk("store", "import", "other", "a.txt").status == 2
 
 
-def test_an_importer_of_one_folder_refuses_several() -> None:
+def test_folder_importer_rejects_several_folders() -> None:
     importer = Importer("", of_folder(ct.read_glee))
     with pytest.raises(ct.CheaptalkError, match="expected one folder, not 2"):
         importer.read([Path("a"), Path("b")])
 
 
-SAID = (
+MESSAGE = (
     'the game "chess" of chess_games cannot be used (ModuleNotFoundError: No module named '
     "'chess_games'); fix, upgrade or uninstall chess_games"
 )
 
 
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package whose game cannot be imported, beside all that is installed."""
+def broken_plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install a package whose game cannot be imported."""
     chess = EntryPoint("chess", "chess_games:SPEC", "cheaptalk.games")
 
     install(monkeypatch, [chess])
@@ -82,24 +82,24 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry.GAMES.forget()
 
 
-@pytest.mark.usefixtures("broken")
-def test_a_broken_plugin_is_one_line_and_ends_no_command(cheaptalk: Command) -> None:
+@pytest.mark.usefixtures("broken_plugin")
+def test_broken_plugin_prints_one_warning(cheaptalk: Command) -> None:
     done = cheaptalk("game", "list")
     assert done.status == 0
     assert "bargaining" in done.out
-    assert done.err == f"warning: {SAID}\n"
+    assert done.err == f"warning: {MESSAGE}\n"
 
 
 @pytest.mark.usefixtures("importable")
-@pytest.mark.usefixtures("broken")
-def test_the_doctor_lists_broken_plugins_and_goes_on(cheaptalk: Command) -> None:
+@pytest.mark.usefixtures("broken_plugin")
+def test_doctor_lists_broken_plugins(cheaptalk: Command) -> None:
     done = cheaptalk("store", "doctor")
-    assert f"--  plug-in: {SAID}" in done.out.splitlines()
+    assert f"--  plug-in: {MESSAGE}" in done.out.splitlines()
     assert "ok  store: " in done.out
     assert (done.status, done.err) == (0, "")
 
 
-def test_other_warnings_are_as_python_has_them(
+def test_other_warnings_are_not_intercepted(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def warn() -> list[str]:

@@ -1,4 +1,4 @@
-"""What others wrote cannot command the terminal on which it is shown."""
+"""Text from other authors cannot send control sequences to the terminal."""
 
 import io
 import json
@@ -28,15 +28,15 @@ def test_control_characters_are_written_out_and_colours_stay(colours: bool) -> N
     assert printed.count("\x1b") == (2 if colours else 0)
 
 
-def test_what_is_undefined_or_infinite_is_printed_as_null(
+def test_nan_and_infinity_are_printed_as_null(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     print_json({"mean": float("nan"), "at": [(1, float("inf"))], "where": Path("x")})
-    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert found == {"mean": None, "at": [[1, None]], "where": "x"}
+    printed = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert printed == {"mean": None, "at": [[1, None]], "where": "x"}
 
 
-def test_a_study_of_somebody_else_is_shown_as_it_is(cheaptalk: Command, tmp_path: Path) -> None:
+def test_study_text_is_escaped_in_all_commands(cheaptalk: Command, tmp_path: Path) -> None:
     path = tmp_path / "theirs.yaml"
     path.write_text(yaml.safe_dump(study(description=HOSTILE).written()))
     for command in ("plan", "run", "status"):

@@ -1,4 +1,4 @@
-"""What goes wrong with a profile: one sentence each, nothing half-written, what was played kept."""
+"""Faults of a profile: one-sentence errors, no partial files, and played matches are kept."""
 
 import json
 import re
@@ -31,12 +31,12 @@ BATTERY: dict[str, Any] = {
 }  # fmt: skip
 PAGES = {"me-profile.html", "me-profile.json"}
 KEPT = "remaining (completed matches are kept); continue with: cheaptalk profile "
-Profiled = Callable[..., Done]
+RunProfile = Callable[..., Done]
 
 
 @pytest.fixture
-def profiled(cheaptalk: Command, tmp_path: Path) -> Profiled:
-    """Makes a profile of a player called ``me`` by the battery ``tiny.yaml``, where they run."""
+def profile(cheaptalk: Command, tmp_path: Path) -> RunProfile:
+    """Return a function that profiles a player as ``me`` by the battery ``tiny.yaml``."""
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY))
 
     def command(player: str, *options: str) -> Done:
@@ -45,18 +45,18 @@ def profiled(cheaptalk: Command, tmp_path: Path) -> Profiled:
     return command
 
 
-def names(folder: Path) -> set[str]:
-    """What is there beside the battery; a store is there if its file is, which has a lock."""
-    return {one.name for one in folder.iterdir()} - {"tiny.yaml", "cheaptalk.sqlite.lock"}
+def file_names(folder: Path) -> set[str]:
+    """Return the files in a folder, except the battery and the lock of the store."""
+    return {path.name for path in folder.iterdir()} - {"tiny.yaml", "cheaptalk.sqlite.lock"}
 
 
-def asked(folder: Path) -> int:
-    """How many calls the matches in the store took."""
+def call_count(folder: Path) -> int:
+    """Return the number of calls in the matches in the store."""
     with ct.Store.open(folder / "cheaptalk.sqlite") as store:
-        return sum(one.calls for one in store.records("me-tiny-1-small"))
+        return sum(record.calls for record in store.records("me-tiny-1-small"))
 
 
-WRONG: dict[str, tuple[tuple[str, ...], str]] = {
+INVALID: dict[str, tuple[tuple[str, ...], str]] = {
     "no number": (
         ("--require", "earnd >= 0.4"),
         'a profile by tiny-1 has no metric "earnd" (did you mean "earned"?)',
@@ -91,26 +91,26 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_what_cannot_be_is_refused_before_anything_is_bought(
-    profiled: Profiled, tmp_path: Path, case: str
+@pytest.mark.parametrize("case", INVALID)
+def test_invalid_options_fail_before_any_call(
+    profile: RunProfile, tmp_path: Path, case: str
 ) -> None:
-    written = {
+    files = {
         "list.json": [1],
         "half.json": {"format": 2, "player": "you", "battery": "tiny-1"},
         "other.json": {"format": 1, "player": "you", "battery": "tiny-0", "values": {"rows": {}}},
     }
-    for name, data in written.items():
+    for name, data in files.items():
         (tmp_path / name).write_text(json.dumps(data))
-    options, said = WRONG[case]
-    done = profiled("script/legal", *options)
+    options, message = INVALID[case]
+    done = profile("script/legal", *options)
     assert done.status == 2
-    assert f"error: {said}" in done.said
-    assert names(tmp_path) == {*written}
+    assert f"error: {message}" in done.said
+    assert file_names(tmp_path) == {*files}
 
 
 @pytest.mark.parametrize(
-    ("player", "said"),
+    ("player", "message"),
     [
         ("agent/x", 'agent/x: model: "agent/x": add the URL of the server: agent/x@http://HOST:'),
         ("", ": null is not a player; write a strategy's name"),
@@ -121,45 +121,45 @@ def test_what_cannot_be_is_refused_before_anything_is_bought(
         ),
     ],
 )
-def test_who_cannot_sit_down_is_told_why(
-    profiled: Profiled, tmp_path: Path, player: str, said: str
+def test_players_without_a_seat_are_rejected(
+    profile: RunProfile, tmp_path: Path, player: str, message: str
 ) -> None:
-    done = profiled(player)
-    assert (done.status, said in done.said) == (2, True), done.said
-    assert names(tmp_path) == set()
+    done = profile(player)
+    assert (done.status, message in done.said) == (2, True), done.said
+    assert file_names(tmp_path) == set()
 
 
-def test_a_battery_whose_panel_cannot_play_is_told(profiled: Profiled, tmp_path: Path) -> None:
+def test_invalid_panel_player_is_rejected(profile: RunProfile, tmp_path: Path) -> None:
     panel = {"fair": {"meaning": "errs", "player": {"strategies": {"barganing": "equal_split"}}}}
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"panel": panel}))
-    done = profiled("linear")
+    done = profile("linear")
     assert done.status == 2
     assert 'unknown game "barganing" (did you mean "bargaining"?)' in done.said
 
 
-def test_a_profile_that_is_halted_says_what_is_kept_and_the_same_command_goes_on(
-    profiled: Profiled, tmp_path: Path
+def test_halted_profile_continues_with_the_same_command(
+    profile: RunProfile, tmp_path: Path
 ) -> None:
-    done = profiled("script/legal", "--max-calls", "3")
+    done = profile("script/legal", "--max-calls", "3")
     assert done.status == 4
     assert "halted: this run's limit of 3 calls is exhausted" in done.out
     assert f"{KEPT}script/legal --label me" in " ".join(done.out.split())
-    said = " ".join(done.said.split())
-    assert "2 matches of the study not played; all metrics cover the 2 matches of me" in said
+    output = " ".join(done.said.split())
+    assert "2 matches of the study not played; all metrics cover the 2 matches of me" in output
     assert "resume" not in done.out + done.err
-    assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
+    assert file_names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
     assert json.loads((tmp_path / "me-profile.json").read_text())["unplayed_matches"] == 2
-    assert profiled("script/legal").status == 0
-    assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
-    calls = asked(tmp_path)
-    assert profiled("script/legal", "--max-calls", "1").status == 0, "nothing is asked again"
-    assert asked(tmp_path) == calls
+    assert profile("script/legal").status == 0
+    assert file_names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
+    calls = call_count(tmp_path)
+    assert profile("script/legal", "--max-calls", "1").status == 0, "no request is repeated"
+    assert call_count(tmp_path) == calls
 
 
 @pytest.mark.parametrize("gate", ["earned >= 2", "earned >= 0.25", "earned >= -1"])
-def test_matches_left_to_play_override_every_gate(profiled: Profiled, gate: str) -> None:
-    """A dead agent had the status of an open gate, which a job may accept."""
-    done = profiled("script/legal", "--max-calls", "3", "--require", gate, "--allow-failures")
+def test_unplayed_matches_override_every_gate(profile: RunProfile, gate: str) -> None:
+    """Regression: a dead agent had the status of an open gate, which a CI job may accept."""
+    done = profile("script/legal", "--max-calls", "3", "--require", gate, "--allow-failures")
     assert "2 matches of the study not played" in " ".join(done.said.split())
     assert done.status == 4
 
@@ -168,43 +168,43 @@ def test_matches_left_to_play_override_every_gate(profiled: Profiled, gate: str)
     ("gate", "status", "allowed"),
     [("earned >= 2", 1, 1), ("findings <= 99", 4, 0), ("tokens >= 1", 4, 3)],
 )
-def test_failed_matches_override_gates_that_do_not_fail(
-    profiled: Profiled, no_waits: None, gate: str, status: int, allowed: int
+def test_failed_matches_override_passing_and_open_gates(
+    profile: RunProfile, no_waits: None, gate: str, status: int, allowed: int
 ) -> None:
     with agent_server(crashing) as url:
         command = (f"agent/me@{url}", "--require", gate)
-        assert profiled(*command).status == status
-        assert profiled(*command, "--allow-failures").status == allowed
+        assert profile(*command).status == status
+        assert profile(*command, "--allow-failures").status == allowed
 
 
-def test_a_profile_that_is_interrupted_says_what_is_kept(
-    profiled: Profiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_interrupted_profile_prints_how_to_continue(
+    profile: RunProfile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = ct.run
 
     def interrupted(*study: Any, progress: Callable[[ct.Progress], None], **how: Any) -> None:
-        def told(so_far: ct.Progress) -> None:
+        def interrupt_after_first_match(so_far: ct.Progress) -> None:
             progress(so_far)
             if so_far.counts:
                 raise KeyboardInterrupt
 
-        run(*study, progress=told, **how)
+        run(*study, progress=interrupt_after_first_match, **how)
 
     monkeypatch.setattr(ct, "run", interrupted)
-    done = profiled("linear", "--workers", "1")
+    done = profile("linear", "--workers", "1")
     assert done.status == 130
     assert (
         "stopped; continue with: cheaptalk profile linear --label me --battery tiny.yaml"
         in done.said
     )
-    assert names(tmp_path) == {"cheaptalk.sqlite"}
+    assert file_names(tmp_path) == {"cheaptalk.sqlite"}
 
 
-def test_gates_of_a_profile_without_matches_are_errors_for_ci(
-    profiled: Profiled, tmp_path: Path, no_waits: None
+def test_gates_without_matches_are_junit_errors(
+    profile: RunProfile, tmp_path: Path, no_waits: None
 ) -> None:
     with agent_server(lambda _: {"crash": 1 // 0}) as url:
-        done = profiled(
+        done = profile(
             f"agent/me@{url}", "--require", "earned >= 0.4", "--junit", "gates.xml"
         )  # fmt: skip
     assert done.status == 4
@@ -214,42 +214,42 @@ def test_gates_of_a_profile_without_matches_are_errors_for_ci(
     assert "no match of me has ended" in suite
 
 
-def test_an_agent_that_is_not_there_is_told_soon_and_with_the_cure(
-    profiled: Profiled, tmp_path: Path, no_waits: None, monkeypatch: pytest.MonkeyPatch
+def test_unreachable_agent_fails_quickly_with_advice(
+    profile: RunProfile, tmp_path: Path, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
-    with listening(0) as there:
-        port = there.getsockname()[1]
-    done = profiled(f"agent/mine@http://127.0.0.1:{port}/act")
+    with listening(0) as listener:
+        port = listener.getsockname()[1]
+    done = profile(f"agent/mine@http://127.0.0.1:{port}/act")
     assert done.status == 4
-    away = f"no server answers at 127.0.0.1:{port} (Connection refused): check that it is running"
-    assert away in " ".join(done.out.split())
+    text = f"no server answers at 127.0.0.1:{port} (Connection refused): check that it is running"
+    assert text in " ".join(done.out.split())
     assert KEPT in done.out
-    assert names(tmp_path) == {"cheaptalk.sqlite"}
+    assert file_names(tmp_path) == {"cheaptalk.sqlite"}
 
 
 Answer = Callable[[dict[str, Any]], dict[str, Any] | None]
-"""Answers a request of the agent protocol; None closes the connection without an answer."""
+"""Answer a request of the agent protocol, or return None to close the connection."""
 
 
 @contextmanager
 def agent_server(answer: Answer) -> Iterator[str]:
-    """An agent over HTTP; an exception becomes status 500. Yields its URL."""
+    """Serve an agent over HTTP and yield its URL; exceptions become status 500."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             try:
-                answered = answer(request)
+                content = answer(request)
             except ZeroDivisionError as error:
                 self.send_error(500, str(error))
                 return
-            if answered is None:
+            if content is None:
                 self.close_connection = True
                 return
             self.send_response(200)
             self.end_headers()
-            self.wfile.write(json.dumps({"answer": answered}).encode())
+            self.wfile.write(json.dumps({"answer": content}).encode())
 
         def log_message(self, *_: Any) -> None:
             """Print nothing."""
@@ -266,38 +266,38 @@ def agent_server(answer: Answer) -> Iterator[str]:
 
 
 def half(request: dict[str, Any]) -> dict[str, Any]:
-    """Offer half, and accept anything."""
+    """Offer half and accept any offer."""
     if request["form"]["name"] == "Reply":
         return {"decision": "accept"}
     return {"alice_gain": 50, "bob_gain": 50}
 
 
 def crashing(request: dict[str, Any]) -> dict[str, Any] | None:
-    """Crash on every first offer of Alice, and answer all else."""
+    """Crash on Alice's requests and answer Bob's."""
     return half(request) if request["seat"] == "bob" else {"crash": 1 // 0}
 
 
 def closing(request: dict[str, Any]) -> dict[str, Any] | None:
-    """Close the connection at every offer of Alice, and answer all else."""
+    """Close the connection on Alice's requests and answer Bob's."""
     return half(request) if request["seat"] == "bob" else None
 
 
 @pytest.mark.parametrize(
     ("answer", "reason"), [(crashing, "status 500"), (closing, "without a response")]
 )
-def test_an_agent_that_crashes_on_some_requests_gets_a_page_of_the_other_matches(
-    profiled: Profiled, tmp_path: Path, no_waits: None, answer: Answer, reason: str
+def test_partly_crashing_agent_gets_a_page_of_completed_matches(
+    profile: RunProfile, tmp_path: Path, no_waits: None, answer: Answer, reason: str
 ) -> None:
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"sizes": {"small": 8}}))
     with agent_server(answer) as url:
-        done = profiled(f"agent/me@{url}")
+        done = profile(f"agent/me@{url}")
         assert done.status == 4
-        assert profiled(f"agent/me@{url}", "--allow-failures").status == 0
-    assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
-    said = " ".join(done.said.split())
-    assert "16 matches failed: 16 x " in said
-    assert reason in said
-    assert "all metrics cover the 16 matches of me that ended; to play them, run: cheaptalk" in said
+        assert profile(f"agent/me@{url}", "--allow-failures").status == 0
+    assert file_names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
+    text = " ".join(done.said.split())
+    assert "16 matches failed: 16 x " in text
+    assert reason in text
+    assert "all metrics cover the 16 matches of me that ended; to play them, run: cheaptalk" in text
     data = json.loads((tmp_path / "me-profile.json").read_text())
     assert sum(data["failed_matches"].values()) == 16
     assert data["numbers"]["ended"]["value"] == 1, "a crash of the harness is no forfeit"
@@ -305,38 +305,38 @@ def test_an_agent_that_crashes_on_some_requests_gets_a_page_of_the_other_matches
     assert "16 matches failed: 16 x " in page
 
 
-def test_an_agent_that_crashes_on_one_kind_of_message_is_told_which(
-    profiled: Profiled, tmp_path: Path, no_waits: None
+def test_crashes_on_one_kind_of_message_are_identified(
+    profile: RunProfile, tmp_path: Path, no_waits: None
 ) -> None:
-    talkers = {one: {"strategy": "talker", "manner": one} for one in ("silent", "polite", "threat")}
+    talkers = {key: {"strategy": "talker", "manner": key} for key in ("silent", "polite", "threat")}
     words = {"pie-words": {"title": "A pie, with words", "game": "bargaining", "instances": 4,
                            "fixed": {"money": 200, "horizon": 3, "messages": True}}}  # fmt: skip
     battery = BATTERY | {"talkers": talkers, "words": words, "repeats": []}
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(battery))
 
-    def afraid(request: dict[str, Any]) -> dict[str, Any]:
+    def crash_on_threat(request: dict[str, Any]) -> dict[str, Any]:
         if "warn you" in request["messages"][-1]["content"]:
             return {"crash": 1 // 0}
         if request["form"]["name"] == "Reply":
             return {"decision": "reject"}
         return {"alice_gain": 100, "bob_gain": 100, "message": ""}
 
-    with agent_server(afraid) as url:
-        done = profiled(f"agent/me@{url}", "--require", "findings <= 0")
+    with agent_server(crash_on_threat) as url:
+        done = profile(f"agent/me@{url}", "--require", "findings <= 0")
     assert done.status == 1
-    told = " ".join(done.out.split())
+    output = " ".join(done.out.split())
     assert re.search(r"me crashes on a threat: 8 of 8 matches failed \(\d+ requests\), and 0 of "
-                     r"the 20 others \(\d+ requests\)", told)  # fmt: skip
+                     r"the 20 others \(\d+ requests\)", output)  # fmt: skip
     page = (tmp_path / "me-profile.html").read_text(encoding="utf-8")
     assert "8 \N{MULTIPLICATION SIGN} status 500" in page, (
         "reasons are grouped, whichever request failed"
     )
 
 
-def test_requests_that_failed_at_first_are_counted(
-    profiled: Profiled, tmp_path: Path, no_waits: None
+def test_requests_that_fail_at_first_are_counted(
+    profile: RunProfile, tmp_path: Path, no_waits: None
 ) -> None:
-    """An agent that crashed on some requests, and answered it later, had no weakness."""
+    """Regression: an agent that failed some requests at the first attempt had no weakness."""
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"sizes": {"small": 8}}))
     lock, received = threading.Lock(), [0]
 
@@ -347,7 +347,7 @@ def test_requests_that_failed_at_first_are_counted(
 
     with agent_server(flaky) as url:
         gates = ("answered >= 0.95", "findings <= 0", "calls.answer <= 1.01")
-        done = profiled(f"agent/me@{url}", *(part for one in gates for part in ("--require", one)))
+        done = profile(f"agent/me@{url}", *(part for gate in gates for part in ("--require", gate)))
     assert done.status == 1
     data = json.loads((tmp_path / "me-profile.json").read_text())
     calls, requests, errors = data["calls"], data["requests"], data["errors"]
@@ -369,17 +369,17 @@ def test_requests_that_failed_at_first_are_counted(
     assert text in (tmp_path / "me-profile.html").read_text(encoding="utf-8")
 
 
-def test_an_agent_that_never_answers_gets_no_page(
-    profiled: Profiled, tmp_path: Path, no_waits: None
+def test_agent_that_never_answers_gets_no_page(
+    profile: RunProfile, tmp_path: Path, no_waits: None
 ) -> None:
     with agent_server(lambda _: {"crash": 1 // 0}) as url:
-        done = profiled(f"agent/me@{url}")
+        done = profile(f"agent/me@{url}")
     assert done.status == 4
     assert "status 500" in done.said
-    assert names(tmp_path) == {"cheaptalk.sqlite"}
+    assert file_names(tmp_path) == {"cheaptalk.sqlite"}
 
 
-def test_an_agent_has_a_minute_for_each_answer_unless_its_entry_says_otherwise() -> None:
+def test_agent_deadline_is_60_seconds_by_default() -> None:
     for player, deadline in (
         ("agent/me@http://127.0.0.1:1/act", 60),
         ('{model: "agent/me@http://127.0.0.1:1/act", deadline: 20}', 20),
@@ -388,92 +388,90 @@ def test_an_agent_has_a_minute_for_each_answer_unless_its_entry_says_otherwise()
     assert _entry("openai/gpt-4o").written()["deadline"] == 300
 
 
-def test_forfeits_are_reported_in_the_terminal(profiled: Profiled) -> None:
-    """An agent that never answered one kind of request had "valid at once: 1.00" and no word."""
+def test_forfeits_are_reported_in_the_terminal(profile: RunProfile) -> None:
+    """Regression: an agent that never answered one kind of request got "valid at once: 1.00"."""
 
     def silent_as_bob(request: dict[str, Any]) -> dict[str, Any]:
         return half(request) if request["seat"] == "alice" else {"nothing": "useful"}
 
     with agent_server(silent_as_bob) as url:
-        done = profiled(f"agent/me@{url}")
-    said = " ".join(done.said.split())
+        done = profile(f"agent/me@{url}")
+    output = " ".join(done.said.split())
     assert re.search(
-        r"me forfeited \d+ of \d+ matches; show the reasons with: cheaptalk match list", said
+        r"me forfeited \d+ of \d+ matches; show the reasons with: cheaptalk match list", output
     )
 
 
-def test_a_profile_that_is_not_played_claims_nothing_about_its_matches(profiled: Profiled) -> None:
-    """The second call said that all matches had been played: those of the baselines."""
+def test_unplayed_profile_does_not_claim_stored_matches(profile: RunProfile) -> None:
+    """Regression: the second call counted the baselines' matches as already played."""
     unreachable = "agent/me@http://127.0.0.1:9/act"
     for _ in range(2):
-        done = profiled(unreachable, "--retry-timeout", "0")
+        done = profile(unreachable, "--retry-timeout", "0")
         assert done.status == 4
         assert "already in the store" not in done.said
 
 
-def test_who_forfeits_all_is_told_as_that_and_fails(profiled: Profiled, tmp_path: Path) -> None:
-    done = profiled("script/refuse", "--require", "earned >= 0.4")
+def test_player_that_forfeits_all_matches_fails(profile: RunProfile, tmp_path: Path) -> None:
+    done = profile("script/refuse", "--require", "earned >= 0.4")
     assert done.status == 1
     assert (
         "me forfeited 4 of 4 matches; all other metrics exclude these matches; show the reasons"
         in done.said
     )
-    assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
+    assert file_names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
 
 
-def test_a_gate_on_what_is_not_known_of_a_player_cannot_be_told(
-    profiled: Profiled, tmp_path: Path
-) -> None:
-    done = profiled("linear", "--require", "tokens <= 900", "--junit", "gates/me.xml")
+def test_gate_on_an_unavailable_metric_stays_open(profile: RunProfile, tmp_path: Path) -> None:
+    done = profile("linear", "--require", "tokens <= 900", "--junit", "gates/me.xml")
     assert done.status == 3
     assert "tokens <= 900: open; no finished match has this metric" in done.out
-    assert names(tmp_path) - {"gates"} == {"cheaptalk.sqlite", *PAGES}
-    done = profiled("linear", "--require", "earned >= 0", "--junit", "gates/me.xml")
+    assert file_names(tmp_path) - {"gates"} == {"cheaptalk.sqlite", *PAGES}
+    done = profile("linear", "--require", "earned >= 0", "--junit", "gates/me.xml")
     assert (done.status, "earned >= 0: open" in done.out) == (3, True)
-    written = (tmp_path / "gates" / "me.xml").read_text()
-    assert 'tests="1" failures="0" errors="1"' in written
-    assert 'name="earned &gt;= 0"' in written
-    assert "<error message=" in written
+    junit = (tmp_path / "gates" / "me.xml").read_text()
+    assert 'tests="1" failures="0" errors="1"' in junit
+    assert 'name="earned &gt;= 0"' in junit
+    assert "<error message=" in junit
 
 
-def test_another_player_under_the_same_name_is_refused(profiled: Profiled) -> None:
-    assert profiled("linear").status == 0
-    done = profiled("script/legal", "--json-file", "other.json")
+def test_another_player_under_the_same_label_is_rejected(profile: RunProfile) -> None:
+    assert profile("linear").status == 0
+    done = profile("script/legal", "--json-file", "other.json")
     assert done.status == 2
     assert "would be superseded; confirm with --yes, or set another --label" in done.said
 
 
-def test_the_file_of_another_player_or_size_is_not_replaced(
-    profiled: Profiled, tmp_path: Path
+def test_profiles_of_other_players_or_sizes_are_not_overwritten(
+    profile: RunProfile, tmp_path: Path
 ) -> None:
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"sizes": {"small": 1, "big": 2}}))
-    assert profiled("linear").status == 0
+    assert profile("linear").status == 0
     before = (tmp_path / "me-profile.json").read_bytes()
-    done = profiled("script/legal", "--store", "other.sqlite")
+    done = profile("script/legal", "--store", "other.sqlite")
     assert done.status == 2
     assert "me-profile.json is the profile of another player with the label me" in done.said
     assert not (tmp_path / "other.sqlite").exists()
-    assert profiled("linear", "--size", "big").status == 0
+    assert profile("linear", "--size", "big").status == 0
     assert (tmp_path / "me-profile.json").read_bytes() == before
     assert json.loads((tmp_path / "me-big-profile.json").read_text())["size"] == "big"
-    assert profiled("script/legal", "--store", "other.sqlite", "--yes").status == 0
+    assert profile("script/legal", "--store", "other.sqlite", "--yes").status == 0
 
 
-def test_what_is_compared_with_is_not_written_over(profiled: Profiled, tmp_path: Path) -> None:
-    assert profiled("linear").status == 0
+def test_compared_profile_is_not_overwritten(profile: RunProfile, tmp_path: Path) -> None:
+    assert profile("linear").status == 0
     before = (tmp_path / "me-profile.json").read_bytes()
-    done = profiled("linear", "--compare-to", "me-profile.json")
+    done = profile("linear", "--compare-to", "me-profile.json")
     assert done.status == 2
     assert "--compare-to me-profile.json would be overwritten; set another --json-file" in done.said
     assert (tmp_path / "me-profile.json").read_bytes() == before
 
 
-def test_games_that_were_not_requested_are_not_missing(profiled: Profiled, tmp_path: Path) -> None:
+def test_excluded_games_do_not_count_as_unplayed(profile: RunProfile, tmp_path: Path) -> None:
     parts = BATTERY["parts"] | {
         "price": {"title": "A price", "game": "negotiation", "fixed": {"horizon": 2}},
     }
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"parts": parts}))
-    done = profiled("linear", "--game", "bargaining")
+    done = profile("linear", "--game", "bargaining")
     assert done.status == 0
     assert "not played" not in done.said
     assert json.loads((tmp_path / "me-profile.json").read_text())["unplayed_matches"] == 0

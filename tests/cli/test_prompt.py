@@ -1,4 +1,4 @@
-"""Rosters and prompts can be read before anything is paid for."""
+"""Rosters and prompts can be inspected before any call is paid for."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from cheaptalk.styles import style
 from tests.conftest import Command
 
 
-def test_rosters_are_listed_with_how_many_they_are(cheaptalk: Command) -> None:
+def test_rosters_are_listed(cheaptalk: Command) -> None:
     done = cheaptalk("model", "rosters")
     assert done.status == 0
     for name in roster_names():
@@ -19,7 +19,7 @@ def test_rosters_are_listed_with_how_many_they_are(cheaptalk: Command) -> None:
     assert list(json.loads(cheaptalk("model", "rosters", "--json").out)) == roster_names()
 
 
-def test_a_roster_is_shown_with_its_settings_and_notes(cheaptalk: Command) -> None:
+def test_roster_is_shown_with_settings_and_notes(cheaptalk: Command) -> None:
     done = cheaptalk("model", "rosters", "chip-trading", "--json")
     shown = json.loads(done.out)
     assert shown["players"]["gpt-4o-refined"]["refine"] == {"candidates": 3}
@@ -31,13 +31,13 @@ def test_a_roster_is_shown_with_its_settings_and_notes(cheaptalk: Command) -> No
     assert note == shown["notes"]["gpt-4o"]
 
 
-def test_rosters_join_a_study_from_the_command_line(cheaptalk: Command) -> None:
+def test_roster_option_adds_players_to_a_study(cheaptalk: Command) -> None:
     plain = json.loads(cheaptalk("plan", "chip-trading", "--json").out)["matches"]
     done = cheaptalk("plan", "chip-trading", "--roster", "chip-trading:gpt-4o,gemini", "--json")
     assert json.loads(done.out)["matches"] == plain // 4 * 6
 
 
-def test_a_roster_of_scripted_models_plays(cheaptalk: Command, tmp_path: Path) -> None:
+def test_roster_of_scripted_models_plays(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("players: {legal: {model: script/legal}}\n")
     study = {
         "name": "tiny", "games": [{"game": "bargaining", "fixed": {"horizon": 2}}],
@@ -49,43 +49,43 @@ def test_a_roster_of_scripted_models_plays(cheaptalk: Command, tmp_path: Path) -
     assert "tiny: 4 of 4 matches ended" in done.out
 
 
-def test_a_prompt_is_the_messages_of_the_first_question(cheaptalk: Command) -> None:
+def test_prompt_prints_the_messages_of_the_first_request(cheaptalk: Command) -> None:
     done = cheaptalk("model", "prompt", "bargaining", "--set", "money=500", "--seat", "bob")
     assert done.status == 0
     assert done.out.startswith("--- system\nYou are Bob. You and Alice have $500 to divide")
     assert "\n--- user\nRound 1." in done.out
-    words = style("bargaining")
-    assert done.out.rstrip().endswith(f"--- prompt style {words.name}, digest {words.digest}")
+    template = style("bargaining")
+    assert done.out.rstrip().endswith(f"--- prompt style {template.name}, digest {template.digest}")
 
 
-def test_a_prompt_comes_with_all_that_decides_how_the_model_is_asked(cheaptalk: Command) -> None:
-    written = "{model: openai/o3, reasoning: low, max_tokens: 500, history: {last: 3}, tries: 5}"
-    *_, model, sent, asked, _ = cheaptalk(
-        "model", "prompt", "bargaining", "--model", written
+def test_prompt_shows_the_settings_of_the_model(cheaptalk: Command) -> None:
+    entry = "{model: openai/o3, reasoning: low, max_tokens: 500, history: {last: 3}, tries: 5}"
+    *_, model, sent, treatment, _ = cheaptalk(
+        "model", "prompt", "bargaining", "--model", entry
     ).out.splitlines()
     assert model == "--- model openai/o3, output format schema, else tool, else text"
     assert sent == "--- settings sent: {max_completion_tokens: 500, reasoning_effort: low}"
-    assert asked.startswith(
+    assert treatment.startswith(
         "--- tries 5, reask reason, refusals again, history {last: 3}, past_answers canonical"
     )
-    shown = json.loads(cheaptalk("model", "prompt", "bargaining", "--model", written, "--json").out)
+    shown = json.loads(cheaptalk("model", "prompt", "bargaining", "--model", entry, "--json").out)
     assert shown["sent"] == {"max_completion_tokens": 500, "reasoning_effort": "low"}
     assert shown["routes"] == ["schema", "tool", "text"]
     assert (shown["history"], shown["tries"]) == ({"last": 3}, 5)
 
 
-def test_words_that_are_no_json_are_asked_for_as_text(cheaptalk: Command) -> None:
+def test_styles_without_json_request_text(cheaptalk: Command) -> None:
     done = cheaptalk("model", "prompt", "deal_or_no_deal", "--prompt-style", "tagged", "--json")
     assert json.loads(done.out)["routes"] == ["text"]
 
 
-def test_a_model_without_its_provider_is_told_how_to_write_it(cheaptalk: Command) -> None:
+def test_model_without_provider_gets_a_suggestion(cheaptalk: Command) -> None:
     done = cheaptalk("model", "prompt", "bargaining", "--model", "gpt-4o")
     assert done.status == 2
     assert "for the model write openai/gpt-4o" in done.err
 
 
-def test_it_is_the_same_every_time_and_says_all_in_json(cheaptalk: Command) -> None:
+def test_prompt_is_reproducible_and_complete_in_json(cheaptalk: Command) -> None:
     arguments = (
         "model", "prompt", "chip_trading", "--model", "chip-trading:gpt-4o-refined", "--turn", "3",
         "--json",
@@ -104,13 +104,13 @@ def test_every_call_of_a_turn_is_shown(cheaptalk: Command) -> None:
     assert "call 1 of 2" in refined
     assert "First write down 4 different candidates" in refined
     assert "call 2 of 2" in refined
-    summed = cheaptalk(
+    summarized = cheaptalk(
         "model", "prompt", "bargaining", "--model", "{history: summary}", "--turn", "2"
     ).out
-    assert summed.index("sum up for yourself") < summed.index("call 2 of 2")
+    assert summarized.index("sum up for yourself") < summarized.index("call 2 of 2")
 
 
-def test_another_style_may_be_read(cheaptalk: Command) -> None:
+def test_prompt_style_option_selects_a_style(cheaptalk: Command) -> None:
     plain = cheaptalk("model", "prompt", "guess_the_average").out
     done = cheaptalk("model", "prompt", "guess_the_average", "--prompt-style", "v3")
     assert done.status == 0
@@ -119,7 +119,7 @@ def test_another_style_may_be_read(cheaptalk: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "saying"),
+    ("arguments", "message"),
     [
         (("model", "prompt", "barganing"), 'unknown game "barganing" (did you mean "bargaining"?)'),
         (
@@ -179,9 +179,9 @@ def test_another_style_may_be_read(cheaptalk: Command) -> None:
         (("plan", "quickstart", "--roster", "gle"), 'quickstart: roster: unknown roster "gle"'),
     ],
 )
-def test_wrong_input_gets_one_sentence(
-    cheaptalk: Command, arguments: tuple[str, ...], saying: str
+def test_invalid_input_prints_error(
+    cheaptalk: Command, arguments: tuple[str, ...], message: str
 ) -> None:
     done = cheaptalk(*arguments)
     assert done.status == 2
-    assert saying in done.said
+    assert message in done.said

@@ -1,4 +1,4 @@
-"""Planning, running, resuming and looking after studies from the command line."""
+"""Planning, running, resuming and monitoring studies from the command line."""
 
 import asyncio
 import json
@@ -18,27 +18,25 @@ from tests.model_server import Handler
 
 
 @pytest.fixture(autouse=True)
-def file(tmp_path: Path) -> Path:
-    """The study file ``small.yaml`` where commands run."""
-    return written(tmp_path)
+def study_file(tmp_path: Path) -> Path:
+    """Write the study file ``small.yaml`` to the working directory."""
+    return write_study(tmp_path)
 
 
-def written(folder: Path, **changes: Any) -> Path:
+def write_study(folder: Path, **changes: Any) -> Path:
     path = folder / "small.yaml"
     path.write_text(yaml.safe_dump(spec(**changes)))
     return path
 
 
-def names(folder: Path) -> set[str]:
+def file_names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
 # plan
 
 
-def test_a_plan_of_very_many_seatings_lists_some_and_says_how_many_more(
-    cheaptalk: Command, tmp_path: Path
-) -> None:
+def test_plan_truncates_long_lists_of_seatings(cheaptalk: Command, tmp_path: Path) -> None:
     crowd = {
         "name": "crowd",
         "games": [{"game": "public_goods", "fixed": {"players": 8, "rounds": 1}}],
@@ -51,8 +49,8 @@ def test_a_plan_of_very_many_seatings_lists_some_and_says_how_many_more(
     assert "256 matches" in done.out
 
 
-def test_a_plan_shows_everything_and_writes_nothing(cheaptalk: Command, tmp_path: Path) -> None:
-    written(tmp_path, description="Two [small] ones.", instances=3)
+def test_plan_shows_the_study_and_writes_nothing(cheaptalk: Command, tmp_path: Path) -> None:
+    write_study(tmp_path, description="Two [small] ones.", instances=3)
     done = cheaptalk("plan", "small.yaml")
     assert done.status == 0
     assert "small: Two [small] ones." in done.out
@@ -61,17 +59,17 @@ def test_a_plan_shows_everything_and_writes_nothing(cheaptalk: Command, tmp_path
     assert done.out.splitlines()[-1] == (
         "6 matches, none played yet (the store cheaptalk.sqlite does not exist)"
     )
-    assert names(tmp_path) == {"small.yaml"}
+    assert file_names(tmp_path) == {"small.yaml"}
 
 
-def test_a_plan_tells_what_is_played_already(cheaptalk: Command, tmp_path: Path) -> None:
+def test_plan_counts_stored_matches(cheaptalk: Command, tmp_path: Path) -> None:
     cheaptalk("run", "small.yaml")
-    written(tmp_path, instances=3)
+    write_study(tmp_path, instances=3)
     done = cheaptalk("plan", "small.yaml")
     assert done.out.splitlines()[-1] == "6 matches, 2 already in the store cheaptalk.sqlite"
 
 
-def test_a_plan_lists_every_match_on_demand(cheaptalk: Command) -> None:
+def test_plan_lists_every_match_on_request(cheaptalk: Command) -> None:
     data = json.loads(cheaptalk("plan", "small.yaml", "--list-matches", "--json").out)
     assert (data["matches"], data["settled"]) == (2, 0)
     assert [match["seating"] for match in data["plan"]] == [["fair", "firm"], ["firm", "fair"]]
@@ -81,10 +79,10 @@ def test_a_plan_lists_every_match_on_demand(cheaptalk: Command) -> None:
         assert line == f"{match['id']}  bargaining  {' / '.join(match['seating'])}  instance 0"
 
 
-def test_a_plan_names_who_does_not_play(cheaptalk: Command, tmp_path: Path) -> None:
+def test_plan_names_players_that_do_not_play(cheaptalk: Command, tmp_path: Path) -> None:
     games = [{"game": "bargaining"}, {"game": "negotiation"}]
     players = {"luck": {"strategy": "random"}, "[fair]": {"strategy": "equal_split"}}
-    written(tmp_path, games=games, players=players, pairing="all")
+    write_study(tmp_path, games=games, players=players, pairing="all")
     done = cheaptalk("plan", "small.yaml")
     assert "[fair] does not play negotiation" in done.out.splitlines()
     assert json.loads(cheaptalk("plan", "small.yaml", "--json").out)["idle"] == [
@@ -95,10 +93,8 @@ def test_a_plan_names_who_does_not_play(cheaptalk: Command, tmp_path: Path) -> N
 # --player
 
 
-def test_players_are_added_and_replaced_on_the_command_line(
-    cheaptalk: Command, tmp_path: Path
-) -> None:
-    written(tmp_path, pairing="self")
+def test_player_option_adds_and_replaces_players(cheaptalk: Command, tmp_path: Path) -> None:
+    write_study(tmp_path, pairing="self")
     data = json.loads(
         cheaptalk(
             "plan", "small.yaml", "--list-matches", "--json",
@@ -117,7 +113,7 @@ def test_players_are_added_and_replaced_on_the_command_line(
 
 
 @pytest.mark.parametrize(
-    ("option", "saying"),
+    ("option", "message"),
     [
         ("bot", 'openai/gpt-4o, got "bot"'),
         ("=linear", 'openai/gpt-4o, got "=linear"'),
@@ -130,35 +126,35 @@ def test_players_are_added_and_replaced_on_the_command_line(
         ("bot=5", "small.yaml: players.bot: 5 is not a player; write a strategy's name"),
     ],
 )
-def test_a_wrong_player_is_told(
-    cheaptalk: Command, tmp_path: Path, option: str, saying: str
+def test_invalid_player_option_prints_error(
+    cheaptalk: Command, tmp_path: Path, option: str, message: str
 ) -> None:
-    written(tmp_path, pairing="all")
+    write_study(tmp_path, pairing="all")
     done = cheaptalk("plan", "small.yaml", "--player", option)
     assert done.status == 2
-    assert saying in done.said
+    assert message in done.said
 
 
 @pytest.mark.parametrize("command", ["plan", "run"])
 @pytest.mark.parametrize(
-    ("option", "saying"),
+    ("option", "message"),
     [
         ("--player=frim=linear", 'small.yaml: --player: no pairing includes "frim" (did you mean'),
         ("--player=x=vllm/tiny", 'no pairing includes "x" (known: fair, firm); use the label of'),
         ("--roster=glee:o3-mini", "--roster: no pairing includes a player of glee:o3-mini"),
     ],
 )
-def test_a_player_whom_no_pairing_seats_is_refused(
-    cheaptalk: Command, tmp_path: Path, command: str, option: str, saying: str
+def test_player_outside_all_pairings_is_rejected(
+    cheaptalk: Command, tmp_path: Path, command: str, option: str, message: str
 ) -> None:
     done = cheaptalk(command, "small.yaml", option)
     assert done.status == 2
-    assert saying in done.said
-    assert names(tmp_path) == {"small.yaml"}
+    assert message in done.said
+    assert file_names(tmp_path) == {"small.yaml"}
 
 
-def test_a_roster_may_hold_more_than_is_seated(cheaptalk: Command, tmp_path: Path) -> None:
-    written(tmp_path, pairing=[["fair", "firm"], ["gpt-4o", "fair"]])
+def test_roster_may_include_unseated_players(cheaptalk: Command, tmp_path: Path) -> None:
+    write_study(tmp_path, pairing=[["fair", "firm"], ["gpt-4o", "fair"]])
     done = cheaptalk("plan", "small.yaml", "--roster", "glee:gpt-4o,o3-mini", "--no-estimate")
     assert done.status == 0
     assert "o3-mini plays no game: no pairing includes it" in done.out.splitlines()
@@ -166,8 +162,8 @@ def test_a_roster_may_hold_more_than_is_seated(cheaptalk: Command, tmp_path: Pat
     assert json.loads(data)["unseated"] == ["o3-mini"]
 
 
-def test_a_label_is_given_to_one_player_alone(cheaptalk: Command, tmp_path: Path) -> None:
-    written(tmp_path, pairing="all")
+def test_duplicate_labels_are_rejected(cheaptalk: Command, tmp_path: Path) -> None:
+    write_study(tmp_path, pairing="all")
     done = cheaptalk("plan", "small.yaml", "--player", "a=linear", "--player", "a=boulware")
     assert done.status == 2
     assert 'duplicate label "a"' in done.said
@@ -176,7 +172,7 @@ def test_a_label_is_given_to_one_player_alone(cheaptalk: Command, tmp_path: Path
 # run, resume
 
 
-def test_a_run_tells_what_it_did_and_what_to_do_next(cheaptalk: Command, tmp_path: Path) -> None:
+def test_run_prints_a_summary_and_the_next_command(cheaptalk: Command, tmp_path: Path) -> None:
     done = cheaptalk("run", "small.yaml", "--store", "my store.sqlite")
     assert done.status == 0
     first, last = done.out.splitlines()
@@ -192,46 +188,46 @@ def test_a_run_tells_what_it_did_and_what_to_do_next(cheaptalk: Command, tmp_pat
     }  # fmt: skip
 
 
-def test_the_store_may_be_named_once_for_all(
+def test_store_is_taken_from_the_environment(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHEAPTALK_STORE", str(tmp_path / "named.sqlite"))
     cheaptalk("run", "small.yaml")
-    assert "named.sqlite" in names(tmp_path)
-    assert "cheaptalk.sqlite" not in names(tmp_path)
+    assert "named.sqlite" in file_names(tmp_path)
+    assert "cheaptalk.sqlite" not in file_names(tmp_path)
     assert cheaptalk("status").out.split()[-6:] == ["small", "2", "0", "2", "0", "0"]
     assert cheaptalk("status", "--store", "other.sqlite").status == 2
 
 
-def test_a_stored_study_can_be_run_and_resumed_by_name(cheaptalk: Command, tmp_path: Path) -> None:
+def test_stored_study_can_be_run_and_resumed_by_name(cheaptalk: Command, tmp_path: Path) -> None:
     cheaptalk("run", "small.yaml")
     (tmp_path / "small.yaml").unlink()
     for command in ("run", "resume", "plan"):
         assert cheaptalk(command, "small").status == 0
 
 
-WRONG = {
+INVALID = {
     "file": ("nowhere.yaml", "nowhere.yaml: file not found"),
     "name": ("quikstart", 'no study file, preset or stored study "quikstart" (did you mean "quick'),
     "yaml": ("broken.yaml", "broken.yaml: cannot be read as YAML: "),
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("case", INVALID)
 @pytest.mark.parametrize("command", ["plan", "run"])
-def test_a_study_that_is_not_there_is_told(
+def test_missing_or_broken_study_prints_error(
     cheaptalk: Command, tmp_path: Path, command: str, case: str
 ) -> None:
     (tmp_path / "broken.yaml").write_text("{")
-    name, saying = WRONG[case]
+    name, message = INVALID[case]
     done = cheaptalk(command, name)
     assert done.status == 2
-    assert done.said.startswith(f"error: {saying}")
-    assert names(tmp_path) == {"small.yaml", "broken.yaml"}
+    assert done.said.startswith(f"error: {message}")
+    assert file_names(tmp_path) == {"small.yaml", "broken.yaml"}
 
 
 @pytest.mark.parametrize(
-    ("changes", "saying"),
+    ("changes", "message"),
     [
         ({"repeat": 2}, 'small.yaml: unknown key "repeat" (did you mean "repeats"?)'),
         ({"instances": 0}, "small.yaml: instances: should be greater than or equal to 1, not 0"),
@@ -246,19 +242,19 @@ def test_a_study_that_is_not_there_is_told(
          'small.yaml: instances_from: no store with the study "old"; set --store'),
     ],
 )  # fmt: skip
-def test_a_wrong_study_writes_nothing(
+def test_invalid_study_writes_nothing(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    changes: dict[str, Any], saying: str,
+    changes: dict[str, Any], message: str,
 ) -> None:  # fmt: skip
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    written(tmp_path, **changes)
+    write_study(tmp_path, **changes)
     done = cheaptalk("run", "small.yaml")
     assert done.status == 2
-    assert done.said.startswith(f"error: {saying}")
-    assert names(tmp_path) == {"small.yaml"}
+    assert done.said.startswith(f"error: {message}")
+    assert file_names(tmp_path) == {"small.yaml"}
 
 
-def test_a_store_that_cannot_be_used_is_told(cheaptalk: Command, tmp_path: Path) -> None:
+def test_invalid_store_prints_error(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary " * 100)
     for command in (
         ["run", "small.yaml"],
@@ -275,14 +271,14 @@ def test_a_store_that_cannot_be_used_is_told(cheaptalk: Command, tmp_path: Path)
 
 
 @pytest.mark.usefixtures("importable")
-def test_a_store_may_be_named_by_its_url(cheaptalk: Command, tmp_path: Path) -> None:
+def test_store_can_be_given_as_a_url(cheaptalk: Command, tmp_path: Path) -> None:
     url = ("--store", "sqlite:///there.sqlite")
     assert (
         "the store sqlite:///there.sqlite does not exist"
         in cheaptalk("plan", "small.yaml", *url).out
     )
     assert cheaptalk("run", "small.yaml", *url).status == 0
-    assert "there.sqlite" in names(tmp_path)
+    assert "there.sqlite" in file_names(tmp_path)
     assert cheaptalk("status", *url).out == cheaptalk("status", "--store", "there.sqlite").out
     assert cheaptalk("store", "doctor", *url).status == 0
     for command in (["run", "small.yaml"], ["plan", "small.yaml"], ["status"], ["store", "doctor"]):
@@ -291,7 +287,7 @@ def test_a_store_may_be_named_by_its_url(cheaptalk: Command, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("command", ["resume", "status"])
-def test_a_study_that_is_not_in_the_store_is_told(cheaptalk: Command, command: str) -> None:
+def test_unknown_study_prints_error(cheaptalk: Command, command: str) -> None:
     cheaptalk("run", "small.yaml")
     done = cheaptalk(command, "smal")
     assert done.status == 2
@@ -299,9 +295,7 @@ def test_a_study_that_is_not_in_the_store_is_told(cheaptalk: Command, command: s
 
 
 @pytest.mark.parametrize("command", ["resume", "run", "plan"])
-def test_an_imported_study_cannot_be_played(
-    cheaptalk: Command, tmp_path: Path, command: str
-) -> None:
+def test_imported_study_cannot_be_run(cheaptalk: Command, tmp_path: Path, command: str) -> None:
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
         store.register_study("theirs", {"imported": "glee"})
     done = cheaptalk(command, "theirs")
@@ -309,7 +303,7 @@ def test_an_imported_study_cannot_be_played(
     assert json.loads(cheaptalk("status", "--json").out)["studies"][0]["planned"] == 0
 
 
-def test_a_stored_study_that_is_no_longer_legal_is_shown_without_its_size(
+def test_status_of_an_invalid_stored_study_omits_its_size(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
@@ -319,19 +313,19 @@ def test_a_stored_study_that_is_no_longer_legal_is_shown_without_its_size(
     assert cheaptalk("resume", "small").status == 2
 
 
-# runs that do not end well
+# failing and halted runs
 
 
 @pytest.fixture
-def down(tmp_path: Path) -> Path:
-    """A study whose model's server is not there."""
+def unreachable_study(tmp_path: Path) -> Path:
+    """Return a study whose model's server is unreachable."""
     with Server() as server:
         url = server.url
-    return written(tmp_path, **with_model(url, deadline=5))
+    return write_study(tmp_path, **with_model(url, deadline=5))
 
 
-def test_a_run_with_failures_ends_with_1_and_says_which(
-    cheaptalk: Command, down: Path, no_waits: None
+def test_run_with_failures_exits_with_status_1(
+    cheaptalk: Command, unreachable_study: Path, no_waits: None
 ) -> None:
     done = cheaptalk("run", "small.yaml")
     assert done.status == 1
@@ -350,11 +344,11 @@ def test_a_run_with_failures_ends_with_1_and_says_which(
     assert "small: 6 x no server answers at " in shown
 
 
-def test_a_run_out_of_budget_ends_with_1_and_goes_on_with_more(
+def test_exhausted_budget_exits_with_1_and_a_larger_one_continues(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     with Server() as server:
-        written(tmp_path, **with_model(server.url), budget={"calls": 2})
+        write_study(tmp_path, **with_model(server.url), budget={"calls": 2})
         done = cheaptalk("run", "small.yaml", "--allow-failures")
         assert done.status == 1
         assert "halted: the budget of 2 calls is exhausted" in done.out.splitlines()
@@ -363,12 +357,12 @@ def test_a_run_out_of_budget_ends_with_1_and_goes_on_with_more(
             in done.out
         )
         assert "cheaptalk resume" not in done.out, "a resume would halt at once"
-        written(tmp_path, **with_model(server.url), budget={"calls": 1000})
+        write_study(tmp_path, **with_model(server.url), budget={"calls": 1000})
         assert cheaptalk("run", "small.yaml").status == 0
     assert len(server.calls) == len({number.rpartition("/")[0] for number in server.calls})
 
 
-async def mute(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+async def hang_up(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
     assert request.transport is not None
     request.transport.close()
     return web.Response()
@@ -382,11 +376,11 @@ async def mute(request: web.Request, body: dict[str, Any]) -> web.StreamResponse
             "in the study file, limit calls instead of tokens and dollars, then run: cheaptalk run",
         ),
         (uncounting, {}, ("--max-tokens", "9999"), "limit calls instead: cheaptalk resume small"),
-        (mute, {}, ("--max-tokens", "999"), "limit calls instead: cheaptalk resume small"),
-        (mute, {"tokens": 999}, (), "increase the budget in the study file, then run: cheap"),
+        (hang_up, {}, ("--max-tokens", "999"), "limit calls instead: cheaptalk resume small"),
+        (hang_up, {"tokens": 999}, (), "increase the budget in the study file, then run: cheap"),
     ],
 )  # fmt: skip
-def test_where_nobody_counts_tokens_the_advice_is_no_further_run_under_the_same_cap(
+def test_uncounted_tokens_give_advice_on_other_caps(
     cheaptalk: Command,
     tmp_path: Path,
     no_waits: None,
@@ -396,19 +390,19 @@ def test_where_nobody_counts_tokens_the_advice_is_no_further_run_under_the_same_
     advice: str,
 ) -> None:
     with Server(handler=handler) as server:
-        written(tmp_path, **with_model(server.url, tries=1), budget=budget)
+        write_study(tmp_path, **with_model(server.url, tries=1), budget=budget)
         done = cheaptalk("run", "small.yaml", "--concurrency", "1", *option)
     assert done.status == 1
     assert "halted: " in done.out
     assert f" remaining; {advice}" in done.out.splitlines()[-1]
 
 
-def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) -> None:
+def test_unresolved_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) -> None:
     async def intend() -> None:
         with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store, Ledger(store) as ledger:
             await ledger.intend(CallKey("m", 0, "alice", 0), 1, {"model": "vllm/x"})
 
-    def listed(state: str) -> None:
+    def assert_listed(state: str) -> None:
         assert cheaptalk("status").out.splitlines()[-2:] == [
             "unresolved (possibly billed): 1 call",
             "  match m request 0 alice, attempt 1",
@@ -418,28 +412,28 @@ def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) ->
 
     cheaptalk("run", "small.yaml")
     asyncio.run(intend())
-    listed("sent")
-    written(tmp_path, instances=2)
+    assert_listed("sent")
+    write_study(tmp_path, instances=2)
     assert "  1 call of earlier runs never received a resp" in cheaptalk("run", "small.yaml").out
-    listed("unresolved")
+    assert_listed("unresolved")
 
 
-def test_many_different_problems_are_cut_short(
+def test_long_lists_of_problems_are_truncated(
     cheaptalk: Command, tmp_path: Path, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = Canned(lambda call, number: broken(number, retry=False))
-    made = written(tmp_path, **with_model() | {"instances": 7})
+    path = write_study(tmp_path, **with_model() | {"instances": 7})
     run = ct.run
 
     def with_models(planned: ct.studies.Plan, store: ct.Store, **options: Any) -> ct.Progress:
         return run(planned, store, models=models, **options)
 
     monkeypatch.setattr(ct, "run", with_models)
-    done = cheaptalk("run", str(made))
+    done = cheaptalk("run", str(path))
     assert "  and 4 further problems; to list all, run: cheaptalk status" in done.out.splitlines()
 
 
-# what a run says of itself
+# reports of a run
 
 SILENT: dict[str, Any] = {
     "games": [{"game": "item_bargaining"}],
@@ -448,28 +442,28 @@ SILENT: dict[str, Any] = {
     "instances": 2,
     "unanswered": {"refused": "replace", "illegal": "drop", "max_replacements": 1},
 }
-"""A model that never answers, in a game that ends by its own rule then."""
+"""A model that never answers, in a game that then ends by its own rule."""
 
 
-def test_dropped_and_replaced_matches_are_told_everywhere(
+def test_dropped_and_replaced_matches_are_reported_everywhere(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
-    written(tmp_path, **SILENT)
+    write_study(tmp_path, **SILENT)
     policy = "illegal dropped, refused replaced (at most once), all others kept"
     policy += " (except left, stood in)"
     plan = cheaptalk("plan", "small.yaml")
     assert f"matches without a valid response: {policy}" in plan.out.splitlines()
     kept = json.loads(cheaptalk("plan", "small.yaml", "--json").out)["unanswered"]
     assert (kept["refused"], kept["truncated"], kept["max_replacements"]) == ("replace", "keep", 1)
-    said = "4 matches excluded from metrics, 2 replacement matches"
+    summary = "4 matches excluded from metrics, 2 replacement matches"
     done = cheaptalk("run", "small.yaml")
     assert "small: 4 of 4 matches ended (0 before, 4 now in " in done.out
-    assert f"  {said}" in done.out.splitlines()
+    assert f"  {summary}" in done.out.splitlines()
     again = json.loads(cheaptalk("resume", "small", "--json").out)
     assert (again["planned"], again["dropped"], again["replaced"]) == (4, 4, 2)
-    assert f"small: {said}" in cheaptalk("status").out.splitlines()
-    (told,) = json.loads(cheaptalk("status", "--json").out)["studies"]
-    assert (told["matches"], told["dropped"], told["replaced"]) == ({"finished": 4}, 4, 2)
+    assert f"small: {summary}" in cheaptalk("status").out.splitlines()
+    (study,) = json.loads(cheaptalk("status", "--json").out)["studies"]
+    assert (study["matches"], study["dropped"], study["replaced"]) == ({"finished": 4}, 4, 2)
     first, again = json.loads(cheaptalk("plan", "small", "--list-matches", "--json").out)["plan"][
         ::2
     ]
@@ -482,57 +476,55 @@ def test_dropped_and_replaced_matches_are_told_everywhere(
     ]  # fmt: skip
 
 
-def test_a_plan_without_models_says_nothing_of_answers_that_are_none(cheaptalk: Command) -> None:
+def test_plan_without_models_omits_the_unanswered_policy(cheaptalk: Command) -> None:
     assert "without a valid response" not in cheaptalk("plan", "small.yaml").out
 
 
-def test_status_says_why_the_last_run_halted_until_one_does_not(
-    cheaptalk: Command, tmp_path: Path
-) -> None:
+def test_status_shows_why_the_last_run_halted(cheaptalk: Command, tmp_path: Path) -> None:
     players = SILENT["players"] | {"no": {"model": "script/legal"}}
-    written(tmp_path, **SILENT | {"players": players}, budget={"calls": 1})
+    write_study(tmp_path, **SILENT | {"players": players}, budget={"calls": 1})
     assert cheaptalk("run", "small.yaml").status == 1
     halted = "the budget of 1 call is exhausted"
     assert f"small: the last run halted: {halted}" in cheaptalk("status").out.splitlines()
     assert json.loads(cheaptalk("status", "--json").out)["studies"][0]["halted"] == halted
-    written(tmp_path, **SILENT | {"players": players})
+    write_study(tmp_path, **SILENT | {"players": players})
     assert cheaptalk("run", "small.yaml").status == 0
     assert "halted" not in cheaptalk("status").out
     assert json.loads(cheaptalk("status", "--json").out)["studies"][0]["halted"] is None
 
 
-def test_attempts_that_reach_no_server_are_told_apart_from_calls(
-    cheaptalk: Command, down: Path, no_waits: None
+def test_unreached_attempts_are_counted_separately(
+    cheaptalk: Command, unreachable_study: Path, no_waits: None
 ) -> None:
     cheaptalk("run", "small.yaml")
-    (told,) = json.loads(cheaptalk("status", "--json").out)["studies"]
-    vain = told["cost"]["unreached"]
-    assert (told["cost"]["calls"], vain > 6) == (0, True)
-    assert f"small: 0 calls, 0 tokens, $0.00, {vain} attempts that did not reach a server" in (
+    (study,) = json.loads(cheaptalk("status", "--json").out)["studies"]
+    unreached = study["cost"]["unreached"]
+    assert (study["cost"]["calls"], unreached > 6) == (0, True)
+    assert f"small: 0 calls, 0 tokens, $0.00, {unreached} attempts that did not reach a server" in (
         cheaptalk("status").out.splitlines()
     )
 
 
-# a study that the store has in another form
+# a study that differs from the stored one
 
 
-SET_ASIDE = "small: 5 of 9 recorded matches would be superseded, and 0 would be new"
+SUPERSEDED = "small: 5 of 9 recorded matches would be superseded, and 0 would be new"
 
 
 @pytest.fixture
 def changed(cheaptalk: Command, tmp_path: Path) -> Command:
-    """The study was run with a player that its file has not got."""
-    written(tmp_path, pairing="all")
+    """Run the study with a player that its file does not contain."""
+    write_study(tmp_path, pairing="all")
     assert cheaptalk("run", "small.yaml", "--player", "extra=boulware").status == 0
     return cheaptalk
 
 
-def test_matches_are_set_aside_only_where_that_is_wanted(changed: Command, tmp_path: Path) -> None:
+def test_matches_are_superseded_only_if_confirmed(changed: Command, tmp_path: Path) -> None:
     before = (tmp_path / "cheaptalk.sqlite").read_bytes()
     refused = changed("run", "small.yaml")
     assert refused.status == 2
     assert "small: players.extra is missing (stored: {" in refused.err
-    assert SET_ASIDE in refused.err.splitlines()
+    assert SUPERSEDED in refused.err.splitlines()
     assert "confirm with --yes" in refused.said
     assert (tmp_path / "cheaptalk.sqlite").read_bytes() == before
     again = changed("resume", "small")
@@ -541,7 +533,7 @@ def test_matches_are_set_aside_only_where_that_is_wanted(changed: Command, tmp_p
     assert (allowed.status, "5 matches superseded" in allowed.out) == (0, True)
 
 
-def test_what_only_adds_matches_is_said_and_not_asked(changed: Command, tmp_path: Path) -> None:
+def test_adding_matches_requires_no_confirmation(changed: Command, tmp_path: Path) -> None:
     done = changed("run", "small.yaml", "--player", "extra=boulware", "--player", "more=linear")
     assert done.status == 0
     assert "small: 9 recorded matches kept, and 7 new" in done.err.splitlines()
@@ -549,20 +541,20 @@ def test_what_only_adds_matches_is_said_and_not_asked(changed: Command, tmp_path
     assert "recorded" not in same.err
 
 
-def test_a_plan_says_what_running_it_would_change(changed: Command) -> None:
-    assert SET_ASIDE in changed("plan", "small.yaml").out.splitlines()
-    found = json.loads(changed("plan", "small.yaml", "--json").out)["changes"]
-    assert (found["recorded"], found["set_aside"], found["planned"]) == (9, 5, 4)
-    assert found["differences"][0].startswith("players.extra is missing (stored: ")
+def test_plan_shows_changes_to_stored_matches(changed: Command) -> None:
+    assert SUPERSEDED in changed("plan", "small.yaml").out.splitlines()
+    changes = json.loads(changed("plan", "small.yaml", "--json").out)["changes"]
+    assert (changes["recorded"], changes["set_aside"], changes["planned"]) == (9, 5, 4)
+    assert changes["differences"][0].startswith("players.extra is missing (stored: ")
 
 
-@pytest.mark.parametrize(("answer", "status", "there"), [("y", 0, 4), ("n", 1, 9)])
-def test_on_a_terminal_one_is_asked(
-    changed: Command, tmp_path: Path, answer: str, status: int, there: int
+@pytest.mark.parametrize(("answer", "status", "finished"), [("y", 0, 4), ("n", 1, 9)])
+def test_terminal_prompts_for_confirmation(
+    changed: Command, tmp_path: Path, answer: str, status: int, finished: int
 ) -> None:
     with Terminal("run", "small.yaml", folder=tmp_path) as screen:
         screen.read_until("Continue? [y/N]: ")
         screen.type(answer)
         assert screen.ends()[0] == status
     with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
-        assert store.study("small").counts == {"finished": there}
+        assert store.study("small").counts == {"finished": finished}

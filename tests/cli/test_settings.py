@@ -1,4 +1,4 @@
-"""Options that are not given: the environment, .env and a user's settings, in this order."""
+"""Defaults of options: the environment, then .env, then a user's settings."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ KEY = "sk-1234567890abcdef"
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A user's file of settings, which is empty as yet."""
+    """Return a user's empty settings file."""
     monkeypatch.delenv("CHEAPTALK_SETTINGS")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     path = tmp_path / "config" / "cheaptalk" / "settings.toml"
@@ -28,21 +28,21 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_options_go_before_the_environment_before_dotenv_before_settings(
+def test_options_override_environment_dotenv_and_settings(
     cheaptalk: Command, tmp_path: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "no store at {}"
+    message = "no store at {}"
     settings.write_text('store = "~/settings.sqlite"\n')
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert said.format(tmp_path / "home" / "settings.sqlite") in cheaptalk("resume", "x").said
+    assert message.format(tmp_path / "home" / "settings.sqlite") in cheaptalk("resume", "x").said
     (tmp_path / ".env").write_text("CHEAPTALK_STORE=dotenv.sqlite\n")
-    assert said.format("dotenv.sqlite") in cheaptalk("resume", "x").said
+    assert message.format("dotenv.sqlite") in cheaptalk("resume", "x").said
     monkeypatch.setenv("CHEAPTALK_STORE", "environment.sqlite")
-    assert said.format("environment.sqlite") in cheaptalk("resume", "x").said
-    assert said.format("o.sqlite") in cheaptalk("resume", "x", "--store", "o.sqlite").said
+    assert message.format("environment.sqlite") in cheaptalk("resume", "x").said
+    assert message.format("o.sqlite") in cheaptalk("resume", "x", "--store", "o.sqlite").said
 
 
-def test_every_setting_is_the_default_of_its_option(
+def test_settings_are_defaults_of_options(
     cheaptalk: Command, tmp_path: Path, settings: Path
 ) -> None:
     settings.write_text(
@@ -59,7 +59,7 @@ def test_every_setting_is_the_default_of_its_option(
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("content", "message"),
     [
         ("store = 5", "line 1: store: expected the file or URL of a store in quotes"),
         ("\nworkers = true", "line 2: workers: expected an integer above 0"),
@@ -72,13 +72,13 @@ def test_every_setting_is_the_default_of_its_option(
         (f'openai = "{KEY}"', "line 1: openai: API keys are not allowed here"),
     ],
 )
-def test_settings_that_are_none_are_told_with_their_line_and_without_their_value(
-    cheaptalk: Command, settings: Path, written: str, said: str
+def test_invalid_settings_are_reported_by_line_without_values(
+    cheaptalk: Command, settings: Path, content: str, message: str
 ) -> None:
-    settings.write_text(written)
+    settings.write_text(content)
     done = cheaptalk("status")
     assert done.status == 2
-    assert f"error: {settings}: {said}" in done.said
+    assert f"error: {settings}: {message}" in done.said
     assert KEY not in done.said
     assert cheaptalk("status", "--help").status == 0
 
@@ -96,14 +96,14 @@ def test_settings_that_are_none_are_told_with_their_line_and_without_their_value
         ("A=$HOME", "$HOME"),
     ],
 )
-def test_a_variable_is_what_stands_there(tmp_path: Path, line: str, value: str) -> None:
+def test_dotenv_values_are_parsed(tmp_path: Path, line: str, value: str) -> None:
     path = tmp_path / ".env"
     path.write_text(f"\n# a comment\n{line}\n")
     assert read_dotenv(path) == {"A": value}
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("content", "message"),
     [
         (KEY, "line 1: expected NAME=VALUE with closed quotes, or a comment starting with #"),
         (
@@ -113,17 +113,17 @@ def test_a_variable_is_what_stands_there(tmp_path: Path, line: str, value: str) 
         (f"A=1\nA={KEY}", "line 2: duplicate variable A; remove one of them"),
     ],
 )
-def test_a_dotenv_that_is_none_is_told_with_the_line_and_without_the_value(
-    cheaptalk: Command, tmp_path: Path, written: str, said: str
+def test_invalid_dotenv_is_reported_by_line_without_values(
+    cheaptalk: Command, tmp_path: Path, content: str, message: str
 ) -> None:
-    (tmp_path / ".env").write_text(written)
+    (tmp_path / ".env").write_text(content)
     done = cheaptalk("game", "list")
-    assert (done.status, done.said) == (2, f"error: .env: {said}")
+    assert (done.status, done.said) == (2, f"error: .env: {message}")
 
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Makes the one entry of a user's file of providers, at a URL, with a key."""
+    """Return a function that sets the URL of the only entry in a user's provider file."""
     path = tmp_path / "providers.yaml"
     monkeypatch.setenv("CHEAPTALK_PROVIDERS", str(path))
 
@@ -135,7 +135,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[s
     ct.models.PROVIDERS.forget()
 
 
-def test_dotenv_sets_keys_and_nothing_that_says_where_the_environments_keys_go(
+def test_dotenv_cannot_redirect_keys_of_the_environment(
     cheaptalk: Command,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -159,17 +159,17 @@ def test_dotenv_sets_keys_and_nothing_that_says_where_the_environments_keys_go(
     )
 
 
-async def repeating(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
-    """Answers with the key that was sent."""
+async def echo_key(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
+    """Answer with the key that was sent."""
     content = f"I heard {request.headers['Authorization']}."
     return web.json_response({"choices": [{"message": {"content": content}}]})
 
 
-def test_a_key_of_dotenv_is_sent_and_taken_out_of_records(
+def test_dotenv_key_is_sent_and_removed_from_records(
     cheaptalk: Command, tmp_path: Path, lab: Callable[[str], None]
 ) -> None:
     (tmp_path / ".env").write_text(f"LAB_KEY={KEY}\n")
-    with Server(handler=repeating) as server:
+    with Server(handler=echo_key) as server:
         lab(server.url)
         study = spec(players={"fair": {"model": "lab/x"}, "firm": {"strategy": "fixed_demand"}})
         (tmp_path / "small.yaml").write_text(yaml.safe_dump(study))
@@ -183,7 +183,7 @@ def test_a_key_of_dotenv_is_sent_and_taken_out_of_records(
     assert KEY not in text
 
 
-def test_the_doctor_names_the_settings(cheaptalk: Command, settings: Path) -> None:
+def test_doctor_lists_the_settings(cheaptalk: Command, settings: Path) -> None:
     settings.write_text('store = "postgresql://me:word@host/x"\nconcurrency = 3\n')
     assert f"ok  settings: {settings} sets: store = set, concurrency = 3" in (
         cheaptalk("store", "doctor", "--store", "no.sqlite").out

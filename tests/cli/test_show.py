@@ -1,4 +1,4 @@
-"""A match shown: what each seat was told, asked and answered."""
+"""Printing a match: each seat's observations, requests and responses."""
 
 import json
 from pathlib import Path
@@ -14,18 +14,18 @@ from tests.played import CROWD, play
 
 @pytest.fixture
 def match(tmp_path: Path) -> str:
-    """A stored match of a model, whose first answer does not count, against a strategy."""
+    """Return the id of a model's match against a strategy, with an invalid first answer."""
 
     def mumble(call: ModelCall, number: str) -> str:
         return "[Hm]" if number.endswith("/0/alice/0/1") else legal(call)
 
-    made = study(**with_model(temperature=1) | {"instances": 1, "pairing": [["tiny", "fair"]]})
+    planned = study(**with_model(temperature=1) | {"instances": 1, "pairing": [["tiny", "fair"]]})
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
-        ct.run(made, store, models=Canned(mumble))
+        ct.run(planned, store, models=Canned(mumble))
         return next(store.records()).id
 
 
-def test_a_match_is_told_as_it_happened(cheaptalk: Command, match: str) -> None:
+def test_match_is_printed_in_order(cheaptalk: Command, match: str) -> None:
     done = cheaptalk("match", "show", match[:12])
     lines = done.out.splitlines()
     assert done.status == 0
@@ -33,30 +33,30 @@ def test_a_match_is_told_as_it_happened(cheaptalk: Command, match: str) -> None:
     assert lines[1].startswith("alice: tiny (model=vllm/tiny, style=plain, temperature=1.0")
     assert lines[2] == "bob: fair (game=bargaining, strategy=equal_split)"
     assert 'horizon={"rounds": 2, "hidden": false}' in lines[3]
-    told = [line for line in lines if line.startswith("to ")]
-    assert told[:3] == ["to Alice (alice)", "to Bob (bob)", "to Alice (alice), request 0"]
+    headings = [line for line in lines if line.startswith("to ")]
+    assert headings[:3] == ["to Alice (alice)", "to Bob (bob)", "to Alice (alice), request 0"]
     assert any(line.startswith('Alice responds [repaired]: {"alice_gain": ') for line in lines)
     assert lines[-1].startswith("payoffs alice ")
 
 
-def test_ten_players_are_shown_in_short(cheaptalk: Command, toys: None, tmp_path: Path) -> None:
+def test_ten_players_are_summarized(cheaptalk: Command, toys: None, tmp_path: Path) -> None:
     with ct.Store.open(play(tmp_path, CROWD)) as store:
-        record = next(one for one in store.records("crowd") if len(one.seats) == 10)
+        record = next(entry for entry in store.records("crowd") if len(entry.seats) == 10)
     shown = ["match", "show", record.id, "--store", "crowd.sqlite"]
     lines = cheaptalk(*shown).out.splitlines()
     assert lines[1].startswith("giver_1: free (game=giving, strategy=steady")
     assert lines[2].startswith("giver_2 to giver_10: luck (game=giving, strategy=random)")
     assert lines.count("How many coins do you put into the pot?") == 1
-    place = lines.index("All 10: request 0")
-    assert lines[place + 2] == 'Giver 1 responds: {"coins": 0}'
-    answers = [line.partition(" responds: ")[0] for line in lines[place + 2 : place + 12]]
+    start = lines.index("All 10: request 0")
+    assert lines[start + 2] == 'Giver 1 responds: {"coins": 0}'
+    answers = [line.partition(" responds: ")[0] for line in lines[start + 2 : start + 12]]
     assert answers == [f"Giver {number}" for number in range(1, 11)]
-    alone = cheaptalk(*shown, "--actor", "giver_3").out.splitlines()
-    assert "to Giver 3 (giver_3)" in alone
-    assert not any("Giver 4" in line for line in alone)
+    filtered = cheaptalk(*shown, "--actor", "giver_3").out.splitlines()
+    assert "to Giver 3 (giver_3)" in filtered
+    assert not any("Giver 4" in line for line in filtered)
 
 
-def test_one_seat_s_view_holds_nothing_of_the_other_s(cheaptalk: Command, match: str) -> None:
+def test_actor_option_hides_the_other_seat(cheaptalk: Command, match: str) -> None:
     out = cheaptalk("match", "show", match, "--actor", "bob").out
     assert "to Bob (bob)" in out
     assert "to Alice (alice)" not in out
@@ -64,7 +64,7 @@ def test_one_seat_s_view_holds_nothing_of_the_other_s(cheaptalk: Command, match:
     assert "You are Alice." not in out
 
 
-def test_calls_are_shown_word_for_word(cheaptalk: Command, match: str) -> None:
+def test_calls_are_shown_verbatim(cheaptalk: Command, match: str) -> None:
     assert "[Hm]" not in cheaptalk("match", "show", match).out
     out = cheaptalk("match", "show", match, "--calls").out
     assert "[Hm]" in out.splitlines()
@@ -74,7 +74,7 @@ def test_calls_are_shown_word_for_word(cheaptalk: Command, match: str) -> None:
     assert 'model string vllm/tiny; settings {"temperature": 1.0}' in out
 
 
-def test_the_whole_record_is_there_as_json(cheaptalk: Command, match: str) -> None:
+def test_json_contains_the_complete_record(cheaptalk: Command, match: str) -> None:
     data = json.loads(cheaptalk("match", "show", match, "--json").out)
     assert data["match_id"] == match
     assert data["open_calls"] == []
@@ -82,11 +82,11 @@ def test_the_whole_record_is_there_as_json(cheaptalk: Command, match: str) -> No
     assert len(data["answers"][0]["calls"]) == 2
 
 
-def test_a_match_under_way_shows_what_there_is_of_it(cheaptalk: Command, tmp_path: Path) -> None:
-    made = study(**with_model(), games=[{"game": "bargaining", "fixed": {"horizon": 6}}],
+def test_live_match_is_shown_so_far(cheaptalk: Command, tmp_path: Path) -> None:
+    planned = study(**with_model(), games=[{"game": "bargaining", "fixed": {"horizon": 6}}],
                  budget={"calls": 1})  # fmt: skip
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
-        ct.run(made, store, models=Canned())
+        ct.run(planned, store, models=Canned())
         live = next(r.id for r in store.records() if store.open_calls(r.id))
     lines = cheaptalk("match", "show", live).out.splitlines()
     assert lines[0] == f"bargaining {live}  live"
@@ -95,7 +95,7 @@ def test_a_match_under_way_shows_what_there_is_of_it(cheaptalk: Command, tmp_pat
     assert "You are " in cheaptalk("match", "show", live, "--calls").out
 
 
-def test_a_failed_match_says_why(cheaptalk: Command, tmp_path: Path) -> None:
+def test_failed_match_shows_the_reason(cheaptalk: Command, tmp_path: Path) -> None:
     models = Canned(lambda call, number: broken("[out] of order", retry=False))
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
         ct.run(study(**with_model()), store, models=models)
@@ -107,7 +107,7 @@ def test_a_failed_match_says_why(cheaptalk: Command, tmp_path: Path) -> None:
     assert lines[-1].endswith(": [out] of order")
 
 
-def test_a_forfeit_is_shown_as_such(cheaptalk: Command, tmp_path: Path) -> None:
+def test_forfeit_is_shown(cheaptalk: Command, tmp_path: Path) -> None:
     models = Canned(lambda call, number: Reply(failure="refused", detail="No."))
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
         ct.run(study(**with_model()), store, models=models)
@@ -119,23 +119,23 @@ def test_a_forfeit_is_shown_as_such(cheaptalk: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "saying"),
+    ("arguments", "message"),
     [
         (("zzz",), 'no match id begins with "zzz" in cheaptalk.sqlite'),
         (("MATCH", "--actor", "bub"), 'unknown actor "bub" (did you mean "bob"?)'),
         (("MATCH", "--store", "no.sqlite"), "no store at no.sqlite; name an existing one with"),
     ],
 )
-def test_what_cannot_be_shown_is_told(
-    cheaptalk: Command, match: str, arguments: tuple[str, ...], saying: str
+def test_invalid_arguments_print_errors(
+    cheaptalk: Command, match: str, arguments: tuple[str, ...], message: str
 ) -> None:
-    done = cheaptalk("match", "show", *(match if one == "MATCH" else one for one in arguments))
+    done = cheaptalk("match", "show", *(match if word == "MATCH" else word for word in arguments))
     assert done.status == 2
     assert done.said.startswith("error: ")
-    assert saying in done.said
+    assert message in done.said
 
 
-def test_a_match_of_other_rules_is_told_and_its_json_still_shown(
+def test_match_of_other_rules_is_rejected_except_as_json(
     cheaptalk: Command, match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ct.get_game("bargaining").rules, "version", 2)
@@ -145,7 +145,7 @@ def test_a_match_of_other_rules_is_told_and_its_json_still_shown(
     assert json.loads(cheaptalk("match", "show", match, "--json").out)["rules_version"] == 1
 
 
-def test_one_question_is_shown_alone(cheaptalk: Command, match: str) -> None:
+def test_request_option_selects_one_request(cheaptalk: Command, match: str) -> None:
     lines = cheaptalk("match", "show", match, "--request", "1").out.splitlines()
     assert [line for line in lines if line.startswith("to ")] == ["to Bob (bob), request 1"]
     assert not any(line.startswith("payoffs") for line in lines)
@@ -156,28 +156,28 @@ def test_one_question_is_shown_alone(cheaptalk: Command, match: str) -> None:
     assert "no decision request 99" in done.said
 
 
-def test_sendings_that_failed_stand_with_their_question(
+def test_failed_attempts_are_shown_with_their_request(
     cheaptalk: Command, tmp_path: Path, no_waits: None
 ) -> None:
     models = Canned(lambda call, number: broken() if number.endswith("/1") else legal(call))
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
         ct.run(study(**with_model() | {"instances": 1}), store, models=models)
-        match = next(one.id for one in store.records() if one.calls)
+        match = next(record.id for record in store.records() if record.calls)
     lines = cheaptalk("match", "show", match).out.splitlines()
-    place = next(at for at, line in enumerate(lines) if "attempt 1" in line)
-    assert lines[place].startswith("  call 1, attempt 1: vllm/tiny failed")
-    assert " responds: " in lines[place - 1]
+    start = next(at for at, line in enumerate(lines) if "attempt 1" in line)
+    assert lines[start].startswith("  call 1, attempt 1: vllm/tiny failed")
+    assert " responds: " in lines[start - 1]
     assert "attempt 2: canned answered" in cheaptalk("match", "show", match, "--calls").out
 
 
-def test_a_terminal_is_never_made_to_obey(cheaptalk: Command, tmp_path: Path) -> None:
-    said = "Hm \x1b[2J\x07"
-    models = Canned(lambda call, number: said if number.endswith("/0/1") else legal(call))
+def test_control_characters_are_escaped(cheaptalk: Command, tmp_path: Path) -> None:
+    text = "Hm \x1b[2J\x07"
+    models = Canned(lambda call, number: text if number.endswith("/0/1") else legal(call))
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
         ct.run(study(**with_model() | {"instances": 1}), store, models=models)
-        match = next(one.id for one in store.records() if one.calls)
+        match = next(record.id for record in store.records() if record.calls)
     out = cheaptalk("match", "show", match, "--calls").out
     assert "\x1b" not in out
     assert "Hm \\x1b[2J\\x07" in out
     data = json.loads(cheaptalk("match", "show", match, "--json").out)
-    assert data["answers"][0]["calls"][0]["reply"]["text"] == said
+    assert data["answers"][0]["calls"][0]["reply"]["text"] == text

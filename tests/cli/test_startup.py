@@ -1,4 +1,4 @@
-"""What help and completion load: nothing that only a command's work needs."""
+"""Imports of help and completion: no module that only commands need."""
 
 import subprocess
 import sys
@@ -11,38 +11,38 @@ HEAVY = {
     "aiohttp", "cheaptalk.records", "cheaptalk.rules", "cheaptalk.studies", "jinja2", "msgspec",
     "numpy", "polars", "pydantic", "rich", "scipy", "sqlalchemy", "yaml",
 }  # fmt: skip
-"""What takes long to import, beside typer."""
-LOADED = """
+"""Modules that are slow to import, besides typer."""
+PROGRAM = """
 import contextlib, io, os, sys
 from cheaptalk.cli import main
 for line in {lines!r}:
     sys.argv = ["cheaptalk", *line]
     os.environ |= {variables!r}
-    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as said:
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as output:
         main()
-    assert {expected!r} in said.getvalue(), said.getvalue()
+    assert {expected!r} in output.getvalue(), output.getvalue()
 print(*sys.modules)
 """
 
 
-def loaded(lines: list[list[str]], expected: str, **variables: str) -> set[str]:
-    """The modules that a process has after these commands, each of which says what is expected."""
-    code = LOADED.format(lines=lines, variables=variables, expected=expected)
+def loaded_modules(lines: list[list[str]], expected: str, **variables: str) -> set[str]:
+    """Run commands in a process, check their output, and return the loaded modules."""
+    code = PROGRAM.format(lines=lines, variables=variables, expected=expected)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
 
-def test_help_of_all_commands_loads_no_command() -> None:
-    modules = loaded([["--help"], ["--help-all"], ["game", "--help"]], "Commands")
-    rooms = ("cheaptalk.cli.catalogue", "cheaptalk.cli.results", "cheaptalk.cli.studies")
-    assert [one for one in modules if one.startswith(rooms)] == []
+def test_top_level_help_loads_no_command() -> None:
+    modules = loaded_modules([["--help"], ["--help-all"], ["game", "--help"]], "Commands")
+    packages = ("cheaptalk.cli.catalogue", "cheaptalk.cli.results", "cheaptalk.cli.studies")
+    assert [name for name in modules if name.startswith(packages)] == []
     assert modules & HEAVY == set()
 
 
-def test_help_of_a_command_loads_nothing_heavy() -> None:
+def test_command_help_loads_no_heavy_modules() -> None:
     lines = [[*name.split(), "--help"] for name in full_names()]
     lines += [["model", "cache", "stats", "--help"], ["store", "import", "glee", "--help"]]
-    assert loaded(lines, "Usage: cheaptalk ") & HEAVY == set()
+    assert loaded_modules(lines, "Usage: cheaptalk ") & HEAVY == set()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -59,9 +59,7 @@ def test_help_of_a_command_loads_nothing_heavy() -> None:
         ("judge run s --rubric hon", "honesty"),
     ],
 )
-def test_completing_commands_options_and_registered_names_loads_nothing_heavy(
-    typed: str, expected: str, shell: str
-) -> None:
+def test_completion_loads_no_heavy_modules(typed: str, expected: str, shell: str) -> None:
     line = f"cheaptalk {typed}"
     variables = {
         "_CHEAPTALK_COMPLETE": f"complete_{shell}",
@@ -70,4 +68,4 @@ def test_completing_commands_options_and_registered_names_loads_nothing_heavy(
         "_TYPER_COMPLETE_ARGS": line,
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    assert loaded([[]], expected, **variables) & HEAVY == set()
+    assert loaded_modules([[]], expected, **variables) & HEAVY == set()

@@ -1,4 +1,4 @@
-"""At a terminal: a person plays, a bar shows progress, and Ctrl-C is heard."""
+"""Commands on a terminal: playing as a person, progress bars and Ctrl-C."""
 
 import asyncio
 import io
@@ -23,62 +23,62 @@ from tests.fakes import Server, spec
 from tests.test_project import ROOT
 
 
-def only(folder: Path) -> ct.MatchRecord:
+def only_record(folder: Path) -> ct.MatchRecord:
     with ct.Store.open(folder / "cheaptalk.sqlite") as store:
         (record,) = store.records(bodies=True)
     return record
 
 
-def offer(screen: Terminal, alice: str, bob: str) -> None:
+def propose(screen: Terminal, alice: str, bob: str) -> None:
     """Propose a division."""
     screen.read_until("alice gain: ")
     screen.type(alice)
-    finish(screen, bob)
+    complete_proposal(screen, bob)
 
 
-def finish(screen: Terminal, bob: str) -> None:
-    """Fill in the rest of a proposal."""
+def complete_proposal(screen: Terminal, bob: str) -> None:
+    """Complete a proposal."""
     for field, text in (("bob gain: ", bob), ("message: ", "[Hi]")):
         screen.read_until(field)
         screen.type(text)
 
 
-def test_a_person_plays_a_match_and_is_told_what_does_not_count(tmp_path: Path) -> None:
+def test_person_plays_a_match_with_invalid_responses(tmp_path: Path) -> None:
     arguments = ["play", "bargaining", "--opponent", "equal_split", "--set", "money=100"]
     with Terminal(*arguments, "--set", "horizon=3", folder=tmp_path) as screen:
-        told = screen.read_until("It is your turn to propose how to divide $100.")
-        assert "You are Alice." in told
-        offer(screen, "60", "50")
+        output = screen.read_until("It is your turn to propose how to divide $100.")
+        assert "You are Alice." in output
+        propose(screen, "60", "50")
         assert "Invalid response: the two parts must add up to 100, not 110." in (
             screen.read_until("alice gain: ")
         )
         screen.type("sixty")
         assert "Please enter a number, e.g. 250." in screen.read_until("alice gain: ")
         screen.type("$60.00")
-        finish(screen, "40")
+        complete_proposal(screen, "40")
         assert "Your proposal of round 1 was rejected." in screen.read_until("decision")
         screen.read_until("(accept / reject): ")
         for unclear in ("", "maybe"):
             screen.type(unclear)
-            told = screen.read_until("(accept / reject): ")
-            assert "Please enter one of: accept, reject." in told
+            output = screen.read_until("(accept / reject): ")
+            assert "Please enter one of: accept, reject." in output
         screen.type("A")
         status, end = screen.ends()
     assert status == 0
     assert "End of the match" in end
     assert "Payoff of alice: 45" in end
-    record = only(tmp_path)
+    record = only_record(tmp_path)
     assert (
         f"Show the match again with: cheaptalk match show {record.id} --store cheaptalk.sqlite"
         in end
     )
-    mine = [answer for answer in record.answers if answer.actor == "alice"]
-    assert [answer.kind for answer in mine] == [Kind.REPAIRED, Kind.OK]
-    assert mine[0].action == {"alice_gain": 60, "bob_gain": 40, "message": "[Hi]"}
-    assert all(call["reply"]["seconds"] > 0 for answer in mine for call in answer.calls)
+    answers = [answer for answer in record.answers if answer.actor == "alice"]
+    assert [answer.kind for answer in answers] == [Kind.REPAIRED, Kind.OK]
+    assert answers[0].action == {"alice_gain": 60, "bob_gain": 40, "message": "[Hi]"}
+    assert all(call["reply"]["seconds"] > 0 for answer in answers for call in answer.calls)
 
 
-def test_a_person_may_leave_with_ctrl_c_and_come_back(tmp_path: Path) -> None:
+def test_person_can_stop_with_ctrl_c_and_continue(tmp_path: Path) -> None:
     arguments = ["play", "bargaining", "--seat", "bob", "--opponent", "{strategy: fixed_demand}"]
     with Terminal(*arguments, "--seed", "7", folder=tmp_path) as screen:
         screen.read_until("(accept / reject): ")
@@ -94,55 +94,55 @@ def test_a_person_may_leave_with_ctrl_c_and_come_back(tmp_path: Path) -> None:
         "cheaptalk play bargaining --seat bob --opponent '{strategy: fixed_demand}' --seed 7 "
         "--store cheaptalk.sqlite"
     )
-    assert only(tmp_path).status is Status.LIVE
+    assert only_record(tmp_path).status is Status.LIVE
     with Terminal(*arguments, "--seed", "7", folder=tmp_path) as screen:
-        told = screen.read_until("Round 2.")
-        assert "You are Bob." in told
-        assert told.count("Alice proposes: ") == 1
-        assert 'You answered {"decision": "reject"}' in told
-        offer(screen, "9000", "1000")
+        output = screen.read_until("Round 2.")
+        assert "You are Bob." in output
+        assert output.count("Alice proposes: ") == 1
+        assert 'You answered {"decision": "reject"}' in output
+        propose(screen, "9000", "1000")
         assert screen.ends()[0] == 0
-    record = only(tmp_path)
+    record = only_record(tmp_path)
     assert record.status is Status.FINISHED
     assert record.payoffs == {"alice": 8100, "bob": 900}
 
 
-def test_who_comes_back_after_a_refusal_is_told_the_story_again(tmp_path: Path) -> None:
+def test_resumed_match_repeats_the_history_after_an_error(tmp_path: Path) -> None:
     arguments = ["play", "bargaining", "--seed", "7"]
     with Terminal(*arguments, folder=tmp_path) as screen:
-        offer(screen, "1", "1")
+        propose(screen, "1", "1")
         screen.read_until("Invalid response")
         screen.press_ctrl_c()
         screen.ends()
     with Terminal(*arguments, folder=tmp_path) as screen:
-        told = screen.read_until("Invalid response: the two parts must add up to")
-        assert "You are Alice." in told
-        assert "It is your turn to propose" in told
+        output = screen.read_until("Invalid response: the two parts must add up to")
+        assert "You are Alice." in output
+        assert "It is your turn to propose" in output
 
 
-def test_a_person_may_leave_while_a_model_thinks_and_its_answer_is_kept(tmp_path: Path) -> None:
-    come, go = Event(), Event()
+def test_model_answer_in_flight_is_kept_after_ctrl_c(tmp_path: Path) -> None:
+    received, release = Event(), Event()
 
-    async def thinking(request: web.Request, body: dict[str, Any]) -> None:
-        come.set()
-        await asyncio.to_thread(go.wait, 60)
+    async def wait_for_release(request: web.Request, body: dict[str, Any]) -> None:
+        received.set()
+        await asyncio.to_thread(release.wait, 60)
 
-    with Server(answerer=lambda _: '{"decision": "reject"}', handler=thinking) as server:
+    with Server(answerer=lambda _: '{"decision": "reject"}', handler=wait_for_release) as server:
         arguments = ["play", "bargaining", "--opponent", f"vllm/tiny@{server.url}", "--seed", "7"]
         with Terminal(*arguments, "--set", "horizon=1", folder=tmp_path) as screen:
-            offer(screen, "9000", "1000")
-            assert come.wait(60)
+            propose(screen, "9000", "1000")
+            assert received.wait(60)
             screen.press_ctrl_c()
             screen.read_until("stopping; calls in flight are completed")
-            go.set()
+            release.set()
             assert screen.ends()[0] == 0, "the model's answer was the last one wanted"
-    assert only(tmp_path).status is Status.FINISHED
+    assert only_record(tmp_path).status is Status.FINISHED
     assert len(server.calls) == 1
 
 
 @pytest.fixture
 def piped(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """`cheaptalk play` with its input from a pipe."""
+    """Return `cheaptalk play` with its input from a pipe."""
 
     def play(lines: str, *arguments: str) -> Done:
         monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
@@ -151,29 +151,29 @@ def piped(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     return play
 
 
-def test_a_game_can_be_played_from_a_pipe(piped: Command, tmp_path: Path) -> None:
+def test_game_can_be_played_from_a_pipe(piped: Command, tmp_path: Path) -> None:
     rival = ["--seat", "bob", "--opponent", "always_recommend"]
     done = piped("y\n" * 20, "persuasion", *rival)
     assert done.status == 0, done.err
-    (payoffs,) = [record.payoffs for record in [only(tmp_path)]]
+    (payoffs,) = [record.payoffs for record in [only_record(tmp_path)]]
     assert payoffs is not None
     assert f"Payoff of bob: {payoffs['bob']:,.10g}" in done.out.splitlines()
-    assert "alice: 20" not in done.out, "what the rival got is not the person's to know"
+    assert "alice: 20" not in done.out, "the opponent's payoff is private"
 
 
-def test_a_person_takes_a_place_and_rivals_fill_the_others(piped: Command, tmp_path: Path) -> None:
+def test_opponents_fill_all_other_seats(piped: Command, tmp_path: Path) -> None:
     setting = ["--set", "players=4", "--set", "rounds=1", "--opponent", "free_rider"]
     done = piped("5\n", "public_goods", "--seat", "player_3", *setting)
     assert done.status == 0, done.err
     assert [line for line in done.out.splitlines() if line.startswith("Payoff of player_")] == [
         "Payoff of player_3: 17.5"
     ]
-    record = only(tmp_path)
+    record = only_record(tmp_path)
     free = "free_rider"
-    assert [record.label(place) for place in record.seats] == [free, free, "you", free]
+    assert [record.label(seat) for seat in record.seats] == [free, free, "you", free]
 
 
-def test_every_game_played_is_kept_and_counted(piped: Command, tmp_path: Path) -> None:
+def test_played_matches_are_kept_and_counted(piped: Command, tmp_path: Path) -> None:
     half = ("5\n5\nHi\n", "bargaining", "--set", "money=10", "--opponent")
     for rival in ("equal_split", "{strategy: fixed_demand, share: 0.5}", "equal_split"):
         assert piped(*half, rival).status == 0
@@ -189,13 +189,11 @@ def test_every_game_played_is_kept_and_counted(piped: Command, tmp_path: Path) -
     assert set(study.spec["players"]) == {"you", *(record.label("bob") for record in records)}
 
 
-def test_input_that_ends_leaves_the_match_to_be_gone_on_with(
-    piped: Command, tmp_path: Path
-) -> None:
+def test_end_of_input_leaves_the_match_resumable(piped: Command, tmp_path: Path) -> None:
     done = piped("y\n" * 3, "persuasion", "--seat", "bob", "--seed", "1")
     assert done.status == 130
     assert "stopped; continue with: cheaptalk play persuasion --seat bob" in done.err
-    assert only(tmp_path).status is Status.LIVE
+    assert only_record(tmp_path).status is Status.LIVE
     assert piped("y\n" * 17, "persuasion", "--seat", "bob", "--seed", "1").status == 0
 
 
@@ -204,7 +202,7 @@ async def refusing_bob(request: web.Request, body: dict[str, Any]) -> web.Respon
     return web.Response(status=401) if "/bob/" in number else None
 
 
-def test_a_match_without_payoffs_is_told_as_it_ended(piped: Command) -> None:
+def test_failed_and_forfeited_matches_print_the_reason(piped: Command) -> None:
     with Server(answerer=lambda _: "Hm", handler=refusing_bob) as server:
         rival = ["--opponent", f"{{model: vllm/tiny@{server.url}, tries: 1}}"]
         failed = piped("9000\n1000\nHi\n", "bargaining", *rival)
@@ -216,7 +214,7 @@ def test_a_match_without_payoffs_is_told_as_it_ended(piped: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "saying"),
+    ("arguments", "message"),
     [
         (("poker",), 'unknown game "poker"'),
         (("bargaining", "--seat", "bub"), 'unknown seat "bub" (did you mean "bob"?)'),
@@ -236,18 +234,18 @@ def test_a_match_without_payoffs_is_told_as_it_ended(piped: Command) -> None:
         (("bargaining", "--set", "money=-5"), "money: should be greater than 0, not -5"),
     ],
 )
-def test_what_cannot_be_played_is_told_and_writes_nothing(
+def test_invalid_play_arguments_write_nothing(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...], saying: str,
+    arguments: tuple[str, ...], message: str,
 ) -> None:  # fmt: skip
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     done = cheaptalk("play", *arguments)
     assert done.status == 2
-    assert saying in done.said
+    assert message in done.said
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bar_shows_how_far_a_run_is(tmp_path: Path) -> None:
+def test_progress_bar_is_shown(tmp_path: Path) -> None:
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(instances=1500)))
     with Terminal("run", "many.yaml", "--workers", "1", folder=tmp_path) as screen:
         assert "/s" in screen.read_until("/3000") + screen.read_until("small: 3,000 of 3,000")
@@ -256,7 +254,7 @@ def test_a_bar_shows_how_far_a_run_is(tmp_path: Path) -> None:
     assert end.startswith(" matches ended (0 before, 3,000 now in ")
 
 
-def test_ctrl_c_stops_a_run_with_processes_without_noise(tmp_path: Path) -> None:
+def test_ctrl_c_stops_workers_without_tracebacks(tmp_path: Path) -> None:
     arguments = ["run", "glee", "--workers", "2"]
     with Terminal(*arguments, folder=tmp_path, environment=unmeasured()) as screen:
         screen.read_until("/80100")
@@ -267,7 +265,7 @@ def test_ctrl_c_stops_a_run_with_processes_without_noise(tmp_path: Path) -> None
     assert "stopped; continue with: cheaptalk resume glee --store cheaptalk.sqlite" in end
 
 
-def test_elsewhere_a_plain_line_comes_now_and_then(
+def test_progress_lines_are_printed_without_a_terminal(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(instances=300)))
@@ -283,7 +281,7 @@ def test_elsewhere_a_plain_line_comes_now_and_then(
     assert lines[-1] == "small: 1,200 of 1,200 matches"
 
 
-def test_output_that_nobody_reads_any_more_ends_quietly(tmp_path: Path) -> None:
+def test_closed_pipe_ends_a_command_quietly(tmp_path: Path) -> None:
     command = f"{sys.executable} -m cheaptalk plan glee --list-matches | head -n 1"
     done = subprocess.run(
         ["/bin/bash", "-o", "pipefail", "-c", command],
@@ -294,19 +292,19 @@ def test_output_that_nobody_reads_any_more_ends_quietly(tmp_path: Path) -> None:
     assert done.returncode == 141
 
 
-def test_the_installed_command_and_the_module_are_one(tmp_path: Path) -> None:
-    both = [
+def test_installed_command_equals_module(tmp_path: Path) -> None:
+    outputs = [
         subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
         for command in (
             [sys.executable, "-m", "cheaptalk", "game", "list", "--json"],
             [str(Path(sys.executable).parent / "cheaptalk"), "game", "list", "--json"],
         )
     ]
-    assert both[0] == both[1]
-    assert json.loads(both[0])
+    assert outputs[0] == outputs[1]
+    assert json.loads(outputs[0])
 
 
-def test_a_message_stands_for_all_else_that_may_be_left_out(piped: Command) -> None:
+def test_message_replaces_optional_fields(piped: Command) -> None:
     either = "message (or press Enter to give books, hats and balls instead): "
     spoken = piped("Hello.\n", "deal_or_no_deal", "--seed", "3", "--store", "a.sqlite")
     assert either in spoken.out
@@ -315,13 +313,13 @@ def test_a_message_stands_for_all_else_that_may_be_left_out(piped: Command) -> N
     assert f"{either}books (an integer, or press Enter to skip): hats (" in silent.out
 
 
-def test_chip_trading_says_what_a_colour_is(piped: Command) -> None:
+def test_chip_trading_explains_colours(piped: Command) -> None:
     done = piped("d\nred\n2\n", "chip_trading", "--seed", "3")
     assert "give (a colour that you hold): " in done.out
     assert "want (another colour of the game): " in done.out
 
 
-def test_a_person_is_told_and_asked_in_the_style_that_they_name(
+def test_play_uses_the_chosen_prompt_style(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = (
@@ -334,23 +332,23 @@ def test_a_person_is_told_and_asked_in_the_style_that_they_name(
         "--seed",
         "1",
     )
-    told = []
+    outputs = []
     for style in ((), ("--prompt-style", "v2"), ("--prompt-style", "v1")):
         monkeypatch.setattr(sys, "stdin", io.StringIO("200\n40\n"))
         done = cheaptalk(*command, *style)
         assert done.status == 0
-        told.append(done.out)
-    assert "already played" in told[2], "v1 is the game's own"
-    assert told[0].partition("\n")[0] != told[1].partition("\n")[0]
-    assert all("Invalid response" in text for text in told[:2])
+        outputs.append(done.out)
+    assert "already played" in outputs[2], "v1 is the game's default"
+    assert outputs[0].partition("\n")[0] != outputs[1].partition("\n")[0]
+    assert all("Invalid response" in text for text in outputs[:2])
     with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
-        mine = [record.seats["player_1"] for record in store.records(bodies=True)]
-        assert [one["label"] for one in mine] == ["you", "you, v2"]
-        assert [one["spec"]["style"] for one in mine] == ["v1", "v2"]
-        assert all(one.answers[0].kind is Kind.REPAIRED for one in store.records(bodies=True))
+        seats = [record.seats["player_1"] for record in store.records(bodies=True)]
+        assert [seat["label"] for seat in seats] == ["you", "you, v2"]
+        assert [seat["spec"]["style"] for seat in seats] == ["v1", "v2"]
+        assert all(record.answers[0].kind is Kind.REPAIRED for record in store.records(bodies=True))
 
 
-def test_a_style_that_the_game_has_not_is_told(cheaptalk: Command) -> None:
+def test_unknown_style_prints_error(cheaptalk: Command) -> None:
     done = cheaptalk("play", "guess_the_average", "--prompt-style", "v9")
     assert done.status == 2
     assert (

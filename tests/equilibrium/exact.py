@@ -1,4 +1,4 @@
-"""Symmetric equilibria in rational arithmetic: slow, and with nothing taken from the solver."""
+"""Symmetric equilibria in rational arithmetic: slow, and independent of the solver."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -9,7 +9,7 @@ Game = Sequence[Sequence[int | Fraction]]
 
 
 def solve(rows: list[list[Fraction]]) -> Point | None:
-    """The solution of a square system, its right side in the last column; None if singular."""
+    """Solve a square system whose last column is the right side; return None if it is singular."""
     rows = [list(row) for row in rows]
     for at in range(len(rows)):
         pivot = next((row for row in rows[at:] if row[at]), None)
@@ -24,24 +24,24 @@ def solve(rows: list[list[Fraction]]) -> Point | None:
 
 
 def against(game: Game, mixture: Point) -> list[Fraction]:
-    """What each strategy gets against a mixture."""
+    """Return the payoff of each strategy against a mixture."""
     return [sum((a * x for a, x in zip(row, mixture, strict=True)), Fraction(0)) for row in game]
 
 
 def labels(game: Game, mixture: Point) -> tuple[frozenset[int], frozenset[int]]:
-    """The strategies without a share, and the best responses."""
+    """Return the strategies without a share, and the best responses."""
     gains = against(game, mixture)
-    absent = frozenset(one for one, share in enumerate(mixture) if not share)
-    return absent, frozenset(one for one, gain in enumerate(gains) if gain == max(gains))
+    absent = frozenset(strategy for strategy, share in enumerate(mixture) if not share)
+    return absent, frozenset(strategy for strategy, gain in enumerate(gains) if gain == max(gains))
 
 
 def extreme_equilibria(game: Game) -> set[Point]:
-    """Equilibria that are vertices of the polyhedron of mixtures and their best payoffs.
+    """Return the equilibria that are vertices of the polyhedron of mixtures and best payoffs.
 
-    Every such vertex solves the equations of as many best responses as it has shares.
+    Each such vertex solves the equations of as many best responses as it has shares.
     """
     size = len(game)
-    found = set()
+    vertices = set()
     for count in range(1, size + 1):
         for shares in combinations(range(size), count):
             for best in combinations(range(size), count):
@@ -51,23 +51,23 @@ def extreme_equilibria(game: Game) -> set[Point]:
                 if solved is None or min(solved[:-1]) < 0:
                     continue
                 given = dict(zip(shares, solved, strict=False))
-                mixture = tuple(given.get(one, Fraction(0)) for one in range(size))
+                mixture = tuple(given.get(strategy, Fraction(0)) for strategy in range(size))
                 absent, replies = labels(game, mixture)
                 if replies.issuperset(best) and len(absent | replies) == size:
-                    found.add(mixture)
-    return found
+                    vertices.add(mixture)
+    return vertices
 
 
 def exact_components(game: Game) -> list[set[Point]]:
-    """The extreme equilibria, those together that hang together.
+    """Return the components of the extreme equilibria.
 
     Two are joined by a segment of equilibria if and only if they share a label of each strategy.
     """
     waiting = {point: labels(game, point) for point in extreme_equilibria(game)}
     components = []
     while waiting:
-        point, own = waiting.popitem()
-        component, border = {point}, [own]
+        point, point_labels = waiting.popitem()
+        component, border = {point}, [point_labels]
         while border:
             absent, best = border.pop()
             near = [

@@ -1,7 +1,7 @@
-"""1,000 random symmetric games with the equilibria that Gambit finds, kept for tests.
+"""1,000 random symmetric games with the equilibria that Gambit finds, stored for tests.
 
-Gambit's Python package is compiled where it is installed, which takes longer than all tests, so
-its answers are kept beside them. ``python -m tests.equilibrium.gambit_answers`` asks it again.
+Compiling Gambit's Python package takes longer than all tests, so its answers are stored here.
+Run ``python -m tests.equilibrium.gambit_answers`` to update them.
 """
 
 from collections.abc import Iterator
@@ -14,61 +14,63 @@ import numpy.typing as npt
 
 ANSWERS = Path(__file__).with_suffix(".npz")
 SIZES = range(2, 10)
-EACH = 125
-SAME = 1e-7
-"""Up to where two seats' probabilities are equal."""
+PER_SIZE = 125
+TOLERANCE = 1e-7
+"""Largest difference between equal probabilities of the two players."""
 
 Floats = npt.NDArray[np.float64]
 
 
 def games() -> Iterator[Floats]:
-    """The games: payoffs in thousandths, independent and normal."""
+    """Generate the games: payoffs in thousandths, independent and normal."""
     rng = np.random.default_rng(2026)
     for size in SIZES:
-        for _ in range(EACH):
+        for _ in range(PER_SIZE):
             yield rng.normal(size=(size, size)).round(3)
 
 
-def in_order(mixtures: Floats) -> Floats:
-    """Mixtures, one a row, in an order that rounding does not change."""
+def sort_mixtures(mixtures: Floats) -> Floats:
+    """Sort mixtures, one per row, in an order that rounding doesn't change."""
     return mixtures[np.lexsort(mixtures.T.round(6))]
 
 
-def asked(payoffs: Floats) -> Floats:
-    """The symmetric ones among the extreme equilibria that Gambit enumerates, one a row."""
+def gambit_equilibria(payoffs: Floats) -> Floats:
+    """Return the symmetric ones among Gambit's extreme equilibria, one per row."""
     gambit: Any = import_module("pygambit")
     game = gambit.Game.from_arrays(payoffs, payoffs.T)
     first, second = game.players
-    found = []
+    symmetric = []
     for profile in gambit.nash.enummixed_solve(game, rational=False).equilibria:
         row, column = (
-            np.array([float(profile[one]) for one in player.strategies])
+            np.array([float(profile[strategy]) for strategy in player.strategies])
             for player in (first, second)
         )
-        if np.allclose(row, column, atol=SAME):
-            found.append(row)
-    return in_order(np.array(found))
+        if np.allclose(row, column, atol=TOLERANCE):
+            symmetric.append(row)
+    return sort_mixtures(np.array(symmetric))
 
 
 def main() -> None:
-    """Ask Gambit and keep what it says."""
-    played = list(games())
-    found = [asked(payoffs) for payoffs in played]
+    """Compute and save Gambit's equilibria."""
+    matrices = list(games())
+    solutions = [gambit_equilibria(payoffs) for payoffs in matrices]
     np.savez_compressed(
         ANSWERS,
-        payoffs=np.concatenate([np.rint(one * 1000).astype(np.int16).ravel() for one in played]),
-        numbers=np.array([len(one) for one in found], dtype=np.int16),
-        equilibria=np.concatenate([one.ravel() for one in found]),
+        payoffs=np.concatenate(
+            [np.rint(game * 1000).astype(np.int16).ravel() for game in matrices]
+        ),
+        numbers=np.array([len(solution) for solution in solutions], dtype=np.int16),
+        equilibria=np.concatenate([solution.ravel() for solution in solutions]),
     )
 
 
 def answers() -> Iterator[tuple[Floats, Floats]]:
-    """Each game with its symmetric equilibria, shapes (n, n) and (number, n)."""
+    """Generate each game with its symmetric equilibria, shapes (n, n) and (number, n)."""
     with np.load(ANSWERS) as kept:
         payoffs, numbers, equilibria = (kept[name] for name in kept.files)
     game, mixture = 0, 0
     for at, number in enumerate(numbers):
-        size = SIZES[at // EACH]
+        size = SIZES[at // PER_SIZE]
         cells, shares = size**2, size * int(number)
         yield (
             payoffs[game : game + cells].reshape(size, size) / 1000,

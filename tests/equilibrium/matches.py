@@ -1,4 +1,4 @@
-"""Frames of matches made up for tests, shaped as a study's."""
+"""Simulated frames of matches in the format of a study."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,31 +11,31 @@ SEATS = ("first", "second")
 
 
 def match(
-    one: str, other: str, gets: float, its: float, instance: str = "d1", **more: Any
+    first: str, second: str, payoff1: float, payoff2: float, instance: str = "d1", **more: Any
 ) -> dict[str, Any]:
-    """A finished match: who sat first and second, and what they got."""
+    """Return a finished match of two players with their payoffs."""
     return {
         "status": "finished",
         "dropped": False,
         "configuration": "c",
         "instance": instance,
-        "player_first": one,
-        "player_second": other,
-        "payoff_first": gets,
-        "payoff_second": its,
+        "player_first": first,
+        "player_second": second,
+        "payoff_first": payoff1,
+        "payoff_second": payoff2,
         **more,
     }
 
 
 def frame(matches: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Matches as a frame, each with an id."""
+    """Return matches as a frame with ids."""
     return pl.DataFrame(
-        [{"match_id": f"m{number}", **one} for number, one in enumerate(matches)],
+        [{"match_id": f"m{number}", **row} for number, row in enumerate(matches)],
         infer_schema_length=None,
     )
 
 
-def studied(
+def simulate(
     payoffs: NDArray[np.float64],
     instances: int,
     draw: np.random.Generator,
@@ -43,17 +43,17 @@ def studied(
     noise: float = 1.0,
     generosity: float = 0.0,
 ) -> pl.DataFrame:
-    """A study in which all pairs meet on the same instances in both orders.
+    """Simulate a study in which all pairs meet on the same instances in both seat orders.
 
-    Payoffs have normal noise, and share what the instance adds, of standard deviation
+    Payoffs have normal noise and a common effect of the instance, whose standard deviation is
     ``generosity``.
     """
     size = len(payoffs)
-    one, other, instance = (grid.ravel() for grid in np.indices((size, size, instances)))
-    gift = draw.normal(0, generosity, instances)[instance]
+    row, column, instance = (grid.ravel() for grid in np.indices((size, size, instances)))
+    bonus = draw.normal(0, generosity, instances)[instance]
     first, second = (
-        payoffs[pair] + gift + draw.normal(0, noise, len(instance))
-        for pair in ((one, other), (other, one))
+        payoffs[pair] + bonus + draw.normal(0, noise, len(instance))
+        for pair in ((row, column), (column, row))
     )
     number = pl.Series(range(len(instance))).cast(pl.String)
     return pl.DataFrame(
@@ -63,8 +63,8 @@ def studied(
             "dropped": False,
             "configuration": "c",
             "instance": pl.Series(instance).cast(pl.String),
-            "player_first": "s" + pl.Series(one).cast(pl.String),
-            "player_second": "s" + pl.Series(other).cast(pl.String),
+            "player_first": "s" + pl.Series(row).cast(pl.String),
+            "player_second": "s" + pl.Series(column).cast(pl.String),
             "payoff_first": first,
             "payoff_second": second,
             "joint": first + second,

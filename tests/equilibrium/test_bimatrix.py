@@ -35,26 +35,26 @@ GAMES = {
 }
 
 
-def key(found: Profile) -> tuple[float, ...]:
-    return tuple((np.concatenate([found.row, found.column]).round(6) + 0.0).tolist())
+def key(solution: Profile) -> tuple[float, ...]:
+    return tuple((np.concatenate([solution.row, solution.column]).round(6) + 0.0).tolist())
 
 
 @pytest.mark.parametrize(("payoffs", "count"), GAMES.values(), ids=GAMES)
 def test_known_games_have_all_their_equilibria(payoffs: Pair, count: int) -> None:
-    found = bimatrix_equilibria(*payoffs)
-    assert len(found.components) == len(found.profiles) == count
-    assert max(max(one.regrets) for one in found.profiles) < 1e-12
+    result = bimatrix_equilibria(*payoffs)
+    assert len(result.components) == len(result.profiles) == count
+    assert max(max(point.regrets) for point in result.profiles) < 1e-12
 
 
 def test_von_stengel_s_examples() -> None:
     """Von Stengel 2002, games (2.3) and (2.7): all equilibria, by hand."""
     a, b = GAMES["von Stengel's 3 x 2"][0]
-    found = bimatrix_equilibria(a, b)
+    result = bimatrix_equilibria(a, b)
     expected = [(1, 0, 0, 1, 0), (0.8, 0.2, 0, 2 / 3, 1 / 3), (0, 1 / 3, 2 / 3, 1 / 3, 2 / 3)]
-    np.testing.assert_allclose([key(one) for one in found.profiles], expected, atol=1e-6)
-    found = bimatrix_equilibria(a, [[3, 3], *b[1:]])
-    ends = [{key(one) for one in component} for component in found.components]
-    assert found.degenerate
+    np.testing.assert_allclose([key(point) for point in result.profiles], expected, atol=1e-6)
+    result = bimatrix_equilibria(a, [[3, 3], *b[1:]])
+    ends = [{key(point) for point in component} for component in result.components]
+    assert result.degenerate
     assert ends == [
         {(1, 0, 0, 1, 0), (1, 0, 0, 0.666667, 0.333333)},
         {(0, 0.333333, 0.666667, 0.333333, 0.666667)},
@@ -66,94 +66,94 @@ def symmetric_rps() -> Pair:
     return a, a.T
 
 
-def test_every_label_of_rock_paper_scissors_leads_to_thirds() -> None:
+def test_every_label_solves_rock_paper_scissors() -> None:
     for label in range(6):
-        found = lemke_howson(*symmetric_rps(), label)
-        assert key(found) == pytest.approx([1 / 3] * 6, abs=1e-6)
-        assert found.payoffs == pytest.approx((0, 0), abs=1e-12)
+        solution = lemke_howson(*symmetric_rps(), label)
+        assert key(solution) == pytest.approx([1 / 3] * 6, abs=1e-6)
+        assert solution.payoffs == pytest.approx((0, 0), abs=1e-12)
 
 
-def test_a_continuum_is_one_component_with_its_extreme_points() -> None:
-    # The row player is indifferent wherever the column player stays left; the column player always.
-    found = bimatrix_equilibria([[1, 0], [1, 0]], [[2, 2], [2, 2]])
-    assert found.degenerate
-    assert [len(component) for component in found.components] == [4]
-    assert "a continuum with 4 extreme points" in str(found)
+def test_continuum_is_one_component_with_its_extreme_points() -> None:
+    # The row player is indifferent if the column player plays left; the column player always is.
+    result = bimatrix_equilibria([[1, 0], [1, 0]], [[2, 2], [2, 2]])
+    assert result.degenerate
+    assert [len(component) for component in result.components] == [4]
+    assert "a continuum with 4 extreme points" in str(result)
 
 
-def test_two_continua_stay_apart() -> None:
+def test_two_continua_are_separate_components() -> None:
     a, b = game([[1, 1, 0], [0, 0, 1]], [[1, 1, 0], [0, 0, 1]])
-    found = bimatrix_equilibria(a, b)
-    sizes = sorted(len(component) for component in found.components)
-    assert found.degenerate
+    result = bimatrix_equilibria(a, b)
+    sizes = sorted(len(component) for component in result.components)
+    assert result.degenerate
     assert sizes == [1, 2, 2]
 
 
-def test_flat_games_are_degenerate_everywhere() -> None:
-    found = bimatrix_equilibria(np.full((2, 3), 7.0), np.full((2, 3), -4.0))
-    assert [len(component) for component in found.components] == [6]
-    assert found.profiles[0].payoffs == (7, -4)
+def test_constant_games_are_one_degenerate_component() -> None:
+    result = bimatrix_equilibria(np.full((2, 3), 7.0), np.full((2, 3), -4.0))
+    assert [len(component) for component in result.components] == [6]
+    assert result.profiles[0].payoffs == (7, -4)
 
 
-def test_one_cell_is_its_own_equilibrium() -> None:
-    found = bimatrix_equilibria([[5]], [[6]])
-    assert [key(one) for one in found.profiles] == [(1, 1)]
-    assert not found.degenerate
+def test_single_cell_is_an_equilibrium() -> None:
+    result = bimatrix_equilibria([[5]], [[6]])
+    assert [key(point) for point in result.profiles] == [(1, 1)]
+    assert not result.degenerate
     assert lemke_howson([[5]], [[6]], 1).payoffs == (5, 6)
 
 
-def test_scale_and_shift_change_nothing() -> None:
+def test_equilibria_are_invariant_to_scale_and_shift() -> None:
     rng = np.random.default_rng(5)
     a, b = rng.normal(size=(2, 4, 5))
-    plain = [key(one) for one in bimatrix_equilibria(a, b).profiles]
-    moved = [key(one) for one in bimatrix_equilibria(a * 1e6 + 300, b * 1e-4 - 2).profiles]
+    plain = [key(point) for point in bimatrix_equilibria(a, b).profiles]
+    moved = [key(point) for point in bimatrix_equilibria(a * 1e6 + 300, b * 1e-4 - 2).profiles]
     assert moved == plain
 
 
 @given(st.data())
 def test_games_full_of_ties_are_solved(data: st.DataObject) -> None:
-    """Ties everywhere: every extreme point is an equilibrium, and no pure one is left out."""
+    """Every extreme point of a game with ties is an equilibrium, and no pure one is missing."""
     shape = data.draw(SHAPES)
     values = st.integers(0, 3).map(float)
     a, b = (data.draw(arrays(float, shape, elements=values)) for _ in range(2))
-    found = bimatrix_equilibria(a, b)
-    assert all(max(one.regrets) <= 1e-9 for one in found.profiles)
-    pure = {key(one) for one in pure_equilibria(a, b)}
-    assert pure <= {key(one) for one in found.profiles}
-    if not found.degenerate:
-        assert len(found.profiles) % 2 == 1
+    result = bimatrix_equilibria(a, b)
+    assert all(max(point.regrets) <= 1e-9 for point in result.profiles)
+    pure = {key(point) for point in pure_equilibria(a, b)}
+    assert pure <= {key(point) for point in result.profiles}
+    if not result.degenerate:
+        assert len(result.profiles) % 2 == 1
     for label in range(sum(shape)):
         end = lemke_howson(a, b, label)
         assert max(end.regrets) <= 1e-9
-        assert found.degenerate or key(end) in {key(one) for one in found.profiles}
+        assert result.degenerate or key(end) in {key(point) for point in result.profiles}
 
 
 def gambit(a: Floats, b: Floats) -> set[tuple[float, ...]]:
-    """Gambit's extreme equilibria; in exact arithmetic for whole numbers, which have ties."""
+    """Return Gambit's extreme equilibria; exact arithmetic for integers, which have ties."""
     oracle = pytest.importorskip("pygambit")
-    whole = bool((a == np.rint(a)).all())
-    kind = (lambda payoff: oracle.Rational(int(payoff))) if whole else float
+    integers = bool((a == np.rint(a)).all())
+    kind = (lambda payoff: oracle.Rational(int(payoff))) if integers else float
     solved = oracle.Game.from_arrays(*(np.vectorize(kind, otypes=[object])(of) for of in (a, b)))
-    result = oracle.nash.enummixed_solve(solved, rational=whole)
-    found = set()
-    for one in result.equilibria:
-        weights = [one[strategy] for player in solved.players for strategy in player.strategies]
-        found.add(tuple((np.array(weights, dtype=float).round(6) + 0.0).tolist()))
-    return found
+    result = oracle.nash.enummixed_solve(solved, rational=integers)
+    points = set()
+    for point in result.equilibria:
+        weights = [point[strategy] for player in solved.players for strategy in player.strategies]
+        points.add(tuple((np.array(weights, dtype=float).round(6) + 0.0).tolist()))
+    return points
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_extreme_equilibria_are_gambit_s(seed: int) -> None:
+def test_extreme_equilibria_match_gambit(seed: int) -> None:
     rng = np.random.default_rng(seed)
     shape = rng.integers(1, 6, size=2)
     if seed % 2:
         a, b = rng.normal(size=(2, *shape))
     else:
         a, b = rng.integers(0, 3, size=(2, *shape)).astype(float)
-    assert {key(one) for one in bimatrix_equilibria(a, b).profiles} == gambit(a, b)
+    assert {key(point) for point in bimatrix_equilibria(a, b).profiles} == gambit(a, b)
 
 
-def test_lemke_howson_walks_as_nashpy_does() -> None:
+def test_lemke_howson_matches_nashpy() -> None:
     pytest.importorskip("nashpy")
     oracle: Any = import_module("nashpy")
     rng = np.random.default_rng(3)
@@ -161,32 +161,32 @@ def test_lemke_howson_walks_as_nashpy_does() -> None:
         a, b = rng.uniform(1, 2, size=(2, 3, 4))
         for label in range(7):
             row, column = oracle.Game(a, b).lemke_howson(initial_dropped_label=label)
-            ours = lemke_howson(a, b, label)
-            np.testing.assert_allclose(ours.row, row, atol=1e-9)
-            np.testing.assert_allclose(ours.column, column, atol=1e-9)
+            solution = lemke_howson(a, b, label)
+            np.testing.assert_allclose(solution.row, row, atol=1e-9)
+            np.testing.assert_allclose(solution.column, column, atol=1e-9)
 
 
-def test_many_games_are_solved_as_one_by_one() -> None:
+def test_batched_lemke_howson_matches_single_games() -> None:
     rng = np.random.default_rng(4)
     a, b = rng.normal(size=(2, 30, 3, 4))
     for label in (0, 6):
         rows, columns = lemke_howson_mixtures(a, b, label)
         for at in range(30):
-            alone = lemke_howson(a[at], b[at], label)
-            np.testing.assert_allclose(rows[at], alone.row, atol=1e-12)
-            np.testing.assert_allclose(columns[at], alone.column, atol=1e-12)
+            single = lemke_howson(a[at], b[at], label)
+            np.testing.assert_allclose(rows[at], single.row, atol=1e-12)
+            np.testing.assert_allclose(columns[at], single.column, atol=1e-12)
 
 
-def test_some_equilibria_are_at_the_end_of_no_path() -> None:
+def test_lemke_howson_misses_some_equilibria() -> None:
     coordination = np.eye(3)
-    found = {key(one) for one in bimatrix_equilibria(coordination, coordination).profiles}
+    points = {key(point) for point in bimatrix_equilibria(coordination, coordination).profiles}
     ends = {key(lemke_howson(coordination, coordination, label)) for label in range(6)}
-    assert len(found) == 7
+    assert len(points) == 7
     assert len(ends) == 3
-    assert ends < found
+    assert ends < points
 
 
-def test_dominated_strategies_go_and_near_ties_stay() -> None:
+def test_dominated_strategies_are_removed_and_near_ties_kept() -> None:
     a, b = game([[3, 0, 9], [5, 1, 9], [2, 0, 1]], [[3, 5, 0], [0, 1, 0], [3, 5, 9]])
     rows, columns = undominated_sides(a, b)
     assert rows.tolist() == [False, True, False]
@@ -195,17 +195,17 @@ def test_dominated_strategies_go_and_near_ties_stay() -> None:
     assert rows.all()
 
 
-def test_epsilon_equilibria_are_those_with_so_much_regret() -> None:
+def test_epsilon_equilibria_have_at_most_that_regret() -> None:
     a, b = game([[3, 0], [2.5, 1]], [[3, 2.9], [0.6, 1]])
-    assert [key(one) for one in pure_equilibria(a, b)] == [(1, 0, 1, 0), (0, 1, 0, 1)]
+    assert [key(point) for point in pure_equilibria(a, b)] == [(1, 0, 1, 0), (0, 1, 0, 1)]
     near = pure_equilibria(a, b, epsilon=0.5)
-    assert [key(one) for one in near] == [(1, 0, 1, 0), (0, 1, 1, 0), (0, 1, 0, 1)]
+    assert [key(point) for point in near] == [(1, 0, 1, 0), (0, 1, 1, 0), (0, 1, 0, 1)]
     assert near[1].regrets == pytest.approx((0.5, 0.4))
     with pytest.raises(ValueError, match="epsilon"):
         pure_equilibria(a, b, epsilon=-1)
 
 
-def test_a_profile_regrets_what_its_best_answer_would_gain() -> None:
+def test_regret_is_the_gain_of_the_best_response() -> None:
     a, b = game([[3, 0], [5, 1]], [[3, 5], [0, 1]])
     both = profile(a, b, [0.5, 0.5], [1, 0])
     assert both.payoffs == (4, 1.5)
@@ -216,7 +216,7 @@ def test_a_profile_regrets_what_its_best_answer_would_gain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "says"),
+    ("a", "b", "message"),
     [
         ([[1, 2]], [[1], [2]], "payoffs.T"),
         ([[1, np.nan]], [[1, 2]], r"row player's payoff in cell \(0, 1\) is nan"),
@@ -226,25 +226,25 @@ def test_a_profile_regrets_what_its_best_answer_would_gain() -> None:
         ([[]], [[]], "at least one cell"),
     ],
 )
-def test_bad_payoffs_are_named(a: Any, b: Any, says: str) -> None:
+def test_invalid_payoffs_are_named(a: Any, b: Any, message: str) -> None:
     for solve in (bimatrix_equilibria, pure_equilibria):
-        with pytest.raises(ValueError, match=says):
+        with pytest.raises(ValueError, match=message):
             solve(a, b)
 
 
 @pytest.mark.parametrize("label", [-1, 4])
-def test_labels_are_rows_and_columns(label: int) -> None:
+def test_labels_out_of_range_are_rejected(label: int) -> None:
     with pytest.raises(ValueError, match="between 0 and 3"):
         lemke_howson(np.eye(2), np.eye(2), label)
 
 
-def test_a_path_that_is_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_long_path_raises_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bimatrix, "MOST_PIVOTS", 2)
     with pytest.raises(EquilibriumError, match="try another label"):
         lemke_howson(*symmetric_rps(), 0)
 
 
-def test_games_out_of_reach_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_games_raise_error(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(EquilibriumError, match="62 strategies"):
         bimatrix_equilibria(np.eye(32), np.eye(32))
@@ -253,13 +253,13 @@ def test_games_out_of_reach_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
         bimatrix_equilibria(*rng.normal(size=(2, 5, 5)))
 
 
-def test_a_solution_with_regret_is_an_error() -> None:
+def test_solution_with_regret_raises_error() -> None:
     a, b = (np.array(payoffs) for payoffs in GAMES["prisoner's dilemma"][0])
     with pytest.raises(EquilibriumError, match="a solution has regret 2"):
         verified(a, b, np.array([1.0, 0]), np.array([1.0, 0]))
 
 
-def test_a_singular_basis_is_an_error() -> None:
+def test_singular_basis_raises_error() -> None:
     with pytest.raises(EquilibriumError, match="too close to a tie"):
         polytopes.solve(np.ones((1, 2, 4)), np.array([[0, 1]]))
 

@@ -15,39 +15,39 @@ from cheaptalk.equilibrium.empirical.bootstrap import (
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalBimatrix, EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import EquilibriumMetric
 from cheaptalk.rules import CheaptalkError
-from tests.equilibrium.matches import frame, match, studied
+from tests.equilibrium.matches import frame, match, simulate
 
 HAWK_DOVE = np.array([[-2.0, 6, -9], [0, 3, -9], [-9, -9, -9]])
-"""Hawk 3/5, dove 2/5, and a third that nobody plays: u(x, x) = 6/5."""
+"""Hawk 3/5, dove 2/5, and a third strategy that is never played: u(x, x) = 6/5."""
 JOINT = EquilibriumMetric("joint", "joint")
 
 
 def game_of(seed: int, instances: int = 40, **noise: float) -> EmpiricalGame:
-    matches = studied(HAWK_DOVE, instances, np.random.default_rng(seed), **noise)
+    matches = simulate(HAWK_DOVE, instances, np.random.default_rng(seed), **noise)
     return EmpiricalGame.of_frame(matches, metrics=["joint"])
 
 
-def test_a_seed_gives_the_same_numbers_whatever_the_processes() -> None:
+def test_seed_fixes_results_for_any_number_of_processes() -> None:
     game = game_of(0)
-    one, same, other = (
+    first, same, other = (
         bootstrap_equilibrium(game, [JOINT], draws=130, seed=seed) for seed in (1, 1, 2)
     )
-    assert_array_equal(one.mixtures, same.mixtures)
-    assert not (one.payoffs == other.payoffs).any()
+    assert_array_equal(first.mixtures, same.mixtures)
+    assert not (first.payoffs == other.payoffs).any()
     spread = bootstrap_equilibrium(game, [JOINT], draws=130, seed=1, processes=2)
-    assert_array_equal(one.mixtures, spread.mixtures)
-    assert_array_equal(one.at_equilibrium("joint"), spread.at_equilibrium("joint"))
+    assert_array_equal(first.mixtures, spread.mixtures)
+    assert_array_equal(first.at_equilibrium("joint"), spread.at_equilibrium("joint"))
 
 
 @pytest.mark.parametrize("paired", [True, False])
-def test_one_draw_of_a_cell_serves_all_its_values(paired: bool) -> None:
+def test_metrics_of_a_cell_share_its_draws(paired: bool) -> None:
     means = resampled(game_of(0), 50, paired=paired)
     payoffs, joint = means[:, 0], means[:, 1]
     assert_allclose(joint, payoffs + payoffs.swapaxes(1, 2))
     assert means.std(axis=0).min() > 0
 
 
-def test_the_standard_error_is_that_of_the_mean_of_instances() -> None:
+def test_standard_error_is_clustered_by_instance() -> None:
     game = game_of(0, instances=200, generosity=3.0)
     drawn = resampled(game, 2_000, paired=False)[:, 0]
     error = np.sqrt(game.samples[0].cells[0, 1].deviations[:, 0].var(ddof=1) / 200)
@@ -55,38 +55,36 @@ def test_the_standard_error_is_that_of_the_mean_of_instances() -> None:
     assert drawn[:, 0, 1].std() > 2 * 1 / np.sqrt(400)  # as if matches were independent
 
 
-def test_instances_are_drawn_whole() -> None:
-    twice = [
-        match(one, other, gets, its, instance)
-        for instance, gets, its in (("d1", 0, 0), ("d2", 1, 1))
-        for one, other in itertools.product("ab", repeat=2)
+def test_matches_of_an_instance_are_resampled_together() -> None:
+    repeated = [
+        match(row, column, first, second, instance)
+        for instance, first, second in (("d1", 0, 0), ("d2", 1, 1))
+        for row, column in itertools.product("ab", repeat=2)
         for _ in range(3)
     ]
-    means = resampled(EmpiricalGame.of_frame(frame(twice)), 200, paired=False)
+    means = resampled(EmpiricalGame.of_frame(frame(repeated)), 200, paired=False)
     assert set(means.ravel().tolist()) == {0, 0.5, 1}
 
 
-def test_paired_draws_share_their_instances_and_others_do_not() -> None:
+def test_only_paired_draws_share_instances() -> None:
     game = game_of(0, instances=100, noise=0.1, generosity=5.0)
     assert bootstrap_equilibrium(game, draws=2).paired
-    together, apart = (resampled(game, 500, paired=paired)[:, 0] for paired in (True, False))
-    assert np.corrcoef(together[:, 0, 0], together[:, 1, 1])[0, 1] > 0.99
-    assert abs(np.corrcoef(apart[:, 0, 0], apart[:, 1, 1])[0, 1]) < 0.2
+    shared, separate = (resampled(game, 500, paired=paired)[:, 0] for paired in (True, False))
+    assert np.corrcoef(shared[:, 0, 0], shared[:, 1, 1])[0, 1] > 0.99
+    assert abs(np.corrcoef(separate[:, 0, 0], separate[:, 1, 1])[0, 1]) < 0.2
 
 
 @pytest.mark.parametrize(
     ("first", "last", "paired"),
     [(0, 40, True), (20, 60, True), (21, 61, False), (0, 20, True), (0, 200, True), (0, 3, False)],
 )
-def test_cells_that_share_half_of_their_instances_are_drawn_together(
-    first: int, last: int, paired: bool
-) -> None:
-    """A cell on instances of the numbers said, all others on the first 40."""
-    matches = studied(HAWK_DOVE, 200, np.random.default_rng(0), generosity=1.0)
-    own = (pl.col("player_first") == "s0") & (pl.col("player_second") == "s0")
+def test_cells_sharing_half_their_instances_are_paired(first: int, last: int, paired: bool) -> None:
+    """One cell has the instances of the given numbers, all others the first 40."""
+    matches = simulate(HAWK_DOVE, 200, np.random.default_rng(0), generosity=1.0)
+    cell = (pl.col("player_first") == "s0") & (pl.col("player_second") == "s0")
     number = pl.col("instance").cast(pl.Int64)
     game = EmpiricalGame.of_frame(
-        matches.filter((~own & (number < 40)) | (own & (number >= first) & (number < last)))
+        matches.filter((~cell & (number < 40)) | (cell & (number >= first) & (number < last)))
     )
     assert bootstrap_equilibrium(game, draws=2).paired == paired
     shared, instances = instances_in_all(game)
@@ -94,29 +92,29 @@ def test_cells_that_share_half_of_their_instances_are_drawn_together(
     assert instances == max(last, 40)
 
 
-def test_more_instances_in_a_cell_keep_exact_ties() -> None:
-    """Whoever walks gets the same outside option from any rival, in every draw."""
+def test_extra_instances_in_a_cell_preserve_exact_ties() -> None:
+    """The outside option is the same against any rival, in every draw."""
     draw = np.random.default_rng(0)
     options = draw.uniform(0, 600, 150)
     matches = [
-        match(one, other, options[instance] + talk, options[instance] + talk, str(instance))
+        match(row, column, options[instance] + talk, options[instance] + talk, str(instance))
         for instance in range(150)
-        for one, other in itertools.product(("talk", "walk"), repeat=2)
-        for talk in [20.0 * (one == other == "talk")]
-        if instance < 50 or one == other == "talk"
+        for row, column in itertools.product(("talk", "walk"), repeat=2)
+        for talk in [20.0 * (row == column == "talk")]
+        if instance < 50 or row == column == "talk"
     ]
     drawn = bootstrap_equilibrium(EmpiricalGame.of_frame(frame(matches)), draws=300)
     assert drawn.paired
     assert drawn.mixtures[:, 0].mean() > 0.7
 
 
-def test_cells_with_instances_of_their_own_are_drawn_apart() -> None:
-    own = [
-        match(one, other, 1, 1, f"{min(one, other)}{max(one, other)}{instance}")
+def test_cells_with_separate_instances_are_not_paired() -> None:
+    matches = [
+        match(row, column, 1, 1, f"{min(row, column)}{max(row, column)}{instance}")
         for instance in range(2)
-        for one, other in itertools.product("ab", repeat=2)
+        for row, column in itertools.product("ab", repeat=2)
     ]
-    game = EmpiricalGame.of_frame(frame(own))
+    game = EmpiricalGame.of_frame(frame(matches))
     assert not bootstrap_equilibrium(game, draws=2).paired
     with pytest.raises(CheaptalkError, match="share too few"):
         bootstrap_equilibrium(game, draws=200, paired=True)
@@ -134,7 +132,7 @@ def test_intervals_cover_the_equilibrium_payoff(paired: bool, generosity: float)
     assert 0.89 <= np.mean(covered) <= 0.985
 
 
-def test_tables_hold_estimates_errors_and_intervals() -> None:
+def test_tables_contain_estimates_errors_and_intervals() -> None:
     drawn = bootstrap_equilibrium(game_of(0, 200, noise=0.2), [JOINT])
     table = drawn.table()
     assert table["metric"].unique(maintain_order=True).to_list() == ["mixture", "regret", "joint"]
@@ -167,7 +165,7 @@ def test_basic_intervals_mirror_percentiles() -> None:
         summary(np.array([40.0]), drawn, many, level=95)
 
 
-def test_percentiles_are_expanded_where_instances_are_few() -> None:
+def test_percentiles_are_widened_for_few_instances() -> None:
     drawn = np.arange(101.0)[:, None]
     few = summary(np.array([40.0]), drawn, 4, level=0.9).row(0, named=True)
     tail = 100 * stats.norm.cdf(stats.t.ppf(0.05, 4) * (5 / 4) ** 0.5)
@@ -183,21 +181,23 @@ def test_undefined_draws_are_counted() -> None:
     assert none["undefined"] == 1
 
 
-def test_best_responses_count_ties_apart() -> None:
+def test_best_responses_count_ties_separately() -> None:
     matches = [
-        match(one, other, gets, its, instance)
+        match(row, column, first, second, instance)
         for instance in ("d1", "d2")
-        for one, other, gets, its in (
+        for row, column, first, second in (
             ("a", "a", 1, 1), ("a", "b", 0, 2), ("b", "a", 2, 0), ("b", "b", 0, 0),
         )
     ]  # fmt: skip
-    found = bootstrap_equilibrium(EmpiricalGame.of_frame(frame(matches)), draws=20).best_responses()
-    assert_array_equal(found.unique, [[0, 0], [1, 0]])
-    assert_array_equal(found.tied, [[0, 1], [0, 1]])
-    assert_array_equal(found.payoffs, [[1, 0], [2, 0]])
+    responses = bootstrap_equilibrium(
+        EmpiricalGame.of_frame(frame(matches)), draws=20
+    ).best_responses()
+    assert_array_equal(responses.unique, [[0, 0], [1, 0]])
+    assert_array_equal(responses.tied, [[0, 1], [0, 1]])
+    assert_array_equal(responses.payoffs, [[1, 0], [2, 0]])
 
 
-def test_neighbours_in_a_ranking_are_compared_draw_by_draw() -> None:
+def test_adjacent_ranks_are_compared_draw_by_draw() -> None:
     drawn = bootstrap_equilibrium(game_of(0, 200, noise=0.2), [JOINT])
     gaps = drawn.differences("joint")
     assert gaps["ahead"].to_list()[1:] == gaps["behind"].to_list()[:-1]
@@ -210,20 +210,20 @@ def test_neighbours_in_a_ranking_are_compared_draw_by_draw() -> None:
     assert least["difference"] < -10
 
 
-def test_no_intervals_without_draws() -> None:
+def test_fewer_than_two_draws_raise_error() -> None:
     with pytest.raises(ValueError, match="at least 2 draws, not 1"):
         resampled(game_of(0), 1)
 
 
-def test_draws_without_a_value_are_no_part_of_a_comparison() -> None:
+def test_undefined_draws_are_excluded_from_comparisons() -> None:
     def with_player(label: str) -> pl.Expr:
         return (pl.col("player_first") == label) | (pl.col("player_second") == label)
 
     lost = with_player("s2") | (with_player("s0") & (pl.col("instance").cast(pl.Int64) > 2))
-    some = studied(HAWK_DOVE, 8, np.random.default_rng(0)).with_columns(
+    matches = simulate(HAWK_DOVE, 8, np.random.default_rng(0)).with_columns(
         rare=pl.when(~lost).then(pl.col("joint"))
     )
-    game = EmpiricalGame.of_frame(some, metrics=["rare"])
+    game = EmpiricalGame.of_frame(matches, metrics=["rare"])
     drawn = bootstrap_equilibrium(game, [EquilibriumMetric("rare", "rare")], draws=300)
     assert 0 < np.isnan(drawn.against("rare")[:, 0]).mean() < 0.1
     gaps = drawn.differences("rare")
@@ -235,8 +235,8 @@ def test_draws_without_a_value_are_no_part_of_a_comparison() -> None:
     assert "N/A" in str(drawn)
 
 
-def test_a_bimatrix_is_drawn_again_too() -> None:
-    matches = studied(HAWK_DOVE, 30, np.random.default_rng(0))
+def test_bimatrix_can_be_resampled() -> None:
+    matches = simulate(HAWK_DOVE, 30, np.random.default_rng(0))
     means = resampled(EmpiricalBimatrix.of_frame(matches), 20)
     assert means.shape == (20, 2, 3, 3)
     assert_allclose(means[:, 0].mean(axis=0), HAWK_DOVE, atol=1)

@@ -44,21 +44,21 @@ def write(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_payoff_form_runs_down_the_rows_first(tmp_path: Path) -> None:
-    read = read_payoffs(write(tmp_path, "game.nfg", PAYOFF_FORM))
-    assert (read.title, read.players) == ("A game", ("Ann", "Bob"))
-    assert read.rows == ("top", "mid", 'a "b"')
-    assert read.columns == ("left", "right")
-    np.testing.assert_array_equal(read.a, [[1, 1 / 3], [0.5, 9], [5, 11]])
-    np.testing.assert_array_equal(read.b, [[-2, 8], [4, 10], [6, 12]])
-    assert not read.symmetric
+def test_payoff_form_lists_row_strategies_first(tmp_path: Path) -> None:
+    table = read_payoffs(write(tmp_path, "game.nfg", PAYOFF_FORM))
+    assert (table.title, table.players) == ("A game", ("Ann", "Bob"))
+    assert table.rows == ("top", "mid", 'a "b"')
+    assert table.columns == ("left", "right")
+    np.testing.assert_array_equal(table.a, [[1, 1 / 3], [0.5, 9], [5, 11]])
+    np.testing.assert_array_equal(table.b, [[-2, 8], [4, 10], [6, 12]])
+    assert not table.symmetric
 
 
-def test_outcome_form_has_an_outcome_without_payoffs(tmp_path: Path) -> None:
-    read = read_payoffs(write(tmp_path, "game.nfg", OUTCOME_FORM))
-    assert read.rows == read.columns == ("1", "2")
-    np.testing.assert_array_equal(read.a, [[3, 2.5], [0, 3]])
-    np.testing.assert_array_equal(read.b, [[0.5, -1], [0, 0.5]])
+def test_outcome_zero_has_no_payoffs(tmp_path: Path) -> None:
+    table = read_payoffs(write(tmp_path, "game.nfg", OUTCOME_FORM))
+    assert table.rows == table.columns == ("1", "2")
+    np.testing.assert_array_equal(table.a, [[3, 2.5], [0, 3]])
+    np.testing.assert_array_equal(table.b, [[0.5, -1], [0, 0.5]])
 
 
 @pytest.mark.parametrize(
@@ -68,44 +68,44 @@ def test_outcome_form_has_an_outcome_without_payoffs(tmp_path: Path) -> None:
         OUTCOME_FORM.replace("1 0\n2 1", "1 2\n2 1"),  # its arrays have no null outcomes
     ],
 )
-def test_gambit_reads_the_same_payoffs_and_ours(tmp_path: Path, text: str) -> None:
+def test_gambit_reads_the_same_payoffs(tmp_path: Path, text: str) -> None:
     pytest.importorskip("pygambit")
     oracle: Any = import_module("pygambit")
     path = write(tmp_path, "game.nfg", text)
-    ours = read_payoffs(path)
-    write_payoffs(ours, tmp_path / "again.nfg")
+    table = read_payoffs(path)
+    write_payoffs(table, tmp_path / "again.nfg")
     for file in (path, tmp_path / "again.nfg"):
-        theirs = oracle.read_nfg(str(file))
-        for payoffs, array in zip(theirs.to_arrays(float), (ours.a, ours.b), strict=True):
+        game = oracle.read_nfg(str(file))
+        for payoffs, array in zip(game.to_arrays(float), (table.a, table.b), strict=True):
             np.testing.assert_allclose(payoffs.astype(float), array, rtol=1e-15)
 
 
 @pytest.mark.parametrize("text", [LIST, MATRIX, "\ufeff" + MATRIX, ",b,a\na,0,3\nb,1,5\n\n,,\n"])
-def test_csv_in_either_shape_is_a_symmetric_game(tmp_path: Path, text: str) -> None:
-    read = read_payoffs(write(tmp_path, "game.csv", text))
-    assert read.symmetric
-    assert read.rows == ("a", "b")
-    np.testing.assert_array_equal(read.a, [[3, 0], [5, 1]])
+def test_csv_lists_and_matrices_are_symmetric_games(tmp_path: Path, text: str) -> None:
+    table = read_payoffs(write(tmp_path, "game.csv", text))
+    assert table.symmetric
+    assert table.rows == ("a", "b")
+    np.testing.assert_array_equal(table.a, [[3, 0], [5, 1]])
 
 
-def test_a_list_with_both_payoffs_may_have_two_roles(tmp_path: Path) -> None:
+def test_list_with_both_payoffs_can_have_two_roles(tmp_path: Path) -> None:
     text = "Row,Column,Payoff,Other\nx,p,1,2\nx,q,3,4\n"
-    read = read_payoffs(write(tmp_path, "game.csv", text))
-    assert (read.rows, read.columns) == (("x",), ("p", "q"))
-    np.testing.assert_array_equal(read.a, [[1, 3]])
-    np.testing.assert_array_equal(read.b, [[2, 4]])
+    table = read_payoffs(write(tmp_path, "game.csv", text))
+    assert (table.rows, table.columns) == (("x",), ("p", "q"))
+    np.testing.assert_array_equal(table.a, [[1, 3]])
+    np.testing.assert_array_equal(table.b, [[2, 4]])
 
 
-def test_dollars_and_thousands_are_read_where_they_are_clear(tmp_path: Path) -> None:
+def test_unambiguous_dollars_and_thousands_are_parsed(tmp_path: Path) -> None:
     text = ',a,b\na,"$1,234.50","-$1,000,000"\nb,12.5,1e3\n'
-    read = read_payoffs(write(tmp_path, "game.csv", text))
-    np.testing.assert_array_equal(read.a, [[1234.5, -1_000_000], [12.5, 1000]])
+    table = read_payoffs(write(tmp_path, "game.csv", text))
+    np.testing.assert_array_equal(table.a, [[1234.5, -1_000_000], [12.5, 1000]])
 
 
 @pytest.mark.parametrize(
     "text", ["1.234,50", "1,234", "$1,234", "12,5", "1 234", "1'234", "1,23.4"]
 )
-def test_numbers_that_can_be_read_twice_are_refused(text: str) -> None:
+def test_ambiguous_numbers_are_rejected(text: str) -> None:
     with pytest.raises(PayoffFileError, match="is ambiguous"):
         number(text, "somewhere")
 
@@ -113,21 +113,21 @@ def test_numbers_that_can_be_read_twice_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["NaN", "inf", "12%", "1_000", "1/0", "x", "($5)", "٣", "0x1", "--1"]
 )
-def test_what_is_no_number_is_refused(text: str) -> None:
+def test_non_numbers_are_rejected(text: str) -> None:
     with pytest.raises(PayoffFileError, match="not a number"):
         number(text, "somewhere")
 
 
 @pytest.mark.parametrize(
-    ("text", "saying"),
+    ("text", "message"),
     [
         ("1e999", "too large a number; the maximum size is 1e"),
         ("-1e308", "too large a number; the maximum size is 1e"),
         ("-5e-324", "too small a number; the minimum size is 1e-300; multiply"),
     ],
 )
-def test_numbers_too_large_or_small_to_reckon_with_are_refused(text: str, saying: str) -> None:
-    with pytest.raises(PayoffFileError, match=saying):
+def test_numbers_out_of_range_are_rejected(text: str, message: str) -> None:
+    with pytest.raises(PayoffFileError, match=message):
         number(text, "somewhere")
 
 
@@ -190,16 +190,16 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_files_are_named_with_line_and_cell(tmp_path: Path, name: str) -> None:
-    text, says = BAD[name]
+def test_invalid_files_are_reported_with_line_and_cell(tmp_path: Path, name: str) -> None:
+    text, message = BAD[name]
     path = write(tmp_path, name, text)
-    with pytest.raises(PayoffFileError, match=says) as error:
+    with pytest.raises(PayoffFileError, match=message) as error:
         read_payoffs(path)
     assert name in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_files_that_cannot_be_opened_or_decoded_say_so(tmp_path: Path) -> None:
+def test_unreadable_files_raise_error(tmp_path: Path) -> None:
     with pytest.raises(PayoffFileError, match="No such file"):
         read_payoffs(tmp_path / "none.csv")
     (tmp_path / "latin.csv").write_bytes(",caf\xe9\ncaf\xe9,1\n".encode("latin-1"))
@@ -214,7 +214,7 @@ def test_files_that_cannot_be_opened_or_decoded_say_so(tmp_path: Path) -> None:
         write_payoffs(table, tmp_path / "latin.csv" / "game.csv")
 
 
-def test_whole_numbers_stay_whole(tmp_path: Path) -> None:
+def test_integers_are_written_without_decimals(tmp_path: Path) -> None:
     table = PayoffTable(("a", "b"), ("a", "b"), *(np.array([[1, 2.5], [-3, 1e300]]),) * 2)
     write_payoffs(table, tmp_path / "game.nfg")
     assert (tmp_path / "game.nfg").read_text().split("\n\n")[-1] == (
@@ -229,11 +229,11 @@ NAMES = st.lists(
     st.text(LETTERS, min_size=1, max_size=8),
     min_size=1, max_size=4, unique=True,
 )  # fmt: skip
-NUMBERS = st.floats(-1e300, 1e300).filter(lambda one: one == 0 or abs(one) >= 1e-300)
+NUMBERS = st.floats(-1e300, 1e300).filter(lambda value: value == 0 or abs(value) >= 1e-300)
 
 
 @given(st.data())
-def test_what_is_written_is_read_again(tmp_path_factory: Any, data: st.DataObject) -> None:
+def test_payoff_tables_round_trip(tmp_path_factory: Any, data: st.DataObject) -> None:
     rows = tuple(data.draw(NAMES))
     columns = tuple(data.draw(st.sampled_from([list(rows), data.draw(NAMES)])))
     shape = len(rows), len(columns)
@@ -243,7 +243,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: Any, data: st.DataObjec
     folder = tmp_path_factory.mktemp("written")
     for name in ("game.nfg", "game.csv"):
         write_payoffs(table, folder / name)
-        read = read_payoffs(folder / name)
-        assert (read.rows, read.columns) == (rows, columns)
-        np.testing.assert_array_equal(read.a, a)
-        np.testing.assert_array_equal(read.b, b)
+        loaded = read_payoffs(folder / name)
+        assert (loaded.rows, loaded.columns) == (rows, columns)
+        np.testing.assert_array_equal(loaded.a, a)
+        np.testing.assert_array_equal(loaded.b, b)

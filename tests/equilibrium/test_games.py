@@ -33,7 +33,7 @@ EXTREMES: dict[str, Any] = {
     | {"luck": {"strategies": {"bargaining": "random"}}},
     "instances": 40,
 }
-"""Both seats of a pair, by turns, on two instances: the first seat is worth 10 more."""
+"""Both seat orders of each pair on two instances: the first seat is worth 10 more."""
 ASYMMETRIC = [
     match("a", "b", 13, 2, "d1"),
     match("a", "b", 15, 4, "d2"),
@@ -51,7 +51,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return play(tmp_path_factory.mktemp("extremes"), EXTREMES)
 
 
-def test_seats_are_exchanged_and_own_play_counts_both() -> None:
+def test_payoffs_average_both_seats() -> None:
     game = EmpiricalGame.of_frame(frame(ASYMMETRIC))
     assert game.labels == ("a", "b")
     assert_allclose(game.payoffs(), [[16, (13 + 15 + 3 + 5) / 4], [(2 + 4 + 12 + 14) / 4, 12]])
@@ -59,18 +59,18 @@ def test_seats_are_exchanged_and_own_play_counts_both() -> None:
     assert_array_equal(game.instances(), [[2, 2], [2, 2]])
     assert not game.missing
     assert not game.thin
-    said = "2 strategies, 8 matches\n       a      b\na  16.00   9.00\nb   8.00  12.00"
-    assert str(game) == said
+    expected = "2 strategies, 8 matches\n       a      b\na  16.00   9.00\nb   8.00  12.00"
+    assert str(game) == expected
 
 
-def test_both_orders_weigh_alike_though_one_was_played_more() -> None:
+def test_seat_orders_have_equal_weight() -> None:
     more = [*ASYMMETRIC, match("a", "b", 14, 3, "d3"), match("a", "b", 14, 3, "d4")]
     game = EmpiricalGame.of_frame(frame(more))
     assert_allclose(game.payoffs(), EmpiricalGame.of_frame(frame(ASYMMETRIC)).payoffs())
     assert game.counts()[0, 1] == 6
 
 
-def test_a_bimatrix_keeps_the_seats_apart() -> None:
+def test_bimatrix_keeps_seats_separate() -> None:
     game = EmpiricalBimatrix.of_frame(frame(ASYMMETRIC))
     a, b = game.payoffs()
     assert_allclose(a, [[21, 14], [13, 17]])
@@ -78,7 +78,7 @@ def test_a_bimatrix_keeps_the_seats_apart() -> None:
     assert_array_equal(game.counts(), [[2, 2], [2, 2]])
 
 
-def test_matches_that_do_not_count_are_left_out() -> None:
+def test_failed_and_dropped_matches_are_excluded() -> None:
     worse = [
         *ASYMMETRIC,
         match("a", "b", 99, 99, "d3", status="failed"),
@@ -90,7 +90,7 @@ def test_matches_that_do_not_count_are_left_out() -> None:
     )
 
 
-def test_measures_are_means_over_the_matches_that_have_them() -> None:
+def test_metrics_are_means_over_matches_with_a_value() -> None:
     matches = frame(ASYMMETRIC).with_columns(
         fair=pl.Series([1.0, None, 0.0, 0.0, None, None, 1, 1])
     )
@@ -100,8 +100,8 @@ def test_measures_are_means_over_the_matches_that_have_them() -> None:
         game.value("envy")
 
 
-def test_missing_and_thin_cells_are_named_and_analysis_refuses() -> None:
-    holes = [one for one in ASYMMETRIC if {one["player_first"], one["player_second"]} != {"b"}]
+def test_missing_and_thin_cells_are_named_in_errors() -> None:
+    holes = [row for row in ASYMMETRIC if {row["player_first"], row["player_second"]} != {"b"}]
     holes += [match("c", "a", 1, 1), match("a", "c", 1, 1), match("c", "c", 1, 1)]
     game = EmpiricalGame.of_frame(frame(holes))
     assert [str(cell) for cell in game.missing] == ["b / b", "b / c"]
@@ -116,14 +116,14 @@ def test_missing_and_thin_cells_are_named_and_analysis_refuses() -> None:
     assert game.without(["b", "c"]).payoffs() == [[16]]
 
 
-@pytest.mark.parametrize(("instances", "spread", "told"), [
+@pytest.mark.parametrize(("instances", "spread", "warning"), [
     (24, 0.0, "24 instances per pair of strategies are few; intervals may be too narrow, and 25"),
     (30, 0.0, ""),
     (30, 1.0,
     "30 instances per pair of strategies are few for payoffs as skewed as these; intervals"),
 ])  # fmt: skip
-def test_few_instances_for_the_skewness_of_payoffs_are_told(
-    instances: int, spread: float, told: str
+def test_few_instances_for_skewed_payoffs_give_a_warning(
+    instances: int, spread: float, warning: str
 ) -> None:
     draw = np.random.default_rng(3)
     played = [
@@ -132,48 +132,48 @@ def test_few_instances_for_the_skewness_of_payoffs_are_told(
         for row, column in product("ab", repeat=2)
         for value in (np.exp(spread * draw.normal()) if spread else draw.normal(),)
     ]
-    assert EmpiricalGame.of_frame(frame(played)).few_instances.startswith(told)
+    assert EmpiricalGame.of_frame(frame(played)).few_instances.startswith(warning)
 
 
-def test_a_bimatrix_names_what_is_missing() -> None:
+def test_bimatrix_names_missing_cells() -> None:
     with pytest.raises(CheaptalkError, match="1 pair without a match: b / a; play the"):
         EmpiricalBimatrix.of_frame(frame([*ASYMMETRIC[:2], *ASYMMETRIC[4:]])).payoffs()
 
 
-def test_nothing_complete_is_said() -> None:
+def test_game_without_a_complete_strategy_raises_error() -> None:
     game = EmpiricalGame.of_frame(frame([match("a", "b", 1, 1), match("b", "a", 1, 1)]))
     with pytest.raises(CheaptalkError, match="no strategy has played against itself"):
         game.payoffs()
 
 
-def test_the_largest_complete_subset_leaves_out_as_few_as_can_be() -> None:
+def test_largest_complete_subset_excludes_as_few_as_possible() -> None:
     labels = "abcde"
     met = {("a", "b"), ("a", "c"), ("b", "c"), ("d", "e"), ("a", "d")}
-    matches = [match(one, other, 1, 1) for pair in met for one, other in (pair, pair[::-1])] + [
-        match(label, label, 1, 1) for label in labels
-    ]
+    matches = [
+        match(first, second, 1, 1) for pair in met for first, second in (pair, pair[::-1])
+    ] + [match(label, label, 1, 1) for label in labels]
     assert EmpiricalGame.of_frame(frame(matches)).largest_complete() == ("a", "b", "c")
     assert EmpiricalGame.of_frame(frame(ASYMMETRIC)).largest_complete() == ("a", "b")
 
 
-def test_players_who_sat_in_one_order_only_are_named() -> None:
+def test_pairs_with_only_one_seat_order_are_named() -> None:
     lopsided = frame(ASYMMETRIC[:2] + ASYMMETRIC[4:])
     with pytest.raises(ValueError, match="the players of a / b never swapped seats; also play"):
         EmpiricalGame.of_frame(lopsided)
     assert EmpiricalGame.of_frame(lopsided, one_sided=True).payoffs()[0, 1] == 14
 
 
-def test_strategies_in_another_order_are_the_same_game() -> None:
+def test_strategies_can_be_reordered() -> None:
     game = EmpiricalGame.of_frame(frame(ASYMMETRIC))
-    turned = game.only(["b", "a"])
-    assert turned.labels == ("b", "a")
-    assert_allclose(turned.payoffs(), game.payoffs()[::-1, ::-1])
+    reordered = game.only(["b", "a"])
+    assert reordered.labels == ("b", "a")
+    assert_allclose(reordered.payoffs(), game.payoffs()[::-1, ::-1])
 
 
 def test_games_are_mixed_by_weight() -> None:
     other = [
-        one | {"configuration": "e", "payoff_first": 0.0, "payoff_second": 8.0}
-        for one in ASYMMETRIC
+        row | {"configuration": "e", "payoff_first": 0.0, "payoff_second": 8.0}
+        for row in ASYMMETRIC
     ]
     both = frame(ASYMMETRIC + other)
     first = EmpiricalGame.of_frame(frame(ASYMMETRIC)).payoffs()
@@ -190,18 +190,18 @@ def test_games_are_mixed_by_weight() -> None:
     assert [str(cell) for cell in EmpiricalGame.of_frame(holes).missing] == ["b / b in e"]
 
 
-def test_games_are_called_by_their_parameters_where_these_tell_them_apart() -> None:
-    matches = frame([*ASYMMETRIC, *(one | {"configuration": "e"} for one in ASYMMETRIC)])
+def test_samples_are_named_by_distinguishing_parameters() -> None:
+    matches = frame([*ASYMMETRIC, *(row | {"configuration": "e"} for row in ASYMMETRIC)])
     talk = pl.Series([True] * 8 + [None] * 8)
-    told = matches.with_columns(talk.alias("game.talk"), pl.lit(1).alias("game.x"))
-    named = EmpiricalGame.of_frame(told)
-    assert [sample.name for sample in named.samples] == ["talk=true", "talk=none"]
+    parametrised = matches.with_columns(talk.alias("game.talk"), pl.lit(1).alias("game.x"))
+    game = EmpiricalGame.of_frame(parametrised)
+    assert [sample.name for sample in game.samples] == ["talk=true", "talk=none"]
     unlike = pl.Series([True, False] * 8)
     other = EmpiricalGame.of_frame(matches.with_columns(unlike.alias("game.talk")))
     assert [sample.name for sample in other.samples] == ["c", "e"]
 
 
-def test_payoffs_of_anyone_make_a_game() -> None:
+def test_game_can_be_built_from_payoffs() -> None:
     game = EmpiricalGame.of_payoffs([[-1, 2], [0, 1]], ["hawk", "dove"])
     assert_allclose(game.payoffs(), [[-1, 2], [0, 1]])
     assert_allclose(game.without(["hawk"]).payoffs(), [[1]])
@@ -215,7 +215,7 @@ def test_payoffs_of_anyone_make_a_game() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("build", "message"),
     [
         (lambda: EmpiricalGame.of_payoffs([[1, 2]]), "square"),
         (lambda: EmpiricalGame.of_payoffs(np.array([[1, 2], [3, np.nan]])), "nan"),
@@ -237,12 +237,12 @@ def test_payoffs_of_anyone_make_a_game() -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_is_no_game_is_refused(made: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        made()
+def test_invalid_games_are_rejected(build: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build()
 
 
-def test_heuristics_of_a_study_pay_what_theory_says(played: Path) -> None:
+def test_payoffs_of_a_study_match_theory(played: Path) -> None:
     with ct.Store.open(played) as store:
         game = EmpiricalGame.of_study(
             store, "extremes", game="item_bargaining", where=pl.col("game.rounds") == 3
@@ -252,8 +252,8 @@ def test_heuristics_of_a_study_pay_what_theory_says(played: Path) -> None:
             EmpiricalGame.of_study(store, "extremes")
     theory = extreme_payoffs(ItemBargaining(discount=0.98, rounds=3))
     drawn = bootstrap_equilibrium(game, draws=200).payoffs
-    for (one, other), expected in theory.items():
-        at = game.labels.index(one), game.labels.index(other)
+    for (row, column), expected in theory.items():
+        at = game.labels.index(row), game.labels.index(column)
         assert abs(game.payoffs()[at] - expected) <= 4 * drawn[:, *at].std()
     assert_allclose(bootstrap_equilibrium(game, draws=50).mixtures, [[0, 0, 1]] * 50)
     assert_array_equal(game.counts(), [[40, 80, 80], [80, 40, 80], [80, 80, 40]])

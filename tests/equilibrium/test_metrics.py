@@ -16,7 +16,7 @@ from cheaptalk.papers.metagame.welfare import item_bargaining_metrics
 HAWK_DOVE = np.array([[-1.0, 2], [0, 1]])
 
 
-def test_regret_is_what_a_strategy_falls_short_of_the_equilibrium() -> None:
+def test_regret_is_the_shortfall_from_the_equilibrium_payoff() -> None:
     dilemma = np.array([[3.0, 0], [5, 1]])
     assert_allclose(regrets(dilemma, np.array([0.0, 1])), [1, 0])
     assert_allclose(regrets(HAWK_DOVE, np.array([0.5, 0.5])), [0, 0])
@@ -30,7 +30,7 @@ def test_values_are_weighted_by_the_mixture() -> None:
     assert at_equilibrium(values, mixture) == pytest.approx(0.25 * 1.75 + 0.75 * 7)
 
 
-def test_undefined_cells_are_left_out_or_counted_as_said() -> None:
+def test_undefined_cells_are_excluded_or_replaced() -> None:
     values, mixture = np.array([[1.0, np.nan], [np.nan, np.nan]]), np.array([0.25, 0.75])
     assert_allclose(against(values, mixture), [1, np.nan])
     assert at_equilibrium(values, mixture) == 1
@@ -38,7 +38,7 @@ def test_undefined_cells_are_left_out_or_counted_as_said() -> None:
     assert_allclose(against(zero, mixture), [0.25, 0])
 
 
-def test_the_normalisers_are_the_published_ones() -> None:
+def test_normalisers_match_published_values() -> None:
     game = ItemBargaining(discount=0.9)
     scales = {
         (name, metric.name): metric.scale
@@ -54,10 +54,10 @@ def test_the_normalisers_are_the_published_ones() -> None:
     assert scales["published", "NW+"] == pytest.approx(80.7, rel=0.02)
 
 
-def test_each_reading_takes_its_measures() -> None:
+def test_options_select_discounted_metrics() -> None:
     def metrics(**options: Any) -> list[str]:
-        made = item_bargaining_metrics(ItemBargaining(), pools=10, **options)
-        return [metric.metric for metric in made]
+        selected = item_bargaining_metrics(ItemBargaining(), pools=10, **options)
+        return [metric.metric for metric in selected]
 
     assert metrics() == ["nash_welfare", "nash_welfare_plus", "utilitarian_welfare", "ef1"]
     assert metrics(welfare="undiscounted", advantage="discounted") == [

@@ -21,7 +21,7 @@ from cheaptalk.equilibrium.empirical.sampling_designs import compare_designs
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError
-from tests.equilibrium.matches import frame, match, studied
+from tests.equilibrium.matches import frame, match, simulate
 
 GAME = np.array([[-1.0, 2, 0, -3], [0, 1, -1, -3], [-3, -3, -3, -3], [-2.0, -2, 4, 0]])
 MIXED = np.array([[-2.0, 6, -9], [0, 3, -9], [-9, -9, -9]])
@@ -39,24 +39,24 @@ def targets(payoffs: Floats, target: str) -> Floats:
 
 @pytest.mark.parametrize("target", ["payoff", "mixture", "regret"])
 @pytest.mark.parametrize("payoffs", [GAME, MIXED])
-def test_gradients_are_the_slopes_of_the_solver(payoffs: Floats, target: Target) -> None:
-    found, step = gradients(payoffs, target), 1e-4
+def test_gradients_match_finite_differences(payoffs: Floats, target: Target) -> None:
+    jacobian, step = gradients(payoffs, target), 1e-4
     for cell in np.ndindex(payoffs.shape):
         up, down = payoffs.copy(), payoffs.copy()
         up[cell] += step
         down[cell] -= step
         slope = (targets(up, target) - targets(down, target)) / (2 * step)
-        assert_allclose(found[:, *cell], slope, atol=1e-6)
+        assert_allclose(jacobian[:, *cell], slope, atol=1e-6)
 
 
-def test_a_continuum_has_no_gradient() -> None:
+def test_continuum_has_no_gradient() -> None:
     with pytest.raises(CheaptalkError, match="continuum"):
         gradients(np.ones((2, 2)), "payoff")
 
 
 @pytest.mark.parametrize(("paired", "generosity"), [(False, 0.0), (True, 0.0), (True, 1.0)])
-def test_the_first_order_error_is_the_bootstraps(paired: bool, generosity: float) -> None:
-    matches = studied(MIXED, 200, np.random.default_rng(0), noise=0.5, generosity=generosity)
+def test_first_order_error_matches_the_bootstrap(paired: bool, generosity: float) -> None:
+    matches = simulate(MIXED, 200, np.random.default_rng(0), noise=0.5, generosity=generosity)
     game = EmpiricalGame.of_frame(matches)
     drawn = bootstrap_equilibrium(game, draws=2_000, paired=paired)
     for target, values in (
@@ -67,18 +67,18 @@ def test_the_first_order_error_is_the_bootstraps(paired: bool, generosity: float
         assert plan.error == pytest.approx(spread, rel=0.06)
 
 
-def test_mixed_games_are_drawn_by_themselves_and_planned_together() -> None:
+def test_mixed_games_are_resampled_separately_and_planned_jointly() -> None:
     draw = np.random.default_rng(0)
     parts = [
-        studied(MIXED, 150, draw, noise=noise, generosity=1.0).with_columns(
+        simulate(MIXED, 150, draw, noise=noise, generosity=1.0).with_columns(
             pl.lit(name).alias("configuration")
         )
         for name, noise in (("calm", 0.2), ("wild", 2.0))
     ]
     game = EmpiricalGame.of_frame(pl.concat(parts))
     means = resampled(game, 2_000, paired=True)[:, 0]
-    alone = [resampled(EmpiricalGame.of_frame(part), 2_000, paired=True)[:, 0] for part in parts]
-    both = np.sqrt(alone[0].var(axis=0) + alone[1].var(axis=0)) / 2
+    separate = [resampled(EmpiricalGame.of_frame(part), 2_000, paired=True)[:, 0] for part in parts]
+    both = np.sqrt(separate[0].var(axis=0) + separate[1].var(axis=0)) / 2
     assert_allclose(means.std(axis=0), both, rtol=0.08)
     plan = propose_cells(game, 900, paired=False)
     assert plan.error == pytest.approx(
@@ -90,8 +90,8 @@ def test_mixed_games_are_drawn_by_themselves_and_planned_together() -> None:
     assert " in wild: " in str(plan)
 
 
-def test_budgets_go_where_they_count() -> None:
-    game = EmpiricalGame.of_frame(studied(MIXED, 20, np.random.default_rng(0)))
+def test_matches_go_to_cells_that_reduce_the_error() -> None:
+    game = EmpiricalGame.of_frame(simulate(MIXED, 20, np.random.default_rng(0)))
     plan = propose_cells(game, 600, paired=False)
     added = {
         tuple(row[:2]): row[2] for row in plan.cells.select("row", "column", "add_matches").rows()
@@ -107,32 +107,34 @@ def test_budgets_go_where_they_count() -> None:
 
 
 @pytest.mark.parametrize("target", ["payoff", "regret"])
-def test_the_error_foreseen_is_that_of_the_design_once_played(target: Target) -> None:
-    """On average over studies, with the new instances shared by all cells that get some."""
-    whole, cells = 160, [(0, 0), (0, 1), (2, 0)]
-    foreseen, found = [], []
+def test_predicted_error_matches_the_error_after_play(target: Target) -> None:
+    """On average over studies; all cells that receive new instances share them."""
+    total, cells = 160, [(0, 0), (0, 1), (2, 0)]
+    predicted, observed = [], []
     for seed in range(120):
-        matches = studied(MIXED, whole, np.random.default_rng(seed), noise=0.5, generosity=2.0)
+        matches = simulate(MIXED, total, np.random.default_rng(seed), noise=0.5, generosity=2.0)
         first = pl.col("instance").cast(pl.Int64) < 40
         game = EmpiricalGame.of_frame(matches.filter(first))
-        pairs = [sorted(f"s{one}" for one in pair) for pair in cells]
+        pairs = [sorted(f"s{strategy}" for strategy in pair) for pair in cells]
         more = pl.concat_list("player_first", "player_second").list.sort().is_in(pairs)
         played = EmpiricalGame.of_frame(matches.filter(first | more))
-        added = np.array([whole - 40 if key in ((0, 0), (0, 1), (0, 2)) else 0
+        added = np.array([total - 40 if key in ((0, 0), (0, 1), (0, 2)) else 0
                           for key in game.samples[0].cells])  # fmt: skip
         known = TargetVariance.of_game(game, gradients(game.payoffs(), target), paired=True)
-        foreseen.append(known.error(added) ** 2)
-        found.append(np.square(targets(played.payoffs(), target) - targets(MIXED, target)).sum())
-    assert np.mean(foreseen) == pytest.approx(np.mean(found), rel=0.35)
+        predicted.append(known.error(added) ** 2)
+        observed.append(np.square(targets(played.payoffs(), target) - targets(MIXED, target)).sum())
+    assert np.mean(predicted) == pytest.approx(np.mean(observed), rel=0.35)
 
 
-def test_shared_instances_are_shared_by_what_is_proposed() -> None:
-    matches = studied(MIXED, 50, np.random.default_rng(3), noise=0.3, generosity=3.0)
+def test_proposed_cells_share_new_instances() -> None:
+    matches = simulate(MIXED, 50, np.random.default_rng(3), noise=0.3, generosity=3.0)
     game = EmpiricalGame.of_frame(matches)
-    plan, apart = (propose_cells(game, 300, target="regret", paired=one) for one in (None, False))
+    plan, unpaired = (
+        propose_cells(game, 300, target="regret", paired=paired) for paired in (None, False)
+    )
     assert plan.paired
-    assert not apart.paired
-    assert plan.error < 0.5 * apart.error  # what instances give to all moves no regret
+    assert not unpaired.paired
+    assert plan.error < 0.5 * unpaired.error  # effects common to all cells change no regret
     assert plan.planned < plan.even < plan.error
     assert "all regrets (root of the variances summed" in str(plan)
     assert len(set(plan.cells["add_instances"]) - {0}) == 1
@@ -140,13 +142,13 @@ def test_shared_instances_are_shared_by_what_is_proposed() -> None:
     assert_allclose(even, even[0])
 
 
-def test_what_cancels_out_is_known_exactly() -> None:
+def test_target_independent_of_instances_raises_error() -> None:
     outside = [
-        match(one, other, gift, gift, instance)
-        for instance, gift in (("d1", 1), ("d2", 2), ("d3", 5))
-        for one in "ab"
-        for other in "ab"
-        if one == other == "a" or "b" in (one, other)
+        match(row, column, payoff, payoff, instance)
+        for instance, payoff in (("d1", 1), ("d2", 2), ("d3", 5))
+        for row in "ab"
+        for column in "ab"
+        if row == column == "a" or "b" in (row, column)
     ]
     game = EmpiricalGame.of_frame(frame(outside)).without(["a"])
     assert propose_cells(game, 10).error > 0
@@ -154,26 +156,26 @@ def test_what_cancels_out_is_known_exactly() -> None:
         propose_cells(game, 10, target="regret")
 
 
-def test_the_same_new_instances_go_to_ever_more_cells() -> None:
+def test_shared_designs_extend_new_instances_to_more_cells() -> None:
     cells = np.array([1.0, 4, 0]), np.array([2, 1, 1])
-    found = shared_designs(*cells, 8, np.arange(3))
-    assert [one.tolist() for one in found] == [[0, 8, 0], [2, 2, 0]]
+    designs = shared_designs(*cells, 8, np.arange(3))
+    assert [design.tolist() for design in designs] == [[0, 8, 0], [2, 2, 0]]
     tied = shared_designs(*cells, 8, np.array([0, 1, 1]))
-    assert [one.tolist() for one in tied] == [[0, 4, 4], [2, 2, 2]]
+    assert [design.tolist() for design in tied] == [[0, 4, 4], [2, 2, 2]]
 
 
-def test_cells_that_tie_by_rule_get_the_same_new_instances() -> None:
+def test_cells_tied_by_rule_get_the_same_new_instances() -> None:
     draw = np.random.default_rng(0)
     options, talks = draw.uniform(0, 600, 40), draw.uniform(0, 90, 40)
 
     def played(instances: dict[str, int]) -> EmpiricalGame:
         return EmpiricalGame.of_frame(
             frame(
-                match(one, other, options[instance] + talk, options[instance] + talk, str(instance))
-                for one in ("talk", "walk")
+                match(row, other, options[instance] + talk, options[instance] + talk, str(instance))
+                for row in ("talk", "walk")
                 for other in ("talk", "walk")
-                for instance in range(instances.get(one + other, 30))
-                for talk in [talks[instance] * (one == other == "talk")]
+                for instance in range(instances.get(row + other, 30))
+                for talk in [talks[instance] * (row == other == "talk")]
             )
         )
 
@@ -183,37 +185,37 @@ def test_cells_that_tie_by_rule_get_the_same_new_instances() -> None:
     }
     assert added["talk", "walk"] == added["walk", "walk"] > 0
     more = {"talktalk": 40}
-    assert [broken_ties(played(one).samples[0]) for one in ({}, more)] == [0, 0]
+    assert [broken_ties(played(extra).samples[0]) for extra in ({}, more)] == [0, 0]
     assert broken_ties(played({"talkwalk": 40, "walktalk": 40} | more).samples[0]) == 2
 
 
-def test_the_allocation_is_the_best_of_all() -> None:
+def test_allocation_is_optimal() -> None:
     variances, instances, costs = np.array([4.0, 1, 0]), np.array([2, 2, 2]), np.array([1, 1, 1])
-    found = allocated(variances, instances, costs, 5)
-    assert_array_equal(found, [4, 1, 0])
-    best = min(((4 / (2 + one) + 1 / (7 - one)), one) for one in range(6))
-    assert found[0] == best[1]
+    allocation = allocated(variances, instances, costs, 5)
+    assert_array_equal(allocation, [4, 1, 0])
+    best = min(((4 / (2 + count) + 1 / (7 - count)), count) for count in range(6))
+    assert allocation[0] == best[1]
     assert_array_equal(allocated(variances, np.array([50, 2, 2]), costs, 5), [0, 5, 0])
     assert_array_equal(allocated(variances, instances, np.array([4, 1, 1]), 8), [1, 2, 0])
 
 
-def test_aimed_matches_make_the_same_interval_with_fewer() -> None:
-    found = compare_designs(MIXED, 1.0, pilot=20, budget=600, studies=150)
-    assert found.matches == 720
-    assert found.planned < 0.85 * found.even
-    assert found.even_matches > 1_000
-    assert found.planned_mixture < found.even_mixture
-    assert found.switched == 0
+def test_planned_design_is_more_precise_than_even_design() -> None:
+    comparison = compare_designs(MIXED, 1.0, pilot=20, budget=600, studies=150)
+    assert comparison.matches == 720
+    assert comparison.planned < 0.85 * comparison.even
+    assert comparison.even_matches > 1_000
+    assert comparison.planned_mixture < comparison.even_mixture
+    assert comparison.switched == 0
 
 
 @pytest.mark.parametrize("wrong", [{"pilot": 1}, {"studies": 0}])
-def test_designs_need_something_to_compare(wrong: dict[str, Any]) -> None:
+def test_too_small_designs_are_rejected(wrong: dict[str, Any]) -> None:
     options = {"pilot": 20, "budget": 60, "studies": 2} | wrong
     with pytest.raises(ValueError, match="pilot must be 2 or more"):
         compare_designs(MIXED, 1.0, **options)
 
 
-def test_what_is_known_needs_no_matches() -> None:
+def test_known_target_and_empty_budget_are_rejected() -> None:
     same = [match("a", "a", 1, 1, instance) for instance in ("d1", "d2")]
     with pytest.raises(CheaptalkError, match="known exactly"):
         propose_cells(EmpiricalGame.of_frame(frame(same)), 10)

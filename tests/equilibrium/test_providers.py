@@ -16,43 +16,43 @@ def drawn(count: int, seed: int = 0) -> Floats:
     return np.random.default_rng(seed).normal(300, 40, size=(count, 6, 6))
 
 
-def test_each_pair_is_worth_its_inner_equilibrium() -> None:
+def test_pairs_of_providers_get_their_inner_equilibrium() -> None:
     payoffs = drawn(4)
-    found = provider_game(payoffs, NAMES)
-    assert found.providers == ("Ant", "Bee", "Cat")
+    result = provider_game(payoffs, NAMES)
+    assert result.providers == ("Ant", "Bee", "Cat")
     groups = [[0, 1], [2, 3, 4], [5]]
     for draw, matrix in enumerate(payoffs):
-        for a, own in enumerate(groups):
-            for b, other in enumerate(groups):
-                inner = matrix[np.ix_(own, other)], matrix[np.ix_(other, own)].T
-                one = lemke_howson(*inner, 0)
-                assert found.payoffs[draw, a, b] == pytest.approx(one.payoffs[0])
-    assert found.regrets is not None
-    assert found.regrets.max() < 1e-7
+        for a, rows in enumerate(groups):
+            for b, columns in enumerate(groups):
+                inner = matrix[np.ix_(rows, columns)], matrix[np.ix_(columns, rows)].T
+                solution = lemke_howson(*inner, 0)
+                assert result.payoffs[draw, a, b] == pytest.approx(solution.payoffs[0])
+    assert result.regrets is not None
+    assert result.regrets.max() < 1e-7
 
 
 def test_two_providers_by_hand() -> None:
-    # A's x is dominated by y, so that A plays y; against it B's best is w, which is worth 4 to A.
+    # A's x is dominated by y, so A plays y; B's best response is w, which is worth 4 to A.
     payoffs = np.zeros((4, 4))
     payoffs[:2, 2:] = [[0, 1], [3, 4]]  # x, y against v, w
     payoffs[2:, :2] = [[9, 2], [0, 6]]  # v, w against x, y
     payoffs[:2, :2] = [[1, 1], [2, 2]]
     payoffs[2:, 2:] = [[5, 5], [5, 5]]
     given = np.arange(16.0).reshape(4, 4)
-    found = provider_game(payoffs, ["A", "A", "B", "B"], given=given)
-    np.testing.assert_allclose(found.payoffs[0], [[2, 4], [6, 5]])
-    assert found.given is not None
-    assert found.given[0, 0, 1] == given[1, 3]
-    assert found.given[0, 1, 0] == given[3, 1]
+    result = provider_game(payoffs, ["A", "A", "B", "B"], given=given)
+    np.testing.assert_allclose(result.payoffs[0], [[2, 4], [6, 5]])
+    assert result.given is not None
+    assert result.given[0, 0, 1] == given[1, 3]
+    assert result.given[0, 1, 0] == given[3, 1]
     # The game [[2, 4], [6, 5]] has one symmetric equilibrium: B is better against either.
-    np.testing.assert_allclose(found.best_responses(), [[0, 0], [1, 1]])
-    np.testing.assert_allclose(found.mixtures(), [[0, 1]], atol=1e-12)
-    np.testing.assert_allclose(found.value_given(), found.given[:, :, 1])
-    assert str(found).splitlines()[1].split() == ["A", "0.00", "0.00"]
+    np.testing.assert_allclose(result.best_responses(), [[0, 0], [1, 1]])
+    np.testing.assert_allclose(result.mixtures(), [[0, 1]], atol=1e-12)
+    np.testing.assert_allclose(result.value_given(), result.given[:, :, 1])
+    assert str(result).splitlines()[1].split() == ["A", "0.00", "0.00"]
 
 
-def test_what_is_taken_matters_where_inner_equilibria_differ() -> None:
-    """Between A and B a battle of the sexes: 3 or 2 for A, which the paths' ends disagree on."""
+def test_end_selects_among_several_inner_equilibria() -> None:
+    """In a battle of the sexes, A gets 3 or 2, depending on the end of the path."""
     payoffs = np.zeros((4, 4))
     payoffs[:2, 2:] = [[3, 0], [0, 2]]
     payoffs[2:, :2] = [[2, 0], [0, 3]]
@@ -67,7 +67,7 @@ def test_what_is_taken_matters_where_inner_equilibria_differ() -> None:
     assert "several inner equilibria, most often A against B: in 100% of draws" in str(high)
 
 
-def test_best_responses_are_shares_of_draws_and_ties_are_shared() -> None:
+def test_best_responses_are_shares_of_draws_and_split_ties() -> None:
     payoffs = drawn(50)
     shares = provider_game(payoffs, NAMES).best_responses()
     np.testing.assert_allclose(shares.sum(axis=0), 1)
@@ -75,22 +75,22 @@ def test_best_responses_are_shares_of_draws_and_ties_are_shared() -> None:
     np.testing.assert_array_equal(tied, 0.5)
 
 
-def test_the_selected_strategy_does_best_against_the_others() -> None:
-    # Against B's only strategy A's second does better; against A's equilibrium B has no choice.
+def test_selected_strategy_does_best_against_rivals() -> None:
+    # A's second strategy does better against B's only one; B has no choice.
     payoffs = np.array([[1, 9, 2], [0, 5, 4], [7, 8, 3]], dtype=float)
-    found = provider_game(payoffs, ["A", "A", "B"], reading="selected")
-    np.testing.assert_allclose(found.payoffs[0], [[5, 4], [8, 3]])
-    assert found.regrets is None
-    assert not found.several.any()
+    result = provider_game(payoffs, ["A", "A", "B"], reading="selected")
+    np.testing.assert_allclose(result.payoffs[0], [[5, 4], [8, 3]])
+    assert result.regrets is None
+    assert not result.several.any()
 
 
-def test_value_given_is_asked_for_first() -> None:
+def test_value_given_requires_given() -> None:
     with pytest.raises(ValueError, match="pass `given`"):
         provider_game(drawn(1), NAMES).value_given()
 
 
 @pytest.mark.parametrize(
-    ("payoffs", "names", "more", "says"),
+    ("payoffs", "names", "more", "message"),
     [
         (np.ones((2, 3)), ["A", "B"], {}, r"shape \(2, 2\) or"),
         (np.ones((2, 2)), ["A", "B", "C"], {}, r"shape \(3, 3\) or .* 3 providers"),
@@ -100,14 +100,14 @@ def test_value_given_is_asked_for_first() -> None:
         (np.ones((2, 2)), ["A", "B"], {"given": np.ones((3, 2, 2))}, "given must have the shape"),
     ],
 )
-def test_bad_input_is_named(payoffs: Any, names: list[str], more: Any, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_invalid_input_is_rejected(payoffs: Any, names: list[str], more: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         provider_game(payoffs, names, **more)
 
 
-def test_inner_equilibria_with_regret_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(own: Floats, back: Floats, label: int) -> tuple[Floats, Floats]:
-        rows, columns = np.zeros(own.shape[:2]), np.zeros(back.shape[::2])
+def test_inner_equilibria_with_regret_raise_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(payoffs: Floats, rival_payoffs: Floats, label: int) -> tuple[Floats, Floats]:
+        rows, columns = np.zeros(payoffs.shape[:2]), np.zeros(rival_payoffs.shape[::2])
         rows[:, 0] = columns[:, 0] = 1
         return rows, columns
 
@@ -116,22 +116,22 @@ def test_inner_equilibria_with_regret_are_an_error(monkeypatch: pytest.MonkeyPat
         provider_game(drawn(2), NAMES)
 
 
-def test_a_thousand_draws_of_three_providers_fit_the_paper_s_tables() -> None:
-    found = provider_game(drawn(100), NAMES, given=drawn(100, 1))
-    assert isinstance(found, ProviderGame)
-    assert found.best_responses().shape == (3, 3)
-    assert found.value_given().shape == (100, 3)
+def test_three_providers_give_tables_of_the_paper_s_shape() -> None:
+    result = provider_game(drawn(100), NAMES, given=drawn(100, 1))
+    assert isinstance(result, ProviderGame)
+    assert result.best_responses().shape == (3, 3)
+    assert result.value_given().shape == (100, 3)
 
 
 def test_model_choice_counts_draws() -> None:
     a = np.array([[3.0, 0], [0, 2]])
     flipped = np.array([[0.0, 1], [1, 0]])
     draws = np.array([a, a, a, flipped]), np.array([a, a, -a, flipped])
-    found = model_choice(a, a, ["x", "y"], ["p", "q"], draws=draws)
-    assert [one.payoffs for one in found.equilibria] == [(3, 3), (2, 2)]
-    np.testing.assert_array_equal(found.support, [[0.5, 0.25], [0.25, 0.5]])
-    assert found.without == 0.25
-    assert str(found).splitlines() == [
+    result = model_choice(a, a, ["x", "y"], ["p", "q"], draws=draws)
+    assert [equilibrium.payoffs for equilibrium in result.equilibria] == [(3, 3), (2, 2)]
+    np.testing.assert_array_equal(result.support, [[0.5, 0.25], [0.25, 0.5]])
+    assert result.without == 0.25
+    assert str(result).splitlines() == [
         "(x, p): an equilibrium of the estimates; an equilibrium in 50.0% of draws",
         "(y, q): an equilibrium of the estimates; an equilibrium in 50.0% of draws",
         "(x, q): no equilibrium of the estimates; an equilibrium in 25.0% of draws",
@@ -140,15 +140,15 @@ def test_model_choice_counts_draws() -> None:
     ]
 
 
-def test_model_choice_without_an_equilibrium_says_so() -> None:
+def test_model_choice_reports_no_equilibrium() -> None:
     pennies = np.array([[1.0, -1], [-1, 1]])
-    found = model_choice(pennies, -pennies, ["x", "y"], ["x", "y"])
-    assert found.equilibria == ()
-    assert found.support is None
-    assert str(found) == "no pure equilibrium"
+    result = model_choice(pennies, -pennies, ["x", "y"], ["x", "y"])
+    assert result.equilibria == ()
+    assert result.support is None
+    assert str(result) == "no pure equilibrium"
 
 
-def test_model_choice_refuses_what_does_not_fit() -> None:
+def test_model_choice_rejects_mismatched_shapes() -> None:
     with pytest.raises(ValueError, match="as many names"):
         model_choice(np.eye(2), np.eye(2), ["x"], ["x", "y"])
     with pytest.raises(ValueError, match="draws must have shape"):

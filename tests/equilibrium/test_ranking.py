@@ -25,7 +25,7 @@ HAWK_DOVE = np.array([[-1, 2], [0, 1]], dtype=float)
 
 
 def plain_alpha_rank(a: Floats, alpha: float, population: int) -> Floats:
-    """The definition, word for word, for intensities that floating point can bear."""
+    """Compute alpha-rank by its definition, for intensities within floating-point range."""
     size = len(a)
     chain = np.zeros((size, size))
     for i in range(size):
@@ -47,8 +47,8 @@ def test_alpha_rank_is_the_chain_s_stationary_distribution(
     seed: int, size: int, alpha: float, population: int
 ) -> None:
     a = np.random.default_rng(seed).normal(size=(size, size))
-    ours = alpha_rank(a, alpha=alpha, population=population)
-    np.testing.assert_allclose(ours, plain_alpha_rank(a, alpha, population), atol=1e-7)
+    masses = alpha_rank(a, alpha=alpha, population=population)
+    np.testing.assert_allclose(masses, plain_alpha_rank(a, alpha, population), atol=1e-7)
 
 
 def test_alpha_rank_of_known_games() -> None:
@@ -57,8 +57,8 @@ def test_alpha_rank_of_known_games() -> None:
     np.testing.assert_array_equal(alpha_rank([[4]], alpha=1), [1])
 
 
-def test_alpha_rank_needs_no_low_intensity() -> None:
-    """Where probabilities are far below the smallest float, the order of the masses remains."""
+def test_alpha_rank_is_stable_at_high_intensity() -> None:
+    """Masses keep their order if probabilities are far below the smallest float."""
     a = np.array([[0, 400, 300], [0, 0, 350], [100, 0, 0]], dtype=float)
     masses = alpha_rank(a, alpha=1e4, population=100)
     assert np.isfinite(masses).all()
@@ -76,7 +76,7 @@ def test_alpha_rank_of_two_populations() -> None:
     np.testing.assert_allclose(masses.ravel(), [0, 0, 0.5, 0.5], atol=1e-8)
 
 
-def test_a_sweep_says_from_where_on_masses_stay() -> None:
+def test_alpha_sweep_finds_where_masses_settle() -> None:
     swept = alpha_sweep(DILEMMA, alphas=[100, 0.01, 1, 10])
     np.testing.assert_array_equal(swept.alphas, [0.01, 1, 10, 100])
     assert swept.masses.shape == (4, 2)
@@ -91,18 +91,18 @@ def test_a_sweep_says_from_where_on_masses_stay() -> None:
 @pytest.mark.parametrize(
     "settings", [{"alpha": 0}, {"alpha": np.inf}, {"alpha": 1, "population": 1}]
 )
-def test_alpha_rank_refuses_what_is_out_of_range(settings: Any) -> None:
+def test_alpha_rank_rejects_values_out_of_range(settings: Any) -> None:
     with pytest.raises(ValueError, match=r"alpha must|population must"):
         alpha_rank(DILEMMA, **settings)
 
 
-def test_flows_that_do_not_balance_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unbalanced_flows_raise_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "BALANCE", -1)
     with pytest.raises(EquilibriumError, match="do not balance"):
         alpha_rank(RPS, alpha=1)
 
 
-def test_nash_averaging_is_not_swayed_by_copies() -> None:
+def test_nash_averaging_is_invariant_to_copies() -> None:
     plain = nash_average(RPS / 2)
     np.testing.assert_allclose(plain.mixture, 1 / 3, atol=1e-8)
     np.testing.assert_allclose(plain.ratings, 0, atol=1e-8)
@@ -123,7 +123,7 @@ def test_nash_averaging_of_balduzzi_s_example() -> None:
 
 
 @pytest.mark.parametrize("form", ["continuous", "discrete"])
-def test_replicators_find_the_stable_equilibria(form: Any) -> None:
+def test_replicator_dynamics_reach_stable_equilibria(form: Any) -> None:
     starts = np.random.default_rng(0).dirichlet(np.ones(2), 40)
     mixed = replicator_dynamics(HAWK_DOVE * 100, starts, form=form)
     assert mixed.at_rest.all()
@@ -132,24 +132,24 @@ def test_replicators_find_the_stable_equilibria(form: Any) -> None:
     assert mixed.rest_points[0].regret < 1e-5
     split = replicator_dynamics([[1, 0], [0, 1]], starts, form=form)
     assert sum(point.share for point in split.rest_points) == pytest.approx(1)
-    to_first = next(one.share for one in split.rest_points if one.mixture[0] > 0.5)
+    to_first = next(point.share for point in split.rest_points if point.mixture[0] > 0.5)
     assert to_first == pytest.approx((starts[:, 0] > 0.5).mean())
 
 
-def test_cycles_do_not_come_to_rest_and_say_so() -> None:
-    found = replicator_dynamics(RPS, [[0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3]], time=50)
-    assert found.at_rest.tolist() == [False, True]
+def test_cycles_are_reported_as_not_at_rest() -> None:
+    result = replicator_dynamics(RPS, [[0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3]], time=50)
+    assert result.at_rest.tolist() == [False, True]
     # Along zero-sum orbits the product of the shares stays what it was (Zeeman 1980).
-    assert np.prod(found.ends[0]) == pytest.approx(np.prod([0.5, 0.3, 0.2]), rel=1e-6)
+    assert np.prod(result.ends[0]) == pytest.approx(np.prod([0.5, 0.3, 0.2]), rel=1e-6)
     turned = replicator_dynamics(RPS, [[0.5, 0.3, 0.2]], form="discrete", time=50)
     assert np.prod(turned.ends) < np.prod(turned.starts)  # discrete orbits spiral outwards
     assert not turned.at_rest.any()
-    assert "50.0% of starts did not converge" in str(found)
-    assert "50.0% of starts: {0: 0.3333, 1: 0.3333, 2: 0.3333}, regret" in str(found)
+    assert "50.0% of starts did not converge" in str(result)
+    assert "50.0% of starts: {0: 0.3333, 1: 0.3333, 2: 0.3333}, regret" in str(result)
 
 
-def test_lingering_at_a_saddle_is_no_rest() -> None:
-    """All but defect for a while; who defects still gains, though hardly a share moves."""
+def test_slow_motion_near_a_saddle_is_not_rest() -> None:
+    """Nearly all cooperate for a while; defectors gain although shares hardly change."""
     start = [[1 - 1e-12, 1e-12]]
     early = replicator_dynamics(DILEMMA, start, time=1)
     assert not early.at_rest.any()
@@ -158,25 +158,25 @@ def test_lingering_at_a_saddle_is_no_rest() -> None:
     np.testing.assert_allclose(late.rest_points[0].mixture, [0, 1], atol=1e-8)
 
 
-def test_a_strategy_that_nobody_plays_is_not_imitated() -> None:
+def test_unplayed_strategy_is_not_imitated() -> None:
     for form in ("continuous", "discrete"):
-        found = replicator_dynamics(DILEMMA, [[1, 0]], form=form)
-        np.testing.assert_array_equal(found.ends, [[1, 0]])
-        assert found.rest_points[0].regret == 2
+        result = replicator_dynamics(DILEMMA, [[1, 0]], form=form)
+        np.testing.assert_array_equal(result.ends, [[1, 0]])
+        assert result.rest_points[0].regret == 2
 
 
 @pytest.mark.parametrize("starts", [[[0.5, 0.6]], [[1.5, -0.5]], [[1.0]], np.zeros((0, 2))])
-def test_starts_are_populations(starts: Any) -> None:
+def test_invalid_starts_are_rejected(starts: Any) -> None:
     with pytest.raises(ValueError, match="2 shares"):
         replicator_dynamics(DILEMMA, starts)
 
 
-def test_time_is_positive() -> None:
+def test_time_must_be_positive() -> None:
     with pytest.raises(ValueError, match="time"):
         replicator_dynamics(DILEMMA, [[0.5, 0.5]], time=0)
 
 
-def test_two_players_have_the_odds_of_their_wins() -> None:
+def test_strength_difference_is_the_log_odds_of_winning() -> None:
     fitted = bradley_terry([[0, 30], [10, 0]])
     assert fitted.strengths[0] - fitted.strengths[1] == pytest.approx(np.log(3))
     assert fitted.elo.sum() == pytest.approx(3000)
@@ -194,25 +194,25 @@ def test_davidson_s_ties_by_hand() -> None:
 
 
 @pytest.mark.parametrize("with_ties", [False, True])
-def test_strengths_are_the_most_likely_ones(with_ties: bool) -> None:
+def test_strengths_maximise_the_likelihood(with_ties: bool) -> None:
     rng = np.random.default_rng(8)
     wins = rng.integers(1, 30, (5, 5)).astype(float)
     np.fill_diagonal(wins, 0)
     ties = np.triu(rng.integers(1, 9, (5, 5)), 1).astype(float) * with_ties
     ties += ties.T
 
-    def unlikely(at: Floats) -> float:
+    def negative_log_likelihood(at: Floats) -> float:
         total = 0.0
         for i in range(5):
             for j in range(5):
                 tie = np.exp(at[5] + (at[i] + at[j]) / 2) if with_ties else 0.0
-                whole = np.exp(at[i]) + np.exp(at[j]) + tie
-                total += wins[i, j] * np.log(np.exp(at[i]) / whole)
+                denominator = np.exp(at[i]) + np.exp(at[j]) + tie
+                total += wins[i, j] * np.log(np.exp(at[i]) / denominator)
                 if with_ties and i < j:
-                    total += ties[i, j] * np.log(tie / whole)
+                    total += ties[i, j] * np.log(tie / denominator)
         return float(at[:5].sum() ** 2 - total)
 
-    best = minimize(unlikely, np.zeros(6), tol=1e-12).x
+    best = minimize(negative_log_likelihood, np.zeros(6), tol=1e-12).x
     fitted = bradley_terry(wins, ties if with_ties else None)
     np.testing.assert_allclose(fitted.strengths, best[:5], atol=1e-4)
     if with_ties:
@@ -227,13 +227,13 @@ def test_strengths_are_the_most_likely_ones(with_ties: bool) -> None:
         ([[0, 44113, 422], [0, 0, 1], [1, 0, 0]], [[0, 0, 2902], [0, 0, 36], [2902, 36, 0]]),
     ],
 )
-def test_lopsided_records_are_fitted_too(wins: Any, ties: Any) -> None:
+def test_lopsided_records_converge(wins: Any, ties: Any) -> None:
     fitted = bradley_terry(wins, ties)
     assert fitted.misfit <= 1e-9 * (np.sum(wins) + np.sum(ties or 0) / 2)
     assert fitted.strengths.sum() == pytest.approx(0, abs=1e-9)
 
 
-def test_who_never_met_or_always_won_is_named() -> None:
+def test_incomparable_players_are_named() -> None:
     wins = np.zeros((4, 4))
     wins[0, 1] = wins[1, 0] = wins[0, 2] = wins[2, 0] = 3
     names = ["ann", "bob", "cy", "dee"]
@@ -247,7 +247,7 @@ def test_who_never_met_or_always_won_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wins", "ties", "says"),
+    ("wins", "ties", "message"),
     [
         ([[0, 1]], None, "square"),
         ([[0]], None, "two players"),
@@ -257,17 +257,17 @@ def test_who_never_met_or_always_won_is_named() -> None:
         ([[0, 0], [0, 0]], [[0, 1], [1, 0]], "all games are ties"),
     ],
 )
-def test_bad_counts_are_refused(wins: Any, ties: Any, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_invalid_counts_are_rejected(wins: Any, ties: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         bradley_terry(wins, ties)
 
 
-def test_names_are_as_many_as_players() -> None:
+def test_number_of_names_must_match_players() -> None:
     with pytest.raises(ValueError, match="names must be as many as players, 2, not 1"):
         bradley_terry([[0, 1], [1, 0]], names=["a"])
 
 
-def test_a_fit_that_does_not_end_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fit_without_convergence_raises_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ratings, "MOST_STEPS", 1)
     with pytest.raises(EquilibriumError, match="did not converge"):
         bradley_terry([[0, 9], [1, 0]])

@@ -12,7 +12,7 @@ COORDINATION = np.eye(2)
     ("support", "expected"),
     [((0,), [False, True, True]), ((1,), [False, True, True]), ((0, 1), [True, True, True])],
 )
-def test_an_equilibrium_recurs_where_its_support_has_one(
+def test_equilibrium_recurs_if_its_support_has_one(
     support: tuple[int, ...], expected: list[bool]
 ) -> None:
     games = np.stack([HAWK_DOVE, COORDINATION, np.ones((2, 2))])
@@ -22,30 +22,30 @@ def test_an_equilibrium_recurs_where_its_support_has_one(
 def test_every_equilibrium_recurs_in_its_own_game() -> None:
     draw = np.random.default_rng(0)
     for payoffs in draw.normal(300, 30, (40, 4, 4)):
-        for found in symmetric_equilibria(payoffs).equilibria:
-            assert recurs(payoffs[None], found.support).all()
+        for equilibrium in symmetric_equilibria(payoffs).equilibria:
+            assert recurs(payoffs[None], equilibrium.support).all()
 
 
-def test_a_support_that_is_left_or_has_a_share_below_0_has_no_equilibrium() -> None:
+def test_recurrence_matches_the_list_of_all_equilibria() -> None:
     draw = np.random.default_rng(1)
     games = draw.normal(300, 30, (200, 3, 3))
     chosen = mene_mixtures(games) > 0
     for support in ((0,), (0, 1), (0, 1, 2)):
         mask = np.isin(np.arange(3), support)
-        of_all = [
-            any(one.support == support for one in symmetric_equilibria(game).equilibria)
+        expected = [
+            any(point.support == support for point in symmetric_equilibria(game).equilibria)
             for game in games
         ]
-        assert recurs(games, support).tolist() == of_all
+        assert recurs(games, support).tolist() == expected
         assert recurs(games, support)[(chosen == mask).all(axis=1)].all()
 
 
-def test_a_continuum_that_a_third_strategy_cuts_is_searched() -> None:
+def test_continuum_cut_by_a_third_strategy_is_searched() -> None:
     cut = np.array([[1.0, 1, 0], [1, 1, 0], [3, 0, 0]])  # the third must not gain: x0 <= 1/3
-    refused = np.array([[1.0, 1, 0], [1, 1, 0], [3, 3, 0]])
-    assert recurs(np.stack([cut, refused]), (0, 1)).tolist() == [True, False]
+    excluded = np.array([[1.0, 1, 0], [1, 1, 0], [3, 3, 0]])
+    assert recurs(np.stack([cut, excluded]), (0, 1)).tolist() == [True, False]
 
 
-def test_weak_dominance_needs_a_place_where_it_is_worse() -> None:
+def test_weak_dominance_requires_a_strictly_worse_payoff() -> None:
     payoffs = np.array([[1.0, 1, 1], [2, 1, 1], [2, 1, 1 + 1e-13]])
     assert weakly_dominated(payoffs) == [(1, 2), (), ()]

@@ -20,7 +20,7 @@ from cheaptalk.equilibrium.solvers.entropy import entropy, most_entropy
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.equilibrium.solvers.symmetric import equilibrium_faces
 from tests.equilibrium.exact import exact_components
-from tests.equilibrium.gambit_answers import answers, asked, in_order
+from tests.equilibrium.gambit_answers import answers, gambit_equilibria, sort_mixtures
 
 SOLVER = "cheaptalk.equilibrium.solvers.symmetric"
 ROCK_PAPER_SCISSORS = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
@@ -29,17 +29,17 @@ SOFT_TOUGH_WALK = {
     (0.9, 3): [[303, 47.975, 303.5], [551.473, 245.835, 303.5], [303.5, 303.5, 303.5]],
     (0.98, 5): [[303, 49.995, 303.5], [574.693, 279.939, 303.5], [303.5, 303.5, 303.5]],
 }
-"""Item bargaining among those that yield, insist or leave, by discount and rounds: closed form."""
+"""Payoffs of item bargaining by discount and rounds, in closed form."""
 games = st.integers(1, 4).flatmap(
     lambda size: st.lists(
         st.lists(st.integers(-2, 2), min_size=size, max_size=size), min_size=size, max_size=size
     )
 )
-"""Games of whole numbers: full of ties, about a third of them with a continuum of equilibria."""
+"""Games of integers: full of ties, about a third of them with a continuum of equilibria."""
 
 
-def found(payoffs: Any) -> SymmetricEquilibria:
-    """The equilibria, each verified here once more."""
+def solve(payoffs: Any) -> SymmetricEquilibria:
+    """Return the symmetric equilibria after verifying each of them."""
     result = symmetric_equilibria(payoffs)
     span = np.ptp(payoffs)
     assert result.complete
@@ -55,16 +55,16 @@ def found(payoffs: Any) -> SymmetricEquilibria:
         assert point.payoff == pytest.approx(point.mixture @ payoffs @ point.mixture)
         assert point.entropy == pytest.approx(float(entropy(point.mixture)))
         assert point.support == tuple(np.flatnonzero(point.mixture))
-    entropies = [one.entropy for one in result.equilibria]
+    entropies = [point.entropy for point in result.equilibria]
     assert result.mene.entropy == entropies[0] >= max(entropies) - 1e-9
     return result
 
 
 def corners(result: SymmetricEquilibria) -> list[list[tuple[float, ...]]]:
-    """The extreme points of each component, in an order of their own."""
+    """Return the sorted extreme points of each component."""
     return sorted(
-        sorted(tuple(round(float(share), 6) + 0.0 for share in point) for point in one.vertices)
-        for one in result.components
+        sorted(tuple(round(float(share), 6) + 0.0 for share in point) for point in part.vertices)
+        for part in result.components
     )
 
 
@@ -82,22 +82,22 @@ def corners(result: SymmetricEquilibria) -> list[list[tuple[float, ...]]]:
         *((payoffs, [0, 0, 1], 1) for payoffs in SOFT_TOUGH_WALK.values()),
     ],
 )
-def test_games_whose_equilibria_are_known(payoffs: Any, mixture: list[float], count: int) -> None:
-    result = found(np.array(payoffs, dtype=float))
+def test_known_games_have_all_equilibria(payoffs: Any, mixture: list[float], count: int) -> None:
+    result = solve(np.array(payoffs, dtype=float))
     assert len(result.components) == count
     assert all(component.isolated for component in result.components)
     np.testing.assert_allclose(result.mene.mixture, mixture, atol=1e-12)
 
 
-def test_where_all_payoffs_are_equal_everything_is_in_equilibrium() -> None:
+def test_every_mixture_is_an_equilibrium_of_equal_payoffs() -> None:
     for size in (2, 9):
-        (component,) = found(np.full((size, size), 303.5)).components
+        (component,) = solve(np.full((size, size), 303.5)).components
         assert not component.isolated
         assert len(component.vertices) == size
         np.testing.assert_allclose(component.point.mixture, 1 / size, atol=1e-9)
 
 
-def test_rounding_makes_no_difference() -> None:
+def test_rounding_errors_do_not_change_equilibria() -> None:
     rng = np.random.default_rng(1)
     result = symmetric_equilibria(303.5 * (1 + rng.choice([-1, 0, 1], (6, 6)) * 1e-15))
     (component,) = result.components
@@ -105,115 +105,115 @@ def test_rounding_makes_no_difference() -> None:
 
 
 @pytest.mark.parametrize(("lead", "played"), [(1e-9, {0}), (1e-7, {0}), (1e-5, {0, 1})])
-def test_what_is_tied_for_best_responses_is_so_for_equilibria(
+def test_equilibria_and_best_responses_use_the_same_tolerance(
     lead: float, played: set[int]
 ) -> None:
-    game = np.array([[1000, 3], [1000 + lead, 2]])  # who mixes the two plays 1 with a share of lead
+    game = np.array([[1000, 3], [1000 + lead, 2]])  # the mixture plays 1 with share lead
     result = symmetric_equilibria(game)
-    assert {one for point in result.equilibria for one in point.support} == played
+    assert {strategy for point in result.equilibria for strategy in point.support} == played
     assert result.mene.regret <= 1e-9 * game.max()
     np.testing.assert_allclose(mene_mixtures(game[None])[0], result.mene.mixture)
 
 
-def test_copies_of_a_strategy_share_its_part() -> None:
-    (component,) = found(np.array([[-1, 2, 2], [0, 1, 1], [0, 1, 1]])).components
-    assert corners(found(np.array([[-1, 2, 2], [0, 1, 1], [0, 1, 1]]))) == [
+def test_copies_of_a_strategy_share_its_probability() -> None:
+    (component,) = solve(np.array([[-1, 2, 2], [0, 1, 1], [0, 1, 1]])).components
+    assert corners(solve(np.array([[-1, 2, 2], [0, 1, 1], [0, 1, 1]]))) == [
         [(0.5, 0.0, 0.5), (0.5, 0.5, 0.0)]
     ]
     np.testing.assert_allclose(component.point.mixture, [0.5, 0.25, 0.25], atol=1e-9)
 
 
-def test_polytopes_that_touch_are_one_component() -> None:
-    """Strategies 0 and 1 are alike against each other, as are 1 and 2; 0 and 2 lose by meeting."""
-    result = found(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]]))
+def test_touching_polytopes_are_one_component() -> None:
+    """0 and 1 are tied against each other, as are 1 and 2; 0 and 2 lose when they meet."""
+    result = solve(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]]))
     assert corners(result) == [[(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)]]
     np.testing.assert_allclose(sorted(result.mene.mixture), [0, 0.5, 0.5], atol=1e-9)
 
 
 @given(games)
-def test_degenerate_games_equal_exact_arithmetic(game: list[list[int]]) -> None:
+def test_degenerate_games_match_exact_arithmetic(game: list[list[int]]) -> None:
     expected = [
         sorted(tuple(round(float(share), 6) for share in point) for point in component)
         for component in exact_components(game)
     ]
-    assert corners(found(np.array(game, dtype=float))) == sorted(expected)
+    assert corners(solve(np.array(game, dtype=float))) == sorted(expected)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
-def test_regular_games_equal_exact_arithmetic(size: int) -> None:
+def test_regular_games_match_exact_arithmetic(size: int) -> None:
     rng = np.random.default_rng(size)
     for _ in range(200 // 4**size + 8):
         game = rng.integers(-1000, 1000, (size, size))
         expected = [
-            [tuple(map(float, point)) for point in one] for one in exact_components(game.tolist())
+            [tuple(map(float, point)) for point in part] for part in exact_components(game.tolist())
         ]
-        got = sorted(tuple(one.mixture) for one in found(game.astype(float)).equilibria)
+        got = sorted(tuple(point.mixture) for point in solve(game.astype(float)).equilibria)
         np.testing.assert_allclose(got, sorted(point for (point,) in expected), atol=1e-9)
 
 
 @given(games)
-def test_the_point_of_a_continuum_has_the_most_entropy(game: list[list[int]]) -> None:
-    """A general-purpose optimiser, begun from many places, finds no equilibrium of more."""
+def test_point_of_a_continuum_has_maximum_entropy(game: list[list[int]]) -> None:
+    """The midpoint of two extreme points, if it is an equilibrium, has no more entropy."""
     payoffs = np.array(game, dtype=float)
-    for component in found(payoffs).components:
+    for component in solve(payoffs).components:
         if component.isolated:
             continue
-        for face in ([one, other] for one in component.vertices for other in component.vertices):
+        for face in ([a, b] for a in component.vertices for b in component.vertices):
             middle = np.mean(face, axis=0)
             if regret(payoffs, middle) < 1e-9:
                 assert entropy(middle) <= component.point.entropy + 1e-9
 
 
-def test_the_most_entropy_of_a_large_polytope_meets_its_conditions() -> None:
-    """Seven mixtures of three strategies are in equilibrium where they amount to the same.
+def test_maximum_entropy_point_is_optimal_in_a_large_polytope() -> None:
+    """Seven mixtures of three strategies are in equilibrium if they add up to the same mixture.
 
-    Entropy is concave: where all shares are positive it is greatest if and only if its gradient,
+    Entropy is concave: if all shares are positive, it is maximal if and only if its gradient,
     -1 - ln x, is a combination of the equations' rows.
     """
     rng = np.random.default_rng(5)
     basic = np.array(ROCK_PAPER_SCISSORS) + np.array([[0], [0.2], [-0.1]])
     mixing = rng.multinomial(10, [1 / 3] * 3, 7) / 10
-    component = found(mixing @ basic @ mixing.T).components[0]
+    component = solve(mixing @ basic @ mixing.T).components[0]
     assert not component.isolated
     mixture = component.point.mixture
-    np.testing.assert_allclose(mixture @ mixing, found(basic).mene.mixture, atol=1e-9)
+    np.testing.assert_allclose(mixture @ mixing, solve(basic).mene.mixture, atol=1e-9)
     assert mixture.min() > 0
     fitted = mixing @ np.linalg.lstsq(mixing, np.log(mixture))[0]  # its rows sum to 1
     np.testing.assert_allclose(fitted, np.log(mixture), atol=1e-6)
 
 
-def test_gambit_finds_the_same_in_1000_games_of_2_to_9_strategies() -> None:
+def test_equilibria_of_1000_games_match_gambit() -> None:
     for payoffs, expected in answers():
-        got = in_order(np.array([one.mixture for one in found(payoffs).equilibria]))
+        got = sort_mixtures(np.array([point.mixture for point in solve(payoffs).equilibria]))
         assert got.shape == expected.shape
         np.testing.assert_allclose(got, expected, atol=1e-9)
 
 
-def test_gambit_s_answers_are_those_it_gives_today() -> None:
+def test_stored_gambit_answers_are_current() -> None:
     pytest.importorskip("pygambit")
     for at, (payoffs, expected) in enumerate(answers()):
         if at % 50 == 0:
-            np.testing.assert_allclose(asked(payoffs), expected, atol=1e-9)
+            np.testing.assert_allclose(gambit_equilibria(payoffs), expected, atol=1e-9)
 
 
 def most_entropy_by_program(payoffs: Any) -> Any:
-    """The mixed-integer program of Li and Wellman (2024), x ln x bounded by 100 chords.
+    """Solve the mixed-integer program of Li and Wellman (2024) with 100 chords of x ln x.
 
-    Variables: shares, whether each is none, least bounds on x ln x, and the equilibrium's payoff.
+    Variables: shares, whether each is zero, lower bounds on x ln x, and the equilibrium's payoff.
     """
     size, span = len(payoffs), np.ptp(payoffs)
-    eye, none, one = np.eye(size), np.zeros((size, size)), np.ones((size, 1))
+    eye, zeros, ones = np.eye(size), np.zeros((size, size)), np.ones((size, 1))
     grid = np.linspace(0, 1, 101)
     heights = grid * np.log(np.maximum(grid, 1e-300))
     slopes = np.diff(heights) / 0.01
     rows = [
-        LinearConstraint(np.block([payoffs, none, none, -one]), ub=0),
-        LinearConstraint(np.block([-payoffs, -span * eye, none, one]), ub=0),
-        LinearConstraint(np.block([eye, eye, none, 0 * one]), ub=1),
+        LinearConstraint(np.block([payoffs, zeros, zeros, -ones]), ub=0),
+        LinearConstraint(np.block([-payoffs, -span * eye, zeros, ones]), ub=0),
+        LinearConstraint(np.block([eye, eye, zeros, 0 * ones]), ub=1),
         LinearConstraint(np.block([[np.ones(size), np.zeros(2 * size + 1)]]), lb=1, ub=1),
     ]
     rows += [
-        LinearConstraint(np.block([-slope * eye, none, eye, 0 * one]), lb=height - slope * at)
+        LinearConstraint(np.block([-slope * eye, zeros, eye, 0 * ones]), lb=height - slope * at)
         for slope, height, at in zip(slopes, heights[:-1], grid[:-1], strict=True)
     ]
     low = np.concatenate([np.zeros(2 * size), np.full(size + 1, -np.inf)])
@@ -224,13 +224,13 @@ def most_entropy_by_program(payoffs: Any) -> Any:
 
 
 @pytest.mark.parametrize("size", [3, 5, 8])
-def test_entropy_is_never_below_a_mixed_integer_program_s(size: int) -> None:
+def test_entropy_is_at_least_that_of_a_mixed_integer_program(size: int) -> None:
     rng = np.random.default_rng(size)
     for _ in range(4):
         payoffs = 300 + rng.normal(0, 20, (size, size))
         mixture = np.maximum(most_entropy_by_program(payoffs), 0)
         mixture /= mixture.sum()
-        mene = found(payoffs).mene
+        mene = solve(payoffs).mene
         assert (
             regret(payoffs, mixture) > 1e-9 * np.ptp(payoffs)
             or mene.entropy >= float(entropy(mixture)) - 1e-9
@@ -239,34 +239,34 @@ def test_entropy_is_never_below_a_mixed_integer_program_s(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [3, 6, 9])
-def test_units_and_labels_make_no_difference(size: int) -> None:
+def test_equilibria_are_invariant_to_units_and_labels(size: int) -> None:
     rng = np.random.default_rng(size)
     for _ in range(10):
         payoffs = rng.normal(size=(size, size))
-        mixtures = sorted(tuple(one.mixture) for one in found(payoffs).equilibria)
-        moved = 250 + 37 * payoffs + rng.normal(0, 20, size)  # a column's constant tempts nobody
-        assert len(found(moved).equilibria) == len(mixtures)
+        mixtures = sorted(tuple(point.mixture) for point in solve(payoffs).equilibria)
+        moved = 250 + 37 * payoffs + rng.normal(0, 20, size)  # incentives are unchanged
+        assert len(solve(moved).equilibria) == len(mixtures)
         np.testing.assert_allclose(
-            sorted(tuple(one.mixture) for one in found(moved).equilibria), mixtures, atol=1e-9
+            sorted(tuple(point.mixture) for point in solve(moved).equilibria), mixtures, atol=1e-9
         )
         order = rng.permutation(size)
-        shuffled = found(payoffs[np.ix_(order, order)])
-        back = sorted(tuple(one.mixture[np.argsort(order)]) for one in shuffled.equilibria)
+        shuffled = solve(payoffs[np.ix_(order, order)])
+        back = sorted(tuple(point.mixture[np.argsort(order)]) for point in shuffled.equilibria)
         np.testing.assert_allclose(back, mixtures, atol=1e-9)
 
 
-def test_dominated_strategies_change_nothing() -> None:
+def test_dominated_strategies_do_not_change_equilibria() -> None:
     rng = np.random.default_rng(2)
     inner = rng.normal(size=(4, 4))
     payoffs = np.full((5, 5), 3.0)
     payoffs[:4, :4] = inner
     payoffs[4] = payoffs[:4].mean(axis=0) - 0.1  # beaten by an even mixture, by no pure strategy
-    expected = sorted(tuple(one.mixture) for one in found(inner).equilibria)
-    got = sorted(tuple(one.mixture[:4]) for one in found(payoffs).equilibria)
+    expected = sorted(tuple(point.mixture) for point in solve(inner).equilibria)
+    got = sorted(tuple(point.mixture[:4]) for point in solve(payoffs).equilibria)
     np.testing.assert_allclose(got, expected, atol=1e-9)
 
 
-def test_many_strategies_are_first_thinned_by_mixed_dominance() -> None:
+def test_mixed_dominance_reduces_large_games() -> None:
     rng = np.random.default_rng(4)
     inner = rng.uniform(size=(6, 6))
     weights = rng.dirichlet(np.full(6, 0.8), 19)
@@ -274,11 +274,11 @@ def test_many_strategies_are_first_thinned_by_mixed_dominance() -> None:
     payoffs[:6, :6] = inner
     payoffs[:6, 6:] = rng.uniform(2, 3, (6, 19))
     payoffs[6:] = weights @ payoffs[:6] - 0.01
-    result = found(payoffs)
-    np.testing.assert_allclose(result.mene.mixture[:6], found(inner).mene.mixture, atol=1e-9)
+    result = solve(payoffs)
+    np.testing.assert_allclose(result.mene.mixture[:6], solve(inner).mene.mixture, atol=1e-9)
 
 
-def test_every_game_of_many_is_answered_as_alone() -> None:
+def test_batched_mixtures_match_single_games() -> None:
     rng = np.random.default_rng(3)
     batch = 300 + rng.normal(0, 12, (60, 9, 1)) + rng.normal(0, 9, (60, 9, 9))
     batch[7] = 5.0
@@ -287,13 +287,13 @@ def test_every_game_of_many_is_answered_as_alone() -> None:
     batch[10] = np.eye(9)
     mixtures = mene_mixtures(batch)
     for payoffs, mixture in zip(batch, mixtures, strict=True):
-        np.testing.assert_allclose(mixture, found(payoffs).mene.mixture, atol=1e-12)
+        np.testing.assert_allclose(mixture, solve(payoffs).mene.mixture, atol=1e-12)
     assert mene_mixtures(np.zeros((0, 3, 3))).shape == (0, 3)
 
 
-def test_of_equal_entropies_the_better_paid_then_the_first_comes_first() -> None:
-    assert found(np.diag([1.0, 2.0, 1.5]) - 3 * (1 - np.eye(3))).equilibria[-3].support == (1,)
-    twins = found(np.array([[1.0, 0, 9, 9], [0, 1, 9, 9], [-9, -9, 1, 0], [-9, -9, 0, 1]]))
+def test_ties_in_entropy_are_ordered_by_payoff_then_index() -> None:
+    assert solve(np.diag([1.0, 2.0, 1.5]) - 3 * (1 - np.eye(3))).equilibria[-3].support == (1,)
+    twins = solve(np.array([[1.0, 0, 9, 9], [0, 1, 9, 9], [-9, -9, 1, 0], [-9, -9, 0, 1]]))
     assert twins.mene.support == (0, 1)
 
 
@@ -305,7 +305,7 @@ def test_gains_and_regret() -> None:
     assert regret(payoffs, [0.5, 0.5]) == 0
 
 
-def test_a_search_that_was_cut_short_says_what_is_known() -> None:
+def test_truncated_search_reports_a_bound() -> None:
     result = symmetric_equilibria(np.eye(15), limit=40_000)
     assert not result.complete
     assert result.bound is not None
@@ -314,28 +314,28 @@ def test_a_search_that_was_cut_short_says_what_is_known() -> None:
 
 
 @pytest.mark.parametrize("size", [3, 12, 48])
-def test_a_search_that_was_cut_short_finds_an_equilibrium_by_pivots(size: int) -> None:
+def test_truncated_search_finds_an_equilibrium_by_pivoting(size: int) -> None:
     game = np.random.default_rng(size).random((size, size))
-    told: list[float] = []
-    result = symmetric_equilibria(game, limit=1, progress=told.append)
+    reports: list[float] = []
+    result = symmetric_equilibria(game, limit=1, progress=reports.append)
     assert result.components
-    assert told[-1] == 1
-    for found in result.equilibria:
-        assert regret(game, found.mixture) < 1e-9
+    assert reports[-1] == 1
+    for equilibrium in result.equilibria:
+        assert regret(game, equilibrium.mixture) < 1e-9
     if size == 12:
-        every = [found.mixture for found in symmetric_equilibria(game).equilibria]
-        for found in result.equilibria:
-            assert np.abs(np.array(every) - found.mixture).max(axis=1).min() < 1e-7
+        every = [equilibrium.mixture for equilibrium in symmetric_equilibria(game).equilibria]
+        for equilibrium in result.equilibria:
+            assert np.abs(np.array(every) - equilibrium.mixture).max(axis=1).min() < 1e-7
 
 
-def test_progress_is_told_and_ends_at_one() -> None:
-    told: list[float] = []
-    symmetric_equilibria(np.random.default_rng(1).normal(size=(10, 10)), progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1
+def test_progress_increases_to_one() -> None:
+    reports: list[float] = []
+    symmetric_equilibria(np.random.default_rng(1).normal(size=(10, 10)), progress=reports.append)
+    assert reports == sorted(reports)
+    assert reports[-1] == 1
 
 
-def test_it_prints_what_there_is() -> None:
+def test_printing_lists_equilibria_and_continua() -> None:
     assert str(symmetric_equilibria(np.eye(2))).splitlines() == [
         "3 symmetric equilibria, and no others",
         "  {0: 0.5000, 1: 0.5000}, payoff 0.5, entropy 0.6931, regret 0.0e+00",
@@ -358,12 +358,12 @@ def test_it_prints_what_there_is() -> None:
         ([[1, 2], [3]], "must be a matrix of numbers"),
     ],
 )
-def test_payoffs_that_are_no_game_are_refused(payoffs: Any, message: str) -> None:
+def test_invalid_payoffs_are_rejected(payoffs: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         symmetric_equilibria(payoffs)
 
 
-def test_batches_that_are_no_games_are_refused() -> None:
+def test_invalid_batches_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"shape \(games, n, n\), not \(2, 2\)"):
         mene_mixtures(np.eye(2))
     batch = np.zeros((3, 2, 2))
@@ -373,17 +373,17 @@ def test_batches_that_are_no_games_are_refused() -> None:
 
 
 @pytest.mark.parametrize("mixture", [[0.5, 0.6], [1.5, -0.5], [1, 0, 0]])
-def test_mixtures_that_are_none_are_refused(mixture: list[float]) -> None:
+def test_invalid_mixtures_are_rejected(mixture: list[float]) -> None:
     with pytest.raises(ValueError, match="mixture"):
         regret(np.eye(2), mixture)
 
 
-def test_more_strategies_than_can_be_searched_are_refused() -> None:
+def test_more_than_48_strategies_are_rejected() -> None:
     with pytest.raises(EquilibriumError, match="49 strategies remain"):
         symmetric_equilibria(np.eye(49))
 
 
-def test_what_cannot_be_verified_is_an_error() -> None:
+def test_unverifiable_equilibria_raise_error() -> None:
     rng = np.random.default_rng(1)
     with pytest.raises(EquilibriumError, match="allow a larger tolerance"):
         symmetric_equilibria(ROCK_PAPER_SCISSORS + rng.uniform(0, 0.1, (3, 3)), tolerance=-1)
@@ -391,7 +391,7 @@ def test_what_cannot_be_verified_is_an_error() -> None:
         symmetric_equilibria(np.ones((3, 3)), tolerance=-1)
 
 
-def test_the_most_entropy_is_that_of_the_constraints() -> None:
+def test_maximum_entropy_satisfies_the_constraints() -> None:
     none = np.empty((0, 3))
     start = np.array([0.1, 0.6, 0.3])
     np.testing.assert_allclose(most_entropy(none, none, start), 1 / 3, atol=1e-9)
@@ -401,7 +401,7 @@ def test_the_most_entropy_is_that_of_the_constraints() -> None:
     np.testing.assert_allclose(slack, 1 / 3, atol=1e-6)
     tight = most_entropy(none, np.array([[2.0, -1, 0]]), start)  # x1 >= 2 x0
     assert tight[1] == pytest.approx(2 * tight[0], abs=1e-8)
-    even = (tight[0] ** 2 * tight[1] ** 4) ** (1 / 6)  # as the gradient says
+    even = (tight[0] ** 2 * tight[1] ** 4) ** (1 / 6)  # by the gradient condition
     assert tight[0] ** (1 / 3) * tight[1] ** (2 / 3) == pytest.approx(even)
 
 
@@ -413,40 +413,40 @@ def test_the_most_entropy_is_that_of_the_constraints() -> None:
         ["0122022", "1320120", "1011111", "0100211", "0100212", "2102122", "2111112"],
     ],
 )  # fmt: skip
-def test_equilibria_of_rare_successes_are_proven(successes: list[str]) -> None:
-    """Components thinner than rounding errors were known only to 5e-08 nats."""
+def test_thin_components_are_proven(successes: list[str]) -> None:
+    """The entropy of components thinner than rounding errors used to be known to 5e-08 nats."""
     payoffs = np.array([[int(count) for count in row] for row in successes]) / 3
-    assert all(one.regret <= 1e-9 for one in symmetric_equilibria(payoffs).equilibria)
+    assert all(point.regret <= 1e-9 for point in symmetric_equilibria(payoffs).equilibria)
 
 
-def test_entropy_that_cannot_be_proven_is_an_error() -> None:
+def test_unproven_entropy_raises_error() -> None:
     start = np.array([0.3, 0.4, 0.3])
     with pytest.raises(EquilibriumError, match="is known only to"):
         most_entropy(np.array([[1.0, 1, 0]]), np.empty((0, 3)), start)  # no mixture satisfies it
 
 
-def test_large_faces_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_faces_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(6)
     tied = [rng.integers(0, 2, (7, 7)).astype(float) for _ in range(8)]
-    whole = [corners(found(payoffs)) for payoffs in tied]
+    expected = [corners(solve(payoffs)) for payoffs in tied]
     monkeypatch.setattr("cheaptalk.equilibrium.solvers.symmetric.MANY", 1)
-    assert [corners(found(payoffs)) for payoffs in tied] == whole
+    assert [corners(solve(payoffs)) for payoffs in tied] == expected
 
 
 @pytest.mark.parametrize(
-    ("payoffs", "why"),
+    ("payoffs", "message"),
     [
         ([[1, 2], [3]], "row 0 has 2 payoffs, and row 1 has 1"),
         ([[1, "x"], [3, 4]], "'x' is not a number"),
         ([[[1], [2, 3]], [[4], [5, 6]]], "is not a number"),
     ],
 )
-def test_payoffs_that_are_no_numbers_say_where(payoffs: list[Any], why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_non_numeric_payoffs_are_located(payoffs: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         symmetric_equilibria(payoffs)
 
 
-def test_labels_are_printed_and_must_fit() -> None:
+def test_labels_are_printed_and_checked() -> None:
     result = symmetric_equilibria([[1, 0], [0, 1]], labels=["stay", "go"])
     assert "{stay: 0.5000, go: 0.5000}" in str(result)
     assert "{0: 0.5000, 1: 0.5000}" in str(result.components[0])
@@ -454,7 +454,7 @@ def test_labels_are_printed_and_must_fit() -> None:
         symmetric_equilibria([[1, 0], [0, 1]], labels=["stay"])
 
 
-def test_far_too_many_strategies_are_refused_without_linear_programs(
+def test_too_many_strategies_are_rejected_without_linear_programs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def never(game: Floats) -> Flags:
@@ -465,7 +465,7 @@ def test_far_too_many_strategies_are_refused_without_linear_programs(
         symmetric_equilibria(np.random.default_rng(1).normal(size=(100, 100)))
 
 
-def test_far_too_many_equilibria_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_equilibria_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{SOLVER}.SEPARATE", 30)
     monkeypatch.setattr(f"{SOLVER}.BLOCK", 7)
     assert len(symmetric_equilibria(np.eye(4)).components) == 15
@@ -473,10 +473,10 @@ def test_far_too_many_equilibria_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         symmetric_equilibria(np.eye(5))
 
 
-def test_draws_that_are_one_game_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_with_the_same_reduced_game_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     doves = np.array([[-1.0, 2, 2, -9], [0, 1, 1, -9], [0, 1, 1, -9], [-10, -10, -10, -10]])
     draws = np.repeat(doves[None], 5, axis=0)
-    draws[:, 3] -= np.arange(5)[:, None]  # a dominated strategy's luck makes no other game
+    draws[:, 3] -= np.arange(5)[:, None]  # the payoffs of a dominated strategy don't matter
     solved: list[Floats] = []
 
     def counting(game: Floats, *given: Any) -> Any:
@@ -486,5 +486,5 @@ def test_draws_that_are_one_game_are_solved_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(f"{SOLVER}.equilibrium_faces", counting)
     mixtures = mene_mixtures(draws)
     assert len(solved) == 1
-    for one, mixture in zip(draws, mixtures, strict=True):
-        assert mixture == pytest.approx(symmetric_equilibria(one).mene.mixture, abs=1e-12)
+    for payoffs, mixture in zip(draws, mixtures, strict=True):
+        assert mixture == pytest.approx(symmetric_equilibria(payoffs).mene.mixture, abs=1e-12)

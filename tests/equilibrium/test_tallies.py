@@ -1,4 +1,4 @@
-"""Wins and ties counted from matches, metrics by side, and Elo's ratings over random orders."""
+"""Wins and ties counted from matches, metrics by side, and Elo ratings over random orders."""
 
 from typing import Any
 
@@ -13,75 +13,75 @@ from cheaptalk.equilibrium.empirical.metrics import by_row, names_of, sided
 def frame(
     *matches: tuple[str, str, float | None, float | None], **columns: list[Any]
 ) -> pl.DataFrame:
-    """Finished matches: who sat where and what they got."""
+    """Return finished matches with the given players and payoffs."""
     names = ("player_p", "player_q", "payoff_p", "payoff_q")
-    made = pl.DataFrame(list(matches), schema=names, orient="row")
-    return made.with_columns(status=pl.lit("finished"), dropped=pl.lit(False)).with_columns(
+    table = pl.DataFrame(list(matches), schema=names, orient="row")
+    return table.with_columns(status=pl.lit("finished"), dropped=pl.lit(False)).with_columns(
         pl.Series(name, values) for name, values in columns.items()
     )
 
 
-def test_a_match_is_won_by_the_higher_payoff_in_either_seat() -> None:
-    found = tally(
+def test_higher_payoff_wins_in_either_seat() -> None:
+    result = tally(
         frame(
             ("a", "b", 3.0, 1.0), ("b", "a", 1.0, 3.0), ("b", "a", 2.0, 1.0),
             ("b", "c", 0.3, 0.1 + 0.2), ("c", "c", 5.0, 1.0),
         )
     )  # fmt: skip
-    assert found.names == ("a", "b", "c")
-    assert found.wins.tolist() == [[0, 2, 0], [1, 0, 0], [0, 0, 0]]
-    assert found.ties.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
-    assert found.scores.tolist() == [1, 0, 1, 0.5]
+    assert result.names == ("a", "b", "c")
+    assert result.wins.tolist() == [[0, 2, 0], [1, 0, 0], [0, 0, 0]]
+    assert result.ties.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
+    assert result.scores.tolist() == [1, 0, 1, 0.5]
 
 
-def test_only_scored_matches_of_the_players_asked_for_count() -> None:
+def test_only_scored_matches_of_selected_players_count() -> None:
     matches = frame(
         ("a", "b", 3.0, 1.0), ("a", "b", 0.0, 1.0), ("a", "b", 0.0, 1.0), ("c", "a", 1.0, 0.0),
         ("a", "b", None, None),
         status=["finished", "failed", "finished", "finished", "finished"],
         dropped=[False, False, True, False, False],
     )  # fmt: skip
-    found = tally(matches, ["b", "a"])
-    assert found.wins.tolist() == [[0, 0], [1, 0]]
-    assert len(found.scores) == 1
+    result = tally(matches, ["b", "a"])
+    assert result.wins.tolist() == [[0, 0], [1, 0]]
+    assert len(result.scores) == 1
 
 
-def test_wins_need_two_places() -> None:
+def test_tally_requires_two_players() -> None:
     with pytest.raises(ValueError, match="matches of 2 players, not of 1"):
         tally(pl.DataFrame({"player_p": ["a"]}))
 
 
 def test_mean_elo_is_the_mean_of_elo_over_orders() -> None:
-    found = tally(
+    result = tally(
         frame(
             ("a", "b", 3.0, 1.0), ("b", "c", 2.0, 2.0), ("c", "a", 4.0, 1.0), ("a", "b", 1.0, 2.0)
         )
     )
     games = list(
-        zip(found.first.tolist(), found.second.tolist(), found.scores.tolist(), strict=True)
+        zip(result.first.tolist(), result.second.tolist(), result.scores.tolist(), strict=True)
     )
     orders = np.random.default_rng(5).permuted(np.tile(np.arange(4), (7, 1)), axis=1)
     one_by_one = [elo([games[at] for at in order], 3) for order in orders]
-    assert mean_elo(found, orders=7, seed=5) == pytest.approx(np.mean(one_by_one, axis=0))
-    assert mean_elo(found).mean() == pytest.approx(1500)
+    assert mean_elo(result, orders=7, seed=5) == pytest.approx(np.mean(one_by_one, axis=0))
+    assert mean_elo(result).mean() == pytest.approx(1500)
     with pytest.raises(ValueError, match="orders must be at least 1"):
-        mean_elo(found, orders=0)
+        mean_elo(result, orders=0)
 
 
-def test_a_measure_of_each_seat_is_turned_to_the_row_and_the_column() -> None:
+def test_seat_metrics_are_converted_to_row_and_column() -> None:
     matches = frame(
         ("a", "b", 0.0, 0.0), ("b", "a", 0.0, 0.0), ("a", "a", 0.0, 0.0), ("b", "b", 0.0, 0.0),
         given_p=[1.0, 2.0, 3.0, None], given_q=[10.0, 20.0, 5.0, 7.0],
     )  # fmt: skip
-    made = sided(matches, "given", "value")
-    row, column = (made[name].to_list() for name in names_of("value"))
+    table = sided(matches, "given", "value")
+    row, column = (table[name].to_list() for name in names_of("value"))
     assert row == [1, 20, 4, 7]
     assert column == [10, 2, 4, 7]
     with pytest.raises(ValueError, match="no column given_p"):
         sided(matches.drop("given_p"), "given", "value")
 
 
-def test_sides_make_the_matrix_of_what_each_has_against_each() -> None:
+def test_by_row_combines_both_sides_in_one_matrix() -> None:
     row = np.array([[1.0, 2.0], [2.0, np.nan]])
     column = np.array([[1.0, 3.0], [3.0, np.nan]])
     assert np.array_equal(by_row(row, column), np.array([[1, 2], [3, np.nan]]), equal_nan=True)

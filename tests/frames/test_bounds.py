@@ -1,4 +1,4 @@
-"""What values can be by their game, and those that leave it."""
+"""Bounds of a game's values, and values beyond them."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from cheaptalk.statistics import mean_intervals
     ("game", "strategy", "reached"),
     [("bargaining", "equal_split", True), ("negotiation", "split_the_difference", False)],
 )
-def test_what_did_not_vary_reaches_only_to_bounds_that_players_come_to(
+def test_constant_scores_have_intervals_only_with_attainable_bounds(
     tmp_path: Path, game: str, strategy: str, reached: bool
 ) -> None:
     players = {"a": {"strategy": strategy}}
@@ -24,13 +24,13 @@ def test_what_did_not_vary_reaches_only_to_bounds_that_players_come_to(
     with ct.Store.open(tmp_path / "s.sqlite") as store:
         frame, bounds = with_bounds(match_frames(store, "s")[game], game)
     scores = ["payoff_alice", "payoff_bob", "alice_gain", "bob_gain", "agreement"]
-    found = mean_intervals(frame, scores, bounds=bounds)
-    known = dict(found.select("metric", pl.col("low").is_not_null()).iter_rows())
+    intervals = mean_intervals(frame, scores, bounds=bounds)
+    known = dict(intervals.select("metric", pl.col("low").is_not_null()).iter_rows())
     assert known.pop("agreement")
     assert set(known.values()) == {reached}
 
 
-def test_the_first_match_that_breaks_a_bound_is_named() -> None:
+def test_first_match_beyond_a_bound_is_reported() -> None:
     frame = pl.DataFrame(
         {
             "match_id": ["b", "a", "c"], "share": [0.5, 1.0 + 1e-12, None],
@@ -38,8 +38,8 @@ def test_the_first_match_that_breaks_a_bound_is_named() -> None:
             "pot.least": [0.0, 0.0, 0.0], "pot.most": [10.0, 10.0, 20.0],
         }
     )  # fmt: skip
-    (said,) = beyond(frame, {"share": (0.0, 1.0), "pot": ("pot.least", "pot.most")})
-    assert said == (
+    (message,) = beyond(frame, {"share": (0.0, 1.0), "pot": ("pot.least", "pot.most")})
+    assert message == (
         "pot is 11 in match a, outside its declared bounds 0 to 10: its intervals ignore "
         "these bounds; correct them in the game"
     )

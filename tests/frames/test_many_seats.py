@@ -1,4 +1,4 @@
-"""Frames of games whose number of places depends on their parameters."""
+"""Frames of games whose number of seats depends on their parameters."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def crowd(toys: None, tmp_path: Path) -> Path:
     return play(tmp_path, CROWD)
 
 
-def test_there_are_columns_for_the_places_of_all_configurations_in_order(crowd: Path) -> None:
+def test_columns_cover_the_seats_of_all_configurations_in_order(crowd: Path) -> None:
     with ct.Store.open(crowd) as store:
         frame = match_frames(store, "crowd")["giving"]
     assert [name for name in frame.columns if name.startswith(("player_", "payoff_"))] == [
@@ -26,7 +26,7 @@ def test_there_are_columns_for_the_places_of_all_configurations_in_order(crowd: 
     ]  # fmt: skip
 
 
-def test_a_place_that_a_match_lacks_is_null(crowd: Path) -> None:
+def test_columns_of_missing_seats_are_null(crowd: Path) -> None:
     with ct.Store.open(crowd) as store:
         frames = match_frames(store, "crowd")
         records = list(store.records("crowd"))
@@ -36,17 +36,17 @@ def test_a_place_that_a_match_lacks_is_null(crowd: Path) -> None:
         row = rows[record.id]
         assert record.payoffs is not None
         for name in (name for name in row if name.startswith("player_")):
-            place = name.removeprefix("player_")
-            there = place in record.seats
-            assert row[name] == (record.label(place) if there else None)
-            assert row[f"payoff_{place}"] == record.payoffs.get(place)
-            ok = record.kinds[place]["ok"] if there else None
-            assert [row[f"answers_{place}_{kind}"] for kind in KINDS] == [
-                ok, *([0 if there else None] * (len(KINDS) - 1)),
+            seat = name.removeprefix("player_")
+            present = seat in record.seats
+            assert row[name] == (record.label(seat) if present else None)
+            assert row[f"payoff_{seat}"] == record.payoffs.get(seat)
+            ok = record.kinds[seat]["ok"] if present else None
+            assert [row[f"answers_{seat}_{kind}"] for kind in KINDS] == [
+                ok, *([0 if present else None] * (len(KINDS) - 1)),
             ]  # fmt: skip
 
 
-def test_the_pairing_shortens_runs_of_more_than_a_few(crowd: Path) -> None:
+def test_pairing_abbreviates_long_runs_of_a_label(crowd: Path) -> None:
     with ct.Store.open(crowd) as store:
         frame = match_frames(store, "crowd")["giving"]
     ten = frame.filter(pl.col("game.givers") == 10)

@@ -1,4 +1,4 @@
-""""""
+"""Frames of matches: a row for each match, with its parameters, scores and answers."""
 
 import json
 import sqlite3
@@ -39,7 +39,7 @@ def records_of(path: Path) -> list[ct.MatchRecord]:
         return list(store.records(bodies=True))
 
 
-def test_every_match_is_a_row_with_what_its_record_says(well: Path) -> None:
+def test_each_match_has_a_row_that_agrees_with_its_record(well: Path) -> None:
     frames = frames_of(well, "well")
     rows = {row["match_id"]: row for frame in frames.values() for row in frame.rows(named=True)}
     records = records_of(well)
@@ -56,7 +56,7 @@ def test_every_match_is_a_row_with_what_its_record_says(well: Path) -> None:
 
 
 @pytest.mark.parametrize("as_published", [False, True])
-def test_measures_are_the_games_own(well: Path, as_published: bool) -> None:
+def test_metrics_equal_those_of_the_game(well: Path, as_published: bool) -> None:
     frames = frames_of(well, "well", as_published=as_published)
     for record in records_of(well):
         row = frames[record.game].row(by_predicate=pl.col("match_id") == record.id, named=True)
@@ -67,7 +67,7 @@ def test_measures_are_the_games_own(well: Path, as_published: bool) -> None:
             assert row[metric.name] == value
 
 
-def test_published_variants_differ_where_they_should(well: Path) -> None:
+def test_published_variants_differ_only_without_agreement(well: Path) -> None:
     paper = frames_of(well, "well")["bargaining"]
     published = frames_of(well, "well", as_published=True)["bargaining"]
     apart = paper["agreement"] == 0
@@ -77,14 +77,14 @@ def test_published_variants_differ_where_they_should(well: Path) -> None:
     assert (paper["fairness"] == published["fairness"]).filter(~apart).all()
 
 
-def test_a_strategy_of_one_name_in_two_games_is_two_players(well: Path) -> None:
+def test_pairings_use_labels_rather_than_strategies(well: Path) -> None:
     used = {label: entry["strategies"] for label, entry in WELL["players"].items()}
     assert used["luck"]["persuasion"] == used["hard & fast"]["negotiation"] == "random"
     for frame in frames_of(well, "well").values():
-        assert set(frame["pairing"]) == {f"{one} / {other}" for one in used for other in used}
+        assert set(frame["pairing"]) == {f"{first} / {second}" for first in used for second in used}
 
 
-def test_parameters_stand_in_typed_columns(well: Path) -> None:
+def test_parameters_have_typed_columns(well: Path) -> None:
     frames = frames_of(well, "well")
     assert frames["persuasion"]["game.myopic"].dtype == pl.Boolean
     assert set(frames["negotiation"]["game.buyer_factor"]) == {0.8, 1.5}
@@ -92,7 +92,7 @@ def test_parameters_stand_in_typed_columns(well: Path) -> None:
     assert horizons == {3, 9}
 
 
-def test_a_configurations_matches_share_instances_and_no_others(well: Path) -> None:
+def test_matches_of_a_configuration_share_instances(well: Path) -> None:
     frame = frames_of(well, "well")["bargaining"]
     assert frame["configuration"].n_unique() == 4
     clusters = frame.group_by("configuration", "instance").agg(
@@ -117,7 +117,7 @@ def test_only_finished_matches_are_scored(badly: Path) -> None:
     assert EVIL in set(frames["bargaining"]["player_alice"])
 
 
-def test_kinds_count_every_answer(badly: Path) -> None:
+def test_kind_columns_count_every_answer(badly: Path) -> None:
     frames = frames_of(badly, "badly")
     for record in records_of(badly):
         row = frames[record.game].row(by_predicate=pl.col("match_id") == record.id, named=True)
@@ -126,13 +126,13 @@ def test_kinds_count_every_answer(badly: Path) -> None:
             for role in record.seats
             for kind in ("ok", "repaired", "unparsable")
         }
-        found = Counter(
+        recorded = Counter(
             (answer.actor.partition("_")[0], answer.kind.value) for answer in record.answers
         )
-        assert {key: number for key, number in counted.items() if number} == dict(found)
+        assert {key: number for key, number in counted.items() if number} == dict(recorded)
 
 
-def test_matches_under_other_rules_keep_their_payoffs_and_get_no_measures(tmp_path: Path) -> None:
+def test_matches_of_other_rules_versions_have_payoffs_but_no_metrics(tmp_path: Path) -> None:
     path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
     with sqlite3.connect(path) as database:
         database.execute("update configurations set version = 7 where game = 'negotiation'")
@@ -160,16 +160,14 @@ def with_metrics(monkeypatch: pytest.MonkeyPatch, *metrics: Metric) -> None:
     install_game(monkeypatch, changed)
 
 
-def test_measures_of_others_may_read_the_answers(
-    well: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_custom_metrics_can_read_answers(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_metrics(monkeypatch, Metric("answers", answers))
     frame = frames_of(well, "well")["bargaining"]
     counted = frame.select(pl.sum_horizontal("answers_alice_ok", "answers_bob_ok")).to_series()
     assert (frame["answers"] == counted).all()
 
 
-def test_a_measure_that_fails_is_named_with_the_match(
+def test_failing_metric_error_names_metric_and_match(
     well: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_metrics(monkeypatch, Metric("boom", boom))
@@ -177,46 +175,44 @@ def test_a_measure_that_fails_is_named_with_the_match(
         frames_of(well, "well")
 
 
-def test_a_measure_out_of_its_bounds_is_named_with_the_match(
+def test_out_of_bounds_metric_error_names_metric_and_match(
     well: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_metrics(monkeypatch, Metric("share", answers, bounds=ct.SHARE))
-    saying = r"share of bargaining is \d+, which is not between 0 and 1, in match \w+; fix its bou"
-    with pytest.raises(MetricError, match=saying):
+    pattern = r"share of bargaining is \d+, which is not between 0 and 1, in match \w+; fix its bou"
+    with pytest.raises(MetricError, match=pattern):
         frames_of(well, "well")
 
 
-def test_a_measure_may_not_take_a_columns_name(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metric_cannot_take_a_column_name(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_metrics(monkeypatch, Metric("status", answers))
     with pytest.raises(MetricError, match='the metric name "status" is reserved'):
         frames_of(well, "well")
 
 
-def test_an_unknown_study_is_named_with_the_nearest(well: Path) -> None:
+def test_unknown_study_error_suggests_nearest_name(well: Path) -> None:
     with pytest.raises(ct.StoreError, match='did you mean "well"'):
         frames_of(well, "wel")
 
 
-def test_only_the_measures_asked_for_are_computed(
-    well: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = frames_of(well, "well")
+def test_only_requested_metrics_are_computed(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete = frames_of(well, "well")
     few = frames_of(well, "well", only=["efficiency", "honesty"])
     for game, frame in few.items():
         metrics = [name for name in ("efficiency", "honesty") if name in ct.get_game(game).metrics]
         others = ct.get_game(game).metrics.keys() - set(metrics)
-        assert frame.equals(whole[game].drop(others))
+        assert frame.equals(complete[game].drop(others))
     assert "honesty" in few["persuasion"].columns
     with_metrics(monkeypatch, Metric("boom", boom), Metric("answers", answers))
     assert "answers" in frames_of(well, "well", only=["answers"])["bargaining"].columns
 
 
-def test_without_measures_payoffs_are_there_still(well: Path) -> None:
-    whole = frames_of(well, "well")
+def test_payoffs_remain_without_metrics(well: Path) -> None:
+    complete = frames_of(well, "well")
     for game, frame in frames_of(well, "well", only=[]).items():
-        assert frame.equals(whole[game].drop(ct.get_game(game).metrics))
+        assert frame.equals(complete[game].drop(ct.get_game(game).metrics))
 
 
-def test_a_measure_that_no_game_has_is_named_with_the_nearest(well: Path) -> None:
+def test_unknown_metric_error_suggests_nearest_name(well: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match=r'"honest" \(did you mean "honesty"\?\)'):
         frames_of(well, "well", only=["efficiency", "honest"])

@@ -1,4 +1,4 @@
-"""Frames of people: what they answered, how far they came, and how they were spread."""
+"""Frames of participants: their answers, progress and assignment to treatments."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,49 +25,47 @@ WORD = ("instructions", {"word": "sdkot"}, True)
 WRONG_WORD = ("instructions", {"word": "?"}, False)
 RIGHT, WRONG = ("comprehension", {"money": "9"}, True), ("comprehension", {"money": "4"}, False)
 PLAYED = {"state": "finished", "match_id": "m", "seat": "alice", "payoff": 2.5, "cents": 30}
-"""What people do on the path."""
+"""Steps of participants on the path."""
 
 
 @pytest.fixture
 def people(store: Store) -> People:
-    """Ten people who stop at ten places of the path."""
-    found = People(store, STUDY)
+    """Ten participants who stop at ten points of the path."""
+    group = People(store, STUDY)
     survey = ("survey", {"satisfaction": 7, "strategy": "I kept it."}, None)
     quiz, failed = ("quiz@1", {"rate": "5"}, True), ("quiz@1", {"rate": "7"}, False)
     passed = [CONSENT, WORD, RIGHT]
-    found.come("consent")
-    found.come("consent", "declined", [("consent", {"consent": "no"}, None)])
-    found.come("instructions", "failed_attention", [CONSENT, WRONG_WORD])
-    found.come("comprehension", "failed_attention", [CONSENT, WORD, WRONG, WRONG])
-    found.come("comprehension", None, [CONSENT, WORD, WRONG])
-    found.come("lobby", "timed_out", passed, [{"state": "timed_out"}])
-    found.come("game", None, [CONSENT, WORD, WRONG, RIGHT], [{"state": "playing", "match_id": "n"}])
-    found.come("quiz", "failed_attention", [*passed, failed], [{"state": "erased"}])
-    found.come("end", "complete", [*passed, quiz, survey], [PLAYED], base=100, game_1=30)
-    found.come("end", "complete", [CONSENT, WORD, WRONG, RIGHT, quiz, survey], [PLAYED], base=100)
-    return found
+    group.come("consent")
+    group.come("consent", "declined", [("consent", {"consent": "no"}, None)])
+    group.come("instructions", "failed_attention", [CONSENT, WRONG_WORD])
+    group.come("comprehension", "failed_attention", [CONSENT, WORD, WRONG, WRONG])
+    group.come("comprehension", None, [CONSENT, WORD, WRONG])
+    group.come("lobby", "timed_out", passed, [{"state": "timed_out"}])
+    group.come("game", None, [CONSENT, WORD, WRONG, RIGHT], [{"state": "playing", "match_id": "n"}])
+    group.come("quiz", "failed_attention", [*passed, failed], [{"state": "erased"}])
+    group.come("end", "complete", [*passed, quiz, survey], [PLAYED], base=100, game_1=30)
+    group.come("end", "complete", [CONSENT, WORD, WRONG, RIGHT, quiz, survey], [PLAYED], base=100)
+    return group
 
 
-def test_the_funnel_counts_who_came_how_far_in_the_order_of_the_path(
-    store: Store, people: People
-) -> None:
-    found = funnel(store, STUDY)
-    assert found.stages.rows() == [
+def test_funnel_counts_participants_by_stage_in_path_order(store: Store, people: People) -> None:
+    result = funnel(store, STUDY)
+    assert result.stages.rows() == [
         ("came", 10, 1.0), ("consented", 8, 0.8), ("code_word", 7, 0.7),
         ("comprehension_first", 3, 0.3), ("comprehension", 5, 0.5), ("began", 4, 0.4),
         ("finished", 3, 0.3), ("quiz", 2, 0.2), ("completed", 2, 0.2),
     ]  # fmt: skip
-    assert found.steps.select("step", "people", "answered", "under_way", "stopped").rows() == [
+    assert result.steps.select("step", "people", "answered", "under_way", "stopped").rows() == [
         ("consent", 10, 9, 1, 1), ("instructions", 8, 8, 0, 1), ("comprehension", 7, 7, 1, 1),
         ("game", 1, 0, 1, 0), ("lobby", 1, 0, 0, 1), ("quiz", 3, 3, 0, 1),
         ("survey", 2, 2, 0, 0),
     ]  # fmt: skip
-    assert found.endings.select("ending", "people").rows() == [
+    assert result.endings.select("ending", "people").rows() == [
         ("complete", 2), ("declined", 1), ("failed_attention", 3), ("timed_out", 1), (None, 3),
     ]  # fmt: skip
 
 
-def test_checks_tell_first_and_later_tries_and_prompts_in_time(
+def test_checks_separate_first_from_later_tries_and_timely_prompts(
     store: Store, people: People
 ) -> None:
     for number, correct in ((7, True), (7, False), (9, True), (10, None)):
@@ -80,7 +78,7 @@ def test_checks_tell_first_and_later_tries_and_prompts_in_time(
     ]  # fmt: skip
 
 
-def test_two_comprehension_steps_are_both_to_be_passed(store: Store) -> None:
+def test_all_comprehension_steps_must_be_passed(store: Store) -> None:
     people = People(store, STUDY)
     second = ("comprehension-2", {"chips": "3"}, True)
     people.come("lobby", None, [CONSENT, RIGHT, second])
@@ -89,7 +87,7 @@ def test_two_comprehension_steps_are_both_to_be_passed(store: Store) -> None:
     assert (check["answered"], check["passed"]) == (2, 1)
 
 
-def test_frames_hold_codes_and_no_names(store: Store, people: People) -> None:
+def test_frames_contain_codes_but_no_names(store: Store, people: People) -> None:
     people.come("lobby", None, [("first_name", {"name": "Ada Lovelace"}, None)])
     frames = (participants(store, STUDY), responses(store, STUDY), plays(store, STUDY))
     assert participants(store, STUDY)["participant"].to_list() == [f"p{n}" for n in range(1, 12)]
@@ -98,7 +96,7 @@ def test_frames_hold_codes_and_no_names(store: Store, people: People) -> None:
     assert (last["step"], last["item"], last["answer"]) == ("first_name", None, None)
 
 
-def test_responses_are_long_and_a_survey_is_a_row_a_person(store: Store, people: People) -> None:
+def test_responses_are_long_and_surveys_wide(store: Store, people: People) -> None:
     rows = responses(store, STUDY).filter(participant="p9", step="survey")
     assert rows.select("item", "answer", "value", "number", "correct").rows() == [
         ("satisfaction", "7", 7.0, 4, None), ("strategy", "I kept it.", None, 4, None),
@@ -107,15 +105,15 @@ def test_responses_are_long_and_a_survey_is_a_row_a_person(store: Store, people:
         ("survey", {"satisfaction": 3, "age": 30}, None), ("after", {"age": "none"}, None),
         ("survey", {"satisfaction": 4}, None),
     ])  # fmt: skip
-    found = survey_answers(store, STUDY)
-    assert found.columns == ["participant", "satisfaction", "strategy", "survey.age", "after.age"]
-    assert found.rows() == [
+    answers = survey_answers(store, STUDY)
+    assert answers.columns == ["participant", "satisfaction", "strategy", "survey.age", "after.age"]
+    assert answers.rows() == [
         ("p9", 7.0, "I kept it.", None, None), ("p10", 7.0, "I kept it.", None, None),
         ("p11", 4.0, None, 30.0, "none"),
     ]  # fmt: skip
 
 
-def test_plays_and_payments_are_rows_by_person(store: Store, people: People) -> None:
+def test_plays_and_payments_have_rows_by_participant(store: Store, people: People) -> None:
     last = plays(store, STUDY).row(-1, named=True)
     assert (last["participant"], last["number"], last["match_id"]) == ("p10", 1, "m")
     assert (last["payoff"], last["cents"]) == (2.5, 30)
@@ -124,7 +122,7 @@ def test_plays_and_payments_are_rows_by_person(store: Store, people: People) -> 
     ]  # fmt: skip
 
 
-def test_a_study_without_people_gives_empty_frames(store: Store) -> None:
+def test_study_without_participants_gives_empty_frames(store: Store) -> None:
     store.register_study(STUDY, {"players": {}})
     People(store, "another").come("consent", None, [CONSENT], [PLAYED], base=5)
     for read in (participants, plays, responses, payments, survey_answers):
@@ -137,7 +135,7 @@ def test_a_study_without_people_gives_empty_frames(store: Store) -> None:
 
 @pytest.fixture
 def varied(tmp_path: Path) -> Iterator[tuple[Store, dict[tuple[int, bool], str]]]:
-    """A study of four treatments, two levels of two parameters, with a match of each."""
+    """A study of four treatments (two parameters with two levels), with a match of each."""
     with Store.open(tmp_path / "varied.sqlite", create=True) as store:
         ct.run(ct.Study(
             name=STUDY,
@@ -154,7 +152,7 @@ def varied(tmp_path: Path) -> Iterator[tuple[Store, dict[tuple[int, bool], str]]
         yield store, ids
 
 
-def test_balance_counts_people_by_treatment_level_and_crossing(
+def test_balance_counts_participants_by_treatment_level_and_crossing(
     varied: tuple[Store, dict[tuple[int, bool], str]],
 ) -> None:
     store, ids = varied
@@ -169,20 +167,20 @@ def test_balance_counts_people_by_treatment_level_and_crossing(
                 {"treatment": f"t{at}", "state": state, "match_id": match},
                 {"treatment": f"t{at}", "state": state, "match_id": match},
             ])  # fmt: skip
-    found = balance(store, STUDY)
-    assert found.treatments.rows() == [
+    result = balance(store, STUDY)
+    assert result.treatments.rows() == [
         ("t0", "bargaining", 9, 7, 1, "money 100, messages no"),
         ("t1", "bargaining", 3, 1, 1, "money 100, messages yes"),
         ("t2", "bargaining", 4, 2, 1, "money 10,000, messages no"),
         ("t3", "bargaining", 4, 2, 1, "money 10,000, messages yes"),
     ]  # fmt: skip
-    levels = found.levels.filter(parameter="money")
+    levels = result.levels.filter(parameter="money")
     assert sorted(zip(levels["assigned"], levels["finished"], strict=True)) == [(8, 4), (12, 8)]
     assert levels["level"].to_list() == ["100", "10,000"]
-    crossed = found.crossings.select("level", "other_level", "treatments", "assigned")
+    crossed = result.crossings.select("level", "other_level", "treatments", "assigned")
     assert sorted(crossed["assigned"].to_list()) == [3, 4, 4, 9]
     assert crossed["treatments"].to_list() == [1] * 4
-    tests = {row["of"]: row for row in found.tests.iter_rows(named=True)}
+    tests = {row["of"]: row for row in result.tests.iter_rows(named=True)}
     assert set(tests) == {"treatment", "money", "messages", "money x messages"}
     assert tests["treatment"]["largest"] == 6
     assert tests["treatment"]["p"] == pytest.approx(stats.chisquare([9, 3, 4, 4]).pvalue)
@@ -190,7 +188,7 @@ def test_balance_counts_people_by_treatment_level_and_crossing(
     assert tests["money"]["p"] == pytest.approx(stats.chisquare([12, 8]).pvalue)
 
 
-def test_a_level_of_more_treatments_is_expected_to_have_more_people(
+def test_level_with_more_treatments_expects_more_participants(
     varied: tuple[Store, dict[tuple[int, bool], str]],
 ) -> None:
     store, ids = varied
@@ -204,7 +202,7 @@ def test_a_level_of_more_treatments_is_expected_to_have_more_people(
     assert (tests["money"]["p"], tests["money"]["largest"]) == (1.0, 0.0)
 
 
-def test_a_treatment_that_two_games_share_has_the_settings_of_each(tmp_path: Path) -> None:
+def test_treatment_shared_by_two_games_has_the_settings_of_each(tmp_path: Path) -> None:
     persuasion = {
         "game": "persuasion",
         "fixed": {"horizon": 2},

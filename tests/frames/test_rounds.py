@@ -1,4 +1,4 @@
-"""Frames by round: rows for the matches that count, round by round."""
+"""Frames by round: a row for each round of the matches that count."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ SILENT: dict[str, Any] = {
     },
     "instances": 1,
 }
-"""A model that says nothing readable makes an offer answered by walking away."""
+"""A study with a model whose replies can't be parsed."""
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +43,13 @@ def matches_of(path: Path, study: str) -> dict[str, pl.DataFrame]:
         return match_frames(store, study)
 
 
-def test_a_row_says_which_match_round_place_and_player_it_is_of(well: Path) -> None:
+def test_rows_identify_match_round_seat_and_player(well: Path) -> None:
     frames, matches = rounds_of(well, "well"), matches_of(well, "well")
     assert list(frames) == ["bargaining", "negotiation", "persuasion"]
     for game, frame in frames.items():
-        told = ["match_id", "configuration", "instance", "repeat", "pairing"]
-        assert frame.columns[:8] == [*told, "round", "seat", "player"]
-        assert frame.select(told).unique(maintain_order=True).equals(matches[game].select(told))
+        keys = ["match_id", "configuration", "instance", "repeat", "pairing"]
+        assert frame.columns[:8] == [*keys, "round", "seat", "player"]
+        assert frame.select(keys).unique(maintain_order=True).equals(matches[game].select(keys))
         assert frame.select(["match_id", "round", "seat"]).is_duplicated().sum() == 0
         players = matches[game].unpivot(
             ["player_alice", "player_bob"], index="match_id", variable_name="seat", value_name="who"
@@ -61,14 +61,14 @@ def test_a_row_says_which_match_round_place_and_player_it_is_of(well: Path) -> N
         )
 
 
-def test_rows_stand_in_the_order_of_matches_rounds_and_places(well: Path) -> None:
+def test_rows_are_ordered_by_match_round_and_seat(well: Path) -> None:
     frame = rounds_of(well, "well")["persuasion"]
     first = frame.filter(pl.col("match_id") == frame["match_id"][0])
     assert first["round"].to_list() == sorted([*range(1, 6)] * 2)
     assert first["seat"].to_list() == [None, "bob"] * 5
 
 
-def test_the_last_offers_of_agreements_are_what_was_agreed_on(well: Path) -> None:
+def test_last_offers_equal_the_agreements(well: Path) -> None:
     for game, series, metric, stage in (
         ("negotiation", "offered_price", "price", "rounds"),
         ("bargaining", "alice_share", None, "rounds"),
@@ -82,21 +82,21 @@ def test_the_last_offers_of_agreements_are_what_was_agreed_on(well: Path) -> Non
             assert (both[series] == both[metric]).all()
 
 
-def test_the_mean_by_round_is_the_measure_of_the_match(well: Path) -> None:
+def test_series_summed_over_rounds_equals_the_match_metric(well: Path) -> None:
     matches = matches_of(well, "well")["persuasion"]
     bought = rounds_of(well, "well")["persuasion"].group_by("match_id").agg(pl.col("bought").sum())
     both = matches.join(bought, on="match_id")
     assert (both["sales"] == both["bought"]).all()
 
 
-def test_only_matches_that_count_have_rounds(tmp_path: Path) -> None:
+def test_only_finished_matches_have_rounds(tmp_path: Path) -> None:
     path = play(tmp_path, BADLY)
-    found = matches_of(path, "badly").values()
-    matches = pl.concat([frame.select("match_id", "status") for frame in found])
+    match_tables = matches_of(path, "badly").values()
+    matches = pl.concat([frame.select("match_id", "status") for frame in match_tables])
     frames = rounds_of(path, "badly", only=["bought", "demand"])
-    there = {match for frame in frames.values() for match in frame["match_id"]}
-    assert there == set(matches.filter(pl.col("status") == "finished")["match_id"])
-    assert there < set(matches["match_id"])
+    ids = {match for frame in frames.values() for match in frame["match_id"]}
+    assert ids == set(matches.filter(pl.col("status") == "finished")["match_id"])
+    assert ids < set(matches["match_id"])
 
 
 @pytest.mark.parametrize("policy", ["keep", "drop"])
@@ -110,7 +110,7 @@ def test_dropped_matches_have_no_rounds(tmp_path: Path, policy: str) -> None:
     assert bool(set(with_mute) & set(by_round["match_id"])) == (policy == "keep")
 
 
-def test_matches_under_other_rules_have_no_rounds(tmp_path: Path) -> None:
+def test_matches_of_other_rules_versions_have_no_rounds(tmp_path: Path) -> None:
     path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
     with sqlite3.connect(path) as database:
         database.execute("update configurations set version = 7 where game = 'negotiation'")
@@ -120,7 +120,7 @@ def test_matches_under_other_rules_have_no_rounds(tmp_path: Path) -> None:
     assert frames["bargaining"].height
 
 
-def test_only_the_series_asked_for_are_there(well: Path) -> None:
+def test_only_requested_series_are_included(well: Path) -> None:
     frames = rounds_of(well, "well", only=["bought", "demand"])
     assert {game: frame.columns[8:] for game, frame in frames.items()} == {
         "bargaining": ["demand"],
@@ -133,11 +133,11 @@ def test_only_the_series_asked_for_are_there(well: Path) -> None:
         rounds_of(well, "wel")
 
 
-def test_parts_make_the_same_frame_as_one(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = rounds_of(well, "well")
+def test_chunks_give_the_same_frame_as_one(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = rounds_of(well, "well")
     monkeypatch.setattr(module, "PART", 7)
     for game, frame in rounds_of(well, "well").items():
-        assert frame.equals(whole[game])
+        assert frame.equals(expected[game])
 
 
 def late(result: Result) -> Iterator[Point]:
@@ -147,7 +147,7 @@ def late(result: Result) -> Iterator[Point]:
 
 
 def odd(result: Result) -> Iterator[Point]:
-    """Name somebody else."""
+    """Name an unknown seat."""
     yield Point(1, "carol", 1.0)
 
 
@@ -162,12 +162,12 @@ def once(result: Result) -> Iterator[Point]:
 
 
 def with_series(monkeypatch: pytest.MonkeyPatch, *series: Series) -> None:
-    game_spec = replace(ct.get_game("bargaining"), series={one.name: one for one in series})
+    game_spec = replace(ct.get_game("bargaining"), series={entry.name: entry for entry in series})
     install_game(monkeypatch, game_spec)
 
 
 @pytest.mark.parametrize(
-    ("series", "saying"),
+    ("series", "pattern"),
     [
         (Series("late", late), r"series late of bargaining failed on match \w+: ZeroDivision"),
         (Series("odd", odd), r"series odd of bargaining failed on match \w+: KeyError: 'carol'"),
@@ -176,15 +176,15 @@ def with_series(monkeypatch: pytest.MonkeyPatch, *series: Series) -> None:
         (Series("round", once), 'the series name "round"'),
     ],
 )
-def test_a_series_that_fails_is_named(
-    well: Path, monkeypatch: pytest.MonkeyPatch, series: Series, saying: str
+def test_invalid_series_error_names_the_series(
+    well: Path, monkeypatch: pytest.MonkeyPatch, series: Series, pattern: str
 ) -> None:
     with_series(monkeypatch, series)
-    with pytest.raises(MetricError, match=saying):
+    with pytest.raises(MetricError, match=pattern):
         rounds_of(well, "well")
 
 
-def test_published_variants_are_taken_where_there_are_any(
+def test_published_variants_are_used_if_available(
     well: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_series(monkeypatch, Series("twice", once, doubled), Series("same", once))

@@ -1,4 +1,4 @@
-"""Replies to Deal or No Deal such as language models write, some of them ill-formed."""
+"""Replies to Deal or No Deal as language models might write them, some of them ill-formed."""
 
 from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, bundles
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
@@ -9,7 +9,7 @@ from cheaptalk.styles import Codec, TaggedCodec
 
 
 def noisy_reply(
-    asked: DecisionRequest,
+    request: DecisionRequest,
     codec: Codec,
     *,
     ill_formed: float = 0.2,
@@ -18,34 +18,34 @@ def noisy_reply(
     lying: float = 0.1,
     contradicting: float = 0.1,
 ) -> str:
-    """What a language model might write, for models in tests: :func:`noisy`'s answer, or none.
+    """Return the reply of a simulated model: :func:`noisy`'s answer or an ill-formed one.
 
     Args:
-        asked: the question.
-        codec: how answers are written down.
-        ill_formed: the probability of a reply that the codec or the rules refuse.
-        attempt: how often the question has been asked before; each time is drawn anew.
+        request: the decision request.
+        codec: the codec that writes answers.
+        ill_formed: the probability of a reply that the codec or the rules reject.
+        attempt: the number of earlier attempts; each attempt is drawn independently.
         impossible: as in :func:`noisy`.
         lying: as in :func:`noisy`.
         contradicting: as in :func:`noisy`.
     """
-    action = noisy(asked, impossible=impossible, lying=lying, contradicting=contradicting)
-    draw = asked.chance("reply", asked.number, attempt)
+    action = noisy(request, impossible=impossible, lying=lying, contradicting=contradicting)
+    draw = request.chance("reply", request.number, attempt)
     if draw.happens(ill_formed):
-        return draw.pick(ill_formed_replies(asked, codec, action))
+        return draw.pick(ill_formed_replies(request, codec, action))
     return codec.write(action)
 
 
-def ill_formed_replies(asked: DecisionRequest, codec: Codec, action: Action) -> list[str]:
-    """Replies with one fault each that look like this answer: those of the paper's Table 1.
+def ill_formed_replies(request: DecisionRequest, codec: Codec, action: Action) -> list[str]:
+    """Return variants of an answer with one fault each, those of the paper's Table 1.
 
-    Without its beginning; two answers; beyond the pool; a proposal before anything is said, or a
-    message after a proposal; and in tagged text the items in another order, or a number too many.
+    The faults are a missing beginning, two answers, a claim beyond the pool, a proposal before any
+    message or a message after a proposal; in tagged text also reordered items and extra numbers.
     """
-    counts: Triple = asked.briefing.counts
+    counts: Triple = request.briefing.counts
     assert isinstance(action, MessageOrProposal | Proposal)
     claim = action.claim
-    other = next(one for one in bundles(counts) if one != claim)
+    other = next(bundle for bundle in bundles(counts) if bundle != claim)
     books, hats, balls = claim or counts
     proposal = Proposal(books=books, hats=hats, balls=balls)
     second = (
@@ -61,7 +61,7 @@ def ill_formed_replies(asked: DecisionRequest, codec: Codec, action: Action) -> 
     ]
     if isinstance(action, Proposal):
         replies.append(codec.write(say("Let us talk.")))
-    elif asked.event.turn == 1:
+    elif request.event.turn == 1:
         replies.append(codec.write(proposal))
     if isinstance(codec, TaggedCodec):
         replies.append(f"{codec.numbers} ({balls} balls, {hats} hats, {books} books)")

@@ -1,4 +1,4 @@
-"""Tables for tests: matches played by given moves or rounds, and what their seats read."""
+"""Tables for tests: matches with given moves or rounds, and the observations of their seats."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,13 +20,13 @@ from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.styles import style
 
 
-def versions(game_spec: GameSpec) -> list[str]:
-    """A game's styles for models; those for people are told apart by their language."""
+def styles(game_spec: GameSpec) -> list[str]:
+    """Return the names of a game's prompt styles for models, excluding those for people."""
     return [name for name in game_spec.styles if name not in LANGUAGES]
 
 
 def table_after(game: Game, *moves: dict[str, Any], instance: Instance | None = None) -> Table:
-    """A table after these moves, each by the one seat whose turn it is."""
+    """Return the table after these moves, each by the only pending seat."""
     table = Table(game, instance or game.draw_instance(Chance("test")), "test")
     for fields in moves:
         (ask,) = table.pending.values()
@@ -35,21 +35,21 @@ def table_after(game: Game, *moves: dict[str, Any], instance: Instance | None = 
 
 
 def events(table: Table, seat: str) -> list[Event]:
-    """All that a seat was told and asked."""
+    """Return all events that a seat has observed, including decision requests."""
     return [moment.event for moment in table.heard[seat]]
 
 
-def reads(table: Table, seat: str) -> str:
-    """All that a seat has read, its open question included."""
-    words = style(table.game.name)
-    texts = words.story(table.heard[seat], table.game, seat)
+def transcript(table: Table, seat: str) -> str:
+    """Return the text that a seat has read, including its pending request."""
+    prompts = style(table.game.name)
+    texts = prompts.story(table.heard[seat], table.game, seat)
     if seat in table.pending:
-        texts.append(words.ask(table.pending[seat], table.game))
+        texts.append(prompts.ask(table.pending[seat], table.game))
     return "\n\n".join(texts)
 
 
 def table_of(game: Rounds, *rows: Sequence[object], instance: Instance | None = None) -> Table:
-    """A table after these rounds, each given by what the players answer, in their order."""
+    """Return the table after these rounds; a row holds the players' answers in seat order."""
     table = Table(game, instance or game.draw_instance(Chance("test")), "test")
     for row in rows:
         for ask, answer in zip(table.pending.values(), row, strict=True):
@@ -59,14 +59,14 @@ def table_of(game: Rounds, *rows: Sequence[object], instance: Instance | None = 
 
 
 def result_of(game: Rounds, *rows: Sequence[object]) -> Result:
-    """The finished match of these rounds."""
+    """Return the result of a match with these rounds."""
     table = table_of(game, *rows)
     assert table.outcome is not None
     return Result.of(game, table.instance, table.outcome)
 
 
-def scored(game_spec: GameSpec, *rows: Sequence[object], **parameters: Any) -> float:
-    """The score of these rounds."""
+def score_of(game_spec: GameSpec, *rows: Sequence[object], **parameters: Any) -> float:
+    """Return the score of a match with these rounds."""
     game = game_spec.rules.model_validate(
         {"players": len(rows[0]), "rounds": len(rows), **parameters}
     )
@@ -76,8 +76,8 @@ def scored(game_spec: GameSpec, *rows: Sequence[object], **parameters: Any) -> f
     return score
 
 
-def played(game: Rounds, *players: Strategy | Decide, seed: str = "seed") -> RoundsPlayed[Any]:
-    """How a match between these ends: one for every place, or one for all of them."""
+def play_out(game: Rounds, *players: Strategy | Decide, seed: str = "seed") -> RoundsPlayed[Any]:
+    """Play a match and return its outcome; a single player takes all seats."""
     seated = players if len(players) > 1 else players * game.players
     table = play(
         game,

@@ -1,4 +1,4 @@
-"""Battle royale: the rules, what players read, metrics, the scripted players and their theory."""
+"""Battle royale: rules, prompts, metrics, scripted players and theory."""
 
 import math
 import statistics
@@ -16,17 +16,17 @@ from cheaptalk.games.battle_royale.rules import Battle, BattleRoyale, Fired, Hit
 from cheaptalk.games.battle_royale.strategies import MAX_SHOOTERS, Solution, solve
 from cheaptalk.rules import Horizon, IllegalAction, Result, Table, play
 from cheaptalk.styles import style_in
-from tests.games.tables import events, versions
+from tests.games.tables import events, styles
 
 TRUEL = BattleRoyale(hit_rates=(0.3, 0.5, 1))
 
 
-def at_table(game: BattleRoyale = TRUEL, *hits: bool | None) -> Table:
+def new_table(game: BattleRoyale = TRUEL, *hits: bool | None) -> Table:
     return Table(game, Hits(hits=hits), "test")
 
 
 def shoot(table: Table, *targets: str | None) -> None:
-    """Shots of whoever's turn it is, one after the other; None misses on purpose."""
+    """Fire shots at these targets, one turn each; None misses on purpose."""
     for target in targets:
         (ask,) = table.pending.values()
         table.answer(ask.actor, Shot(action="shoot" if target else "miss", target=target))
@@ -37,13 +37,13 @@ def shooter(table: Table) -> str:
     return ask.actor
 
 
-def measured(name: str, table: Table, published: bool = False) -> float:
+def metric(name: str, table: Table, published: bool = False) -> float:
     value = SPEC.metrics[name].variant(published)(Result(table.game, table.instance, table.outcome))
     assert value is not None
     return value
 
 
-def played(
+def play_match(
     strategy: str, seed: str = "1", game: BattleRoyale | None = None, **settings: Any
 ) -> Table:
     decide = SPEC.strategies[strategy].with_settings(**settings)
@@ -51,19 +51,19 @@ def played(
 
 
 @pytest.mark.parametrize(
-    ("horizon", "most"), [(None, math.inf), (Horizon(rounds=20, hidden=True), 20)]
+    ("horizon", "max_rounds"), [(None, math.inf), (Horizon(rounds=20, hidden=True), 20)]
 )
-def test_rounds_and_survivors_are_bounded_by_the_game(horizon: Horizon | None, most: float) -> None:
+def test_metric_bounds_depend_on_game(horizon: Horizon | None, max_rounds: float) -> None:
     game = BattleRoyale(hit_rates=(0.3, 0.5, 1), horizon=horizon)
-    assert SPEC.metrics["rounds"].bounds_in(game) == (1, most)
+    assert SPEC.metrics["rounds"].bounds_in(game) == (1, max_rounds)
     assert SPEC.metrics["survivors"].bounds_in(game) == (1, 3)
 
 
 # Rules
 
 
-def test_turns_go_round_among_the_living_until_one_is_left() -> None:
-    table = at_table(TRUEL, False, True, False, True)
+def test_survivors_take_turns_until_one_remains() -> None:
+    table = new_table(TRUEL, False, True, False, True)
     order = [shooter(table)]
     for target in ("player_3", "player_3", "player_2"):
         shoot(table, target)
@@ -82,8 +82,8 @@ def test_turns_go_round_among_the_living_until_one_is_left() -> None:
     assert TRUEL.payoffs(table.outcome) == {"player_1": 0, "player_2": 1, "player_3": 0}
 
 
-def test_the_one_hit_hears_of_it_then_only_of_the_end() -> None:
-    table = at_table(TRUEL, True, False, True)
+def test_eliminated_player_observes_only_its_elimination_and_the_end() -> None:
+    table = new_table(TRUEL, True, False, True)
     shoot(table, "player_2", "player_1", "player_3")
     assert events(table, "player_2")[1:] == [
         ShotFired(1, "player_1", "player_2", True, 2),
@@ -95,13 +95,13 @@ def test_the_one_hit_hears_of_it_then_only_of_the_end() -> None:
     ]
 
 
-def test_a_turn_shows_who_lives_with_their_hit_rates() -> None:
-    table = at_table(TRUEL, True)
+def test_turn_lists_survivors_and_hit_rates() -> None:
+    table = new_table(TRUEL, True)
     shoot(table, "player_2")
     assert table.pending["player_3"].event == Turn(2, (("player_1", 0.3), ("player_3", 1.0)))
 
 
-def test_chance_hits_as_often_as_the_rate_says() -> None:
+def test_hit_frequency_matches_hit_rate() -> None:
     game = BattleRoyale(hit_rates=(0.3, 0.5), horizon={"rounds": 1})
     hits = 0
     for seed in range(10_000):
@@ -112,36 +112,36 @@ def test_chance_hits_as_often_as_the_rate_says() -> None:
     assert hits / 10_000 == pytest.approx(0.3, abs=0.015)
 
 
-def test_known_luck_decides_where_it_is_known() -> None:
+def test_predetermined_hits_override_chance() -> None:
     for luck in (True, False):
-        table = at_table(BattleRoyale(hit_rates=(0.01, 0.99)), luck, None, luck)
+        table = new_table(BattleRoyale(hit_rates=(0.01, 0.99)), luck, None, luck)
         shoot(table, "player_2")
         assert table.over == luck
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_the_rounds_can_run_out_and_then_nobody_wins(hidden: bool) -> None:
+def test_horizon_ends_game_without_winner(hidden: bool) -> None:
     game = TRUEL.model_copy(update={"horizon": Horizon(rounds=2, hidden=hidden)})
-    table = at_table(game, False, False)
+    table = new_table(game, False, False)
     shoot(table, "player_2", "player_3")
     assert events(table, "player_1")[-1] == Over(
         None, ("player_1", "player_2", "player_3"), 2, False
     )
     assert isinstance(table.outcome, Battle)
     assert game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0, "player_3": 0}
-    told = "2 rounds" in style_in(SPEC, "v1").tell(events(table, "player_1")[0], game, "player_1")
-    assert told != hidden
+    text = style_in(SPEC, "v1").tell(events(table, "player_1")[0], game, "player_1")
+    assert ("2 rounds" in text) != hidden
 
 
-def test_a_game_in_which_nobody_shoots_ends() -> None:
-    table = played("fixed", game=BattleRoyale(idle_rounds=30))
+def test_idle_rounds_end_game() -> None:
+    table = play_match("fixed", game=BattleRoyale(idle_rounds=30))
     assert isinstance(table.outcome, Battle)
     assert (len(table.outcome.shots), len(table.outcome.living)) == (30, 10)
 
 
-def test_a_shot_that_misses_starts_the_idle_rounds_anew() -> None:
+def test_missed_shot_resets_idle_rounds() -> None:
     game = TRUEL.model_copy(update={"idle_rounds": 3})
-    table = at_table(game, *[False] * 9)
+    table = new_table(game, *[False] * 9)
     shoot(table, None, None, "player_1", None, None)
     assert not table.over
     shoot(table, None)
@@ -158,17 +158,17 @@ def test_a_shot_that_misses_starts_the_idle_rounds_anew() -> None:
         ({"action": "miss", "target": "player_3"}, "name no target"),
     ],
 )
-def test_a_shot_that_makes_no_sense_is_refused(shot: dict[str, Any], reason: str) -> None:
+def test_illegal_shots_are_rejected(shot: dict[str, Any], reason: str) -> None:
     game = BattleRoyale(hit_rates=(0.1, 0.2, 0.3))
-    table = at_table(game, True, False)
+    table = new_table(game, True, False)
     shoot(table, "player_2", "player_1")
     with pytest.raises(IllegalAction, match=reason):
         table.answer("player_1", Shot.model_validate(shot))
 
 
-def test_as_published_the_target_alone_decides() -> None:
+def test_published_rules_consider_only_target() -> None:
     game = BattleRoyale(hit_rates=(0.1, 0.2, 0.3, 0.4), strict_targets=False)
-    table = at_table(game, True, True, True, True)
+    table = new_table(game, True, True, True, True)
     shoot(table, "player_2")  # hits
     shoot(table, "player_2")  # is wasted: player_2 is out
     table.answer("player_4", Shot(action="miss", target="player_1"))  # hits
@@ -179,29 +179,29 @@ def test_as_published_the_target_alone_decides() -> None:
 
 
 @pytest.mark.parametrize("target", [None, "null", "None", " NULL "])
-def test_null_is_nobody(target: str | None) -> None:
+def test_null_target_means_no_target(target: str | None) -> None:
     assert Shot.model_validate({"action": "miss"}).target is None
     assert Shot.model_validate({"action": "miss", "target": target}).target is None
 
 
-def test_a_target_may_be_named_as_it_is_called() -> None:
+def test_targets_can_be_display_names() -> None:
     game = BattleRoyale(hit_rates=(0.1, 0.2, 0.3), names={"player_3": "Ann"})
-    table = at_table(game, True, True)
+    table = new_table(game, True, True)
     table.answer("player_1", Shot(action="shoot", target="player 2"))
     table.answer("player_3", Shot(action="shoot", target="Player 1"))
     assert isinstance(table.outcome, Battle)
     assert [shot.target for shot in table.outcome.shots] == ["player_2", "player_1"]
-    assert at_table(game).pending["player_1"].refuse(Shot(action="shoot", target="ANN")) is None
+    assert new_table(game).pending["player_1"].refuse(Shot(action="shoot", target="ANN")) is None
 
 
-def test_a_name_that_fits_two_players_is_nobody_s() -> None:
+def test_ambiguous_target_name_is_rejected() -> None:
     game = BattleRoyale(hit_rates=(0.1, 0.2, 0.3), names={"player_2": "ann", "player_3": "Ann"})
-    reason = at_table(game).pending["player_1"].refuse(Shot(action="shoot", target="Ann"))
+    reason = new_table(game).pending["player_1"].refuse(Shot(action="shoot", target="Ann"))
     assert reason == 'there is no player "Ann"; you can shoot at player_2, player_3'
 
 
 @pytest.mark.parametrize("target", [3, True, ["player_2"], "x" * 101])
-def test_a_target_is_a_name(target: object) -> None:
+def test_target_must_be_short_string(target: object) -> None:
     with pytest.raises(ValidationError):
         Shot.model_validate({"action": "shoot", "target": target})
 
@@ -217,7 +217,7 @@ def test_a_target_is_a_name(target: object) -> None:
         ({"horizon": 0}, "greater than or equal to 1"),
     ],
 )
-def test_impossible_parameters_are_refused(parameters: dict[str, Any], reason: str) -> None:
+def test_invalid_parameters_are_rejected(parameters: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValidationError, match=reason):
         BattleRoyale(**parameters)
 
@@ -225,57 +225,57 @@ def test_impossible_parameters_are_refused(parameters: dict[str, Any], reason: s
 # Metrics
 
 
-def test_the_score_counts_shots_at_the_best_shot_among_the_others() -> None:
-    table = at_table(TRUEL, False, False, False, True, True)
+def test_score_counts_shots_at_strongest_opponent() -> None:
+    table = new_table(TRUEL, False, False, False, True, True)
     shoot(table, "player_3", "player_1", "player_2", "player_2", "player_1")
-    assert measured("rounds", table) == 5
-    assert measured("score", table, published=True) == pytest.approx(100 * 3 / 5)
-    assert measured("score", table) == pytest.approx(100 * 3 / (3 * 5))
+    assert metric("rounds", table) == 5
+    assert metric("score", table, published=True) == pytest.approx(100 * 3 / 5)
+    assert metric("score", table) == pytest.approx(100 * 3 / (3 * 5))
 
 
-def test_missing_on_purpose_never_scores() -> None:
-    table = at_table(TRUEL, None, True, True)
+def test_deliberate_misses_never_score() -> None:
+    table = new_table(TRUEL, None, True, True)
     shoot(table, None, "player_3", "player_2")
-    assert measured("score", table, published=True) == pytest.approx(100 * 2 / 3)
-    assert measured("misses_on_purpose", table) == pytest.approx(1 / 3)
-    assert measured("survivors", table) == 1
+    assert metric("score", table, published=True) == pytest.approx(100 * 2 / 3)
+    assert metric("misses_on_purpose", table) == pytest.approx(1 / 3)
+    assert metric("survivors", table) == 1
 
 
-def test_a_shot_at_one_of_several_best_shots_scores() -> None:
-    table = at_table(BattleRoyale(hit_rates=(0.5, 0.6, 0.6)), True, True)
+def test_shot_at_tied_strongest_opponent_scores() -> None:
+    table = new_table(BattleRoyale(hit_rates=(0.5, 0.6, 0.6)), True, True)
     shoot(table, "player_2", "player_1")
-    assert measured("score", table, published=True) == 100
+    assert metric("score", table, published=True) == 100
 
 
-def test_always_the_strongest_scores_100_in_20_rounds_on_average() -> None:
-    tables = [played("strongest", str(seed)) for seed in range(500)]
-    assert {measured("score", table, published=True) for table in tables} == {100}
-    assert {round(measured("score", table), 9) for table in tables} == {10}
-    exact = rounds_of_strongest(BattleRoyale().hit_rates, 0)
+def test_strongest_strategy_scores_100_in_20_rounds_on_average() -> None:
+    tables = [play_match("strongest", str(seed)) for seed in range(500)]
+    assert {metric("score", table, published=True) for table in tables} == {100}
+    assert {round(metric("score", table), 9) for table in tables} == {10}
+    exact = expected_rounds(BattleRoyale().hit_rates, 0)
     assert exact == pytest.approx(20.2, abs=0.05)
-    found = statistics.mean(measured("rounds", table) for table in tables)
-    assert found == pytest.approx(exact, abs=0.6)
+    mean_rounds = statistics.mean(metric("rounds", table) for table in tables)
+    assert mean_rounds == pytest.approx(exact, abs=0.6)
 
 
 @cache
-def rounds_of_strongest(rates: tuple[float, ...], turn: int) -> float:
-    """The expected rounds from a turn on, where each shoots at the best shot among the others."""
+def expected_rounds(rates: tuple[float, ...], turn: int) -> float:
+    """Return the expected rounds from a turn on if everyone shoots at the strongest opponent."""
     if len(rates) == 1:
         return 0.0
     expected, nobody_hits = 0.0, 1.0
     for step in range(len(rates)):
-        at = (turn + step) % len(rates)
-        out = len(rates) - 1 if at < len(rates) - 1 else len(rates) - 2
-        left = (*rates[:out], *rates[out + 1 :])
-        following = (at + 1 - (out < at)) % len(left)
-        expected += nobody_hits * (1 + rates[at] * rounds_of_strongest(left, following))
-        nobody_hits *= 1 - rates[at]
+        position = (turn + step) % len(rates)
+        out = len(rates) - 1 if position < len(rates) - 1 else len(rates) - 2
+        survivors = (*rates[:out], *rates[out + 1 :])
+        following = (position + 1 - (out < position)) % len(survivors)
+        expected += nobody_hits * (1 + rates[position] * expected_rounds(survivors, following))
+        nobody_hits *= 1 - rates[position]
     return expected / (1 - nobody_hits)
 
 
-def test_a_random_living_target_scores_about_30() -> None:
+def test_random_strategy_scores_about_30() -> None:
     scores = [
-        measured("score", played("random", str(seed), misses=0), published=True)
+        metric("score", play_match("random", str(seed), misses=0), published=True)
         for seed in range(500)
     ]
     assert statistics.mean(scores) == pytest.approx(30.2, abs=1.5)
@@ -283,8 +283,8 @@ def test_a_random_living_target_scores_about_30() -> None:
 
 @given(st.lists(st.floats(0.01, 1), min_size=2, max_size=6), st.integers(0, 5), st.booleans())
 def test_scores_lie_between_0_and_100(rates: list[float], seed: int, published: bool) -> None:
-    table = played("random", str(seed), BattleRoyale(hit_rates=sorted(rates)))
-    assert 0 <= measured("score", table, published) <= 100
+    table = play_match("random", str(seed), BattleRoyale(hit_rates=sorted(rates)))
+    assert 0 <= metric("score", table, published) <= 100
     assert isinstance(table.outcome, Battle)
     assert sum(table.game.payoffs(table.outcome).values()) == (len(table.outcome.living) == 1)
 
@@ -292,35 +292,35 @@ def test_scores_lie_between_0_and_100(rates: list[float], seed: int, published: 
 # Strategies
 
 
-def test_the_weakest_of_three_misses_on_purpose_in_equilibrium() -> None:
-    """GAMA-Bench section 3.3: players 7, 8 and 10 are left, and it is the turn of player 7."""
-    table = at_table(BattleRoyale(hit_rates=(0.65, 0.7, 0.8)))
+def test_weakest_of_three_misses_on_purpose_in_equilibrium() -> None:
+    """GAMA-Bench section 3.3: players 7, 8 and 10 remain, and player 7 moves."""
+    table = new_table(BattleRoyale(hit_rates=(0.65, 0.7, 0.8)))
     equilibrium = SPEC.strategies["equilibrium"]
     assert equilibrium(table.request("player_1")) == Shot(action="miss", target=None)
     shoot(table, None)
     assert equilibrium(table.request("player_2")) == Shot(action="shoot", target="player_3")
 
 
-def test_among_too_many_the_equilibrium_player_shoots_at_the_strongest() -> None:
-    table = at_table(BattleRoyale())
+def test_equilibrium_player_targets_strongest_in_large_groups() -> None:
+    table = new_table(BattleRoyale())
     shot = SPEC.strategies["equilibrium"](table.request("player_1"))
     assert shot == Shot(action="shoot", target="player_10")
 
 
-def test_the_equilibrium_player_wins_as_often_as_solved() -> None:
-    wins = [played("equilibrium", str(seed), TRUEL).outcome for seed in range(1_500)]
+def test_equilibrium_win_rate_matches_solution() -> None:
+    wins = [play_match("equilibrium", str(seed), TRUEL).outcome for seed in range(1_500)]
     first = sum(isinstance(end, Battle) and end.living == ("player_1",) for end in wins)
     assert first / 1_500 == pytest.approx(0.3808, abs=0.04)
 
 
 def test_strongest_and_weakest_pick_their_targets() -> None:
     for name, target in (("strongest", "player_3"), ("weakest", "player_2")):
-        shot = SPEC.strategies[name](at_table().request("player_1"))
+        shot = SPEC.strategies[name](new_table().request("player_1"))
         assert shot == Shot(action="shoot", target=target)
 
 
-def test_fixed_shoots_at_its_target_and_no_other() -> None:
-    table = at_table(TRUEL, True)
+def test_fixed_player_shoots_only_at_its_target() -> None:
+    table = new_table(TRUEL, True)
     fixed = SPEC.strategies["fixed"]
     assert fixed(table.request("player_1"), target="player_2").target == "player_2"  # type: ignore[attr-defined]
     shoot(table, "player_2")
@@ -329,9 +329,9 @@ def test_fixed_shoots_at_its_target_and_no_other() -> None:
         fixed(table.request("player_3"), target="player_9")
 
 
-# Words
+# Prompts
 
-SAID = {
+EXPECTED_TEXTS = {
     "v1": (
         "Round 1: Player 1 missed on purpose. 3 players are left.",
         "you shot at Player 3 and hit. 2 players are left.",
@@ -358,28 +358,28 @@ SAID = {
         "turn of Player 1: a shot at you, which hit. You are eliminated.",
     ),
 }
-"""What player_2 reads of a deliberate miss, of its own hit, and of the shot that hits it."""
+"""Texts that player_2 reads about a deliberate miss, its own hit and its elimination."""
 
 
-@pytest.mark.parametrize("version", versions(SPEC))
+@pytest.mark.parametrize("name", styles(SPEC))
 @pytest.mark.parametrize("horizon", [None, 20, {"rounds": 20, "hidden": True}])
-def test_every_version_tells_the_same_facts(version: str, horizon: Any) -> None:
+def test_all_styles_state_same_facts(name: str, horizon: Any) -> None:
     game = BattleRoyale(
         hit_rates=(0.3, 0.555, 1), horizon=horizon, names={"player_2": "Ann"}, idle_rounds=77
     )
-    table = at_table(game, None, True, True)
-    style = style_in(SPEC, version)
+    table = new_table(game, None, True, True)
+    style = style_in(SPEC, name)
     shooters = '- Player 1 ("player_1", you): 30%\n- Ann ("player_2"): 55.5%\n- Player 3'
     briefing = style.tell(events(table, "player_1")[0], game, "player_1")
-    for fact in ("3 p", shooters, "77", "on purpose" if version != "v5" else "deliberately"):
+    for fact in ("3 p", shooters, "77", "on purpose" if name != "v5" else "deliberately"):
         assert fact in briefing
     assert ("20 rounds" in briefing) == (horizon == 20)
-    asked = style.ask(table.pending["player_1"], game)
-    assert shooters in asked
-    assert '{"action": "miss"}' in asked
+    prompt = style.ask(table.pending["player_1"], game)
+    assert shooters in prompt
+    assert '{"action": "miss"}' in prompt
     shoot(table, None, "player_3", "player_2")
     texts = style.story(table.heard["player_2"], game, "player_2")
-    missed, shot, out = SAID[version]
+    missed, shot, out = EXPECTED_TEXTS[name]
     assert texts[1] == missed
     assert texts[-3].endswith(shot)
     assert texts[-2].endswith(out)
@@ -387,42 +387,42 @@ def test_every_version_tells_the_same_facts(version: str, horizon: Any) -> None:
     assert "you" in style.tell(table.heard["player_1"][-1].event, game, "player_1").lower()
 
 
-@pytest.mark.parametrize("version", versions(SPEC))
-def test_every_version_tells_who_is_left_without_a_winner(version: str) -> None:
+@pytest.mark.parametrize("name", styles(SPEC))
+def test_all_styles_list_survivors_without_winner(name: str) -> None:
     game = TRUEL.model_copy(update={"horizon": Horizon(rounds=1)})
-    table = at_table(game, True)
+    table = new_table(game, True)
     shoot(table, "player_2")
-    assert "Player 1, Player 3" in style_in(SPEC, version).tell(
+    assert "Player 1, Player 3" in style_in(SPEC, name).tell(
         events(table, "player_2")[-1], game, "player_2"
     )
 
 
-@pytest.mark.parametrize("version", versions(SPEC))
-def test_every_version_tells_why_nobody_wins(version: str) -> None:
-    told = []
+@pytest.mark.parametrize("name", styles(SPEC))
+def test_all_styles_explain_missing_winner(name: str) -> None:
+    texts = []
     for parameters in ({"idle_rounds": 2}, {"horizon": 2}):
         game = BattleRoyale.model_validate({"hit_rates": (0.3, 0.5), **parameters})
-        table = at_table(game)
+        table = new_table(game)
         shoot(table, None, None)
-        told.append(style_in(SPEC, version).tell(events(table, "player_1")[-1], game, "player_1"))
-    assert any(word in told[0] for word in ("in a row", "standstill"))
-    assert "2" in told[1].replace("Player 2", "")
-    assert not any(word in told[1] for word in ("in a row", "standstill"))
+        texts.append(style_in(SPEC, name).tell(events(table, "player_1")[-1], game, "player_1"))
+    assert any(word in texts[0] for word in ("in a row", "standstill"))
+    assert "2" in texts[1].replace("Player 2", "")
+    assert not any(word in texts[1] for word in ("in a row", "standstill"))
 
 
-@pytest.mark.parametrize("version", versions(SPEC))
-def test_shots_at_oneself_are_told_of_where_they_are_possible(version: str) -> None:
-    told = [
-        style_in(SPEC, version).tell(events(at_table(game), "player_1")[0], game, "player_1")
+@pytest.mark.parametrize("name", styles(SPEC))
+def test_all_styles_mention_self_shots_only_if_possible(name: str) -> None:
+    texts = [
+        style_in(SPEC, name).tell(events(new_table(game), "player_1")[0], game, "player_1")
         for game in (TRUEL, TRUEL.model_copy(update={"strict_targets": False}))
     ]
-    assert ["self" in text or "your own target" in text for text in told] == [False, True]
+    assert ["self" in text or "your own target" in text for text in texts] == [False, True]
 
 
 rates = st.lists(st.floats(0.01, 1), min_size=2, max_size=5).map(sorted).map(tuple)
 
 
-def solved(shooters: tuple[float, ...]) -> Solution:
+def solve_or_reject(shooters: tuple[float, ...]) -> Solution:
     try:
         return solve(shooters)
     except ValueError:
@@ -430,24 +430,24 @@ def solved(shooters: tuple[float, ...]) -> Solution:
         raise
 
 
-def after(shooters: tuple[float, ...], shooter: int, target: int) -> list[float]:
-    """Everybody's chances once a shooter has hit a target, by the smaller game's solution."""
-    left = [place for place in range(len(shooters)) if place != target]
-    turn = (left.index(shooter) + 1) % len(left)
-    smaller = solve(tuple(shooters[place] for place in left)).wins[turn]
-    found = [0.0] * len(shooters)
-    for place, chance in zip(left, smaller, strict=True):
-        found[place] = chance
-    return found
+def chances_after_hit(shooters: tuple[float, ...], shooter: int, target: int) -> list[float]:
+    """Return all winning chances after a hit, from the solution of the smaller game."""
+    survivors = [player for player in range(len(shooters)) if player != target]
+    turn = (survivors.index(shooter) + 1) % len(survivors)
+    smaller = solve(tuple(shooters[player] for player in survivors)).wins[turn]
+    chances = [0.0] * len(shooters)
+    for player, chance in zip(survivors, smaller, strict=True):
+        chances[player] = chance
+    return chances
 
 
 @given(rates)
-def test_chances_are_those_of_the_play(shooters: tuple[float, ...]) -> None:
-    targets, aims, wins = solved(shooters)
+def test_winning_chances_satisfy_recursion(shooters: tuple[float, ...]) -> None:
+    targets, aims, wins = solve_or_reject(shooters)
     for turn, rate in enumerate(shooters):
         hit = aims[turn] * rate
         following = wins[(turn + 1) % len(shooters)]
-        stake = after(shooters, turn, targets[turn])
+        stake = chances_after_hit(shooters, turn, targets[turn])
         assert sum(wins[turn]) == pytest.approx(1)
         assert wins[turn] == pytest.approx(
             [hit * a + (1 - hit) * b for a, b in zip(stake, following, strict=True)], abs=1e-9
@@ -455,33 +455,33 @@ def test_chances_are_those_of_the_play(shooters: tuple[float, ...]) -> None:
 
 
 @given(rates)
-def test_nobody_gains_by_another_shot_or_by_missing(shooters: tuple[float, ...]) -> None:
-    _, _, wins = solved(shooters)
+def test_no_deviation_improves_winning_chance(shooters: tuple[float, ...]) -> None:
+    _, _, wins = solve_or_reject(shooters)
     for turn, rate in enumerate(shooters):
         waiting = wins[(turn + 1) % len(shooters)][turn]
-        others = [place for place in range(len(shooters)) if place != turn]
-        best = max(after(shooters, turn, target)[turn] for target in others)
+        others = [player for player in range(len(shooters)) if player != turn]
+        best = max(chances_after_hit(shooters, turn, target)[turn] for target in others)
         assert wins[turn][turn] >= waiting - 1e-9
         assert wins[turn][turn] >= rate * best + (1 - rate) * waiting - 1e-9
 
 
 def duel(first: float, second: float) -> float:
-    """The chance that the first of two shooters wins: p / (1 - (1 - p) * (1 - q))."""
+    """Return the chance that the first of two shooters wins: p / (1 - (1 - p) * (1 - q))."""
     return first / (1 - (1 - first) * (1 - second))
 
 
 @given(st.floats(0.01, 1), st.floats(0.01, 1))
-def test_two_shoot_at_each_other(first: float, second: float) -> None:
+def test_two_shooters_shoot_at_each_other(first: float, second: float) -> None:
     solution = solve((first, second))
     assert solution.aims == (1, 1)
     assert solution.wins[0][0] == pytest.approx(duel(first, second))
     assert solution.wins[1][1] == pytest.approx(duel(second, first))
 
 
-def test_the_truel_of_30_50_and_100_percent() -> None:
-    """The weakest misses on purpose; then B shoots at C, and A has the first shot at who is left.
+def test_truel_of_30_50_and_100_percent() -> None:
+    """The weakest misses on purpose; then B shoots at C, and A shoots first at the survivor.
 
-    A wins if B hits C and A the duel, or if B misses, C hits B, and A hits at once.
+    A wins if B hits C and A wins the duel, or if B misses, C hits B and A hits immediately.
     """
     solution = solve((0.3, 0.5, 1.0))
     assert solution.aims[0] == 0
@@ -492,11 +492,11 @@ def test_the_truel_of_30_50_and_100_percent() -> None:
 
 
 @pytest.mark.parametrize("shooters", [(1 / 3, 2 / 3, 1.0), (0.65, 0.7, 0.8), (0.5, 0.5, 0.5)])
-def test_the_first_of_three_misses_on_purpose(shooters: tuple[float, ...]) -> None:
+def test_first_of_three_misses_on_purpose(shooters: tuple[float, ...]) -> None:
     assert solve(shooters).aims == (0, 1, 1)
 
 
-def test_a_perfect_first_shot_of_three_that_misses_on_purpose_wins_for_sure() -> None:
+def test_first_of_three_perfect_shooters_always_wins() -> None:
     assert solve((1.0, 1.0, 1.0)).wins[0] == (1, 0, 0)
 
 
@@ -504,18 +504,18 @@ def test_a_perfect_first_shot_of_three_that_misses_on_purpose_wins_for_sure() ->
     ("shooters", "mixing"),
     [((0.45, 0.5, 0.55, 0.6, 0.65), 2), ((0.51, 0.54, 0.55, 0.56, 0.6), 3)],
 )
-def test_some_groups_of_five_leave_it_to_chance(shooters: tuple[float, ...], mixing: int) -> None:
+def test_some_groups_of_five_mix_actions(shooters: tuple[float, ...], mixing: int) -> None:
     assert sum(0 < aim < 1 for aim in solve(shooters).aims) == mixing
-    test_nobody_gains_by_another_shot_or_by_missing.hypothesis.inner_test(shooters)  # type: ignore[attr-defined]
+    test_no_deviation_improves_winning_chance.hypothesis.inner_test(shooters)  # type: ignore[attr-defined]
 
 
-def test_groups_of_gama_bench_are_solved() -> None:
+def test_gama_bench_groups_are_solved() -> None:
     for low, step in ((51, 1), (35, 5), (10, 10)):
-        group = tuple((low + step * place) / 100 for place in range(10))
+        group = tuple((low + step * player) / 100 for player in range(10))
         for first in range(10 - MAX_SHOOTERS + 1):
             assert len(solve(group[first : first + MAX_SHOOTERS]).wins) == MAX_SHOOTERS
 
 
-def test_no_more_than_can_be_solved_for() -> None:
+def test_too_many_shooters_raise_error() -> None:
     with pytest.raises(ValueError, match=f"expected 1 to {MAX_SHOOTERS} shooters"):
         solve((0.5,) * (MAX_SHOOTERS + 1))

@@ -1,4 +1,4 @@
-"""Chip trading: rules, payoffs and words."""
+"""Chip trading: rules, payoffs and prompts."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from cheaptalk.games.chip_trading.events import (
 from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.rules import Chance, IllegalAction, RulesError, Table, play
 from cheaptalk.styles import JsonCodec, Unparsable
-from tests.games.tables import events, reads
+from tests.games.tables import events, transcript
 
 GAME = ChipTrading(colours=("green", "red", "blue"))
 ORDER = ("player_2", "player_1", "player_3")
@@ -36,7 +36,7 @@ HANDS = Hands(
 )
 
 
-def at_table(**parameters: Any) -> Table:
+def new_table(**parameters: Any) -> Table:
     return Table(ChipTrading(**parameters), HANDS, "test")
 
 
@@ -44,8 +44,8 @@ def trade(give_amount: int, give: str, want_amount: int, want: str) -> Proposal:
     return Proposal(give=give, give_amount=give_amount, want=want, want_amount=want_amount)
 
 
-def turn(table: Table, proposal: Proposal, willing: str = "") -> None:
-    """A whole turn; ``willing`` are the numbers of the players who accept."""
+def play_turn(table: Table, proposal: Proposal, willing: str = "") -> None:
+    """Play a turn; ``willing`` holds the numbers of the players who accept."""
     (proposer,) = table.pending
     table.answer(proposer, proposal)
     for seat in tuple(table.pending):
@@ -53,16 +53,16 @@ def turn(table: Table, proposal: Proposal, willing: str = "") -> None:
         table.answer(seat, Response.model_validate({"decision": decision}))
 
 
-def question(table: Table, seat: str) -> Any:
-    """What a seat is told with its open question."""
+def pending_event(table: Table, seat: str) -> Any:
+    """Return the event of a seat's pending request."""
     return table.pending[seat].event
 
 
-# The instance.
+# Instances.
 
 
 @given(st.text(max_size=5), st.integers(2, 6), st.integers(2, 5))
-def test_a_instance_orders_all_players_and_draws_from_the_grid(
+def test_instance_orders_players_and_draws_values_from_grid(
     seed: str, players: int, colours: int
 ) -> None:
     game = ChipTrading(players=players, colours=("a", "b", "c", "d", "e")[:colours])
@@ -74,108 +74,108 @@ def test_a_instance_orders_all_players_and_draws_from_the_grid(
         assert set(values.values()) <= set(range(10, 101, 10))
 
 
-def test_orders_and_values_are_all_equally_likely() -> None:
+def test_orders_and_values_are_uniformly_distributed() -> None:
     instances = [GAME.draw_instance(Chance(str(number))) for number in range(3_000)]
     first = [instance.order[0] for instance in instances]
     reds = [instance.values["player_1"]["red"] for instance in instances]
-    assert all(900 < first.count(place) < 1_100 for place in GAME.seats)
+    assert all(900 < first.count(player) < 1_100 for player in GAME.seats)
     assert all(240 < reds.count(value) < 360 for value in GAME.values)
 
 
-def test_values_of_players_and_colours_are_drawn_apart() -> None:
+def test_values_are_independent_of_number_of_players_and_colours() -> None:
     small = GAME.draw_instance(Chance("x"))
     large = ChipTrading(players=4, colours=("green", "red", "blue", "purple")).draw_instance(
         Chance("x")
     )
-    for place, values in small.values.items():
-        assert values.items() <= large.values[place].items()
+    for player, values in small.values.items():
+        assert values.items() <= large.values[player].items()
 
 
 @pytest.mark.parametrize(
-    ("changed", "saying"),
+    ("changed", "message"),
     [
         ({"order": ("player_1", "player_2")}, "have different players"),
         ({"order": ("player_1", "player_2", "player_2")}, "have different players"),
         ({"values": {"player_1": {"red": 10, "blue": 10}}}, "have different players"),
-        ({"values": {place: {"red": 10} for place in ORDER}}, "colours or values"),
-        ({"values": {place: {"red": 10, "blue": 15} for place in ORDER}}, "colours or values"),
+        ({"values": {player: {"red": 10} for player in ORDER}}, "colours or values"),
+        ({"values": {player: {"red": 10, "blue": 15} for player in ORDER}}, "colours or values"),
     ],
 )
-def test_a_instance_of_another_game_is_refused(changed: dict[str, Any], saying: str) -> None:
-    with pytest.raises(RulesError, match=saying):
+def test_instance_of_another_game_is_rejected(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(RulesError, match=message):
         Table(GAME, HANDS.model_copy(update=changed), "test")
 
 
 # Turns.
 
 
-def test_players_propose_in_the_order_dealt_round_after_round() -> None:
-    table = at_table(rounds=2)
+def test_players_propose_in_dealt_order_every_round() -> None:
+    table = new_table(rounds=2)
     for number, proposer in enumerate(ORDER * 2, start=1):
         assert list(table.pending) == [proposer]
-        asked = question(table, proposer)
-        assert (asked.turn, asked.turns) == (number, 6)
-        turn(table, trade(1, "red", 1, "blue"))
+        event = pending_event(table, proposer)
+        assert (event.turn, event.turns) == (number, 6)
+        play_turn(table, trade(1, "red", 1, "blue"))
     assert table.over
 
 
-def test_the_others_are_asked_at_once() -> None:
-    table = at_table()
+def test_other_players_respond_simultaneously() -> None:
+    table = new_table()
     table.answer("player_2", trade(1, "red", 1, "blue"))
     assert list(table.pending) == ["player_1", "player_3"]
 
 
-def test_a_trade_moves_chips_both_ways_and_all_see_it() -> None:
-    table = at_table()
-    turn(table, trade(4, "blue", 3, "red"), willing="3")
+def test_trade_exchanges_chips_and_notifies_all_players() -> None:
+    table = new_table()
+    play_turn(table, trade(4, "blue", 3, "red"), willing="3")
     expected = TurnEnded(1, "player_2", trade(4, "blue", 3, "red"), "player_3")
     assert all(table.heard[seat][-1].event == expected for seat in GAME.seats)
-    assert question(table, "player_1").stocks == (
+    assert pending_event(table, "player_1").stocks == (
         ("player_1", (("green", 10), ("red", 10), ("blue", 10))),
         ("player_2", (("green", 10), ("red", 13), ("blue", 6))),
         ("player_3", (("green", 10), ("red", 7), ("blue", 14))),
     )
 
 
-def test_nothing_moves_where_nobody_accepts() -> None:
-    table = at_table()
-    before = question(table, "player_2").stocks
-    turn(table, trade(4, "blue", 3, "red"))
+def test_declined_trade_leaves_stocks_unchanged() -> None:
+    table = new_table()
+    before = pending_event(table, "player_2").stocks
+    play_turn(table, trade(4, "blue", 3, "red"))
     expected = TurnEnded(1, "player_2", trade(4, "blue", 3, "red"), None)
     assert events(table, "player_1")[-1] == expected
-    assert question(table, "player_1").stocks == before
+    assert pending_event(table, "player_1").stocks == before
 
 
-def test_one_of_those_who_accept_is_drawn_and_the_other_not_told_of() -> None:
+def test_partner_is_drawn_and_other_acceptor_stays_hidden() -> None:
     partners = []
     for number in range(200):
         table = Table(ChipTrading(rounds=1), HANDS, f"seed {number}")
-        turn(table, trade(1, "blue", 1, "red"), willing="13")
+        play_turn(table, trade(1, "blue", 1, "red"), willing="13")
         ended = table.heard["player_2"][-1].event
         assert isinstance(ended, TurnEnded)
         assert ended.partner is not None
         partners.append(ended.partner)
         once = Table(ChipTrading(rounds=1), HANDS, f"seed {number}")
-        turn(once, trade(1, "blue", 1, "red"), willing=ended.partner[-1])
+        play_turn(once, trade(1, "blue", 1, "red"), willing=ended.partner[-1])
         for seat in GAME.seats:
             assert events(once, seat) == events(table, seat)
     assert 70 < partners.count("player_1") < 130
 
 
-def test_what_chips_are_worth_is_shown_to_their_holder_alone() -> None:
-    table = at_table()
-    assert question(table, "player_2").worth == 10 * (50 + 70 + 50)
+def test_requests_state_worth_of_own_chips() -> None:
+    table = new_table()
+    assert pending_event(table, "player_2").worth == 10 * (50 + 70 + 50)
     table.answer("player_2", trade(2, "blue", 3, "red"))
-    one, three = question(table, "player_1"), question(table, "player_3")
-    assert (one.worth, one.after) == (1600, 1600 + 180 - 60)
-    assert (three.worth, three.after) == (1200, 1200 + 60 - 120)
+    first, third = pending_event(table, "player_1"), pending_event(table, "player_3")
+    assert (first.worth, first.after) == (1600, 1600 + 180 - 60)
+    assert (third.worth, third.after) == (1200, 1200 + 60 - 120)
 
 
-# What is legal.
+# Legality.
 
 
 @pytest.mark.parametrize(
-    ("proposal", "saying"),
+    ("proposal", "message"),
     [
         (trade(11, "red", 1, "blue"), "you hold only 10 red chips"),
         (trade(1, "red", 1, "red"), "must differ in colour"),
@@ -183,65 +183,65 @@ def test_what_chips_are_worth_is_shown_to_their_holder_alone() -> None:
         (trade(1, "red", 1, "pink"), '"pink" is not a colour'),
     ],
 )
-def test_an_illegal_proposal_is_refused_with_the_reason(proposal: Proposal, saying: str) -> None:
-    table = at_table()
-    with pytest.raises(IllegalAction, match=saying):
+def test_illegal_proposals_are_rejected_with_reason(proposal: Proposal, message: str) -> None:
+    table = new_table()
+    with pytest.raises(IllegalAction, match=message):
         table.answer("player_2", proposal)
 
 
-def test_all_chips_of_a_colour_and_more_than_anybody_holds_can_be_proposed() -> None:
-    table = at_table()
-    turn(table, trade(10, "red", 31, "blue"))
+def test_proposals_can_request_unavailable_amounts() -> None:
+    table = new_table()
+    play_turn(table, trade(10, "red", 31, "blue"))
     assert table.requests == 2
 
 
-def test_who_cannot_pay_can_only_decline() -> None:
-    table = at_table()
-    turn(table, trade(1, "green", 10, "blue"), willing="3")
+def test_player_without_chips_can_only_decline() -> None:
+    table = new_table()
+    play_turn(table, trade(1, "green", 10, "blue"), willing="3")
     table.answer("player_1", trade(1, "red", 1, "blue"))
-    assert not question(table, "player_3").able
-    assert question(table, "player_2").able
+    assert not pending_event(table, "player_3").able
+    assert pending_event(table, "player_2").able
     with pytest.raises(IllegalAction, match=r"you do not hold 1 blue chip$"):
         table.answer("player_3", Response(decision="accept"))
     table.answer("player_3", Response(decision="decline"))
 
 
 @pytest.mark.parametrize("amount", [0, -1, 1.5, True, "twelve", None, 10**7])
-def test_amounts_are_whole_numbers_from_one(amount: Any) -> None:
+def test_amounts_must_be_positive_integers(amount: Any) -> None:
     for field in ("give_amount", "want_amount"):
         fields = {"give": "red", "give_amount": 1, "want": "blue", "want_amount": 1}
         with pytest.raises(ValidationError):
             Proposal.model_validate(fields | {field: amount})
 
 
-def test_a_proposal_is_read_with_colours_in_capitals_and_amounts_as_text() -> None:
-    table = at_table()
+def test_proposals_accept_any_case_and_textual_amounts() -> None:
+    table = new_table()
     reply = 'I offer {"give": " Red", "give_amount": "3", "want": "BLUE", "want_amount": 2}.'
     assert JsonCodec().read(reply, table.pending["player_2"]) == trade(3, "red", 2, "blue")
 
 
-def test_a_reply_with_two_proposals_is_not_guessed_at() -> None:
-    table = at_table()
+def test_reply_with_two_proposals_is_unreadable() -> None:
+    table = new_table()
     codec = JsonCodec()
     reply = codec.write(trade(1, "red", 1, "blue")) + codec.write(trade(2, "red", 1, "blue"))
     with pytest.raises(Unparsable, match="more than one answer"):
         codec.read(reply, table.pending["player_2"])
 
 
-# The end.
+# Outcomes.
 
 
-def finished() -> Table:
-    """One round: player 2 gains and player 3 loses by a trade, then nothing more."""
-    table = at_table(rounds=1)
-    turn(table, trade(4, "blue", 5, "red"), willing="3")
-    turn(table, trade(1, "red", 1, "blue"))
-    turn(table, trade(1, "red", 1, "blue"))
+def finished_table() -> Table:
+    """Return a finished round with one trade, by which player 2 gains and player 3 loses."""
+    table = new_table(rounds=1)
+    play_turn(table, trade(4, "blue", 5, "red"), willing="3")
+    play_turn(table, trade(1, "red", 1, "blue"))
+    play_turn(table, trade(1, "red", 1, "blue"))
     return table
 
 
-def test_the_outcome_holds_values_and_every_answer() -> None:
-    outcome = finished().outcome
+def test_outcome_records_values_and_responses() -> None:
+    outcome = finished_table().outcome
     assert isinstance(outcome, Trading)
     assert outcome.worths["player_3"] == {"green": 50, "red": 40, "blue": 30}
     assert outcome.turns[0] == Exchange(
@@ -253,8 +253,8 @@ def test_the_outcome_holds_values_and_every_answer() -> None:
     assert outcome.turns[1].partner is None
 
 
-def test_payoffs_are_what_chips_have_gained_and_never_below_nothing() -> None:
-    table = finished()
+def test_payoffs_are_gains_floored_at_zero() -> None:
+    table = finished_table()
     assert isinstance(table.outcome, Trading)
     assert table.outcome.gains() == {"player_1": 0, "player_2": 5 * 70 - 4 * 50, "player_3": -80}
     payoffs = GAME.payoffs(table.outcome)
@@ -266,7 +266,7 @@ def test_payoffs_are_what_chips_have_gained_and_never_below_nothing() -> None:
     ]  # fmt: skip
 
 
-def test_gains_are_what_final_chips_are_worth_minus_the_first() -> None:
+def test_gains_equal_change_in_worth_of_chips() -> None:
     for number in range(20):
         seed = str(number)
         game = ChipTrading(players=4, colours=("green", "red", "blue", "purple"))
@@ -279,13 +279,13 @@ def test_gains_are_what_final_chips_are_worth_minus_the_first() -> None:
         stocks = {player: dict(stock) for player, stock in end.stocks}
         for player, gain in table.outcome.gains().items():
             worths = table.outcome.worths[player]
-            assert gain == sum((stocks[player][one] - 10) * worths[one] for one in worths)
+            assert gain == sum((stocks[player][colour] - 10) * worths[colour] for colour in worths)
         for colour in game.colours:
             assert sum(stock[colour] for stock in stocks.values()) == 40
         assert min(min(stock.values()) for stock in stocks.values()) >= 0
 
 
-def test_the_bounds_are_all_the_chips_of_the_others() -> None:
+def test_payoff_bounds_cover_all_chips_of_others() -> None:
     assert GAME.payoff_bounds() == {"player": (0.0, 2 * 10 * (0.5 + 1 + 1))}
 
 
@@ -311,106 +311,106 @@ def test_the_bounds_are_all_the_chips_of_the_others() -> None:
         {"common_value": True},
     ],
 )
-def test_impossible_parameters_are_refused(parameters: dict[str, Any]) -> None:
+def test_invalid_parameters_are_rejected(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         ChipTrading.model_validate(parameters)
 
 
-def test_doubles_are_named() -> None:
+def test_duplicate_colours_are_named_in_error() -> None:
     with pytest.raises(ValidationError, match="red occurs more than once"):
         ChipTrading.model_validate({"colours": ["green", "red", "RED"]})
 
 
-# Words.
+# Prompts.
 
 
-def test_the_briefing_tells_one_s_own_values_and_no_one_else_s() -> None:
-    text = reads(at_table(), "player_1")
+def test_briefing_contains_only_own_values() -> None:
+    text = transcript(new_table(), "player_1")
     assert "a red chip is worth $0.20 and a blue chip is worth $0.90" in text
     assert "the players are Player 2, Player 1 and Player 3" in text
     assert "minus the $16.00 that they were worth to you at the start" in text
     assert "$0.70" in text.partition("drawn at random from")[2]
     assert "$0.70" not in text.partition("drawn at random from")[0]
-    assert events(at_table(), "player_1")[0] == Briefing(
+    assert events(new_table(), "player_1")[0] == Briefing(
         "player_1", ORDER, "green", (("green", 50), ("red", 20), ("blue", 90)), GAME.values, 10, 3
     )
 
 
-def test_the_order_of_colours_is_the_game_s_whatever_the_instance_s() -> None:
-    values = {player: dict(sorted(one.items())) for player, one in HANDS.values.items()}
+def test_colours_follow_order_of_game_not_instance() -> None:
+    values = {player: dict(sorted(row.items())) for player, row in HANDS.values.items()}
     other = Table(GAME, Hands(order=ORDER, values=values), "test")
-    assert reads(other, "player_1") == reads(at_table(), "player_1")
+    assert transcript(other, "player_1") == transcript(new_table(), "player_1")
 
 
-def test_questions_show_all_chips_and_what_an_answer_would_mean() -> None:
-    table = at_table(rounds=2)
-    turn(table, trade(4, "blue", 1, "red"), willing="1")
-    assert "Round 1 of 2, turn 2 of 6." in reads(table, "player_1")
-    assert "Player 1 (you): 10 green, 9 red, 14 blue" in reads(table, "player_1")
-    assert "Yours are worth $19.40 to you. It is your turn" in reads(table, "player_1")
+def test_requests_show_all_stocks_and_effect_of_trade() -> None:
+    table = new_table(rounds=2)
+    play_turn(table, trade(4, "blue", 1, "red"), willing="1")
+    assert "Round 1 of 2, turn 2 of 6." in transcript(table, "player_1")
+    assert "Player 1 (you): 10 green, 9 red, 14 blue" in transcript(table, "player_1")
+    assert "Yours are worth $19.40 to you. It is your turn" in transcript(table, "player_1")
     table.answer("player_1", trade(1, "red", 2, "blue"))
-    text = reads(table, "player_3")
+    text = transcript(table, "player_3")
     assert "Player 2 gave 4 blue chips to Player 1 for 1 red chip." in text
     assert "Player 1 proposes to give 1 red chip for 2 blue chips." in text
     assert "worth $12.00 to you. After this trade they would be worth $11.80. Do you" in text
 
 
-def test_who_cannot_pay_is_told_so() -> None:
-    table = at_table()
+def test_request_states_that_player_cannot_pay() -> None:
+    table = new_table()
     table.answer("player_2", trade(1, "red", 11, "blue"))
-    text = reads(table, "player_1")
+    text = transcript(table, "player_1")
     assert "You do not hold 11 blue chips, so you can only decline." in text
     assert "Do you accept?" not in text
 
 
-def test_the_end_in_words() -> None:
-    table = finished()
-    assert "lost $0.80 in worth to you. Your payoff is $0.00." in reads(table, "player_3")
-    assert "gained $1.50 in worth to you. Your payoff is $1.50." in reads(table, "player_2")
-    assert "Player 2 (you): 10 green, 15 red, 6 blue" in reads(table, "player_2")
+def test_final_texts_report_gains_and_stocks() -> None:
+    table = finished_table()
+    assert "lost $0.80 in worth to you. Your payoff is $0.00." in transcript(table, "player_3")
+    assert "gained $1.50 in worth to you. Your payoff is $1.50." in transcript(table, "player_2")
+    assert "Player 2 (you): 10 green, 15 red, 6 blue" in transcript(table, "player_2")
 
 
-def test_two_players_read_of_each_other() -> None:
+def test_two_player_texts_refer_to_single_opponent() -> None:
     game = ChipTrading(players=2, colours=("white", "black"), rounds=1, values=(10, 30))
     table = Table(game, game.draw_instance(Chance("x")), "test")
-    text = reads(table, "player_1")
+    text = transcript(table, "player_1")
     assert "worth $0.50 to both of you" in text
     assert "drawn at random from $0.10 and $0.30, all equally likely" in text
     assert "There is one round, and in it every player has one turn" in text
     assert "Both of you see what is proposed, whether you trade and how many" in text
     (proposer,) = table.pending
     (other,) = set(game.seats) - {proposer}
-    turn(table, trade(1, "white", 1, "black"))
-    assert f"for 1 black chip, and {game.called(other)} declined." in reads(table, proposer)
+    play_turn(table, trade(1, "white", 1, "black"))
+    assert f"for 1 black chip, and {game.called(other)} declined." in transcript(table, proposer)
     assert "others" not in text
     assert "drawn at random to trade" not in text
 
 
-def test_one_who_has_few_chips_is_told_how_many() -> None:
-    table = at_table()
-    turn(table, trade(9, "red", 1, "blue"), willing="1")
-    turn(table, trade(1, "red", 1, "blue"))
-    turn(table, trade(1, "red", 1, "blue"))
+def test_rejection_states_remaining_chips() -> None:
+    table = new_table()
+    play_turn(table, trade(9, "red", 1, "blue"), willing="1")
+    play_turn(table, trade(1, "red", 1, "blue"))
+    play_turn(table, trade(1, "red", 1, "blue"))
     with pytest.raises(IllegalAction, match=r"you hold only 1 red chip$"):
         table.answer("player_2", trade(2, "red", 1, "blue"))
-    turn(table, trade(1, "red", 1, "blue"), willing="1")
+    play_turn(table, trade(1, "red", 1, "blue"), willing="1")
     for _ in range(2):
-        turn(table, trade(1, "red", 1, "blue"))
+        play_turn(table, trade(1, "red", 1, "blue"))
     with pytest.raises(IllegalAction, match=r"you hold no red chips$"):
         table.answer("player_2", trade(1, "red", 1, "blue"))
 
 
-def test_colours_take_their_article_and_a_single_value_is_no_draw() -> None:
+def test_briefing_handles_articles_and_single_value() -> None:
     game = ChipTrading(colours=("amber", "ash", "blue"), values=(50,))
-    text = reads(Table(game, game.draw_instance(Chance("x")), "test"), "player_1")
+    text = transcript(Table(game, game.draw_instance(Chance("x")), "test"), "player_1")
     assert "An amber chip is worth $0.50 to everybody." in text
     assert "an ash chip is worth $0.50 and a blue chip is worth $0.50. To each of the" in text
     assert "others they are worth the same" in text
     assert "drawn at random from" not in text
 
 
-def test_a_question_is_answered_by_its_own_seat_only() -> None:
-    table = at_table()
+def test_only_pending_seats_can_answer() -> None:
+    table = new_table()
     table.answer("player_2", trade(1, "red", 1, "blue"))
     assert all(isinstance(ask.event, Offered) for ask in table.pending.values())
     with pytest.raises(ValueError, match="has no open request"):

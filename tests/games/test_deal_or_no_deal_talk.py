@@ -1,4 +1,4 @@
-"""Deal or No Deal: what is read in free talk, what is agreed on, and what is inconsistent."""
+"""Deal or No Deal: offers, agreements and inconsistencies in free talk."""
 
 import pytest
 from hypothesis import given
@@ -31,15 +31,15 @@ COUNTS = (2, 3, 1)
 CONTEXT = Context(counts=COUNTS, values=((1, 2, 2), (2, 0, 6)))
 
 
-def said(*texts: str) -> list[Move]:
-    """Messages in turn, from player 1 on."""
+def messages(*texts: str) -> list[Move]:
+    """Return messages of the two players in turn, starting with player 1."""
     return [
         Move(f"player_{1 + number % 2}", MessageOrProposal(message=text))
         for number, text in enumerate(texts)
     ]
 
 
-def claimed(player: str, *claim: int) -> Move:
+def proposal(player: str, *claim: int) -> Move:
     books, hats, balls = claim
     return Move(player, Proposal(books=books, hats=hats, balls=balls))
 
@@ -48,7 +48,7 @@ def claimed(player: str, *claim: int) -> Move:
 
 
 @given(st.data())
-def test_every_offer_is_read_as_it_is_said(data: st.DataObject) -> None:
+def test_offers_round_trip_through_text(data: st.DataObject) -> None:
     counts = data.draw(st.sampled_from(all_contexts())).counts
     claim = data.draw(st.sampled_from(list(bundles(counts))))
     assert read_offer(say_offer(counts, claim), counts) == claim
@@ -73,7 +73,7 @@ def test_every_offer_is_read_as_it_is_said(data: st.DataObject) -> None:
         ("Hello! What do you need? I want 2 books.", (2, 0, 0)),
     ],
 )
-def test_plain_offers_are_read(text: str, claim: Triple | None) -> None:
+def test_plain_offers_are_parsed(text: str, claim: Triple | None) -> None:
     assert read_offer(text, COUNTS) == claim
 
 
@@ -99,18 +99,18 @@ def test_plain_offers_are_read(text: str, claim: Triple | None) -> None:
         "Do you want the hats?",
     ],
 )
-def test_what_may_mean_something_else_is_no_offer(text: str) -> None:
+def test_ambiguous_offers_are_ignored(text: str) -> None:
     assert read_offer(text, COUNTS) is None
 
 
 @given(st.text(alphabet="iyou take hatsbl12,.'the rest and", max_size=120))
-def test_an_offer_is_within_the_pool(text: str) -> None:
+def test_parsed_offers_are_within_pool(text: str) -> None:
     claim = read_offer(text, COUNTS)
     assert claim is None or claim in set(bundles(COUNTS))
 
 
 @pytest.mark.parametrize("part", ["the rest and ", "i take 1 hat, ", "ok ", "a ", "1", ".", " "])
-def test_the_longest_messages_are_read_too(part: str) -> None:
+def test_longest_messages_are_parsed(part: str) -> None:
     text = (part * MESSAGE_LIMIT)[:MESSAGE_LIMIT]
     assert read_offer(text, COUNTS) is None
     assert not names_too_many(text, COUNTS)
@@ -120,7 +120,7 @@ def test_the_longest_messages_are_read_too(part: str) -> None:
     "text", ["Deal!", "ok , deal", "Okay, sounds good to me.", "Agreed.", "yes", "I accept.",
              "It's a deal, thanks.", "Deal. I take 2 books.", "Great! I take the books."]
 )  # fmt: skip
-def test_plain_acceptance_is_read(text: str) -> None:
+def test_plain_acceptance_is_detected(text: str) -> None:
     assert accepts(text, COUNTS, (2, 0, 0))
 
 
@@ -129,7 +129,7 @@ def test_plain_acceptance_is_read(text: str) -> None:
              "I can't accept.", "Deal. I take 1 book.", "Great! I take whatever books you leave.",
              "Hello.", "Ideal!", "What a deal."]
 )  # fmt: skip
-def test_what_is_no_plain_acceptance_is_none(text: str) -> None:
+def test_unclear_acceptance_is_ignored(text: str) -> None:
     assert not accepts(text, COUNTS, (2, 0, 0))
 
 
@@ -152,15 +152,15 @@ def test_what_is_no_plain_acceptance_is_none(text: str) -> None:
         (["I take the books.", "A book is worth 2 to me.", "Please.", "Deal."], (2, 0, 0), True),
     ],
 )
-def test_an_offer_is_agreed_on_until_something_else_is_said(
+def test_agreement_lasts_until_contradicted(
     texts: list[str], division: Triple | None, agreed: bool
 ) -> None:
-    found = standing(COUNTS, said(*texts))
-    assert (found.division, found.agreed) == (division, agreed)
+    state = standing(COUNTS, messages(*texts))
+    assert (state.division, state.agreed) == (division, agreed)
 
 
-def test_proposals_change_nothing_on_the_table() -> None:
-    moves = [*said("I take the books.", "Deal."), claimed("player_1", 0, 0, 0)]
+def test_proposals_do_not_change_agreement() -> None:
+    moves = [*messages("I take the books.", "Deal."), proposal("player_1", 0, 0, 0)]
     assert standing(COUNTS, moves) == Standing((2, 0, 0), "player_1", agreed=True)
 
 
@@ -168,7 +168,7 @@ def test_proposals_change_nothing_on_the_table() -> None:
 
 
 @pytest.mark.parametrize("text", ["I want 3 books.", "two balls are enough", "take 5 of the hats"])
-def test_more_of_a_kind_than_there_are_is_impossible(text: str) -> None:
+def test_counts_above_pool_are_impossible(text: str) -> None:
     assert names_too_many(text, COUNTS)
 
 
@@ -176,7 +176,7 @@ def test_more_of_a_kind_than_there_are_is_impossible(text: str) -> None:
     "text",
     ["2 books, 3 hats and 1 ball", "no ball", "all the hats", "I need 5 points", "1.3 books"],
 )
-def test_other_numbers_are_possible(text: str) -> None:
+def test_other_numbers_are_possible_counts(text: str) -> None:
     assert not names_too_many(text, COUNTS)
 
 
@@ -242,21 +242,19 @@ def test_other_numbers_are_possible(text: str) -> None:
         ("I have 9 book clubs.", []),
     ],
 )  # fmt: skip
-def test_only_plain_statements_of_the_present_match_are_counts(
-    text: str, stated: list[int]
-) -> None:
+def test_only_plain_statements_about_current_match_are_counts(text: str, stated: list[int]) -> None:
     assert [number for _, number in stated_counts(text)] == stated
     assert names_too_many(text, COUNTS) == any(
         number > COUNTS[kind_of(noun)] for noun, number in stated_counts(text)
     )
 
 
-def test_a_count_that_is_not_stated_has_no_verdict() -> None:
+def test_unstated_count_has_no_verdict() -> None:
     game_spec = ct.get_game("deal_or_no_deal")
     rules = game_spec.rules.model_validate({"turns": 3})
-    said = {"player_1": "If I had 9 hats I would give you one.", "player_2": "There are 9 hats."}
+    texts = {"player_1": "If I had 9 hats I would give you one.", "player_2": "There are 9 hats."}
     players = {
-        place: lambda _, text=text: MessageOrProposal(message=text) for place, text in said.items()
+        seat: lambda _, text=text: MessageOrProposal(message=text) for seat, text in texts.items()
     }
     result = ct.play(rules, rules.draw_instance(ct.Chance("1")), "1", players).result()
     verdicts = game_spec.checks["hallucination"](result)
@@ -275,7 +273,7 @@ def test_a_count_that_is_not_stated_has_no_verdict() -> None:
         "the books are worth two and the ball is worth 5 to me",
     ],
 )
-def test_false_statements_of_ones_own_values_are_found(text: str) -> None:
+def test_false_statements_of_own_values_are_detected(text: str) -> None:
     assert misstates(text, COUNTS, (1, 2, 2))
 
 
@@ -295,12 +293,12 @@ def test_false_statements_of_ones_own_values_are_found(text: str) -> None:
         "A hat is worth 1 more than a book to me.",
     ],
 )
-def test_what_is_true_in_one_reading_or_not_plain_is_not_false(text: str) -> None:
+def test_ambiguous_value_statements_are_not_false(text: str) -> None:
     assert not misstates(text, COUNTS, (1, 2, 2))
 
 
 @given(st.sampled_from(all_contexts()))
-def test_true_statements_are_true_and_read_in_full(context: Context) -> None:
+def test_true_value_statements_are_parsed_completely(context: Context) -> None:
     for values in context.values:
         text = say_values(values)
         assert not misstates(text, context.counts, values)
@@ -308,21 +306,21 @@ def test_true_statements_are_true_and_read_in_full(context: Context) -> None:
         assert not speaks_of_items(text)
 
 
-def test_claims_must_be_what_was_agreed_on() -> None:
-    talk = said("I take the books.", "Deal.")
-    kept = [claimed("player_1", 2, 0, 0), claimed("player_2", 0, 3, 1)]
+def test_claims_must_match_agreement() -> None:
+    talk = messages("I take the books.", "Deal.")
+    kept = [proposal("player_1", 2, 0, 0), proposal("player_2", 0, 3, 1)]
     assert list(inconsistencies(CONTEXT, [*talk, *kept])) == []
-    broken = [claimed("player_1", 2, 1, 0), claimed("player_2", 0, 3, 1)]
+    broken = [proposal("player_1", 2, 1, 0), proposal("player_2", 0, 3, 1)]
     assert list(inconsistencies(CONTEXT, [*talk, *broken])) == [(3, "player_1", "broken agreement")]
 
 
-def test_without_an_agreement_any_claim_is_consistent() -> None:
-    moves = [*said("I take the books."), claimed("player_2", 2, 3, 1)]
+def test_any_claim_is_consistent_without_agreement() -> None:
+    moves = [*messages("I take the books."), proposal("player_2", 2, 3, 1)]
     assert list(inconsistencies(CONTEXT, moves)) == []
 
 
-def test_every_fault_is_told_with_its_turn_and_player() -> None:
-    moves = said("Hello.", "I take 2 balls. A hat is worth 9 to me.", "A hat is worth 2 to me.")
+def test_inconsistencies_include_turn_and_player() -> None:
+    moves = messages("Hello.", "I take 2 balls. A hat is worth 9 to me.", "A hat is worth 2 to me.")
     assert list(inconsistencies(CONTEXT, moves)) == [
         (2, "player_2", "impossible count"),
         (2, "player_2", "false value"),

@@ -1,4 +1,4 @@
-"""The rules, theory, metrics, strategies and words of the diner's dilemma."""
+"""The diner's dilemma: rules, theory, metrics, strategies and prompts."""
 
 from itertools import product
 from typing import Any
@@ -14,7 +14,7 @@ from cheaptalk.games.diners_dilemma.rules import DinersDilemma
 from cheaptalk.games.diners_dilemma.theory import Dish, dominant_dish, efficient_dish
 from cheaptalk.rules import Instance
 from cheaptalk.styles import style_in
-from tests.games.tables import events, played, result_of, scored, table_of, versions
+from tests.games.tables import events, play_out, result_of, score_of, styles, table_of
 
 TABLE_8 = (
     (10, 15, 20, 20), (11, 5, 20, 7), (4, 19, 9, 20), (1, 8, 19, 12), (4, 5, 17, 7), (2, 11, 8, 13),
@@ -24,7 +24,7 @@ TABLE_8 = (
 menus = st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(1, 20), st.integers(1, 20))
 
 
-def at_dinner(*menu: float, **parameters: Any) -> DinersDilemma:
+def new_game(*menu: float, **parameters: Any) -> DinersDilemma:
     cheap_price, cheap_utility, costly_price, costly_utility = menu or (10, 15, 20, 20)
     return DinersDilemma(
         cheap_price=cheap_price,
@@ -36,15 +36,15 @@ def at_dinner(*menu: float, **parameters: Any) -> DinersDilemma:
 
 
 def orders(letters: str) -> tuple[Dish, ...]:
-    """Orders as a row of h for costly and l for cheap."""
+    """Return orders from letters, h for costly and l for cheap."""
     return tuple("costly" if letter == "h" else "cheap" for letter in letters)
 
 
 # Rules
 
 
-def test_the_bill_is_split_equally_and_each_has_its_own_dish() -> None:
-    game = at_dinner(players=4, rounds=2)
+def test_bill_is_split_equally() -> None:
+    game = new_game(players=4, rounds=2)
     result = result_of(game, orders("hlll"), orders("hhhh"))
     assert result.outcome.gains == ((7.5, 2.5, 2.5, 2.5), (0, 0, 0, 0))
     assert game.payoffs(result.outcome) == {
@@ -52,8 +52,8 @@ def test_the_bill_is_split_equally_and_each_has_its_own_dish() -> None:
     }  # fmt: skip
 
 
-def test_the_report_tells_counts_and_bill_but_not_who_ordered_what() -> None:
-    table = table_of(at_dinner(players=4, rounds=2), orders("hlll"))
+def test_round_result_hides_individual_orders() -> None:
+    table = table_of(new_game(players=4, rounds=2), orders("hlll"))
     assert events(table, "player_1")[-1] == RoundResult(1, 1, 3, 50, 12.5, "costly", 7.5)
     assert events(table, "player_2")[-1] == RoundResult(1, 1, 3, 50, 12.5, "cheap", 2.5)
     assert events(table, "player_3") == events(table, "player_2")
@@ -61,7 +61,7 @@ def test_the_report_tells_counts_and_bill_but_not_who_ordered_what() -> None:
 
 
 @pytest.mark.parametrize("dish", ["Costly", "costly_dish", "", None, 1])
-def test_an_order_is_one_of_the_two_words(dish: object) -> None:
+def test_invalid_orders_are_rejected(dish: object) -> None:
     with pytest.raises(ValidationError):
         Order.model_validate({"chosen_dish": dish})
 
@@ -76,27 +76,27 @@ def test_an_order_is_one_of_the_two_words(dish: object) -> None:
         ({"costly_price": float("inf")}, "less than or equal"),
     ],
 )
-def test_impossible_menus_are_refused(parameters: dict[str, Any], reason: str) -> None:
+def test_invalid_menus_are_rejected(parameters: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValidationError, match=reason):
         DinersDilemma(**parameters)
 
 
 @given(menus, st.integers(2, 5), st.data())
-def test_payoffs_stay_within_their_bounds(
+def test_payoff_bounds_are_tight(
     menu: tuple[int, int, int, int], players: int, data: st.DataObject
 ) -> None:
     cheap_price, cheap_utility, more, better = menu
-    game = at_dinner(
+    game = new_game(
         cheap_price, cheap_utility, cheap_price + more, cheap_utility + better,
         players=players, rounds=1,
     )  # fmt: skip
     low, high = game.payoff_bounds()["player"]
-    found = [
+    gains = [
         gain
         for letters in product("hl", repeat=players)
         for gain in game.gains(1, orders("".join(letters)), Instance())
     ]
-    assert (min(found), max(found)) == pytest.approx((low, high))
+    assert (min(gains), max(gains)) == pytest.approx((low, high))
 
 
 # Theory
@@ -104,17 +104,17 @@ def test_payoffs_stay_within_their_bounds(
 
 @pytest.mark.parametrize("menu", TABLE_8)
 def test_menus_of_table_8_gama_bench_are_dilemmas(menu: tuple[int, int, int, int]) -> None:
-    game = at_dinner(*menu)
+    game = new_game(*menu)
     assert dominant_dish(game.players, game.pleasure, game.price) == "costly"
     assert efficient_dish(game.pleasure, game.price) == "cheap"
 
 
 @given(menus, st.integers(2, 6), st.integers(0, 5))
-def test_the_dominant_dish_pays_more_whatever_the_others_order(
+def test_dominant_dish_pays_more_against_all_orders(
     menu: tuple[int, int, int, int], players: int, others: int
 ) -> None:
     cheap_price, cheap_utility, more, better = menu
-    game = at_dinner(
+    game = new_game(
         cheap_price, cheap_utility, cheap_price + more, cheap_utility + better,
         players=players, rounds=1,
     )  # fmt: skip
@@ -130,11 +130,11 @@ def test_the_dominant_dish_pays_more_whatever_the_others_order(
 
 
 @given(menus, st.integers(2, 6))
-def test_the_efficient_dish_is_best_if_all_order_it(
+def test_efficient_dish_maximises_total_payoff(
     menu: tuple[int, int, int, int], players: int
 ) -> None:
     cheap_price, cheap_utility, more, better = menu
-    game = at_dinner(
+    game = new_game(
         cheap_price, cheap_utility, cheap_price + more, cheap_utility + better,
         players=players, rounds=1,
     )  # fmt: skip
@@ -151,84 +151,84 @@ def test_the_efficient_dish_is_best_if_all_order_it(
 
 
 @pytest.mark.parametrize(("letters", "score"), [("h" * 10, 100), ("l" * 10, 0), ("hhhllllllh", 40)])
-def test_the_score_is_the_share_of_costly_dishes(letters: str, score: float) -> None:
-    assert scored(SPEC, orders(letters)) == pytest.approx(score)
-    assert scored(SPEC, orders(letters), orders("l" * 10)) == pytest.approx(score / 2)
+def test_score_is_share_of_costly_dishes(letters: str, score: float) -> None:
+    assert score_of(SPEC, orders(letters)) == pytest.approx(score)
+    assert score_of(SPEC, orders(letters), orders("l" * 10)) == pytest.approx(score / 2)
 
 
-def test_the_other_measures() -> None:
-    game = at_dinner(players=4, rounds=2)
+def test_other_metrics() -> None:
+    game = new_game(players=4, rounds=2)
     result = result_of(game, orders("hlll"), orders("hhhl"))
-    found = {name: metric.of(result) for name, metric in SPEC.metrics.items()}
-    assert found == {
+    values = {name: metric.of(result) for name, metric in SPEC.metrics.items()}
+    assert values == {
         "score": 50, "cheap": 0.5, "last_round": 0.25, "gain": 2.5, "efficiency": 0.5,
     }  # fmt: skip
 
 
-def test_where_the_costly_dish_is_worth_its_price_it_is_efficient() -> None:
-    result = result_of(at_dinner(1, 1, 2, 9, players=2, rounds=1), orders("hl"))
+def test_costly_dish_worth_its_price_is_efficient() -> None:
+    result = result_of(new_game(1, 1, 2, 9, players=2, rounds=1), orders("hl"))
     assert SPEC.metrics["efficiency"].of(result) == 0.5
-    result = result_of(at_dinner(1, 1, 2, 2, players=2, rounds=1), orders("hl"))
+    result = result_of(new_game(1, 1, 2, 2, players=2, rounds=1), orders("hl"))
     assert SPEC.metrics["efficiency"].of(result) == 1
 
 
 # Strategies
 
 
-def test_all_costly_is_the_equilibrium_and_all_cheap_pays_more() -> None:
-    game = at_dinner(players=5, rounds=3)
-    selfish = played(game, SPEC.strategies["equilibrium"])
-    kind = played(game, SPEC.strategies["cooperator"])
+def test_cooperation_pays_more_than_equilibrium() -> None:
+    game = new_game(players=5, rounds=3)
+    selfish = play_out(game, SPEC.strategies["equilibrium"])
+    kind = play_out(game, SPEC.strategies["cooperator"])
     assert selfish.choices == (orders("h" * 5),) * 3
     assert kind.choices == (orders("l" * 5),) * 3
     assert sum(game.payoffs(kind).values()) > sum(game.payoffs(selfish).values())
 
 
-def test_where_there_is_no_dilemma_strategies_agree() -> None:
+def test_strategies_agree_without_dilemma() -> None:
     for menu, dish in (((1, 1, 2, 9), "h"), ((1, 1, 99, 2), "l")):
         for name in ("equilibrium", "cooperator"):
-            found = played(at_dinner(*menu, players=3, rounds=1), SPEC.strategies[name])
-            assert found.choices == (orders(dish * 3),)
+            outcome = play_out(new_game(*menu, players=3, rounds=1), SPEC.strategies[name])
+            assert outcome.choices == (orders(dish * 3),)
 
 
-def test_fixed_orders_in_turn() -> None:
+def test_fixed_player_cycles_through_orders() -> None:
     fixed = SPEC.strategies["fixed"].with_settings(choices=("cheap", "costly"))
-    found = played(at_dinner(players=2, rounds=3), fixed)
-    assert found.choices == (orders("ll"), orders("hh"), orders("ll"))
+    outcome = play_out(new_game(players=2, rounds=3), fixed)
+    assert outcome.choices == (orders("ll"), orders("hh"), orders("ll"))
 
 
-def test_grim_and_conditional_cooperators_answer_a_costly_order() -> None:
-    game = at_dinner(players=4, rounds=3)
+def test_cooperators_react_to_costly_order() -> None:
+    game = new_game(players=4, rounds=3)
     rogue = SPEC.strategies["fixed"].with_settings(choices=("costly", "cheap", "cheap"))
     grim, patient = SPEC.strategies["grim"], SPEC.strategies["conditional_cooperator"]
     strict = patient.with_settings(threshold=1)
-    found = played(game, rogue, grim, patient, strict)
-    assert found.choices == (orders("hlll"), orders("lhlh"), orders("lhhh"))
+    outcome = play_out(game, rogue, grim, patient, strict)
+    assert outcome.choices == (orders("hlll"), orders("lhlh"), orders("lhhh"))
 
 
-def test_random_orders_as_often_as_told() -> None:
+def test_random_player_follows_probability() -> None:
     always = SPEC.strategies["random"].with_settings(costly=1)
-    assert played(at_dinner(players=2, rounds=9), always).choices == (orders("hh"),) * 9
-    outcome = played(at_dinner(players=100, rounds=20), SPEC.strategies["random"])
+    assert play_out(new_game(players=2, rounds=9), always).choices == (orders("hh"),) * 9
+    outcome = play_out(new_game(players=100, rounds=20), SPEC.strategies["random"])
     share = sum(row.count("costly") for row in outcome.choices) / 2_000
     assert share == pytest.approx(0.5, abs=0.05)
 
 
-# Words
+# Prompts
 
 
-@pytest.mark.parametrize("version", versions(SPEC))
+@pytest.mark.parametrize("name", styles(SPEC))
 @pytest.mark.parametrize("rounds", [1, 7])
-def test_every_version_tells_the_same_facts(version: str, rounds: int) -> None:
-    game = at_dinner(2.25, 31, 64, 32, players=6, rounds=rounds)
+def test_all_styles_state_same_facts(name: str, rounds: int) -> None:
+    game = new_game(2.25, 31, 64, 32, players=6, rounds=rounds)
     table = table_of(game, orders("hlllll"))
-    style = style_in(SPEC, version)
+    style = style_in(SPEC, name)
     texts = style.story(table.heard["player_1"], game, "player_1")
-    for fact in ("Player 1", "2.25", "31", "64", "32", "5" if version == "v4" else "6"):
+    for fact in ("Player 1", "2.25", "31", "64", "32", "5" if name == "v4" else "6"):
         assert fact in texts[0]
     assert ("7" in texts[0]) == (rounds == 7)
     report = texts[-1 if rounds > 1 else -2].lower()
-    once = "once" if version == "v2" else "1"
+    once = "once" if name == "v2" else "1"
     for fact in ("costly", "cheap", once, "5", "75.25", "12.54", "19.46"):
         assert fact in report
     assert rounds > 1 or "19.46" in texts[-1]
@@ -236,11 +236,11 @@ def test_every_version_tells_the_same_facts(version: str, rounds: int) -> None:
     assert '{"chosen_dish": "costly" or "cheap"}' in order
 
 
-@pytest.mark.parametrize("version", versions(SPEC))
-def test_it_is_called_not_worth_its_price_only_where_it_is_not(version: str) -> None:
+@pytest.mark.parametrize("name", styles(SPEC))
+def test_briefing_calls_dish_overpriced_only_in_dilemma(name: str) -> None:
     def briefing(*menu: float) -> str:
-        game = at_dinner(*menu, players=3)
-        return style_in(SPEC, version).tell(events(table_of(game), "player_1")[0], game, "player_1")
+        game = new_game(*menu, players=3)
+        return style_in(SPEC, name).tell(events(table_of(game), "player_1")[0], game, "player_1")
 
     dilemma, harmless = briefing(10, 15, 20, 20), briefing(10, 15, 20, 26)
     assert len(dilemma) > len(harmless) + 60

@@ -1,4 +1,4 @@
-"""Guess the average: the rules, what players read, the score and the scripted players."""
+"""Guess the average: rules, prompts, score, theory and scripted players."""
 
 from fractions import Fraction
 from statistics import fmean
@@ -22,25 +22,25 @@ from cheaptalk.games.rounds import RoundsPlayed
 from cheaptalk.papers.gama.human_baseline import PEOPLE
 from cheaptalk.rules import Table
 from cheaptalk.styles import style_in
-from tests.games.tables import events, played, reads, result_of, scored, table_of, versions
+from tests.games.tables import events, play_out, result_of, score_of, styles, table_of, transcript
 
 numbers = st.lists(st.integers(0, 100), min_size=2, max_size=12)
 
 
-def game(**parameters: Any) -> GuessTheAverage:
+def rules(**parameters: Any) -> GuessTheAverage:
     return GuessTheAverage.model_validate({"players": 3, "rounds": 1, **parameters})
 
 
 def gains(*row: int, **parameters: Any) -> tuple[float, ...]:
-    """What one round of these numbers pays."""
-    result = result_of(game(players=len(row), **parameters), row)
+    """Return the gains of one round with these numbers."""
+    result = result_of(rules(players=len(row), **parameters), row)
     return tuple(result.outcome.gains[0])
 
 
 # Rules.
 
 
-def test_the_nearest_to_two_thirds_of_the_average_wins() -> None:
+def test_nearest_to_two_thirds_of_average_wins() -> None:
     assert gains(20, 40, 60) == (1.0, 0.0, 0.0)
 
 
@@ -55,41 +55,41 @@ def test_the_nearest_to_two_thirds_of_the_average_wins() -> None:
         ((0, 50, 100), "2", (0.0, 0.0, 1.0)),
     ],
 )
-def test_all_who_are_nearest_share_the_win(
+def test_tied_winners_share_win(
     row: tuple[int, ...], ratio: str, expected: tuple[float, ...]
 ) -> None:
     assert gains(*row, ratio=ratio) == expected
 
 
-def test_two_numbers_may_be_equally_near() -> None:
-    table = table_of(game(players=4, ratio="3/4"), (10, 20, 30, 20))
+def test_two_numbers_can_tie() -> None:
+    table = table_of(rules(players=4, ratio="3/4"), (10, 20, 30, 20))
     won, _, lost, _ = (events(table, f"player_{number}")[-2] for number in (1, 2, 3, 4))
     assert isinstance(won, RoundResult)
     assert isinstance(lost, RoundResult)
     assert (won.target, won.winning, won.winners) == (15.0, (10, 20), 3)
     assert lost.winners is None
-    assert "Winning numbers: 10 and 20" in reads(table, "player_1")
+    assert "Winning numbers: 10 and 20" in transcript(table, "player_1")
 
 
-def test_no_rounding_decides_who_is_nearest() -> None:
+def test_target_is_computed_exactly() -> None:
     # The target is 9/10 * 25 / 3 = 7.5 exactly, and a little more in floats.
     assert gains(6, 9, 10, ratio="9/10") == (0.5, 0.5, 0.0)
 
 
 @given(numbers, st.fractions(0, 3, max_denominator=12))
-def test_a_round_pays_one_in_all(row: list[int], ratio: Fraction) -> None:
+def test_round_pays_one_in_total(row: list[int], ratio: Fraction) -> None:
     assert sum(gains(*row, ratio=ratio)) == pytest.approx(1)
 
 
 @given(numbers, st.fractions(0, 3, max_denominator=12), st.randoms(use_true_random=False))
-def test_the_order_of_players_is_nothing(row: list[int], ratio: Fraction, luck: Any) -> None:
+def test_gains_ignore_order_of_players(row: list[int], ratio: Fraction, luck: Any) -> None:
     paid = dict(zip(row, gains(*row, ratio=ratio), strict=True))
     luck.shuffle(row)
     assert dict(zip(row, gains(*row, ratio=ratio), strict=True)) == paid
 
 
-def test_the_payoff_is_the_share_of_rounds_won() -> None:
-    result = result_of(game(rounds=4), (20, 40, 60), (20, 20, 60), (9, 8, 0), (60, 60, 20))
+def test_payoff_is_share_of_rounds_won() -> None:
+    result = result_of(rules(rounds=4), (20, 40, 60), (20, 20, 60), (9, 8, 0), (60, 60, 20))
     assert result.game.payoffs(result.outcome) == {
         "player_1": 1.5 / 4,
         "player_2": 0.5 / 4,
@@ -98,22 +98,22 @@ def test_the_payoff_is_the_share_of_rounds_won() -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 101])
-def test_a_number_out_of_range_is_refused(number: int) -> None:
-    table = Table(game(), game().instance_type(), "seed")
+def test_out_of_range_numbers_are_rejected(number: int) -> None:
+    table = Table(rules(), rules().instance_type(), "seed")
     ask = table.pending["player_1"]
     reason = ask.refuse(ask.action.model_validate({"chosen_number": number}))
     assert reason == f'"chosen_number" must be from 0 to 100, not {number}'
 
 
 @pytest.mark.parametrize("number", ["12", " 12 ", 12, 12.0])
-def test_a_whole_number_may_be_written_in_other_ways(number: object) -> None:
-    assert result_of(game(), (number, 60, 70)).outcome.choices == ((12, 60, 70),)
+def test_equivalent_integer_notations_are_accepted(number: object) -> None:
+    assert result_of(rules(), (number, 60, 70)).outcome.choices == ((12, 60, 70),)
 
 
 @pytest.mark.parametrize("number", [True, 1.5, "twelve", "1.5", None, "12 or 13"])
-def test_what_is_no_whole_number_is_refused(number: object) -> None:
+def test_non_integers_are_rejected(number: object) -> None:
     with pytest.raises(ValidationError):
-        table_of(game(), (number, 60, 70))
+        table_of(rules(), (number, 60, 70))
 
 
 # Parameters.
@@ -131,13 +131,13 @@ def test_what_is_no_whole_number_is_refused(number: object) -> None:
     ],
 )
 def test_ratios_are_exact(written: object, read: Fraction) -> None:
-    made = game(ratio=written)
-    assert made.ratio == read
-    assert GuessTheAverage.model_validate_json(made.model_dump_json()) == made
+    game = rules(ratio=written)
+    assert game.ratio == read
+    assert GuessTheAverage.model_validate_json(game.model_dump_json()) == game
 
 
 @pytest.mark.parametrize(
-    ("parameters", "saying"),
+    ("parameters", "message"),
     [
         ({"ratio": -0.5}, "greater than or equal to 0"),
         ({"ratio": 101}, "less than or equal to 100"),
@@ -153,27 +153,27 @@ def test_ratios_are_exact(written: object, read: Fraction) -> None:
         ({"told": "everything"}, "'nothing', 'equilibrium', 'smart' or 'random'"),
     ],
 )
-def test_impossible_parameters_are_refused(parameters: dict[str, Any], saying: str) -> None:
-    with pytest.raises(ValidationError, match=saying):
-        game(**parameters)
+def test_invalid_parameters_are_rejected(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        rules(**parameters)
 
 
-# Words.
+# Prompts.
 
 
-def test_a_report_has_two_decimals_and_one_s_own_number() -> None:
-    table = table_of(game(), (50, 40, 41))
-    assert reads(table, "player_2").endswith(
+def test_round_result_text() -> None:
+    table = table_of(rules(), (50, 40, 41))
+    assert transcript(table, "player_2").endswith(
         "Results of round 1:\nAverage of all numbers: 43.67\n"
         "Target (2/3 times the average): 29.11\nWinning number: 40\nYour number: 40\n"
         "You won.\n\nThe game is over. You won 1 of 1 round."
     )
-    assert "Your number: 50\nYou lost.\n" in reads(table, "player_1")
+    assert "Your number: 50\nYou lost.\n" in transcript(table, "player_1")
 
 
-@pytest.mark.parametrize("style", versions(SPEC))
+@pytest.mark.parametrize("name", styles(SPEC))
 @pytest.mark.parametrize(
-    ("parameters", "saying"),
+    ("parameters", "expected"),
     [
         ({"told": "nothing"}, None),
         ({"told": "equilibrium"}, "are smart. Each of them will always choose 0."),
@@ -183,22 +183,22 @@ def test_a_report_has_two_decimals_and_one_s_own_number() -> None:
         ({"told": "random"}, "Each of them chooses a number at random."),
     ],
 )
-def test_appendix_g_settings_are_told(
-    style: str, parameters: dict[str, Any], saying: str | None
+def test_appendix_g_settings_appear_in_briefing(
+    name: str, parameters: dict[str, Any], expected: str | None
 ) -> None:
-    made = game(**parameters)
-    (briefing, *_) = made.briefings(made.instance_type())
-    told = style_in(SPEC, style).tell(briefing, made, "player_1")
-    assert ("other players are" in told or "Each of them" in told) == (saying is not None)
-    assert saying is None or saying in told
+    game = rules(**parameters)
+    (briefing, *_) = game.briefings(game.instance_type())
+    text = style_in(SPEC, name).tell(briefing, game, "player_1")
+    assert ("other players are" in text or "Each of them" in text) == (expected is not None)
+    assert expected is None or expected in text
 
 
-@pytest.mark.parametrize("style", versions(SPEC))
-def test_every_version_tells_the_same_facts(style: str) -> None:
-    made = game(players=7, rounds=13, minimum=4, maximum=91, ratio="5/6")
-    words = style_in(SPEC, style)
-    table = table_of(made, (5, 10, 20, 30, 40, 50, 88))
-    texts = words.story(table.heard["player_7"], made, "player_7")
+@pytest.mark.parametrize("name", styles(SPEC))
+def test_all_styles_state_same_facts(name: str) -> None:
+    game = rules(players=7, rounds=13, minimum=4, maximum=91, ratio="5/6")
+    style = style_in(SPEC, name)
+    table = table_of(game, (5, 10, 20, 30, 40, 50, 88))
+    texts = style.story(table.heard["player_7"], game, "player_7")
     briefing, turn, result = texts
     for fact in ("13 rounds", "4", "91", "5/6", "Player 7"):
         assert fact.removesuffix(" rounds") in briefing
@@ -206,53 +206,51 @@ def test_every_version_tells_the_same_facts(style: str) -> None:
     assert all(fact in turn for fact in ("4", "91", "5/6"))
     # The average is 243 / 7 = 34.71, the target 28.93, the nearest number 30.
     assert all(fact in result for fact in ("34.71", "28.93", "30", "88", "5/6"))
-    assert len({style_in(SPEC, other).tell(table.heard["player_7"][0].event, made, "player_7")
-                for other in versions(SPEC)}) == 5  # fmt: skip
+    assert len({style_in(SPEC, other).tell(table.heard["player_7"][0].event, game, "player_7")
+                for other in styles(SPEC)}) == 5  # fmt: skip
 
 
-@pytest.mark.parametrize("style", versions(SPEC))
-def test_a_shared_win_is_told_as_shared(style: str) -> None:
-    words = style_in(SPEC, style)
-    made = game(rounds=2)
-    table = table_of(made, (20, 20, 60), (20, 40, 60))
-    *_, first, _, second, over = words.story(table.heard["player_1"], made, "player_1")
+@pytest.mark.parametrize("name", styles(SPEC))
+def test_shared_win_is_described_as_shared(name: str) -> None:
+    style = style_in(SPEC, name)
+    game = rules(rounds=2)
+    table = table_of(game, (20, 20, 60), (20, 40, 60))
+    *_, first, _, second, over = style.story(table.heard["player_1"], game, "player_1")
     assert "together with 1 other player, which counts as 1/2 of a win" in first
     assert "together" not in second
     assert "1.5" in over
-    *_, lost, over = words.story(table.heard["player_3"], made, "player_3")
+    *_, lost, over = style.story(table.heard["player_3"], game, "player_3")
     assert "together" not in lost
     assert "0" in over
 
 
-@pytest.mark.parametrize("style", versions(SPEC))
+@pytest.mark.parametrize("name", styles(SPEC))
 @pytest.mark.parametrize(
-    ("ratio", "saying", "never"),
+    ("ratio", "expected", "never"),
     [(1, "average itself|mean itself|Multiplier: 1", "1 times"),
      (0, "0, that is 0 times|Multiplier: 0", "1 times"),
      (0.6666667, "0.6666667", "6666667/")],
 )  # fmt: skip
-def test_a_ratio_is_told_as_people_say_it(
-    style: str, ratio: object, saying: str, never: str
-) -> None:
-    made = game(ratio=ratio)
-    table = table_of(made, (1, 2, 3))
-    texts = style_in(SPEC, style).story(table.heard["player_1"], made, "player_1")
-    assert any(words in texts[0] for words in saying.split("|"))
+def test_ratios_are_written_naturally(name: str, ratio: object, expected: str, never: str) -> None:
+    game = rules(ratio=ratio)
+    table = table_of(game, (1, 2, 3))
+    texts = style_in(SPEC, name).story(table.heard["player_1"], game, "player_1")
+    assert any(phrase in texts[0] for phrase in expected.split("|"))
     assert never not in "".join(texts)
 
 
-@pytest.mark.parametrize("style", versions(SPEC))
-@pytest.mark.parametrize("told", ["equilibrium", "smart", "random"])
-def test_of_one_other_player_one_is_told(style: str, told: str) -> None:
-    made = game(players=2, told=told)
-    text = style_in(SPEC, style).tell(made.briefings(made.instance_type())[0], made, "player_1")
+@pytest.mark.parametrize("name", styles(SPEC))
+@pytest.mark.parametrize("setting", ["equilibrium", "smart", "random"])
+def test_two_player_briefing_uses_singular(name: str, setting: str) -> None:
+    game = rules(players=2, told=setting)
+    text = style_in(SPEC, name).tell(game.briefings(game.instance_type())[0], game, "player_1")
     assert "The other player is" in text
     assert "Each of them" not in text
 
 
-def test_a_briefing_is_the_same_for_all() -> None:
-    made = game(players=4)
-    assert set(made.briefings(made.instance_type())) == {
+def test_briefing_is_identical_for_all_players() -> None:
+    game = rules(players=4)
+    assert set(game.briefings(game.instance_type())) == {
         Briefing(4, 1, 0, 100, Fraction(2, 3), "nothing", None)
     }
 
@@ -261,52 +259,52 @@ def test_a_briefing_is_the_same_for_all() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, 33, 50, 100])
-def test_all_choosing_one_number_score_the_rest_of_the_range(number: int) -> None:
-    assert scored(SPEC, *[[number] * 10] * 20) == pytest.approx(100 - number)
+def test_score_of_identical_numbers(number: int) -> None:
+    assert score_of(SPEC, *[[number] * 10] * 20) == pytest.approx(100 - number)
 
 
 @pytest.mark.parametrize(
     ("ratio", "score"), [("0", 70), ("5/6", 70), ("1", 60), ("7/6", 30), ("2", 30)]
 )
 def test_appendix_e_scores_by_ratio(ratio: str, score: float) -> None:
-    assert scored(SPEC, (20, 40), (25, 35), ratio=ratio) == pytest.approx(score)
+    assert score_of(SPEC, (20, 40), (25, 35), ratio=ratio) == pytest.approx(score)
 
 
-def test_the_published_code_adds_the_minimum() -> None:
-    result = result_of(game(minimum=50, maximum=150, ratio="1/2"), (70, 70, 70))
+def test_published_score_adds_minimum() -> None:
+    result = result_of(rules(minimum=50, maximum=150, ratio="1/2"), (70, 70, 70))
     (score, *_) = SPEC.metrics.values()
     assert score.of(result) == pytest.approx(80)
     assert score.variant(as_published=True)(result) == pytest.approx(130)
-    above = result_of(game(minimum=50, maximum=150, ratio="3/2"), (70, 70, 70))
+    above = result_of(rules(minimum=50, maximum=150, ratio="3/2"), (70, 70, 70))
     assert score.variant(as_published=True)(above) == score.of(above) == pytest.approx(20)
 
 
 @given(st.lists(st.lists(st.integers(10, 60), min_size=3, max_size=3), min_size=1, max_size=4),
        st.sampled_from(["1/2", "1", "3/2"]))  # fmt: skip
-def test_scores_lie_in_their_range(rows: list[list[int]], ratio: str) -> None:
-    assert -1e-9 <= scored(SPEC, *rows, minimum=10, maximum=60, ratio=ratio) <= 100 + 1e-9
+def test_scores_lie_between_0_and_100(rows: list[list[int]], ratio: str) -> None:
+    assert -1e-9 <= score_of(SPEC, *rows, minimum=10, maximum=60, ratio=ratio) <= 100 + 1e-9
 
 
-def test_means_are_of_all_and_of_the_first_round() -> None:
-    result = result_of(game(rounds=2), (10, 20, 60), (0, 0, 30))
+def test_mean_number_and_first_round_metrics() -> None:
+    result = result_of(rules(rounds=2), (10, 20, 60), (0, 0, 30))
     assert SPEC.metrics["first_round"].of(result) == 30
     assert SPEC.metrics["mean_number"].of(result) == 20
 
 
-# People.
+# Human baseline.
 
 
 def test_section_4_3_human_means_lie_between_level_one_and_level_zero() -> None:
     means = PEOPLE.select("ratio", "first_round").rows()
     assert set(means) == {("1/2", 27.05), ("2/3", 36.73), ("4/3", 60.12), ("2/3", 36.2)}
     for ratio, mean in means:
-        one, zero = (level_k(level, 0, 100, Fraction(ratio)) for level in (1, 0))
-        assert min(one, zero) < mean < max(one, zero)
+        level_one, level_zero = (level_k(level, 0, 100, Fraction(ratio)) for level in (1, 0))
+        assert min(level_one, level_zero) < mean < max(level_one, level_zero)
 
 
 def test_section_4_3_subjects() -> None:
-    said = PEOPLE["source"].str.extract("; (.*) subjects$")
-    assert set(said) == {"15 to 18", "2,423"}
+    subjects = PEOPLE["source"].str.extract("; (.*) subjects$")
+    assert set(subjects) == {"15 to 18", "2,423"}
     assert fmean(PEOPLE.filter(ratio="2/3")["first_round"]) > 36
 
 
@@ -316,28 +314,28 @@ TABLE_8 = ["0", "1/6", "1/3", "1/2", "2/3", "5/6", "1", "7/6", "4/3", "3/2", "5/
 
 def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     game = GuessTheAverage.model_validate({"rounds": 3, **parameters})
-    return played(game, *(SPEC.strategies[name] for name in names))
+    return play_out(game, *(SPEC.strategies[name] for name in names))
 
 
-def prize(mine: int, others: list[int], ratio: Fraction) -> float:
-    """My share of the win."""
-    winning = winning_numbers([mine, *others], ratio)
-    if mine not in winning:
+def prize(guess: int, others: list[int], ratio: Fraction) -> float:
+    """Return a guess's share of the win against the other numbers."""
+    winning = winning_numbers([guess, *others], ratio)
+    if guess not in winning:
         return 0.0
-    return 1 / sum(number in winning for number in [mine, *others])
+    return 1 / sum(number in winning for number in [guess, *others])
 
 
 # Theory.
 
 
 def stable(players: int, number: int, numbers: range, ratio: Fraction) -> bool:
-    """Whether nobody gains by another number when all choose this one, trying them all."""
+    """Return whether no other number gains if all players choose this one, by enumeration."""
     others = [number] * (players - 1)
     return all(prize(other, others, ratio) <= 1 / players + 1e-12 for other in numbers)
 
 
 @given(st.integers(2, 7), st.integers(0, 5), st.integers(1, 15), ratios)
-def test_the_equilibrium_is_stable(players: int, minimum: int, span: int, ratio: Fraction) -> None:
+def test_equilibrium_is_stable(players: int, minimum: int, span: int, ratio: Fraction) -> None:
     maximum = minimum + span
     number = equilibrium(minimum, maximum, ratio)
     assert stable(players, number, range(minimum, maximum + 1), ratio)
@@ -349,7 +347,7 @@ def test_table_8_equilibrium_is_stable_for_every_ratio(ratio: str) -> None:
 
 
 @given(ratios, st.integers(0, 50), st.integers(1, 50))
-def test_the_equilibrium_is_where_levels_lead(ratio: Fraction, minimum: int, span: int) -> None:
+def test_levels_converge_to_equilibrium(ratio: Fraction, minimum: int, span: int) -> None:
     maximum = minimum + span
     if ratio != 1:
         far = level_k(100, minimum, maximum, ratio)
@@ -367,35 +365,35 @@ def test_levels_of_nagel_1995() -> None:
 
 
 @given(st.lists(st.integers(0, 100), min_size=2, max_size=9), ratios)
-def test_the_nearest_number_to_the_target_is_nearest(others: list[int], ratio: Fraction) -> None:
+def test_nearest_to_target_minimises_distance(others: list[int], ratio: Fraction) -> None:
     players = len(others) + 1
     if ratio >= players:
         return
 
-    def miss(number: int) -> Fraction:
+    def distance(number: int) -> Fraction:
         return abs(number - ratio * (sum(others) + number) / players)
 
-    found = nearest_to_target(sum(others), players, 0, 100, ratio)
-    assert miss(found) == min(miss(number) for number in range(101))
+    nearest = nearest_to_target(sum(others), players, 0, 100, ratio)
+    assert distance(nearest) == min(distance(number) for number in range(101))
 
 
-def test_a_target_that_runs_away_is_followed_to_the_edge() -> None:
+def test_diverging_target_is_clipped_to_range() -> None:
     assert nearest_to_target(100, 3, 0, 100, Fraction(3)) == 100
 
 
-# Players.
+# Strategies.
 
 
 def test_level_two_beats_level_one() -> None:
     level_one = SPEC.strategies["level_k"].with_settings(level=1)
     level_two = SPEC.strategies["level_k"].with_settings(level=2)
     game = GuessTheAverage(players=3, rounds=1)
-    outcome = played(game, level_one, level_one, level_two)
+    outcome = play_out(game, level_one, level_one, level_two)
     assert outcome.choices == ((33, 33, 22),)
     assert outcome.gains == ((0.0, 0.0, 1.0),)
 
 
-def test_equilibrium_players_stay_where_they_are() -> None:
+def test_equilibrium_players_repeat_equilibrium() -> None:
     assert match("equilibrium").choices == ((0,) * 10,) * 3
     assert match("equilibrium", ratio="3/2").choices == ((100,) * 10,) * 3
     assert match("equilibrium", minimum=20).choices == ((20,) * 10,) * 3
@@ -404,10 +402,10 @@ def test_equilibrium_players_stay_where_they_are() -> None:
 @pytest.mark.parametrize("ratio", TABLE_8)
 def test_table_8_equilibrium_players_score_100(ratio: str) -> None:
     rows = match("equilibrium", ratio=ratio).choices
-    assert scored(SPEC, *rows, ratio=ratio) == pytest.approx(100)
+    assert score_of(SPEC, *rows, ratio=ratio) == pytest.approx(100)
 
 
-def test_best_responders_fall_towards_the_equilibrium() -> None:
+def test_best_responders_converge_to_equilibrium() -> None:
     outcome = match("best_response", rounds=30)
     rounds = [row[0] for row in outcome.choices]
     assert rounds[:3] == [33, 21, 14]  # 21 = 2/3 * 9 * 33 / (10 - 2/3), to the nearest
@@ -415,24 +413,24 @@ def test_best_responders_fall_towards_the_equilibrium() -> None:
     assert rounds[-1] <= 1
 
 
-def test_a_best_responder_beats_those_who_repeat_themselves() -> None:
+def test_best_responder_beats_fixed_players() -> None:
     game = GuessTheAverage(players=3, rounds=3)
     stubborn = SPEC.strategies["fixed"].with_settings(choices=(60,))
-    outcome = played(game, stubborn, stubborn, SPEC.strategies["best_response"])
+    outcome = play_out(game, stubborn, stubborn, SPEC.strategies["best_response"])
     # The target is 2/3 * (120 + x) / 3, which x = 34 hits.
     assert [row[2] for row in outcome.choices] == [33, 34, 34]
     assert [row[2] for row in outcome.gains] == [1.0, 1.0, 1.0]
 
 
-def test_imitators_choose_what_won() -> None:
+def test_imitators_choose_previous_winning_number() -> None:
     game = GuessTheAverage(players=3, rounds=3)
     low = SPEC.strategies["fixed"].with_settings(choices=(1, 2, 3))
     high = SPEC.strategies["fixed"].with_settings(choices=(90,))
-    outcome = played(game, low, SPEC.strategies["imitation"], high)
+    outcome = play_out(game, low, SPEC.strategies["imitation"], high)
     winning = [winning_numbers(row, Fraction(2, 3))[0] for row in outcome.choices]
     assert [row[1] for row in outcome.choices[1:]] == winning[:2]
 
 
-def test_random_play_covers_the_range() -> None:
+def test_random_play_covers_range() -> None:
     rows = match("random", players=50, rounds=20, minimum=3, maximum=6).choices
     assert {number for row in rows for number in row} == {3, 4, 5, 6}

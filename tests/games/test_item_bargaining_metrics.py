@@ -1,4 +1,4 @@
-"""Item bargaining: metrics, maxima and what the paper prints of them."""
+"""Item bargaining: metrics, maxima and the paper's published values."""
 
 import math
 from dataclasses import replace
@@ -27,7 +27,7 @@ from tests.games.tables import table_after
 
 POOL = Pool(
     quantities=(7, 4, 1), values=((10, 20, 30), (5, 50, 5)), outside=(90, 60)
-)  # worth 180 and 240 in all
+)  # worth 180 and 240 in total
 ACCEPT: dict[str, Any] = {"action": "ACCEPT"}
 WALK: dict[str, Any] = {"action": "WALK"}
 GAME = ItemBargaining(discount=0.9)
@@ -37,7 +37,7 @@ def offer(*units: int) -> dict[str, Any]:
     return {"action": "COUNTEROFFER", "offer": units}
 
 
-def played(*moves: dict[str, Any], instance: Pool = POOL, game: ItemBargaining = GAME) -> Result:
+def result_of(*moves: dict[str, Any], instance: Pool = POOL, game: ItemBargaining = GAME) -> Result:
     table = table_after(game, *moves, instance=instance)
     if not table.over:
         (ask,) = table.pending.values()
@@ -45,14 +45,14 @@ def played(*moves: dict[str, Any], instance: Pool = POOL, game: ItemBargaining =
     return Result(table.game, table.instance, table.outcome, lambda: table.given)
 
 
-def of(name: str, result: Result, as_published: bool = False) -> float | None:
+def metric(name: str, result: Result, as_published: bool = False) -> float | None:
     return SPEC.metrics[name].variant(as_published)(result)
 
 
 # Welfare.
 
 
-AGREED = played(offer(1, 0, 0), offer(1, 0, 0), offer(1, 4, 0), ACCEPT)
+AGREED = result_of(offer(1, 0, 0), offer(1, 0, 0), offer(1, 4, 0), ACCEPT)
 """In round 2 player 2 gets (1, 4, 0), worth 205, and player 1 (6, 0, 1), worth 90."""
 
 
@@ -70,75 +70,77 @@ AGREED = played(offer(1, 0, 0), offer(1, 0, 0), offer(1, 4, 0), ACCEPT)
         ("invalid_walk", 0.0),
     ],
 )
-def test_welfare_of_an_agreement(name: str, value: float) -> None:
-    assert of(name, AGREED) == pytest.approx(value)
+def test_welfare_of_agreement(name: str, value: float) -> None:
+    assert metric(name, AGREED) == pytest.approx(value)
 
 
-def test_advantages_are_over_the_outside_option_in_three_readings() -> None:
+def test_advantages_over_outside_option_in_three_variants() -> None:
     """Player 1 gets (7, 0, 1), worth 100, in round 2; player 2 gets 200. Outside: 70 and 60."""
     instance = POOL.model_copy(update={"outside": (70, 60)})
-    result = played(offer(1, 0, 0), offer(1, 0, 0), offer(0, 4, 0), ACCEPT, instance=instance)
-    assert of("nash_welfare_plus", result) == pytest.approx(math.sqrt((90 - 70) * (180 - 60)))
-    assert of("nash_welfare_plus_discounted", result) == pytest.approx(0.9 * math.sqrt(30 * 140))
-    assert of("nash_welfare_plus_undiscounted", result) == pytest.approx(math.sqrt(30 * 140))
-    assert of("nash_welfare_plus", result, True) == pytest.approx(0.9 * math.sqrt(30 * 140))
+    result = result_of(offer(1, 0, 0), offer(1, 0, 0), offer(0, 4, 0), ACCEPT, instance=instance)
+    assert metric("nash_welfare_plus", result) == pytest.approx(math.sqrt((90 - 70) * (180 - 60)))
+    assert metric("nash_welfare_plus_discounted", result) == pytest.approx(
+        0.9 * math.sqrt(30 * 140)
+    )
+    assert metric("nash_welfare_plus_undiscounted", result) == pytest.approx(math.sqrt(30 * 140))
+    assert metric("nash_welfare_plus", result, True) == pytest.approx(0.9 * math.sqrt(30 * 140))
 
 
 def test_walking_away_has_no_advantage_and_no_envy() -> None:
     """Figure 1 and table 5, row of walk: NW+ 0.00, and EF1 not defined."""
-    result = played(WALK)
-    assert of("nash_welfare_plus", result) == 0
-    assert of("ef1", result) is None
-    assert of("utilitarian_welfare", result) == 150
-    assert of("agreement", result) == 0
+    result = result_of(WALK)
+    assert metric("nash_welfare_plus", result) == 0
+    assert metric("ef1", result) is None
+    assert metric("utilitarian_welfare", result) == 150
+    assert metric("agreement", result) == 0
 
 
-def test_shares_of_the_maximum() -> None:
-    """The best sum gives (7, 0, 1) and (0, 4, 0): 300, more than both outside options, 150."""
-    assert of("utilitarian_of_maximum", AGREED) == pytest.approx(0.9 * 295 / 300)
-    assert of("nash_of_maximum", AGREED) == pytest.approx(
+def test_shares_of_maximum() -> None:
+    """The best sum is 300, from (7, 0, 1) and (0, 4, 0); both outside options add up to 150."""
+    assert metric("utilitarian_of_maximum", AGREED) == pytest.approx(0.9 * 295 / 300)
+    assert metric("nash_of_maximum", AGREED) == pytest.approx(
         0.9 * math.sqrt(90 * 205) / math.sqrt(100 * 200)
     )
 
 
 def test_outside_options_can_be_the_maximum() -> None:
     instance = POOL.model_copy(update={"outside": (180, 240)})
-    result = played(WALK, instance=instance)
-    assert of("utilitarian_of_maximum", result) == 1
-    assert of("utilitarian_of_allocated", result) == pytest.approx(420 / 300)
-    assert of("utilitarian_of_maximum", result, True) == pytest.approx(420 / 300)
-    assert of("nash_of_maximum", result) == 1
-    assert of("nash_of_allocated", result) == pytest.approx(math.sqrt(180 * 240 / 100 / 200))
-    assert of("nash_plus_of_maximum", result) is None
-    assert of("opposition", result) == 0
+    result = result_of(WALK, instance=instance)
+    assert metric("utilitarian_of_maximum", result) == 1
+    assert metric("utilitarian_of_allocated", result) == pytest.approx(420 / 300)
+    assert metric("utilitarian_of_maximum", result, True) == pytest.approx(420 / 300)
+    assert metric("nash_of_maximum", result) == 1
+    assert metric("nash_of_allocated", result) == pytest.approx(math.sqrt(180 * 240 / 100 / 200))
+    assert metric("nash_plus_of_maximum", result) is None
+    assert metric("opposition", result) == 0
 
 
-def test_opposition_is_the_distance_from_giving_both_all() -> None:
-    """One item each of two kinds, worth as much to both: both lack half, or one lacks all."""
+def test_opposition_is_distance_from_joint_ideal() -> None:
+    """Two items are of equal worth to both players: both lack half, or one lacks everything."""
     instance = Pool(quantities=(1, 1), values=((4, 4), (4, 4)), outside=(1, 1))
     game = ItemBargaining(quantities=(1, 1))
-    assert of("opposition", played(WALK, instance=instance, game=game)) == pytest.approx(
+    assert metric("opposition", result_of(WALK, instance=instance, game=game)) == pytest.approx(
         math.sqrt(0.5)
     )
     apart = instance.model_copy(update={"values": ((4, 1), (1, 4))})
-    assert of("opposition", played(WALK, instance=apart, game=game)) == pytest.approx(
+    assert metric("opposition", result_of(WALK, instance=apart, game=game)) == pytest.approx(
         math.sqrt(0.08)
     )
 
 
-def test_without_numpy_maxima_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_maxima_without_numpy_print_install_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     best_of.cache_clear()
     monkeypatch.setattr("cheaptalk.games.item_bargaining.maxima.np", Deferred("absent_numpy"))
     with pytest.raises(CheaptalkError, match=r'pip install "cheaptalk\[analysis\]"'):
-        of("opposition", replace(AGREED))
-    assert of("utilitarian_welfare", AGREED) is not None
+        metric("opposition", replace(AGREED))
+    assert metric("utilitarian_welfare", AGREED) is not None
 
 
 # Envy.
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "values", "fair"),
+    ("kept", "other", "values", "fair"),
     [
         ((7, 0, 1), (0, 4, 0), (10, 20, 30), True),  # 100 against 80
         ((0, 4, 0), (7, 0, 1), (5, 50, 5), True),  # 200 against 40
@@ -150,26 +152,26 @@ def test_without_numpy_maxima_say_what_to_install(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_envy_freeness_up_to_one_item(
-    own: tuple[int, ...], other: tuple[int, ...], values: tuple[int, ...], fair: bool
+    kept: tuple[int, ...], other: tuple[int, ...], values: tuple[int, ...], fair: bool
 ) -> None:
-    assert envy_free_up_to_one(own, other, values) is fair
+    assert envy_free_up_to_one(kept, other, values) is fair
 
 
-def test_an_agreement_must_be_fair_to_both() -> None:
+def test_ef1_requires_fairness_to_both_players() -> None:
     """The worked example of section 3.4's condition."""
-    assert of("ef1", played(offer(0, 4, 0), ACCEPT)) == 1
-    assert of("ef1", played(offer(0, 0, 1), ACCEPT)) == 0
+    assert metric("ef1", result_of(offer(0, 4, 0), ACCEPT)) == 1
+    assert metric("ef1", result_of(offer(0, 0, 1), ACCEPT)) == 0
 
 
-# Conduct. The examples are those of appendix B: two kinds worth 4 and 2.
+# Conduct, with the examples of appendix B: two kinds worth 4 and 2.
 
 
 LINE = Pool(quantities=(3, 3), values=((9, 1), (4, 2)), outside=(3, 10))
-TWO = ItemBargaining(quantities=(3, 3), discount=0.9)
+TWO_KINDS = ItemBargaining(quantities=(3, 3), discount=0.9)
 
 
 def conduct(name: str, *moves: dict[str, Any], instance: Pool = LINE) -> float | None:
-    return of(name, played(*moves, instance=instance, game=TWO))
+    return metric(name, result_of(*moves, instance=instance, game=TWO_KINDS))
 
 
 def test_m1_asks_for_less_than_was_offered() -> None:
@@ -177,11 +179,11 @@ def test_m1_asks_for_less_than_was_offered() -> None:
     moves = [offer(3, 0), offer(1, 3)]
     assert conduct("asked_less", *moves) == 1
     assert conduct("asked_less", offer(3, 0), offer(0, 3)) == 0  # just as much
-    assert conduct("asked_less", offer(1, 0)) == 0  # an opening turns nothing down
+    assert conduct("asked_less", offer(1, 0)) == 0  # an opening rejects nothing
 
 
 def test_m2_asks_for_less_than_the_outside_option() -> None:
-    """To keep (1, 1), worth 6, is less than 10."""
+    """Keeping (1, 1), worth 6, is below the outside option of 10."""
     moves = [offer(3, 0), offer(2, 2)]
     assert conduct("asked_too_little", *moves) == 1
     even = LINE.model_copy(update={"outside": (3, 6)})
@@ -209,7 +211,7 @@ def test_m5_walks_away_from_more_than_the_outside_option() -> None:
     assert conduct("walked_from_more", WALK) == 0
 
 
-def test_mistakes_of_both_are_counted_together_and_apart() -> None:
+def test_mistakes_are_counted_jointly_and_by_player() -> None:
     """Player 1 offers everything (M3, M2); player 2 walks away from it (M5)."""
     moves = [offer(3, 3), WALK]
     assert conduct("mistakes", *moves) == 3
@@ -217,15 +219,15 @@ def test_mistakes_of_both_are_counted_together_and_apart() -> None:
     assert conduct("own_mistakes_player_2", *moves) == 1
 
 
-def test_an_invalid_answer_is_no_mistake_and_ends_the_match() -> None:
-    result = played(offer(3, 2), instance=LINE, game=TWO)
-    assert of("invalid_walk", result) == 1
-    assert of("walked_from_more", result) == 0
+def test_invalid_answer_is_not_a_mistake() -> None:
+    result = result_of(offer(3, 2), instance=LINE, game=TWO_KINDS)
+    assert metric("invalid_walk", result) == 1
+    assert metric("walked_from_more", result) == 0
     assert [turn.move for turn in turns(result)][-1] is None
 
 
 def test_bad_acceptances_by_turn_and_by_match() -> None:
-    """Player 2 turns (1, 0) down and then accepts (2, 0), worth 8 of 10: one turn of two."""
+    """Player 2 rejects (1, 0), then accepts (2, 0), worth 8 against 10: one turn of two."""
     moves = [offer(1, 0), offer(0, 3), offer(2, 0), ACCEPT]
     assert conduct("bad_acceptance_by_turn_player_2", *moves) == 0.5
     assert conduct("bad_acceptance_player_2", *moves) == 1
@@ -234,7 +236,7 @@ def test_bad_acceptances_by_turn_and_by_match() -> None:
     assert conduct("bad_acceptance_by_turn_player_1", offer(1, 0), WALK) is None
 
 
-def test_soft_against_tough_accepts_below_its_outside_option_as_in_table_12() -> None:
+def test_table_12_soft_accepts_below_outside_option() -> None:
     """Appendix I, table 12: soft 100 % of turns and games, tough 0 %."""
     low = LINE.model_copy(update={"outside": (3, 18)})
     moves = [offer(0, 1), ACCEPT]
@@ -242,7 +244,7 @@ def test_soft_against_tough_accepts_below_its_outside_option_as_in_table_12() ->
     assert conduct("bad_acceptance_player_1", *moves, instance=low) == 0
 
 
-def test_what_is_given_is_counted_in_the_giver_s_values() -> None:
+def test_given_utility_uses_values_of_giver() -> None:
     moves = [offer(0, 1), offer(1, 0), offer(1, 2), offer(1, 1), ACCEPT]
     assert conduct("utility_given_player_1", *moves) == (1 + 11) / 2
     assert conduct("utility_given_player_2", *moves) == (4 + 6) / 2
@@ -252,7 +254,7 @@ def test_what_is_given_is_counted_in_the_giver_s_values() -> None:
     assert conduct("utility_given_player_2", offer(0, 1), WALK) is None
 
 
-# What players say they hold.
+# Stated holdings.
 
 
 def accepting(reasoning: str) -> list[dict[str, Any]]:
@@ -271,24 +273,24 @@ def accepting(reasoning: str) -> list[dict[str, Any]]:
         ("holdings: [1, 2, 3]", None),
     ],
 )
-def test_holdings_that_are_not_the_true_ones(reasoning: str, value: float | None) -> None:
+def test_false_stated_holdings(reasoning: str, value: float | None) -> None:
     assert conduct("false_holdings_stated_player_2", *accepting(reasoning)) == value
     assert conduct("false_holdings_stated_player_1", *accepting(reasoning)) is None
 
 
-def test_holdings_are_judged_only_where_an_offer_is_accepted() -> None:
+def test_stated_holdings_are_checked_only_on_acceptance() -> None:
     moves = [offer(0, 1), offer(1, 1) | {"reasoning": "My holdings: [3, 3]"}]
     assert conduct("false_holdings_stated_player_2", *moves) is None
 
 
-def test_the_hallucination_of_section_6_4() -> None:
-    """Section 6.4: offered [0, 0, 1, 0, 0], it believes to hold [6, 5, 1, 4, 1] and accepts."""
-    said = "Offer from Player 1: [0, 0, 1, 0, 0]\nMy resulting holdings: [6, 5, 1, 4, 1]\n"
-    assert stated_holdings(said, 5) == [(6, 5, 1, 4, 1)]
+def test_section_6_4_hallucination() -> None:
+    """Section 6.4: offered [0, 0, 1, 0, 0], the model claims to hold [6, 5, 1, 4, 1]."""
+    reasoning = "Offer from Player 1: [0, 0, 1, 0, 0]\nMy resulting holdings: [6, 5, 1, 4, 1]\n"
+    assert stated_holdings(reasoning, 5) == [(6, 5, 1, 4, 1)]
 
 
-def test_turns_tell_what_each_player_saw() -> None:
-    first, second = turns(played(offer(1, 0), instance=LINE, game=TWO))
+def test_turns_contain_information_of_player() -> None:
+    first, second = turns(result_of(offer(1, 0), instance=LINE, game=TWO_KINDS))
     assert (first.player, first.offered, first.kept, first.table) == (0, None, 2 * 9 + 3, None)
     assert (second.player, second.offered, second.table, second.action) == (1, (1, 0), 4, None)
 
@@ -324,16 +326,16 @@ def test_mean_maxima(pools: tuple[str, Pools, Maxima]) -> None:
     """Section 5's normalisers; the ones behind the BGS tables are 805.9, 378.7 and 81.7."""
     name, drawn, best = pools
     for metric, (mean, error) in MEANS[name].items():
-        found = getattr(best, metric)
-        spread = found.std() / math.sqrt(len(drawn))
-        assert found.mean() == pytest.approx(mean, abs=4 * math.hypot(spread, error)), metric
+        values = getattr(best, metric)
+        spread = values.std() / math.sqrt(len(drawn))
+        assert values.mean() == pytest.approx(mean, abs=4 * math.hypot(spread, error)), metric
 
 
 def test_walk_row(pools: tuple[str, Pools, Maxima]) -> None:
     """Figure 1 and tables 4 and 5, rows of walk: UW 75.03 and NW 67.97 in BGS, UW 72.08 in BGL.
 
-    For BGS the utilitarian maximum is over allocations alone, the Nash one includes the outside
-    options. The NW of 72.01 that is printed for BGL fits no reading that was tried.
+    For BGS the utilitarian maximum is over allocations only, the Nash one includes the outside
+    options. No tested variant reproduces the NW of 72.01 that is printed for BGL.
     """
     name, drawn, best = pools
     welfare = drawn.outside.sum(axis=1)
@@ -349,8 +351,8 @@ def test_walk_row(pools: tuple[str, Pools, Maxima]) -> None:
         assert 100 * ratio_of_means(nash, best.nash) == pytest.approx(66.2, abs=0.4)
 
 
-def test_walk_row_with_the_range_of_outside_options_that_fits_best() -> None:
-    """Tables 4 and 5: 75.03 and 67.97 where outside options run from 0 to below the total."""
+def test_walk_row_with_best_fitting_outside_options() -> None:
+    """Tables 4 and 5: 75.03 and 67.97 if outside options range from 0 to below the total."""
     game = ItemBargaining(least_outside=0, below_total=True)
     drawn = sample(game, SIZES["BGS"], np.random.default_rng(2))
     best = maxima(drawn)
@@ -372,54 +374,53 @@ rounds."""
 
 @pytest.mark.parametrize(("discount", "rounds"), PAYOFFS)
 def test_extreme_payoffs_in_closed_form(discount: float, rounds: int) -> None:
-    found = extreme_payoffs(ItemBargaining(discount=discount, rounds=rounds))
-    for row, one in enumerate(EXTREMES):
+    payoffs = extreme_payoffs(ItemBargaining(discount=discount, rounds=rounds))
+    for row, strategy in enumerate(EXTREMES):
         for column, other in enumerate(EXTREMES):
             expected = PAYOFFS[discount, rounds][row][column]
-            assert found[one, other] == pytest.approx(expected, abs=0.006)
+            assert payoffs[strategy, other] == pytest.approx(expected, abs=0.006)
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
-@pytest.mark.parametrize("one", EXTREMES)
+@pytest.mark.parametrize("strategy", EXTREMES)
 @pytest.mark.parametrize("other", EXTREMES)
-def test_extreme_payoffs_by_play(one: str, other: str, rounds: int) -> None:
+def test_extreme_payoffs_match_simulation(strategy: str, other: str, rounds: int) -> None:
     game = ItemBargaining(discount=0.98, rounds=rounds)
     gains = []
     for number in range(250):
-        instance = game.draw_instance(Chance(f"{one}/{number}"))
-        for place in ("player_1", "player_2"):
-            players = {"player": SPEC.strategies[other], place: SPEC.strategies[one]}
+        instance = game.draw_instance(Chance(f"{strategy}/{number}"))
+        for seat in ("player_1", "player_2"):
+            players = {"player": SPEC.strategies[other], seat: SPEC.strategies[strategy]}
             table = play(game, instance, str(number), players)
-            gains.append(table.game.payoffs(table.outcome)[place])
+            gains.append(table.game.payoffs(table.outcome)[seat])
     error = float(np.std(gains)) / math.sqrt(
         250
     )  # the two matches on one instance are not independent
-    assert np.mean(gains) == pytest.approx(extreme_payoffs(game)[one, other], abs=4 * error)
+    assert np.mean(gains) == pytest.approx(extreme_payoffs(game)[strategy, other], abs=4 * error)
 
 
-def test_kinds_without_items_are_no_kinds_in_the_closed_form() -> None:
+def test_closed_form_ignores_empty_kinds() -> None:
     with_none = extreme_payoffs(ItemBargaining(quantities=(7, 0, 4, 1)))
     assert with_none == pytest.approx(extreme_payoffs(ItemBargaining()))
 
 
-@pytest.mark.parametrize("place", ["player_1", "player_2"])
+@pytest.mark.parametrize("seat", ["player_1", "player_2"])
 @pytest.mark.parametrize("rival", ["aspire", "tough", "random"])
-def test_a_match_with_walk_is_known_without_playing_it(place: str, rival: str) -> None:
+def test_walk_outcome_is_known_without_play(seat: str, rival: str) -> None:
     game = ItemBargaining(rounds=2)
     instance = game.draw_instance(Chance("1"))
     walker = SPEC.strategies["walk"]
     seed = next(
         str(number) for number in range(100)  # a random rival may walk away or accept itself
         if play(game, instance, str(number), {"player": SPEC.strategies[rival],
-        place: walker}).requests
-        == (2 if place == "player_2" else 1)
+        seat: walker}).requests
+        == (2 if seat == "player_2" else 1)
     )  # fmt: skip
-    table = play(game, instance, seed, {"player": SPEC.strategies[rival], place: walker})
-    assert table.outcome == walked(instance, place)
+    table = play(game, instance, seed, {"player": SPEC.strategies[rival], seat: walker})
+    assert table.outcome == walked(instance, seat)
 
 
-def test_maxima_are_those_of_every_allocation() -> None:
-    """Against a plain search, pool by pool."""
+def test_maxima_match_enumeration() -> None:
     game = ItemBargaining.model_validate({"quantities": {"kinds": 3, "mean": 2}})
     instances = [game.draw_instance(Chance(str(number))) for number in range(60)]
     best = maxima(Pools.of(instances))
@@ -427,13 +428,13 @@ def test_maxima_are_those_of_every_allocation() -> None:
         shares = product(*(range(count + 1) for count in instance.quantities))
         pairs = [
             (
-                worth(one, instance.values[0]),
-                worth(rest(instance.quantities, one), instance.values[1]),
+                worth(bundle, instance.values[0]),
+                worth(rest(instance.quantities, bundle), instance.values[1]),
             )
-            for one in shares
+            for bundle in shares
         ]
         totals = [max(pair[player] for pair in pairs) for player in (0, 1)]
-        (one, other), ends = instance.outside, [*pairs, instance.outside]
+        (min_1, min_2), ends = instance.outside, [*pairs, instance.outside]
         assert best.utilitarian_allocated[number] == max(map(sum, pairs))
         assert best.utilitarian[number] == max(map(sum, ends))
         assert best.nash_allocated[number] == pytest.approx(
@@ -441,10 +442,10 @@ def test_maxima_are_those_of_every_allocation() -> None:
         )
         assert best.nash[number] == pytest.approx(max(math.sqrt(math.prod(end)) for end in ends))
         assert best.nash_plus[number] == pytest.approx(
-            max(math.sqrt(max(0, first - one) * max(0, second - other)) for first, second in pairs)
+            max(math.sqrt(max(0, x - min_1) * max(0, y - min_2)) for x, y in pairs)
         )
         assert best.acceptable[number] == any(
-            first >= one and second >= other for first, second in pairs
+            first >= min_1 and second >= min_2 for first, second in pairs
         )
         distances = [math.dist((first / totals[0], second / totals[1]), (1, 1))
                      for first, second in ends]  # fmt: skip
@@ -452,20 +453,20 @@ def test_maxima_are_those_of_every_allocation() -> None:
 
 
 @pytest.mark.parametrize("zeros", ["kept", "redrawn", "plus_one"])
-def test_samples_are_drawn_as_the_game_instances(zeros: str) -> None:
+def test_samples_match_drawn_instances(zeros: str) -> None:
     game = ItemBargaining.model_validate(
         {"quantities": {"kinds": 2, "mean": 1, "zeros": zeros}, "highest_value": 5,
          "least_outside": 0, "below_total": True}
     )  # fmt: skip
     drawn = sample(game, 4_000, np.random.default_rng(1))
     dealt = Pools.of([game.draw_instance(Chance(str(number))) for number in range(4_000)])
-    for some in (drawn, dealt):
-        totals = np.einsum("npk,nk->np", some.values, some.quantities)
-        assert (some.quantities.sum(axis=1) >= 2).all()
-        assert (some.outside < totals).all()
-        assert some.outside.min() == 0
-        assert some.values.max() == 5
+    for batch in (drawn, dealt):
+        totals = np.einsum("npk,nk->np", batch.values, batch.quantities)
+        assert (batch.quantities.sum(axis=1) >= 2).all()
+        assert (batch.outside < totals).all()
+        assert batch.outside.min() == 0
+        assert batch.values.max() == 5
     for name in ("quantities", "values", "outside"):
-        one, other = getattr(drawn, name), getattr(dealt, name)
-        spread = one.std() / math.sqrt(one.size)
-        assert one.mean() == pytest.approx(other.mean(), abs=6 * spread), name
+        first, second = getattr(drawn, name), getattr(dealt, name)
+        spread = first.std() / math.sqrt(first.size)
+        assert first.mean() == pytest.approx(second.mean(), abs=6 * spread), name

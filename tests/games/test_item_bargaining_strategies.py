@@ -1,4 +1,4 @@
-"""Scripted bargainers over items."""
+"""Scripted strategies of item bargaining."""
 
 from collections.abc import Iterator
 from itertools import pairwise, product
@@ -26,7 +26,7 @@ from tests.games.tables import table_after
 
 POOL = Pool(
     quantities=(7, 4, 1), values=((10, 20, 30), (5, 50, 5)), outside=(100, 60)
-)  # worth 180 and 240 in all
+)  # worth 180 and 240 in total
 S = SPEC.strategies
 
 
@@ -34,39 +34,41 @@ def offer(*units: int) -> dict[str, Any]:
     return {"action": "COUNTEROFFER", "offer": units}
 
 
-def asked(*moves: dict[str, Any], instance: Pool = POOL, **parameters: Any) -> DecisionRequest:
+def new_request(
+    *moves: dict[str, Any], instance: Pool = POOL, **parameters: Any
+) -> DecisionRequest:
     table = table_after(ItemBargaining(**parameters), *moves, instance=instance)
     (ask,) = table.pending.values()
     return table.request(ask.actor)
 
 
-# The extremes.
+# Extreme strategies.
 
 
-def test_tough_offers_one_of_the_least_valued_and_nothing_else() -> None:
-    assert S["tough"](asked()) == give((1, 0, 0))
-    assert S["tough"](asked(offer(7, 4, 1))) == give((1, 0, 0))
-    assert S["tough"](asked(*[offer(1, 0, 0)] * 5)) == give((1, 0, 0))
+def test_tough_always_offers_one_least_valued_item() -> None:
+    assert S["tough"](new_request()) == give((1, 0, 0))
+    assert S["tough"](new_request(offer(7, 4, 1))) == give((1, 0, 0))
+    assert S["tough"](new_request(*[offer(1, 0, 0)] * 5)) == give((1, 0, 0))
 
 
-def test_tough_offers_only_what_there_is_and_the_first_of_equals() -> None:
+def test_tough_skips_empty_kinds_and_breaks_ties_by_order() -> None:
     instance = POOL.model_copy(update={"quantities": (0, 4, 1), "values": ((1, 9, 9), (1, 9, 5))})
     game = {"quantities": (0, 4, 1)}
-    assert S["tough"](asked(instance=instance, **game)) == give((0, 1, 0))
-    assert S["tough"](asked(offer(0, 1, 0), instance=instance, **game)) == give((0, 0, 1))
+    assert S["tough"](new_request(instance=instance, **game)) == give((0, 1, 0))
+    assert S["tough"](new_request(offer(0, 1, 0), instance=instance, **game)) == give((0, 0, 1))
 
 
-def test_tough_of_the_published_runner_offers_one_of_the_first_kind() -> None:
+def test_published_tough_offers_item_of_first_kind() -> None:
     instance = POOL.model_copy(update={"values": ((9, 1, 9), (1, 9, 5))})
-    assert S["tough"](asked(instance=instance)) == give((0, 1, 0))
-    assert S["tough"](asked(instance=instance), item="first") == give((1, 0, 0))
+    assert S["tough"](new_request(instance=instance)) == give((0, 1, 0))
+    assert S["tough"](new_request(instance=instance), item="first") == give((1, 0, 0))
 
 
-def test_soft_accepts_whatever_it_is_offered() -> None:
-    assert S["soft"](asked(offer(0, 0, 0))) == ACCEPT
+def test_soft_accepts_any_offer() -> None:
+    assert S["soft"](new_request(offer(0, 0, 0))) == ACCEPT
 
 
-def test_soft_opens_with_every_bundle_alike() -> None:
+def test_soft_opens_with_uniformly_drawn_bundle() -> None:
     game = ItemBargaining(quantities=(2, 1))
     tables = [Table(game, game.draw_instance(Chance("1")), str(seed)) for seed in range(1_200)]
     bundles = [S["soft"](table.request("player_1")) for table in tables]
@@ -76,14 +78,14 @@ def test_soft_opens_with_every_bundle_alike() -> None:
 
 
 @pytest.mark.parametrize("moves", [[], [offer(7, 4, 1)]])
-def test_walk_walks_at_once(moves: list[Any]) -> None:
-    assert S["walk"](asked(*moves)) == WALK
+def test_walk_walks_away_immediately(moves: list[Any]) -> None:
+    assert S["walk"](new_request(*moves)) == WALK
 
 
-def test_random_does_everything_that_is_legal() -> None:
-    question = asked(offer(1, 0, 0))
-    moves = [S["random"](question._replace(chance=Chance(str(seed)))) for seed in range(300)]
-    counts = [sum(move == one for move in moves) for one in (ACCEPT, WALK)]
+def test_random_uses_all_legal_moves() -> None:
+    request = new_request(offer(1, 0, 0))
+    moves = [S["random"](request._replace(chance=Chance(str(seed)))) for seed in range(300)]
+    counts = [sum(move == action for move in moves) for action in (ACCEPT, WALK)]
     assert 40 < counts[0] < 80
     assert 10 < counts[1] < 40
     assert len(set(moves)) > 60
@@ -101,33 +103,33 @@ def test_random_does_everything_that_is_legal() -> None:
     ],
 )
 def test_targets_of_appendix_l(discount: float, rounds: int, expected: list[float]) -> None:
-    """With an outside option of 200 and 600 in all, worked by hand from the formulas."""
+    """The outside option is 200, the total 600; calculated by hand from the formulas."""
     shares = [aspired(discount, rounds, number) for number in range(1, rounds + 1)]
-    found = [200 + share * 0.85 * (600 - 200) for share in shares]
-    assert found == pytest.approx(expected, abs=0.005)
+    targets = [200 + share * 0.85 * (600 - 200) for share in shares]
+    assert targets == pytest.approx(expected, abs=0.005)
 
 
 @pytest.mark.parametrize(
     ("discount", "first"), [(0.92, 0.15), (0.93, 0.25), (0.96, 0.25), (0.97, 0.4)]
 )
 @pytest.mark.parametrize("family", ["polynomial", "exponential"])
-def test_the_patient_aspire_to_more(discount: float, first: float, family: Any) -> None:
+def test_aspiration_increases_with_discount(discount: float, first: float, family: Any) -> None:
     assert aspired(discount, 5, 1, family) == pytest.approx(first)
     assert aspired(discount, 5, 5, family) == 0
     assert aspired(discount, 1, 1, family) == 0
 
 
-def test_the_exponential_schedule() -> None:
+def test_exponential_schedule() -> None:
     """s * (e ** ((1 - 1/2) ** p) - 1) / (e - 1), halfway: p is 4, 0.725 and 0.125."""
-    found = [aspired(discount, 3, 2, "exponential") for discount in (0.9, 0.95, 0.98)]
+    shares = [aspired(discount, 3, 2, "exponential") for discount in (0.9, 0.95, 0.98)]
     powers = [(0.15, 0.5**4), (0.25, 0.5**0.725), (0.4, 0.5**0.125)]
-    assert found == pytest.approx([s * (e**power - 1) / (e - 1) for s, power in powers])
+    assert shares == pytest.approx([s * (e**power - 1) / (e - 1) for s, power in powers])
 
 
 @given(st.floats(0.5, 1), st.integers(2, 30), st.sampled_from(["polynomial", "exponential"]))
-def test_aspirations_only_come_down(discount: float, rounds: int, family: Any) -> None:
+def test_aspirations_never_increase(discount: float, rounds: int, family: Any) -> None:
     shares = [aspired(discount, rounds, number, family) for number in range(1, rounds + 1)]
-    assert all(one >= next_ for one, next_ in pairwise(shares))
+    assert all(share >= next_ for share, next_ in pairwise(shares))
 
 
 def bundles(quantities: Bundle) -> list[Bundle]:
@@ -139,18 +141,18 @@ pools = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 9)), min_size=1, ma
 
 @given(pools, st.floats(0, 1.1), st.randoms(use_true_random=False))
 @example([(2, 1), (2, 9)], 0.97, None)  # only the kinds that the reference has can be given up
-def test_the_search_finds_the_nearest_and_the_closest(
+def test_search_finds_nearest_and_closest_bundle(
     kinds: list[tuple[int, int]], share: float, chance: Any
 ) -> None:
     quantities, values = (tuple(column) for column in zip(*kinds, strict=True))
     assume(sum(quantities) >= 2)
     target = share * worth(quantities, values)
-    legal = [one for one in bundles(quantities) if one != quantities]
-    enough = [one for one in legal if worth(one, values) >= target]
+    legal = [bundle for bundle in bundles(quantities) if bundle != quantities]
+    enough = [bundle for bundle in legal if worth(bundle, values) >= target]
     reference = quantities if chance is None else chance.choice(bundles(quantities))
 
     def order(bundle: Bundle) -> tuple[int, int]:
-        moved = sum(abs(one - two) for one, two in zip(bundle, reference, strict=True))
+        moved = sum(abs(units - other) for units, other in zip(bundle, reference, strict=True))
         return moved, worth(bundle, values)
 
     near, close = (
@@ -163,84 +165,84 @@ def test_the_search_finds_the_nearest_and_the_closest(
     assert near in enough
     assert close in enough
     assert order(near) == min(map(order, enough))
-    assert worth(close, values) == min(worth(one, values) for one in enough)
+    assert worth(close, values) == min(worth(bundle, values) for bundle in enough)
 
 
-def test_aspire_opens_just_above_its_next_target() -> None:
+def test_aspire_opens_just_above_next_target() -> None:
     """Player 1 leads by a round: in round 1 of BG5 its target is that of round 2, here
     100 + 0.4 * 0.85 * 80 * (1 - 0.5 ** 4) - 0.05 = 125.45, and it keeps 130."""
     assert worth((6, 2, 1), (10, 20, 30)) == 130
-    assert S["aspire"](asked()) == give((1, 2, 0))
+    assert S["aspire"](new_request()) == give((1, 2, 0))
 
 
-def test_aspire_accepts_what_is_worth_the_target() -> None:
-    """Player 2's target in round 1 is 60 + 0.34 * 180 - 0.05 = 121.15; in round 3 its outside
-    option."""
-    assert S["aspire"](asked(offer(4, 2, 0))) != ACCEPT  # 120
-    assert S["aspire"](asked(offer(4, 2, 1))) == ACCEPT  # 125
+def test_aspire_accepts_offers_at_target() -> None:
+    """Player 2's target in round 1 is 60 + 0.34 * 180 - 0.05 = 121.15; in round 3 it is its
+    outside option."""
+    assert S["aspire"](new_request(offer(4, 2, 0))) != ACCEPT  # 120
+    assert S["aspire"](new_request(offer(4, 2, 1))) == ACCEPT  # 125
     late = [offer(1, 0, 0)] * 4
-    assert S["aspire"](asked(*late, offer(1, 1, 0))) != ACCEPT  # 55
-    assert S["aspire"](asked(*late, offer(2, 1, 0))) == ACCEPT  # 60
+    assert S["aspire"](new_request(*late, offer(1, 1, 0))) != ACCEPT  # 55
+    assert S["aspire"](new_request(*late, offer(2, 1, 0))) == ACCEPT  # 60
 
 
-def test_aspire_keeps_what_is_nearest_to_what_the_rival_would_keep() -> None:
+def test_aspire_stays_close_to_bundle_of_rival() -> None:
     """Offered (2, 1, 1) of (7, 4, 1), the rival would keep (5, 3, 0), which is worth 175."""
-    assert S["aspire"](asked(offer(2, 1, 1))) == give((2, 1, 1))
+    assert S["aspire"](new_request(offer(2, 1, 1))) == give((2, 1, 1))
 
 
-def test_aspire_can_instead_ask_for_the_least_change() -> None:
+def test_aspire_can_ask_for_smallest_change_of_offer() -> None:
     """Offered (2, 1, 1), worth 65, player 2 needs 121.15: two more units of kind 2."""
-    assert S["aspire"](asked(offer(2, 1, 1)), mirror="offer") == give((5, 1, 0))
+    assert S["aspire"](new_request(offer(2, 1, 1)), mirror="offer") == give((5, 1, 0))
 
 
-def test_aspire_walks_away_where_there_is_no_room() -> None:
+def test_aspire_walks_away_without_surplus() -> None:
     instance = POOL.model_copy(update={"outside": (180, 240)})
-    assert S["aspire"](asked(instance=instance)) == WALK
-    assert S["aspire"](asked(offer(7, 4, 0), instance=instance)) == WALK
-    assert S["aspire"](asked(offer(7, 4, 1), instance=instance)) == ACCEPT
+    assert S["aspire"](new_request(instance=instance)) == WALK
+    assert S["aspire"](new_request(offer(7, 4, 0), instance=instance)) == WALK
+    assert S["aspire"](new_request(offer(7, 4, 1), instance=instance)) == ACCEPT
 
 
-def test_the_slack_is_in_points_or_a_share_and_never_below_the_outside_option() -> None:
+def test_slack_is_in_points_or_share_above_outside_option() -> None:
     """A target of 121.2 less 0.05 is 121.15, less 5 % it is 115.14."""
-    middling = asked(offer(3, 2, 0))  # 115
-    better = asked(offer(4, 2, 0))  # 120
+    middling = new_request(offer(3, 2, 0))  # 115
+    better = new_request(offer(4, 2, 0))  # 120
     assert S["aspire"](better) != ACCEPT
     assert S["aspire"](better, slack_in="share") == ACCEPT
     assert S["aspire"](middling, slack_in="share") != ACCEPT
-    late = asked(*[offer(1, 0, 0)] * 4, offer(0, 1, 1))  # 55
+    late = new_request(*[offer(1, 0, 0)] * 4, offer(0, 1, 1))  # 55
     assert S["aspire"](late, slack=0.2, slack_in="share") != ACCEPT
 
 
-def test_a_ceiling_of_nothing_is_the_outside_option() -> None:
-    assert S["aspire"](asked(offer(2, 1, 0)), ceiling=0) == ACCEPT
+def test_zero_ceiling_equals_outside_option() -> None:
+    assert S["aspire"](new_request(offer(2, 1, 0)), ceiling=0) == ACCEPT
 
 
-# The best response.
+# Best response.
 
 
 SMALL: dict[str, Any] = {"quantities": (2, 1), "highest_value": 3, "rounds": 2, "discount": 0.9}
 GAME = ItemBargaining(**SMALL)
 
 
-def hands_of(place: int) -> Iterator[tuple[tuple[int, ...], int]]:
-    """All hands that one can have in the small game."""
+def hands_of(seat: int) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Yield all possible hands of a player in the small game."""
     for values in product(range(1, 4), repeat=2):
         for outside in range(1, worth((2, 1), values) + 1):
             yield values, outside
 
 
-def mean_payoff(me: Decide, rival: Decide, place: int, hand: tuple[tuple[int, ...], int]) -> float:
-    """The exact mean payoff of a seat with this hand, over all hands of its rival."""
+def mean_payoff(me: Decide, rival: Decide, seat: int, hand: tuple[tuple[int, ...], int]) -> float:
+    """Return the exact mean payoff of a seat with this hand over all hands of its rival."""
     total = 0.0
-    for values, outside in hands_of(1 - place):
-        both = [hand, (values, outside)] if place == 0 else [(values, outside), hand]
+    for values, outside in hands_of(1 - seat):
+        both = [hand, (values, outside)] if seat == 0 else [(values, outside), hand]
         instance = Pool(
             quantities=(2, 1), values=(both[0][0], both[1][0]), outside=(both[0][1], both[1][1])
         )
-        players = {f"player_{place + 1}": me, f"player_{2 - place}": rival}
+        players = {f"player_{seat + 1}": me, f"player_{2 - seat}": rival}
         table = play(GAME, instance, "1", players)
         chance = 1 / 9 / worth((2, 1), values)
-        total += chance * table.game.payoffs(table.outcome)[f"player_{place + 1}"]
+        total += chance * table.game.payoffs(table.outcome)[f"player_{seat + 1}"]
     return total
 
 
@@ -249,19 +251,19 @@ HANDS = [((1, 3), 2), ((3, 1), 6), ((3, 3), 9)]
 
 @pytest.mark.parametrize("hand", HANDS)
 @pytest.mark.parametrize("rival", ["aspire", "tough", "walk"])
-@pytest.mark.parametrize("place", [0, 1])
-def test_nothing_beats_the_best_response(rival: str, place: int, hand: Any) -> None:
+@pytest.mark.parametrize("seat", [0, 1])
+def test_no_strategy_beats_best_response(rival: str, seat: int, hand: Any) -> None:
     respond = S["best_response"].with_settings(rival=rival)
-    best = mean_payoff(respond, S[rival], place, hand)
+    best = mean_payoff(respond, S[rival], seat, hand)
     others: list[Decide] = [S[name] for name in ("aspire", "tough", "soft", "walk", "random")]
     others.append(S["aspire"].with_settings(mirror="offer"))
     for other in others:
-        assert best >= mean_payoff(other, S[rival], place, hand) - 1e-9
+        assert best >= mean_payoff(other, S[rival], seat, hand) - 1e-9
 
 
 @pytest.mark.parametrize("hand", HANDS)
 @pytest.mark.parametrize("rival", ["aspire", "tough", "walk"])
-def test_the_best_response_gets_what_it_expects(rival: str, hand: Any) -> None:
+def test_best_response_earns_expected_value(rival: str, hand: Any) -> None:
     instance = Pool(quantities=(2, 1), values=(hand[0], (1, 1)), outside=(hand[1], 1))
     table = Table(GAME, instance, "1")
     me = table.request("player_1").briefing
@@ -271,41 +273,41 @@ def test_the_best_response_gets_what_it_expects(rival: str, hand: Any) -> None:
     assert mean_payoff(respond, S[rival], 0, hand) == pytest.approx(plan.value)
 
 
-def test_against_soft_one_asks_for_everything() -> None:
-    keeps_all = S["best_response"](asked(instance=POOL), rival="soft")
+def test_best_response_to_soft_asks_for_everything() -> None:
+    keeps_all = S["best_response"](new_request(instance=POOL), rival="soft")
     assert keeps_all == give((0, 0, 0))
-    opening = asked(offer(3, 3, 1))
+    opening = new_request(offer(3, 3, 1))
     assert S["best_response"](opening, rival="soft") == give((0, 0, 0))
 
 
-def test_against_soft_the_last_answer_is_to_take_what_is_better() -> None:
-    good, bad = asked(offer(0, 2, 0), rounds=1), asked(offer(0, 1, 0), rounds=1)
+def test_best_response_to_soft_takes_better_final_option() -> None:
+    good, bad = new_request(offer(0, 2, 0), rounds=1), new_request(offer(0, 1, 0), rounds=1)
     assert S["best_response"](good, rival="soft") == ACCEPT
     assert S["best_response"](bad, rival="soft") == WALK
 
 
-def test_the_rival_s_offers_tell_of_its_hand() -> None:
-    question = asked(offer(1, 0, 0), offer(0, 1, 0), offer(2, 0, 1), instance=POOL)
-    seen = list(offers_seen([*question.heard, Moment(question.event)]))
+def test_offers_of_rival_reveal_its_hand() -> None:
+    request = new_request(offer(1, 0, 0), offer(0, 1, 0), offer(2, 0, 1), instance=POOL)
+    seen = list(offers_seen([*request.heard, Moment(request.event)]))
     assert seen == [(1, None, (1, 0, 0)), (2, (0, 1, 0), (2, 0, 1))]
-    me = question.briefing
+    me = request.briefing
     responder = Responder(me, S["tough"], [Hand((1, 2, 3), 1, 0.5), Hand((3, 2, 1), 1, 0.5)])
     assert responder.consistent([(1, None, (1, 0, 0))]) == [0]
-    assert responder.consistent([(1, None, (0, 1, 0))]) == [0, 1]  # no tough offers that
+    assert responder.consistent([(1, None, (0, 1, 0))]) == [0, 1]  # tough never offers that
 
 
-def test_all_hands_are_looked_at_in_small_pools_only() -> None:
+def test_hands_are_enumerated_only_in_small_pools() -> None:
     table = Table(GAME, GAME.draw_instance(Chance("1")), "1")
     me = table.request("player_1").briefing
-    every = list(rival_hands(me))
-    assert list(candidate_hands(me, 5, Chance("1")("hands"))) == every
-    assert sum(hand.weight for hand in every) == pytest.approx(1)
-    assert {(hand.values, hand.outside) for hand in every} == set(hands_of(1))
-    large = asked().briefing
-    some = list(candidate_hands(large, 5, Chance("1")("hands")))
-    assert len(some) == 5
-    assert all(1 <= hand.outside <= worth((7, 4, 1), hand.values) for hand in some)
+    all_hands = list(rival_hands(me))
+    assert list(candidate_hands(me, 5, Chance("1")("hands"))) == all_hands
+    assert sum(hand.weight for hand in all_hands) == pytest.approx(1)
+    assert {(hand.values, hand.outside) for hand in all_hands} == set(hands_of(1))
+    large = new_request().briefing
+    sampled = list(candidate_hands(large, 5, Chance("1")("hands")))
+    assert len(sampled) == 5
+    assert all(1 <= hand.outside <= worth((7, 4, 1), hand.values) for hand in sampled)
 
 
-def test_moves_are_shared_and_equal() -> None:
+def test_give_equals_counteroffer_move() -> None:
     assert give((1, 0, 0)) == Move(action="COUNTEROFFER", offer=(1, 0, 0))

@@ -1,4 +1,4 @@
-"""Statistics of language."""
+"""Language statistics."""
 
 import math
 
@@ -11,7 +11,7 @@ from cheaptalk.games.language import ngram_entropy, vocabulary, words
 texts = st.lists(st.text(alphabet="ab c.", max_size=30), max_size=6)
 
 
-def test_words_are_letters_and_digits_in_small_letters() -> None:
+def test_words_are_lowercase_letters_and_digits() -> None:
     assert words("Don't! 2 Bücher,\nno_one's 3.5") == [
         "don't",
         "2",
@@ -28,7 +28,7 @@ def test_vocabulary_counts_each_word_once() -> None:
     assert vocabulary([]) == 0
 
 
-def test_entropy_of_equally_frequent_ngrams_is_the_logarithm_of_their_number() -> None:
+def test_entropy_of_uniform_ngrams_is_log_of_their_number() -> None:
     assert ngram_entropy(["a b c d"], 1) == 2
     assert ngram_entropy(["a b c d e"], 2) == 2
     assert ngram_entropy(["a a a"], 2) == 0
@@ -41,9 +41,9 @@ def test_ngrams_do_not_span_texts() -> None:
 
 
 @given(texts, st.integers(1, 3))
-def test_entropy_lies_between_none_and_that_of_all_different(said: list[str], n: int) -> None:
-    entropy = ngram_entropy(said, n)
-    grams = sum(max(0, len(words(text)) - n + 1) for text in said)
+def test_entropy_is_bounded_by_uniform_distribution(messages: list[str], n: int) -> None:
+    entropy = ngram_entropy(messages, n)
+    grams = sum(max(0, len(words(text)) - n + 1) for text in messages)
     if entropy is None:
         assert grams == 0
     else:
@@ -51,5 +51,5 @@ def test_entropy_lies_between_none_and_that_of_all_different(said: list[str], n:
 
 
 @given(texts)
-def test_entropy_does_not_change_when_everything_is_said_twice(said: list[str]) -> None:
-    assert ngram_entropy(said * 2, 2) == pytest.approx(ngram_entropy(said, 2))
+def test_entropy_ignores_duplicated_texts(messages: list[str]) -> None:
+    assert ngram_entropy(messages * 2, 2) == pytest.approx(ngram_entropy(messages, 2))

@@ -1,4 +1,4 @@
-"""The rules, strategies, metrics and words of persuasion."""
+"""Persuasion: rules, strategies, metrics and prompts."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from cheaptalk.games.persuasion.events import (
 from cheaptalk.games.persuasion.rules import Persuasion, Qualities, Trades
 from cheaptalk.games.persuasion.strategies import SENTENCES, pooling_probability
 from cheaptalk.rules import Actor, Chance, Result, RulesError, Table, play
-from tests.games.tables import events, reads, table_after
+from tests.games.tables import events, table_after, transcript
 
 YES: dict[str, Any] = {"decision": "yes"}
 NO: dict[str, Any] = {"decision": "no"}
@@ -38,11 +38,11 @@ def say(message: str) -> dict[str, str]:
 
 
 def qualities(marks: str) -> Qualities:
-    """An instance from its qualities, ``h`` and ``l``."""
+    """Return an instance from a string of qualities, ``h`` and ``l``."""
     return Qualities(qualities=tuple(mark == "h" for mark in marks))
 
 
-def after(game: Persuasion, marks: str, *moves: dict[str, Any]) -> Table:
+def replay(game: Persuasion, marks: str, *moves: dict[str, Any]) -> Table:
     return table_after(game, *moves, instance=qualities(marks))
 
 
@@ -54,7 +54,7 @@ def match(
     seed: str = "1",
     **settings: Any,
 ) -> Trades:
-    """A match between two strategies on given qualities; settings are the seller's."""
+    """Play a match between two strategies on given qualities; settings are the seller's."""
     players = {
         "alice": SPEC.strategies[seller].with_settings(**settings),
         "bob": SPEC.strategies[buyer].with_settings(),
@@ -67,14 +67,14 @@ def trades(table: Table) -> Trades:
     return table.outcome
 
 
-def marks(of: tuple[bool, ...]) -> str:
-    return "".join("+" if item else "-" for item in of)
+def marks(flags: tuple[bool, ...]) -> str:
+    return "".join("+" if flag else "-" for flag in flags)
 
 
-# The instance
+# Instances
 
 
-def test_qualities_depend_only_on_the_seed_and_the_round() -> None:
+def test_qualities_depend_only_on_seed_and_round() -> None:
     short, long = Persuasion(horizon=5), Persuasion(horizon=50)
     assert (
         long.draw_instance(Chance("a")).qualities[:5] == short.draw_instance(Chance("a")).qualities
@@ -83,25 +83,25 @@ def test_qualities_depend_only_on_the_seed_and_the_round() -> None:
 
 
 @pytest.mark.parametrize(("prior", "drawn"), [(0, {False}), (1, {True})])
-def test_qualities_follow_a_certain_prior(prior: float, drawn: set[bool]) -> None:
+def test_qualities_follow_degenerate_prior(prior: float, drawn: set[bool]) -> None:
     assert set(Persuasion(prior=prior).draw_instance(Chance("a")).qualities) == drawn
 
 
-def test_qualities_are_high_as_often_as_the_prior_says() -> None:
+def test_quality_frequency_matches_prior() -> None:
     drawn = Persuasion(prior=0.8, horizon=2_000).draw_instance(Chance("a")).qualities
     assert sum(drawn) / 2_000 == pytest.approx(0.8, abs=0.03)
 
 
 @pytest.mark.parametrize("drawn", ["h", "hhh"])
-def test_a_instance_of_another_length_is_refused(drawn: str) -> None:
+def test_instance_of_another_length_is_rejected(drawn: str) -> None:
     with pytest.raises(RulesError, match="numbers of rounds"):
-        after(binary(2), drawn)
+        replay(binary(2), drawn)
 
 
 @pytest.mark.parametrize(
     "wrong", [{"prior": 1.01}, {"value": 0.9}, {"low_value": 1.1}, {"signal": "smoke"}]
 )
-def test_parameters_that_make_no_game_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_parameters_are_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Persuasion(**wrong)
 
@@ -109,9 +109,9 @@ def test_parameters_that_make_no_game_are_refused(wrong: dict[str, Any]) -> None
 # Rules
 
 
-def test_a_round_goes_from_nature_to_seller_to_buyer_to_what_each_learns() -> None:
+def test_events_of_round() -> None:
     game = binary(1, value=2)
-    table = after(game, "h", NO, YES)
+    table = replay(game, "h", NO, YES)
     assert events(table, "alice")[1:] == [
         ProductDrawn(1, high=True), BuyerDecided(1, "bob", bought=True, message=None), GameOver(1),
     ]  # fmt: skip
@@ -131,7 +131,7 @@ def test_a_round_goes_from_nature_to_seller_to_buyer_to_what_each_learns() -> No
         ({"buyer_messages": True}, Pitch, SpokenPurchase),
     ],
 )
-def test_how_each_side_answers(parameters: Any, seller: type, buyer: type) -> None:
+def test_action_types_depend_on_parameters(parameters: Any, seller: type, buyer: type) -> None:
     game = Persuasion(**parameters)
     table = table_after(game)
     assert table.pending["alice"].action is seller
@@ -139,10 +139,10 @@ def test_how_each_side_answers(parameters: Any, seller: type, buyer: type) -> No
     assert table_after(game, signal).pending["bob"].action is buyer
 
 
-def test_payoffs_are_sales_and_worth_minus_price() -> None:
+def test_payoffs_are_sales_and_buyer_surplus() -> None:
     game = binary(4, value=3, low_value=0.25)
     moves = [YES, YES, YES, YES, NO, NO, YES, YES]
-    outcome = trades(after(game, "hlhl", *moves))
+    outcome = trades(replay(game, "hlhl", *moves))
     assert outcome == Trades(
         high=(True, False, True, False),
         recommended=(True, True, False, True),
@@ -151,9 +151,9 @@ def test_payoffs_are_sales_and_worth_minus_price() -> None:
     assert game.payoffs(outcome) == {"alice": 3, "bob": 200 - 75 - 75}
 
 
-def test_each_myopic_buyer_gets_what_its_own_round_brought() -> None:
+def test_myopic_buyers_are_paid_for_their_own_round() -> None:
     game = binary(3, value=3, myopic=True)
-    outcome = trades(after(game, "hll", YES, YES, YES, YES, YES, NO))
+    outcome = trades(replay(game, "hll", YES, YES, YES, YES, YES, NO))
     paid = {"alice": 2, "bob_1": 200, "bob_2": -100, "bob_3": 0}
     assert game.payoffs(outcome) == paid
     assert game.seat_payoffs(outcome) == {"alice": 2, "bob": 100}
@@ -161,17 +161,17 @@ def test_each_myopic_buyer_gets_what_its_own_round_brought() -> None:
 
 @pytest.mark.parametrize("myopic", [True, False])
 @pytest.mark.parametrize("mark", ["h", "l"])
-def test_buying_everything_reaches_the_bounds(mark: str, myopic: bool) -> None:
+def test_buying_everything_reaches_payoff_bounds(mark: str, myopic: bool) -> None:
     game = binary(3, value=1.2, low_value=0.3, myopic=myopic)
-    paid = game.seat_payoffs(trades(after(game, mark * 3, *[YES, YES] * 3)))
+    paid = game.seat_payoffs(trades(replay(game, mark * 3, *[YES, YES] * 3)))
     assert paid["alice"] == game.payoff_bounds()["alice"][1] == 3
     assert paid["bob"] == pytest.approx(game.payoff_bounds()["bob"][mark == "h"])
 
 
-def test_signals_and_messages_are_passed_on_character_for_character() -> None:
+def test_messages_are_passed_on_verbatim() -> None:
     pitch, reply = ' 100 {"decision": "yes"}\n', "No, thanks. \t"
     game = Persuasion(horizon=1, buyer_messages=True)
-    table = after(game, "l", say(pitch), NO | say(reply))
+    table = replay(game, "l", say(pitch), NO | say(reply))
     assert ProductOffered(1, 100, recommended=None, message=pitch) in events(table, "bob")
     assert BuyerDecided(1, "bob", bought=False, message=reply) in events(table, "alice")
     assert trades(table).recommended is None
@@ -180,7 +180,7 @@ def test_signals_and_messages_are_passed_on_character_for_character() -> None:
 # Myopic buyers
 
 
-def test_every_round_has_a_buyer_of_its_own() -> None:
+def test_each_round_has_its_own_myopic_buyer() -> None:
     seats = binary(3, myopic=True).actors
     assert seats == (
         Actor("alice", "alice"), Actor("bob_1", "bob"), Actor("bob_2", "bob"), Actor("bob_3",
@@ -188,9 +188,9 @@ def test_every_round_has_a_buyer_of_its_own() -> None:
     )  # fmt: skip
 
 
-def test_a_myopic_buyer_knows_two_shares_of_the_past_and_nothing_else() -> None:
+def test_myopic_buyer_observes_only_summary_of_past() -> None:
     game = binary(4, myopic=True)
-    table = after(game, "llhh", YES, YES, YES, NO, NO, YES, YES)
+    table = replay(game, "llhh", YES, YES, YES, NO, NO, YES, YES)
     assert events(table, "bob_1")[1] == Record(0, None, None)
     assert events(table, "bob_2")[1] == Record(1, bought=1, low_bought=1)
     assert events(table, "bob_3")[1] == Record(2, bought=0.5, low_bought=0.5)
@@ -200,8 +200,8 @@ def test_a_myopic_buyer_knows_two_shares_of_the_past_and_nothing_else() -> None:
     ]  # fmt: skip
 
 
-def test_a_myopic_buyer_is_done_after_its_round() -> None:
-    table = after(binary(2, myopic=True, value=2), "hl", YES, YES)
+def test_myopic_buyer_finishes_after_its_round() -> None:
+    table = replay(binary(2, myopic=True, value=2), "hl", YES, YES)
     assert events(table, "bob_1")[-1] == GameOver(100)
     assert not any(isinstance(event, GameOver) for event in events(table, "alice"))
     table.answer("alice", Recommendation(decision="yes"))
@@ -215,20 +215,20 @@ def test_a_myopic_buyer_is_done_after_its_round() -> None:
 # Private knowledge
 
 
-def test_the_qualities_are_the_sellers_secret_until_revealed() -> None:
+def test_qualities_are_secret_until_revealed() -> None:
     secrets = list(binary(2).secrets(qualities("hl")))
     assert [secret.instance for secret in secrets] == [qualities("ll"), qualities("hh")]
     assert all(secret.owners == {"alice"} for secret in secrets)
     first, second = (secret.revealed for secret in secrets)
-    told = QualityRevealed(1, bought=False, high=True, worth=125, gain=0)
-    assert first(told)
-    assert not second(told)
+    event = QualityRevealed(1, bought=False, high=True, worth=125, gain=0)
+    assert first(event)
+    assert not second(event)
     assert first(Record(1, 1, 1))
     assert not second(Record(1, 1, 1))
     assert not first(ProductOffered(1, 100, recommended=True, message=None))
 
 
-def test_values_and_prior_are_secrets_where_they_are_not_shared() -> None:
+def test_unshared_values_and_prior_are_secrets() -> None:
     game = binary(1, myopic=True, seller_knows_values=False, buyer_knows_prior=False)
     _, values, prior = game.secrets(qualities("h"))
     assert values.owners == {"bob_1"}
@@ -237,7 +237,7 @@ def test_values_and_prior_are_secrets_where_they_are_not_shared() -> None:
 
 
 @pytest.mark.parametrize("myopic", [True, False])
-def test_no_seat_reads_what_is_private_to_another(myopic: bool) -> None:
+def test_seats_never_read_private_information_of_others(myopic: bool) -> None:
     game = binary(
         2,
         myopic=myopic,
@@ -247,8 +247,8 @@ def test_no_seat_reads_what_is_private_to_another(myopic: bool) -> None:
         seller_knows_values=False,
         buyer_knows_prior=False,
     )
-    table = after(game, "hl", YES, YES, YES, YES)
-    seller, buyer = reads(table, "alice"), reads(table, "bob_1" if myopic else "bob")
+    table = replay(game, "hl", YES, YES, YES, YES)
+    seller, buyer = transcript(table, "alice"), transcript(table, "bob_1" if myopic else "bob")
     assert "43%" in seller
     assert "43%" not in buyer
     for worth in ("$177", "$31"):
@@ -257,19 +257,19 @@ def test_no_seat_reads_what_is_private_to_another(myopic: bool) -> None:
 
 
 @pytest.mark.parametrize("mark", ["h", "l"])
-def test_a_buyer_decides_without_having_read_the_quality(mark: str) -> None:
-    before = reads(after(binary(1), mark, YES), "bob")
-    assert before == reads(after(binary(1), "h", YES), "bob")
+def test_buyer_decides_without_knowing_quality(mark: str) -> None:
+    before = transcript(replay(binary(1), mark, YES), "bob")
+    assert before == transcript(replay(binary(1), "h", YES), "bob")
 
 
 # Sellers
 
 
-def test_an_honest_seller_recommends_just_the_good_ones() -> None:
+def test_honest_seller_recommends_only_good_products() -> None:
     assert marks(match(binary(4), "hllh", "honest", "sceptical").recommended or ()) == "+--+"
 
 
-def test_a_seller_can_recommend_everything() -> None:
+def test_always_recommend_recommends_everything() -> None:
     game = binary(3)
     assert marks(match(game, "lhl", "always_recommend", "trusting").recommended or ()) == "+++"
 
@@ -278,12 +278,12 @@ def test_a_seller_can_recommend_everything() -> None:
     ("prior", "value", "q"),
     [(1 / 3, 1.2, 0.1), (0.5, 1.25, 0.25), (0.5, 4, 1), (0.8, 1.2, 0.8), (0, 3, 0), (1, 2, 1)],
 )
-def test_pooling_follows_the_formula_of_glee(prior: float, value: float, q: float) -> None:
+def test_pooling_follows_glee_formula(prior: float, value: float, q: float) -> None:
     assert pooling_probability(prior, 1, value, 0) == pytest.approx(q)
 
 
 @given(st.floats(0.01, 0.99), st.floats(1, 4), st.floats(0, 0.99))
-def test_pooling_is_the_most_that_leaves_buying_worthwhile(p: float, v: float, u: float) -> None:
+def test_pooling_is_maximal_while_buying_pays(p: float, v: float, u: float) -> None:
     def expected_gain(q: float) -> float:
         good, bad = p, (1 - p) * q
         return (good * v + bad * u) / (good + bad) - 1
@@ -295,30 +295,30 @@ def test_pooling_is_the_most_that_leaves_buying_worthwhile(p: float, v: float, u
         assert expected_gain(min(1.0, q + 1e-3)) < 0
 
 
-def recommended_lemons(game: Persuasion, **settings: Any) -> float:
+def lemon_recommendation_rate(game: Persuasion, **settings: Any) -> float:
     rounds = game.horizon.rounds
     lemons = match(game, "l" * rounds, "kamenica_gentzkow", "sceptical", **settings)
     return sum(lemons.recommended or ()) / rounds
 
 
-def test_the_persuader_pools_lemons_at_the_right_rate() -> None:
-    assert recommended_lemons(binary(2_000)) == pytest.approx(0.25, abs=0.03)
-    assert recommended_lemons(binary(50, value=2)) == 1
+def test_persuader_pools_lemons_at_optimal_rate() -> None:
+    assert lemon_recommendation_rate(binary(2_000)) == pytest.approx(0.25, abs=0.03)
+    assert lemon_recommendation_rate(binary(50, value=2)) == 1
     assert marks(match(binary(3), "hhh", "kamenica_gentzkow", "sceptical").recommended or ()) == (
         "+++"
     )
 
 
-def test_the_persuader_guesses_a_value_that_it_is_not_told() -> None:
+def test_persuader_guesses_unknown_value() -> None:
     game = binary(2_000, value=4, low_value=0.9, prior=0.25, seller_knows_values=False)
-    assert recommended_lemons(game) == pytest.approx(1 / 3, abs=0.03)
-    assert recommended_lemons(game, guess=1) == 0
+    assert lemon_recommendation_rate(game) == pytest.approx(1 / 3, abs=0.03)
+    assert lemon_recommendation_rate(game, guess=1) == 0
 
 
 # Buyers
 
 
-def test_a_trusting_buyer_buys_what_is_recommended() -> None:
+def test_trusting_buyer_follows_recommendations() -> None:
     assert marks(match(binary(4), "hllh", "honest", "trusting").bought) == "+--+"
 
 
@@ -332,21 +332,21 @@ def test_a_trusting_buyer_buys_what_is_recommended() -> None:
         ({"prior": 0.9, "value": 1.5, "buyer_knows_prior": False}, False),
     ],
 )
-def test_a_sceptical_buyer_looks_only_at_the_prior(parameters: Any, buys: bool) -> None:
+def test_sceptical_buyer_considers_only_prior(parameters: Any, buys: bool) -> None:
     game = binary(2, **parameters)
     for seller in ("honest", "always_recommend"):
         assert set(match(game, "hl", seller, "sceptical").bought) == {buys}
 
 
 @pytest.mark.parametrize("signal", ["binary", "text"])
-def test_a_bayesian_buyer_learns_whom_to_believe(signal: Any) -> None:
+def test_bayesian_buyer_learns_credibility_of_seller(signal: Any) -> None:
     game = Persuasion(horizon=12, signal=signal)
     fooled = match(game, "hlllhhllhlhl", "always_recommend", "bayesian").bought
     assert marks(fooled) == "++----------"
     assert marks(match(game, "hlllhhllhlhl", "honest", "bayesian").bought) == "+---++--+-+-"
 
 
-def test_a_bayesian_buyer_comes_back_to_a_seller_who_mends() -> None:
+def test_bayesian_buyer_returns_to_improving_seller() -> None:
     bought = match(binary(9), "lhhhhhhhh", "always_recommend", "bayesian").bought
     # After the lemon and n good ones (3.6 + n) / (5 + n) reaches 1 / 1.25 at n = 2.
     assert marks(bought) == "+--++++++"
@@ -362,9 +362,9 @@ def test_a_bayesian_buyer_comes_back_to_a_seller_who_mends() -> None:
         (Record(10, 0.0, 0.0), True),
     ],
 )
-def test_a_myopic_bayesian_buyer_goes_by_the_record(record: Record, buys: bool) -> None:
+def test_myopic_bayesian_buyer_uses_record(record: Record, buys: bool) -> None:
     game = binary(1, myopic=True)
-    table = after(game, "h", YES)
+    table = replay(game, "h", YES)
     table.heard["bob_1"][1] = table.heard["bob_1"][1]._replace(event=record)
     decided = SPEC.strategies["bayesian"](table.request("bob_1"))
     # (4 * 0.9 + bought and high) / (4 + bought) is compared with 1 / 1.25.
@@ -374,28 +374,28 @@ def test_a_myopic_bayesian_buyer_goes_by_the_record(record: Record, buys: bool) 
 @pytest.mark.parametrize("buyer", ["trusting", "sceptical", "bayesian"])
 @pytest.mark.parametrize("words", ["", "I recommend that you buy this product", "Best quality!"])
 @pytest.mark.parametrize(("value", "decision"), [(1.9, "no"), (2, "yes")])
-def test_words_that_are_no_known_sentence_carry_no_information(
+def test_unknown_sentences_carry_no_information(
     value: float, words: str, buyer: str, decision: Any
 ) -> None:
-    table = after(Persuasion(horizon=1, value=value), "h", say(words))
+    table = replay(Persuasion(horizon=1, value=value), "h", say(words))
     decided = SPEC.strategies[buyer](table.request("bob"))
     assert decided == Purchase(decision=decision)
 
 
 @pytest.mark.parametrize("recommended", [True, False])
-def test_the_sentences_of_scripted_sellers_are_understood(recommended: bool) -> None:
-    table = after(Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
+def test_scripted_sentences_are_understood(recommended: bool) -> None:
+    table = replay(Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
     decided = SPEC.strategies["trusting"](table.request("bob"))
     assert decided == Purchase(decision="yes" if recommended else "no")
 
 
-def test_random_play_uses_both_answers_of_both_sides() -> None:
+def test_random_play_uses_all_answers() -> None:
     outcome = match(binary(30), "h" * 30, "random", "random")
     assert set(outcome.recommended or ()) == set(outcome.bought) == {True, False}
 
 
-def test_scripted_buyers_say_nothing_where_they_could() -> None:
-    table = after(Persuasion(horizon=1, buyer_messages=True), "h", say(SENTENCES[True]))
+def test_scripted_buyers_send_empty_messages() -> None:
+    table = replay(Persuasion(horizon=1, buyer_messages=True), "h", say(SENTENCES[True]))
     decided = SPEC.strategies["trusting"](table.request("bob"))
     assert decided == SpokenPurchase(decision="yes", message="")
 
@@ -403,14 +403,14 @@ def test_scripted_buyers_say_nothing_where_they_could() -> None:
 # Metrics
 
 
-def measured(
+def metrics(
     game: Persuasion, outcome: Trades, as_published: bool = False
 ) -> dict[str, float | None]:
     result = Result(game, Qualities(qualities=outcome.high), outcome)
-    return {name: item.variant(as_published)(result) for name, item in SPEC.metrics.items()}
+    return {name: metric.variant(as_published)(result) for name, metric in SPEC.metrics.items()}
 
 
-# Ten rounds: of six good products four are bought, of four bad ones one.
+# Ten rounds: four of six good products are bought, and one of four bad ones.
 MIXED = Trades(
     high=(True,) * 6 + (False,) * 4,
     recommended=(True,) * 7 + (False,) * 3,
@@ -419,9 +419,9 @@ MIXED = Trades(
 
 
 @pytest.mark.parametrize("myopic", [True, False])
-def test_measures_by_hand(myopic: bool) -> None:
+def test_metrics_match_hand_calculation(myopic: bool) -> None:
     game = binary(10, value=3, price=10_000, myopic=myopic)
-    assert measured(game, MIXED) == pytest.approx(
+    assert metrics(game, MIXED) == pytest.approx(
         {
             "sales": 5, "alice_gain": 0.5, "bob_gain": (4 * 2 - 1) / 10,
             "efficiency": 4 / 6, "fairness": 3 / 4, "honesty": 0.9,
@@ -429,44 +429,44 @@ def test_measures_by_hand(myopic: bool) -> None:
     )  # fmt: skip
 
 
-def test_the_published_gain_of_bob_charges_the_lemons_he_refused() -> None:
+def test_published_bob_gain_charges_refused_lemons() -> None:
     game = binary(10, value=3, low_value=0.5)
-    assert measured(game, MIXED)["bob_gain"] == pytest.approx((4 * 2 - 0.5) / 10)
-    assert measured(game, MIXED, as_published=True)["bob_gain"] == pytest.approx((4 * 2 - 3) / 10)
+    assert metrics(game, MIXED)["bob_gain"] == pytest.approx((4 * 2 - 0.5) / 10)
+    assert metrics(game, MIXED, as_published=True)["bob_gain"] == pytest.approx((4 * 2 - 3) / 10)
 
 
-def test_ratios_without_a_case_are_undefined() -> None:
+def test_ratios_without_cases_are_undefined() -> None:
     game = binary(2)
     lemons = Trades(high=(False, False), recommended=(False, True), bought=(False, True))
-    assert measured(game, lemons)["efficiency"] is None
-    assert measured(game, lemons)["fairness"] == 0.5
+    assert metrics(game, lemons)["efficiency"] is None
+    assert metrics(game, lemons)["fairness"] == 0.5
     good = Trades(high=(True, True), recommended=None, bought=(False, True))
-    assert measured(game, good)["fairness"] is None
-    assert measured(game, good)["efficiency"] == 0.5
-    assert measured(game, good)["honesty"] is None
+    assert metrics(game, good)["fairness"] is None
+    assert metrics(game, good)["efficiency"] == 0.5
+    assert metrics(game, good)["honesty"] is None
 
 
-# Words
+# Prompts
 
 
-def words(seat: str = "bob", **parameters: Any) -> str:
-    """What a seat has read when the buyer of round 1 is asked."""
+def round_1_text(seat: str = "bob", **parameters: Any) -> str:
+    """Return the text that a seat has read when the buyer of round 1 decides."""
     game = Persuasion(**parameters)
-    return reads(table_after(game, YES if game.signal == "binary" else say("Buy!")), seat)
+    return transcript(table_after(game, YES if game.signal == "binary" else say("Buy!")), seat)
 
 
-def test_the_briefing_says_what_each_side_gets() -> None:
-    assert "Your payoff is the number of products you sell" in words("alice")
-    told = words(value=1.2, low_value=0.1)
-    assert "$20 for one of high quality and -$90 for one of low quality" in told
-    assert "Alice's payoff is the number of products sold" in told
+def test_briefing_defines_payoffs() -> None:
+    assert "Your payoff is the number of products you sell" in round_1_text("alice")
+    text = round_1_text(value=1.2, low_value=0.1)
+    assert "$20 for one of high quality and -$90 for one of low quality" in text
+    assert "Alice's payoff is the number of products sold" in text
 
 
 @pytest.mark.parametrize("seat", ["alice", "bob"])
-def test_messages_are_mentioned_only_where_there_are_some(seat: str) -> None:
-    assert "message" not in words(seat, signal="binary")
-    assert "message can say anything" in words(seat, signal="text")
-    assert "message with" in words(seat, signal="binary", buyer_messages=True)
+def test_messages_are_mentioned_only_if_enabled(seat: str) -> None:
+    assert "message" not in round_1_text(seat, signal="binary")
+    assert "message can say anything" in round_1_text(seat, signal="text")
+    assert "message with" in round_1_text(seat, signal="binary", buyer_messages=True)
 
 
 @pytest.mark.parametrize(
@@ -492,13 +492,13 @@ def test_messages_are_mentioned_only_where_there_are_some(seat: str) -> None:
         ("bob", {}, 'Round 1.\nAlice says: "Buy!"\nDo you buy the product for $100?'),
     ],
 )
-def test_the_words_hold_the_facts(seat: str, parameters: Any, sentence: str) -> None:
-    assert sentence in words(seat, **parameters)
+def test_texts_state_parameters(seat: str, parameters: Any, sentence: str) -> None:
+    assert sentence in round_1_text(seat, **parameters)
 
 
-def test_a_myopic_buyer_is_not_told_the_number_of_rounds() -> None:
-    assert "20 rounds" not in words("bob_1", myopic=True)
-    assert "20 rounds" in words("alice", myopic=True)
+def test_myopic_buyer_does_not_read_number_of_rounds() -> None:
+    assert "20 rounds" not in round_1_text("bob_1", myopic=True)
+    assert "20 rounds" in round_1_text("alice", myopic=True)
 
 
 @pytest.mark.parametrize(
@@ -509,10 +509,10 @@ def test_a_myopic_buyer_is_not_told_the_number_of_rounds() -> None:
         ((YES, NO), "In 50% of them the product was bought. In 50% of them the product was bought"),
     ],
 )
-def test_the_record_in_words(moves: tuple[dict[str, Any], ...], sentence: str) -> None:
+def test_record_text(moves: tuple[dict[str, Any], ...], sentence: str) -> None:
     decisions = [move for buyer in moves for move in (YES, buyer)]
-    table = after(binary(3, myopic=True), "lhh", *decisions, YES)
-    assert sentence in reads(table, f"bob_{len(moves) + 1}")
+    table = replay(binary(3, myopic=True), "lhh", *decisions, YES)
+    assert sentence in transcript(table, f"bob_{len(moves) + 1}")
 
 
 @pytest.mark.parametrize(
@@ -522,23 +522,23 @@ def test_the_record_in_words(moves: tuple[dict[str, Any], ...], sentence: str) -
         (NO, "that you did not buy was of low quality", "Round 1: Bob did not buy the product."),
     ],
 )
-def test_the_end_of_a_round_in_words(decision: dict[str, Any], learnt: str, news: str) -> None:
-    table = after(binary(1), "l", YES, decision)
-    assert learnt in reads(table, "bob")
-    assert news in reads(table, "alice")
+def test_round_result_texts(decision: dict[str, Any], learnt: str, news: str) -> None:
+    table = replay(binary(1), "l", YES, decision)
+    assert learnt in transcript(table, "bob")
+    assert news in transcript(table, "alice")
 
 
-def test_the_buyers_words_reach_the_seller_quoted() -> None:
+def test_messages_of_buyer_are_quoted_to_seller() -> None:
     game = binary(1, buyer_messages=True, myopic=True)
-    told = reads(after(game, "l", YES, NO | say("Never!")), "alice")
-    assert 'Round 1: the buyer did not buy the product.\nThe buyer says: "Never!"' in told
+    text = transcript(replay(game, "l", YES, NO | say("Never!")), "alice")
+    assert 'Round 1: the buyer did not buy the product.\nThe buyer says: "Never!"' in text
 
 
-def test_each_side_reads_how_it_ended() -> None:
-    table = after(binary(1), "l", YES, YES)
-    assert "You sold 1 product." in reads(table, "alice")
-    assert "Your payoff is -$100." in reads(table, "bob")
+def test_final_texts_state_results() -> None:
+    table = replay(binary(1), "l", YES, YES)
+    assert "You sold 1 product." in transcript(table, "alice")
+    assert "Your payoff is -$100." in transcript(table, "bob")
 
 
-def test_silence_is_called_silence() -> None:
-    assert "Alice says nothing." in reads(after(Persuasion(horizon=1), "h", say("")), "bob")
+def test_empty_message_text() -> None:
+    assert "Alice says nothing." in transcript(replay(Persuasion(horizon=1), "h", say("")), "bob")

@@ -1,4 +1,4 @@
-"""The rules, theory, metrics and words of the pirate game."""
+"""The pirate game: rules, theory, metrics, strategies and prompts."""
 
 from itertools import combinations, product
 from typing import Any
@@ -21,14 +21,14 @@ from cheaptalk.games.pirate_game.theory import (
 )
 from cheaptalk.rules import IllegalAction, Instance, Result, Table, play
 from cheaptalk.styles import style_in
-from tests.games.tables import events, versions
+from tests.games.tables import events, styles
 
 MAJORITIES: tuple[Majority, ...] = ("half", "strict")
 majorities = st.sampled_from(MAJORITIES)
 
 
 def ballot(plan: tuple[int, ...], votes: str, passed: bool) -> Ballot:
-    """A ballot with its votes as a row of + and -."""
+    """Return a ballot from votes written as a row of + and -."""
     return Ballot(plan=plan, votes=tuple(vote == "+" for vote in votes), passed=passed)
 
 
@@ -42,25 +42,25 @@ TABLE_2 = Voyage(
 """The game of GAMA-Bench's Table 2."""
 
 
-def at_table(game: PirateGame) -> Table:
+def new_table(game: PirateGame) -> Table:
     return Table(game, Instance(), "test")
 
 
 def propose(table: Table, *plan: int) -> None:
-    """The plan of whoever is asked for one, for those who live."""
+    """Answer the pending request for a plan with the shares of the surviving pirates."""
     (ask,) = table.pending.values()
     assert isinstance(ask.event, Turn)
     table.answer(ask.actor, Plan(proposal=dict(zip(ask.event.living, plan, strict=True))))
 
 
 def cast(table: Table, votes: str) -> None:
-    """The votes of all who are asked, in order of rank, as a row of + and -."""
+    """Answer the pending votes, written in order of rank as a row of + and -."""
     for ask, vote in zip(table.pending.values(), votes, strict=True):
         decision = "accept" if vote == "+" else "reject"
         table.answer(ask.actor, ask.action.model_validate({"decision": decision}))
 
 
-def measured(name: str, outcome: Voyage, published: bool = False, **parameters: Any) -> float:
+def metric(name: str, outcome: Voyage, published: bool = False, **parameters: Any) -> float:
     value = SPEC.metrics[name].variant(published)(
         Result(PirateGame(**parameters), Instance(), outcome)
     )
@@ -68,7 +68,7 @@ def measured(name: str, outcome: Voyage, published: bool = False, **parameters: 
     return value
 
 
-def played(strategy: str, game: PirateGame | None = None, **settings: Any) -> Table:
+def play_match(strategy: str, game: PirateGame | None = None, **settings: Any) -> Table:
     decide = SPEC.strategies[strategy].with_settings(**settings)
     return play(game or PirateGame(), Instance(), "test", {"player": decide})
 
@@ -76,9 +76,9 @@ def played(strategy: str, game: PirateGame | None = None, **settings: Any) -> Ta
 # Rules
 
 
-def test_a_plan_that_half_accept_pays_as_it_says() -> None:
+def test_plan_passes_with_half_of_votes() -> None:
     game = PirateGame(players=4)
-    table = at_table(game)
+    table = new_table(game)
     propose(table, 90, 5, 3, 2)
     cast(table, "--+")
     assert table.outcome == Voyage(ballots=(ballot((90, 5, 3, 2), "+--+", True),))
@@ -87,9 +87,9 @@ def test_a_plan_that_half_accept_pays_as_it_says() -> None:
     }  # fmt: skip
 
 
-def test_under_a_strict_majority_half_is_not_enough() -> None:
+def test_strict_majority_requires_more_than_half() -> None:
     game = PirateGame(players=4, majority="strict")
-    table = at_table(game)
+    table = new_table(game)
     propose(table, 90, 5, 3, 2)
     cast(table, "--+")
     (ask,) = table.pending.values()
@@ -102,9 +102,9 @@ def test_under_a_strict_majority_half_is_not_enough() -> None:
     }  # fmt: skip
 
 
-def test_who_goes_overboard_hears_nothing_more_and_the_last_keeps_the_gold() -> None:
+def test_overboard_pirates_observe_nothing_and_last_one_keeps_gold() -> None:
     game = PirateGame(players=3, majority="strict")
-    table = at_table(game)
+    table = new_table(game)
     propose(table, 100, 0, 0)
     cast(table, "--")
     propose(table, 100, 0)
@@ -115,8 +115,8 @@ def test_who_goes_overboard_hears_nothing_more_and_the_last_keeps_the_gold() -> 
     assert events(table, "player_3")[-1] == Alone(100)
 
 
-def test_voters_are_asked_at_once_and_learn_only_how_many_accepted() -> None:
-    table = at_table(PirateGame(players=3))
+def test_votes_are_simultaneous_and_anonymous() -> None:
+    table = new_table(PirateGame(players=3))
     propose(table, 10, 20, 70)
     plan = (("player_1", 10), ("player_2", 20), ("player_3", 70))
     assert [ask.event for ask in table.pending.values()] == [
@@ -140,17 +140,15 @@ def test_voters_are_asked_at_once_and_learn_only_how_many_accepted() -> None:
         ({"player_1": 50, "Player 1": 50, "player_2": 0, "player_3": 0}, "names player_1 twice"),
     ],
 )
-def test_a_plan_that_is_none_is_refused_with_the_reason(
-    proposal: dict[str, int], reason: str
-) -> None:
-    table = at_table(PirateGame(players=3))
+def test_invalid_plans_are_rejected_with_reason(proposal: dict[str, int], reason: str) -> None:
+    table = new_table(PirateGame(players=3))
     with pytest.raises(IllegalAction, match=reason):
         table.answer("player_1", Plan(proposal=proposal))
 
 
-def test_pirates_may_be_named_as_they_are_called() -> None:
+def test_plans_can_use_display_names() -> None:
     game = PirateGame(players=3, names={"player_2": "Anne Bonny", "player_3": "Player 2"})
-    table = at_table(game)
+    table = new_table(game)
     plan = {"Player 1": 70, "anne bonny": 20, "PLAYER_3": 10}
     table.answer("player_1", Plan(proposal=plan))
     cast(table, "++")
@@ -158,7 +156,7 @@ def test_pirates_may_be_named_as_they_are_called() -> None:
 
 
 @pytest.mark.parametrize("coins", [True, 1.5, "twelve", None, "1.5"])
-def test_coins_are_whole_numbers(coins: object) -> None:
+def test_coins_must_be_integers(coins: object) -> None:
     with pytest.raises(ValidationError):
         Plan.model_validate({"proposal": {"player_1": coins}})
     assert Plan.model_validate({"proposal": {"player_1": "12"}}).proposal == {"player_1": 12}
@@ -169,7 +167,7 @@ def test_coins_are_whole_numbers(coins: object) -> None:
     [{"players": 1}, {"players": 2.0}, {"players": True}, {"gold": 0}, {"gold": 1.5},
      {"majority": "most"}],
 )  # fmt: skip
-def test_impossible_parameters_are_refused(parameters: dict[str, Any]) -> None:
+def test_invalid_parameters_are_rejected(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         PirateGame(**parameters)
 
@@ -184,14 +182,14 @@ def test_impossible_parameters_are_refused(parameters: dict[str, Any]) -> None:
         ("strict", (94, 0, 1, 0, 1, 0, 1, 0, 2, 1)),
     ],
 )
-def test_ten_pirates_share_out_a_hundred_coins(majority: Majority, plan: tuple[int, ...]) -> None:
+def test_optimal_plan_of_ten_pirates(majority: Majority, plan: tuple[int, ...]) -> None:
     assert optimal_plan(10, 100, majority) == plan
-    table = played("equilibrium", PirateGame(majority=majority))
+    table = play_match("equilibrium", PirateGame(majority=majority))
     assert isinstance(table.outcome, Voyage)
-    (only,) = table.outcome.ballots
-    assert only.plan == plan
-    assert only.passed
-    assert sum(only.votes) == votes_needed(10, majority)
+    (final_ballot,) = table.outcome.ballots
+    assert final_ballot.plan == plan
+    assert final_ballot.passed
+    assert sum(final_ballot.votes) == votes_needed(10, majority)
 
 
 def test_stewart_1999_large_crews_survive_at_powers_of_two() -> None:
@@ -201,24 +199,22 @@ def test_stewart_1999_large_crews_survive_at_powers_of_two() -> None:
 
 
 @given(st.integers(2, 7), st.integers(1, 6), majorities)
-def test_no_other_plan_is_better_for_the_proposer(
-    living: int, gold: int, majority: Majority
-) -> None:
-    asked = prices(living, gold, majority)
+def test_optimal_plan_is_best_for_proposer(living: int, gold: int, majority: Majority) -> None:
+    vote_prices = prices(living, gold, majority)
     need = votes_needed(living, majority) - 1
-    cheapest = min((sum(group) for group in combinations(asked, need)), default=0)
+    cheapest = min((sum(group) for group in combinations(vote_prices, need)), default=0)
     plan = optimal_plan(living, gold, majority)
     if plan is None:
         assert cheapest > gold
     else:
         assert plan[0] == gold - cheapest
         assert sum(plan) == gold
-        accepts = sum(share >= price for share, price in zip(plan[1:], asked, strict=True))
+        accepts = sum(share >= price for share, price in zip(plan[1:], vote_prices, strict=True))
         assert accepts >= need
 
 
 @given(st.integers(2, 8), st.integers(1, 9), majorities)
-def test_a_pirate_asks_for_more_than_it_gets_if_the_plan_fails(
+def test_vote_price_exceeds_gold_after_failed_plan(
     living: int, gold: int, majority: Majority
 ) -> None:
     later = fates(living - 1, gold, majority)
@@ -226,7 +222,7 @@ def test_a_pirate_asks_for_more_than_it_gets_if_the_plan_fails(
         assert price == (fate.gold + 1 if fate.lives else 0)
 
 
-def test_two_pirates_alone() -> None:
+def test_fates_of_two_pirates() -> None:
     assert fates(2, 100, "half") == (Fate(True, 100), Fate(True, 0))
     assert fates(2, 100, "strict") == (Fate(False, 0), Fate(True, 100))
 
@@ -235,14 +231,14 @@ def test_two_pirates_alone() -> None:
 
 
 def test_score_of_table_2_gama_bench() -> None:
-    assert [measured("plan_distance", Voyage(ballots=(one,)), players=n, published=False)
-            for one, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)] == [8, 6, 94]  # fmt: skip
+    assert [metric("plan_distance", Voyage(ballots=(case,)), players=n, published=False)
+            for case, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)] == [8, 6, 94]  # fmt: skip
     assert [
-        round(measured("vote_accuracy", Voyage(ballots=(one,)), players=n), 2)
-        for one, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)
+        round(metric("vote_accuracy", Voyage(ballots=(ballot,)), players=n), 2)
+        for ballot, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)
     ] == [1.00, 0.75, 0.57]
-    assert measured("vote_accuracy", TABLE_2) == 19 / 24
-    assert measured("score", TABLE_2) == pytest.approx(80.583, abs=5e-4)
+    assert metric("vote_accuracy", TABLE_2) == 19 / 24
+    assert metric("score", TABLE_2) == pytest.approx(80.583, abs=5e-4)
 
 
 @pytest.mark.parametrize(
@@ -250,17 +246,17 @@ def test_score_of_table_2_gama_bench() -> None:
     [("textbook", {}, 100), ("fixed", {"offer": 10}, 57), ("equal_split", {}, 57)],
 )
 def test_scores_of_fixed_strategies(strategy: str, settings: dict[str, Any], score: float) -> None:
-    outcome = played(strategy, **settings).outcome
+    outcome = play_match(strategy, **settings).outcome
     assert isinstance(outcome, Voyage)
-    assert measured("score", outcome) == pytest.approx(score)
+    assert metric("score", outcome) == pytest.approx(score)
 
 
-def test_the_published_score_never_credits_the_refusal_of_one_coin() -> None:
+def test_published_score_ignores_rejections_of_one_coin() -> None:
     plan = (91, *[1] * 9)
     outcome = Voyage(ballots=(ballot(plan, "+-+-+-+-+-", True),))
-    assert measured("vote_accuracy", outcome) == 1
-    assert measured("score", outcome) == pytest.approx(97.5)
-    assert measured("score", outcome, published=True) == pytest.approx(69.72, abs=5e-3)
+    assert metric("vote_accuracy", outcome) == 1
+    assert metric("score", outcome) == pytest.approx(97.5)
+    assert metric("score", outcome, published=True) == pytest.approx(69.72, abs=5e-3)
 
 
 @pytest.mark.parametrize(
@@ -272,22 +268,22 @@ def test_the_published_score_never_credits_the_refusal_of_one_coin() -> None:
          83.6),
     ],
 )  # fmt: skip
-def test_the_published_score_of_other_gold_is_that_of_table_8_gama_bench(
+def test_published_scores_match_table_8_gama_bench(
     gold: int, ballots: list[tuple[tuple[int, ...], str]], score: float
 ) -> None:
-    """The two voyages as they were recorded."""
+    """The ballots are those of two recorded voyages."""
     voyage = Voyage(ballots=tuple(ballot(plan, votes, False) for plan, votes in ballots))
-    assert measured("score", voyage, published=True, gold=gold) == pytest.approx(score, abs=0.05)
+    assert metric("score", voyage, published=True, gold=gold) == pytest.approx(score, abs=0.05)
 
 
-def test_the_rule_of_thumb_is_not_backward_induction() -> None:
+def test_vote_accuracy_differs_from_backward_induction() -> None:
     """The next in rank would get 96 coins if the plan failed, and should refuse 96."""
     plan = (4, 96, *[0] * 8)
     accepting = Voyage(ballots=(ballot(plan, "++--------", False),))
     refusing = Voyage(ballots=(ballot(plan, "+---------", False),))
-    assert measured("vote_accuracy", accepting) == 1
-    assert measured("optimal_votes", accepting) == pytest.approx(8 / 9)
-    assert measured("optimal_votes", refusing) == 1
+    assert metric("vote_accuracy", accepting) == 1
+    assert metric("optimal_votes", accepting) == pytest.approx(8 / 9)
+    assert metric("optimal_votes", refusing) == 1
 
 
 @given(st.integers(2, 6), st.integers(1, 20), st.data())
@@ -300,29 +296,29 @@ def test_scores_lie_between_0_and_100(players: int, gold: int, data: st.DataObje
     )
     assert isinstance(table.outcome, Voyage)
     for published in (False, True):
-        assert 0 <= measured("score", table.outcome, published, players=players, gold=gold) <= 100
+        assert 0 <= metric("score", table.outcome, published, players=players, gold=gold) <= 100
 
 
-def test_a_strict_majority_has_no_score() -> None:
+def test_strict_majority_has_no_score() -> None:
     result = Result(PirateGame(majority="strict"), Instance(), TABLE_2)
     assert SPEC.metrics["score"].of(result) is None
-    assert measured("ballots", TABLE_2) == 3
-    assert measured("overboard", TABLE_2) == 2
+    assert metric("ballots", TABLE_2) == 3
+    assert metric("overboard", TABLE_2) == 2
 
 
 # Strategies
 
 
 @pytest.mark.parametrize(("majority", "gold"), list(product(MAJORITIES, (1, 4, 400))))
-def test_every_strategy_plays_every_purse(majority: Majority, gold: int) -> None:
+def test_strategies_divide_any_amount_of_gold(majority: Majority, gold: int) -> None:
     for name in SPEC.strategies:
         game = PirateGame(players=7, gold=gold, majority=majority)
-        table = played(name, game)
+        table = play_match(name, game)
         assert isinstance(table.outcome, Voyage)
         assert sum(game.payoffs(table.outcome).values()) == gold
 
 
-def test_the_equilibrium_pirate_refuses_what_its_turn_would_bring() -> None:
+def test_equilibrium_pirate_rejects_less_than_its_own_turn_pays() -> None:
     game = PirateGame()
     players = {f"player_{rank}": SPEC.strategies["equilibrium"] for rank in range(2, 11)}
     generous = SPEC.strategies["fixed"].with_settings(offer=11)
@@ -331,32 +327,32 @@ def test_the_equilibrium_pirate_refuses_what_its_turn_would_bring() -> None:
     assert table.outcome.ballots[0].votes == (True, False, *[True] * 8)
 
 
-def test_a_fixed_pirate_offers_what_there_is() -> None:
-    table = played("fixed", PirateGame(players=4, gold=10), offer=7, decision="reject")
+def test_fixed_offers_are_limited_by_gold() -> None:
+    table = play_match("fixed", PirateGame(players=4, gold=10), offer=7, decision="reject")
     assert isinstance(table.outcome, Voyage)
-    assert [one.plan for one in table.outcome.ballots] == [
+    assert [ballot.plan for ballot in table.outcome.ballots] == [
         (1, 3, 3, 3), (0, 5, 5), (3, 7),
     ]  # fmt: skip
 
 
-# Words
+# Prompts
 
 
-@pytest.mark.parametrize("version", versions(SPEC))
+@pytest.mark.parametrize("name", styles(SPEC))
 @pytest.mark.parametrize("majority", MAJORITIES)
-def test_every_version_tells_the_same_facts(version: str, majority: Majority) -> None:
+def test_all_styles_state_same_facts(name: str, majority: Majority) -> None:
     game = PirateGame(players=4, gold=77, majority=majority, names={"player_2": "Anne Bonny"})
-    table = at_table(game)
-    style = style_in(SPEC, version)
+    table = new_table(game)
+    style = style_in(SPEC, name)
     (ask,) = table.pending.values()
-    asked = style.ask(ask, game)
-    assert "77 coins" in asked
-    assert 'Anne Bonny ("player_2")' in asked
-    assert "exactly 77 coins" in asked
-    assert '{"proposal": {"player_1": <whole number>, "player_2": <whole number>, ...}}' in asked
+    prompt = style.ask(ask, game)
+    assert "77 coins" in prompt
+    assert 'Anne Bonny ("player_2")' in prompt
+    assert "exactly 77 coins" in prompt
+    assert '{"proposal": {"player_1": <whole number>, "player_2": <whole number>, ...}}' in prompt
     propose(table, 70, 1, 2, 4)
     (briefing,) = style.story(table.heard["player_3"], game, "player_3")
-    for fact in ("77 coins", "4 pirates" if version != "v4" else "4 players"):
+    for fact in ("77 coins", "4 pirates" if name != "v4" else "4 players"):
         assert fact in briefing
     assert "Player 1, Anne Bonny, Player 3, Player 4" in briefing
     assert ("more than half" in briefing) == (majority == "strict")
@@ -370,11 +366,11 @@ def test_every_version_tells_the_same_facts(version: str, majority: Majority) ->
     assert "Player 1" in texts[-1]
 
 
-@pytest.mark.parametrize("version", versions(SPEC))
-def test_a_voter_reads_what_happens_if_the_plan_fails(version: str) -> None:
+@pytest.mark.parametrize("name", styles(SPEC))
+def test_voters_read_consequence_of_failed_plan(name: str) -> None:
     game = PirateGame(players=3, majority="strict")
-    table = at_table(game)
-    style = style_in(SPEC, version)
+    table = new_table(game)
+    style = style_in(SPEC, name)
     propose(table, 98, 1, 1)
     ends = {
         seat: style.tell(table.pending[seat].event, game, seat) for seat in ("player_2", "player_3")
@@ -382,9 +378,9 @@ def test_a_voter_reads_what_happens_if_the_plan_fails(version: str) -> None:
     assert "you" in ends["player_2"].rpartition("Player 1")[2]
     assert "Player 2" in ends["player_3"].rpartition("Player 1")[2]
     cast(table, "--")
-    asked = style.ask(table.pending["player_2"], game)
-    assert '{"proposal": {"player_2": <whole number>, "player_3": <whole number>}}' in asked
-    assert "player_1" not in asked
+    prompt = style.ask(table.pending["player_2"], game)
+    assert '{"proposal": {"player_2": <whole number>, "player_3": <whole number>}}' in prompt
+    assert "player_1" not in prompt
     propose(table, 98, 2)
     last = style.tell(table.pending["player_3"].event, game, "player_3")
     assert "all the" in last or "whole treasure" in last

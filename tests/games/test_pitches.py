@@ -1,4 +1,4 @@
-"""Pitches: plain statements about a product are read, and nothing else is."""
+"""Pitches: only plain statements about a product are interpreted."""
 
 import pytest
 
@@ -25,7 +25,7 @@ from cheaptalk.games.persuasion.pitches import recommends
         "The product has excellent quality, so buy it.",
     ],
 )
-def test_plain_praise_is_a_recommendation(message: str) -> None:
+def test_plain_praise_is_interpreted_as_recommendation(message: str) -> None:
     assert recommends(message) is True
 
 
@@ -42,7 +42,7 @@ def test_plain_praise_is_a_recommendation(message: str) -> None:
         "You should not buy this product!",
     ],
 )
-def test_plain_advice_against_a_product_is_none(message: str) -> None:
+def test_plain_advice_against_buying_is_detected(message: str) -> None:
     assert recommends(message) is False
 
 
@@ -64,12 +64,12 @@ def test_plain_advice_against_a_product_is_none(message: str) -> None:
         "I cannot recommend it highly enough.",
     ],
 )  # fmt: skip
-def test_anything_else_is_not_read(message: str) -> None:
+def test_ambiguous_messages_are_not_interpreted(message: str) -> None:
     assert recommends(message) is None
 
 
-def test_a_lie_in_words_is_as_much_a_lie_as_a_recommendation() -> None:
-    """A seller who wrote that every bad product was excellent had "true statements: 1.00"."""
+def test_honesty_check_covers_text_messages() -> None:
+    """A seller that praised every bad product used to score "true statements: 1.00"."""
     game = ct.get_game("persuasion")
     rules = game.rules.model_validate({"horizon": 6, "prior": 0.5, "signal": "text"})
     messages = iter(["This product is excellent.", "Hello.", "I do not recommend it."] * 2)
@@ -79,10 +79,10 @@ def test_a_lie_in_words_is_as_much_a_lie_as_a_recommendation() -> None:
     }
     result = ct.play(rules, rules.draw_instance(ct.Chance("1")), "1", players).result()
     verdicts = [*game.checks["honesty"](result).values()]
-    read = [(high, number % 3 == 0) for number, high in enumerate(result.instance.qualities)
-            if number % 3 != 1]  # fmt: skip
-    assert len({high for high, _ in read}) == 2
+    interpreted = [(high, number % 3 == 0) for number, high in enumerate(result.instance.qualities)
+                   if number % 3 != 1]  # fmt: skip
+    assert len({high for high, _ in interpreted}) == 2
     assert verdicts == [
         "honest" if high == praised else "overstates" if praised else "understates"
-        for high, praised in read
+        for high, praised in interpreted
     ]

@@ -1,4 +1,4 @@
-"""What games share in which all players decide at once, round after round."""
+"""Behaviour shared by games with simultaneous decisions in repeated rounds."""
 
 from typing import Any
 
@@ -16,30 +16,30 @@ from cheaptalk.games.public_goods import SPEC as GOODS
 from cheaptalk.games.rounds import Over
 from cheaptalk.rules import GameSpec, IllegalAction, Instance, Table, play
 from cheaptalk.styles import style_in
-from tests.games.tables import events, played, result_of, table_of, versions
+from tests.games.tables import events, play_out, result_of, styles, table_of
 
 SPECS = [GUESS, BAR, DOLLAR, GOODS]
-ids = pytest.mark.parametrize("game_spec", SPECS, ids=lambda game_spec: game_spec.name)
+each_spec = pytest.mark.parametrize("game_spec", SPECS, ids=lambda game_spec: game_spec.name)
 
 
-def test_players_are_numbered_and_of_one_role() -> None:
+def test_players_are_numbered_and_share_role() -> None:
     game = DivideTheDollar(players=3)
     assert game.seats == {"player_1": "player", "player_2": "player", "player_3": "player"}
     assert [seat.name for seat in game.actors] == list(game.seats)
     assert game.called("player_2") == "Player 2"
 
 
-@ids
-def test_by_default_ten_players_play_twenty_rounds(game_spec: GameSpec) -> None:
+@each_spec
+def test_defaults_are_ten_players_and_twenty_rounds(game_spec: GameSpec) -> None:
     game: Any = game_spec.rules()
-    outcome = played(game, game_spec.strategies["random"])
+    outcome = play_out(game, game_spec.strategies["random"])
     assert [len(row) for row in outcome.choices] == [10] * 20
     assert [len(row) for row in outcome.gains] == [10] * 20
 
 
-@ids
+@each_spec
 @pytest.mark.parametrize(
-    ("parameters", "saying"),
+    ("parameters", "message"),
     [
         ({"players": 1}, "greater than or equal to 2"),
         ({"players": 0}, "greater than or equal to 2"),
@@ -53,14 +53,14 @@ def test_by_default_ten_players_play_twenty_rounds(game_spec: GameSpec) -> None:
         ({"player": 3}, 'did you mean "players"?'),
     ],
 )
-def test_impossible_tables_are_refused(
-    game_spec: GameSpec, parameters: dict[str, Any], saying: str
+def test_invalid_tables_are_rejected(
+    game_spec: GameSpec, parameters: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValidationError, match=saying.replace("?", r"\?")):
+    with pytest.raises(ValidationError, match=message.replace("?", r"\?")):
         game_spec.rules.model_validate(parameters)
 
 
-def test_all_are_told_then_asked_at_once_then_told_again() -> None:
+def test_each_round_has_simultaneous_requests_and_results() -> None:
     game = DivideTheDollar(players=2, rounds=2)
     table = Table(game, Instance(), "seed")
     assert list(table.pending) == ["player_1", "player_2"]
@@ -77,7 +77,7 @@ def test_all_are_told_then_asked_at_once_then_told_again() -> None:
     assert events(table, "player_2")[-1] == Over(2, 40.0)
 
 
-def test_a_choice_of_one_is_not_seen_by_those_who_are_still_to_answer() -> None:
+def test_pending_players_do_not_observe_choices() -> None:
     table = Table(DivideTheDollar(players=3), Instance(), "seed")
     before = table.request("player_3")
     table.answer("player_1", table.pending["player_1"].action.model_validate({"bid_amount": 9}))
@@ -85,14 +85,14 @@ def test_a_choice_of_one_is_not_seen_by_those_who_are_still_to_answer() -> None:
     assert events(table, "player_2") == [Briefing(3, 20, 100, True)]
 
 
-def test_the_order_of_answers_is_not_the_order_of_players() -> None:
+def test_choices_are_ordered_by_player() -> None:
     table = Table(DivideTheDollar(players=3, rounds=1), Instance(), "seed")
     for seat, bid in (("player_3", 3), ("player_1", 1), ("player_2", 2)):
         table.answer(seat, table.pending[seat].action.model_validate({"bid_amount": bid}))
     assert table.outcome == Bids(choices=((1, 2, 3),), gains=((1.0, 2.0, 3.0),))
 
 
-def test_who_does_not_answer_ends_the_match_as_forfeited() -> None:
+def test_forfeit_ends_match() -> None:
     table = Table(DivideTheDollar(players=3), Instance(), "seed")
     table.forfeit("player_2")
     for seat in ("player_1", "player_3"):
@@ -102,7 +102,7 @@ def test_who_does_not_answer_ends_the_match_as_forfeited() -> None:
     assert table.forfeited == {"player_2"}
 
 
-def test_a_refused_choice_leaves_everything_as_it_was() -> None:
+def test_rejected_choice_changes_nothing() -> None:
     table = Table(DivideTheDollar(players=2), Instance(), "seed")
     bid = table.pending["player_1"].action.model_validate({"bid_amount": 101})
     with pytest.raises(IllegalAction, match='"bid_amount" must be from 0 to 100, not 101'):
@@ -112,7 +112,7 @@ def test_a_refused_choice_leaves_everything_as_it_was() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=5))
-def test_payoffs_are_the_sums_of_the_gains(rows: list[tuple[int, int]]) -> None:
+def test_payoffs_are_sums_of_gains(rows: list[tuple[int, int]]) -> None:
     game = DivideTheDollar(players=2, rounds=len(rows))
     fitting = [row for row in rows if sum(row) <= 100]
     assert game.payoffs(result_of(game, *rows).outcome) == {
@@ -121,35 +121,35 @@ def test_payoffs_are_the_sums_of_the_gains(rows: list[tuple[int, int]]) -> None:
     }
 
 
-@ids
+@each_spec
 @pytest.mark.parametrize("rounds", [1, 3])
-def test_the_last_thing_told_is_one_s_payoff(game_spec: GameSpec, rounds: int) -> None:
+def test_last_event_states_payoff(game_spec: GameSpec, rounds: int) -> None:
     game: Any = game_spec.rules.model_validate({"players": 3, "rounds": rounds})
     table = play(game, Instance(), "seed", {"player": game_spec.strategies["random"]})
-    told = {seat: events(table, seat)[-1] for seat in game.seats}
+    last_events = {seat: events(table, seat)[-1] for seat in game.seats}
     payoffs = game.payoffs(table.outcome)
-    assert told == {seat: Over(rounds, payoff) for seat, payoff in payoffs.items()}
+    assert last_events == {seat: Over(rounds, payoff) for seat, payoff in payoffs.items()}
 
 
 @pytest.mark.parametrize("game_spec", [DOLLAR, GOODS], ids=lambda game_spec: game_spec.name)
-def test_what_is_not_refused_is_not_forbidden_in_words(game_spec: GameSpec) -> None:
+def test_texts_allow_negative_numbers_only_without_limits(game_spec: GameSpec) -> None:
     for limits in (True, False):
         game: Any = game_spec.rules.model_validate({"players": 3, "limits": limits})
         table = Table(game, Instance(), "seed")
         (briefing,) = events(table, "player_1")
-        for style in versions(game_spec):
-            words = style_in(game_spec, style)
-            for text in (words.tell(briefing, game, "player_1"),
-                         words.ask(table.pending["player_1"], game)):  # fmt: skip
+        for name in styles(game_spec):
+            style = style_in(game_spec, name)
+            for text in (style.tell(briefing, game, "player_1"),
+                         style.ask(table.pending["player_1"], game)):  # fmt: skip
                 assert ("even below 0" in text or "even one below 0" in text) != limits
 
 
-@ids
-def test_a_single_round_is_not_one_of_many(game_spec: GameSpec) -> None:
+@each_spec
+def test_single_round_briefing_uses_singular(game_spec: GameSpec) -> None:
     game: Any = game_spec.rules.model_validate({"players": 2, "rounds": 1})
     (briefing,) = events(Table(game, Instance(), "seed"), "player_1")
-    for style in versions(game_spec):
-        text = style_in(game_spec, style).tell(briefing, game, "player_1")
+    for name in styles(game_spec):
+        text = style_in(game_spec, name).tell(briefing, game, "player_1")
         for many in (
             "1 rounds",
             "each of 1",
@@ -161,35 +161,35 @@ def test_a_single_round_is_not_one_of_many(game_spec: GameSpec) -> None:
             assert many not in text
 
 
-@ids
+@each_spec
 def test_a_thousand_players_can_play(game_spec: GameSpec) -> None:
     game: Any = game_spec.rules.model_validate({"players": 1_000, "rounds": 2})
-    outcome = played(game, game_spec.strategies["equilibrium"])
+    outcome = play_out(game, game_spec.strategies["equilibrium"])
     assert len(outcome.choices[1]) == 1_000
     assert list(game.payoffs(outcome)) == list(game.seats)
 
 
-@ids
-def test_fixed_players_sit_with_any_others(game_spec: GameSpec) -> None:
+@each_spec
+def test_fixed_player_can_play_with_other_strategies(game_spec: GameSpec) -> None:
     game: Any = game_spec.rules.model_validate({"players": 3, "rounds": 4})
     pair = {"el_farol_bar": ("go", "stay")}.get(game_spec.name, (3, 4))
     fixed = game_spec.strategies["fixed"].with_settings(choices=pair)
-    outcome = played(
+    outcome = play_out(
         game, fixed, game_spec.strategies["random"], game_spec.strategies["equilibrium"]
     )
     assert tuple(row[0] for row in outcome.choices) == pair * 2
 
 
-@ids
+@each_spec
 @pytest.mark.parametrize("choices", [[], ["maybe"], [1.5], [True], "1"])
-def test_fixed_choices_must_be_choices(game_spec: GameSpec, choices: object) -> None:
+def test_invalid_fixed_choices_are_rejected(game_spec: GameSpec, choices: object) -> None:
     with pytest.raises(ValidationError):
         game_spec.strategies["fixed"].with_settings(choices=choices)
 
 
-@ids
+@each_spec
 def test_random_play_differs_between_players_and_rounds(game_spec: GameSpec) -> None:
     game: Any = game_spec.rules.model_validate({"players": 8, "rounds": 8})
-    outcome = played(game, game_spec.strategies["random"])
+    outcome = play_out(game, game_spec.strategies["random"])
     assert len(set(outcome.choices)) > 1
     assert len(set(zip(*outcome.choices, strict=True))) > 1

@@ -27,8 +27,8 @@ SCHEMAS = {
 
 
 @pytest.mark.parametrize("game", games())
-def test_a_schema_is_that_of_recorded_calls(game: str) -> None:
-    """A changed schema changes the call: unfinished matches and cached responses do not fit it."""
+def test_action_schemas_match_recorded_calls(game: str) -> None:
+    """A changed schema invalidates unfinished matches and cached responses."""
     schemas = [action.model_json_schema() for action in ct.get_game(game).rules.actions]
     text = json.dumps(schemas, sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest()[:12] == SCHEMAS[game]

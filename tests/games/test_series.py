@@ -1,4 +1,4 @@
-"""Numbers by round: what series say of matches that are known move by move."""
+"""Series: values by round in matches with given moves."""
 
 from typing import Any
 
@@ -12,30 +12,30 @@ from cheaptalk.games.pirate_game.rules import Ballot, Voyage
 from cheaptalk.games.sealed_bid_auction.rules import Valuations
 from cheaptalk.rules import Chance, Instance, Outcome, Result, Table
 from tests.games.tables import result_of, table_after, table_of
-from tests.games.test_chip_trading_metrics import GAME, TWO, game, worths
+from tests.games.test_chip_trading_metrics import GAME, ROWS, game, worths
 
 Points = dict[tuple[int, str | None], float | None]
 
 
 def series(result: Result, name: str, *, as_published: bool = False) -> Points:
-    """A series of a result, by round and place."""
-    found = ct.get_game(result.game.name).series[name].variant(as_published)(result)
-    return {(number, place): value for number, place, value in found}
+    """Return a series of a result by round and seat."""
+    points = ct.get_game(result.game.name).series[name].variant(as_published)(result)
+    return {(number, seat): value for number, seat, value in points}
 
 
 def result(table: Table) -> Result:
-    """The result of a table that is over."""
+    """Return the result of a finished table."""
     assert table.outcome is not None
     return Result(table.game, table.instance, table.outcome, lambda: table.given)
 
 
 def rules_of(name: str, **parameters: Any) -> Any:
-    """A game with these parameters."""
+    """Return a game with these parameters."""
     return ct.get_game(name).rules.model_validate(parameters)
 
 
-def ended(name: str, outcome: Outcome, **parameters: Any) -> Result:
-    """A match of a game without hidden cards that ended like this."""
+def result_from(name: str, outcome: Outcome, **parameters: Any) -> Result:
+    """Return the result of a match without private values that had this outcome."""
     return Result.of(rules_of(name, **parameters), Instance(), outcome)
 
 
@@ -43,7 +43,7 @@ def test_every_game_has_series() -> None:
     assert {name for name, game_spec in ct.rules.games().items() if not game_spec.series} == set()
 
 
-def test_offers_of_items_are_shares_of_what_all_are_worth_to_each() -> None:
+def test_item_offers_are_shares_of_total_worth() -> None:
     instance = Pool(quantities=(2, 1), values=((10, 20), (30, 40)), outside=(1, 1))
     table = table_after(
         rules_of("item_bargaining", quantities=(2, 1)),
@@ -53,30 +53,30 @@ def test_offers_of_items_are_shares_of_what_all_are_worth_to_each() -> None:
         {"action": "ACCEPT"},
         instance=instance,
     )
-    one, two, three = (1, "player_1"), (1, "player_2"), (2, "player_1")
-    assert series(result(table), "demand") == {one: 30 / 40, two: 60 / 100, three: 20 / 40}
-    assert series(result(table), "offered") == {one: 30 / 100, two: 20 / 40, three: 60 / 100}
+    first, second, third = (1, "player_1"), (1, "player_2"), (2, "player_1")
+    assert series(result(table), "demand") == {first: 30 / 40, second: 60 / 100, third: 20 / 40}
+    assert series(result(table), "offered") == {first: 30 / 100, second: 20 / 40, third: 60 / 100}
 
 
-def test_a_match_without_offers_has_no_concessions() -> None:
+def test_match_without_offers_has_no_demands() -> None:
     table = table_after(rules_of("item_bargaining"), {"action": "WALK"})
     assert series(result(table), "demand") == {}
 
 
-def test_divisions_are_told_as_what_each_keeps_and_as_alice_s_share() -> None:
-    said = {"message": ""}
+def test_divisions_become_demands_and_alice_shares() -> None:
+    no_message = {"message": ""}
     table = table_after(
         rules_of("bargaining", money=100),
-        {"alice_gain": 90, "bob_gain": 10} | said,
+        {"alice_gain": 90, "bob_gain": 10} | no_message,
         {"decision": "reject"},
-        {"alice_gain": 40, "bob_gain": 60} | said,
+        {"alice_gain": 40, "bob_gain": 60} | no_message,
         {"decision": "accept"},
     )
     assert series(result(table), "demand") == {(1, "alice"): 0.9, (2, "bob"): 0.6}
     assert series(result(table), "alice_share") == {(1, "alice"): 0.9, (2, "bob"): 0.4}
 
 
-def test_prices_are_multiples_of_the_scale() -> None:
+def test_prices_are_multiples_of_scale() -> None:
     table = table_after(
         rules_of("negotiation", scale=100, messages=False),
         {"price": 150}, {"decision": "reject"}, {"price": 90}, {"decision": "accept"},
@@ -84,7 +84,7 @@ def test_prices_are_multiples_of_the_scale() -> None:
     assert series(result(table), "offered_price") == {(1, "alice"): 1.5, (2, "bob"): 0.9}
 
 
-def test_persuasion_is_quality_recommendation_and_purchase() -> None:
+def test_persuasion_series() -> None:
     rules = rules_of("persuasion", horizon=2, signal="binary")
     instance = rules.instance_type.model_validate({"qualities": [True, False]})
     moves = ["yes", "yes", "yes", "no"]
@@ -96,7 +96,7 @@ def test_persuasion_is_quality_recommendation_and_purchase() -> None:
     assert series(result(text), "recommended") == {}
 
 
-def test_words_and_faults_are_told_turn_by_turn() -> None:
+def test_words_and_inconsistencies_by_turn() -> None:
     table = table_after(
         rules_of("deal_or_no_deal"),
         {"message": "I want all 99 books."},
@@ -105,23 +105,23 @@ def test_words_and_faults_are_told_turn_by_turn() -> None:
         {"books": 0, "hats": 0, "balls": 0},
     )
     first, second = table.game.seats
-    said = series(result(table), "words")
-    assert said == {(1, first): 5, (2, second): 1, (3, first): None, (4, second): None}
+    word_counts = series(result(table), "words")
+    assert word_counts == {(1, first): 5, (2, second): 1, (3, first): None, (4, second): None}
     assert series(result(table), "inconsistent")[1, first] == 1
     assert series(result(table), "inconsistent")[2, second] == 0
     share = ct.get_game("deal_or_no_deal").metrics["inconsistency"].of(result(table))
     assert share == sum(series(result(table), "inconsistent").values()) / 4  # type: ignore[arg-type]
 
 
-def test_numbers_have_their_mean_and_the_winner_s_distance() -> None:
+def test_guess_the_average_series() -> None:
     rules = rules_of("guess_the_average", players=3, rounds=1, ratio="1/2")
-    ended = result_of(rules, (30, 40, 50))
-    assert series(ended, "number") == {
+    match = result_of(rules, (30, 40, 50))
+    assert series(match, "number") == {
         (1, None): 40, (1, "player_1"): 30, (1, "player_2"): 40, (1, "player_3"): 50,
     }  # fmt: skip
-    distances = series(ended, "distance")
+    distances = series(match, "distance")
     assert list(distances.values()) == [10, 10, 20, 30]
-    assert series(ended, "won")[1, "player_1"] == 1
+    assert series(match, "won")[1, "player_1"] == 1
 
 
 @pytest.mark.parametrize(
@@ -137,17 +137,17 @@ def test_numbers_have_their_mean_and_the_winner_s_distance() -> None:
         ("diners_dilemma", [("cheap", "costly")], "gain", [2.5, 0, 5]),
     ],
 )
-def test_rounds_of_all_at_once_have_a_row_for_all_and_for_each(
+def test_simultaneous_rounds_have_joint_and_individual_rows(
     name: str, rows: list[tuple[object, ...]], which: str, expected: list[float]
 ) -> None:
     rules = rules_of(name, players=2, rounds=2)
-    found = series(result_of(rules, *rows * 2), which)
-    places = [None, "player_1", "player_2"]
-    assert list(found) == [(number, place) for number in (1, 2) for place in places]
-    assert list(found.values()) == pytest.approx(expected * 2)
+    points = series(result_of(rules, *rows * 2), which)
+    seats = [None, "player_1", "player_2"]
+    assert list(points) == [(number, seat) for number in (1, 2) for seat in seats]
+    assert list(points.values()) == pytest.approx(expected * 2)
 
 
-def test_bids_stand_beside_valuations() -> None:
+def test_auction_series() -> None:
     rules = rules_of("sealed_bid_auction", players=3, rounds=1)
     instance = Valuations(valuations=((100, 0, 40),))
     auction = result(table_of(rules, (50, 0, 40), instance=instance))
@@ -161,13 +161,13 @@ def test_bids_stand_beside_valuations() -> None:
     assert ct.get_game("sealed_bid_auction").metrics["bid_share"].of(nothing) is None
 
 
-def test_a_battle_is_told_shot_by_shot() -> None:
+def test_battle_series_by_shot() -> None:
     shots = (
         Fired(shooter="player_1", target="player_3", hit=True),
         Fired(shooter="player_2", target=None, hit=False),
         Fired(shooter="player_1", target="player_2", hit=False),
     )
-    battle = ended(
+    battle = result_from(
         "battle_royale", Battle(shots=shots, living=("player_1", "player_2")),
         hit_rates=(0.3, 0.5, 0.8),
     )  # fmt: skip
@@ -178,14 +178,14 @@ def test_a_battle_is_told_shot_by_shot() -> None:
     assert series(battle, "living") == {(1, None): 2, (2, None): 2, (3, None): 2}
 
 
-def test_ballots_tell_plans_and_votes_of_those_aboard() -> None:
+def test_pirate_series_by_ballot() -> None:
     voyage = Voyage(
         ballots=(
             Ballot(plan=(98, 1, 1), votes=(True, False, False), passed=False),
             Ballot(plan=(100, 0), votes=(True, False), passed=True),
         )
     )
-    pirates = ended("pirate_game", voyage, players=3)
+    pirates = result_from("pirate_game", voyage, players=3)
     assert series(pirates, "coins") == {
         (1, "player_1"): 98, (1, "player_2"): 1, (1, "player_3"): 1,
         (2, "player_2"): 100, (2, "player_3"): 0,
@@ -193,8 +193,8 @@ def test_ballots_tell_plans_and_votes_of_those_aboard() -> None:
     assert series(pirates, "accepted")[1, None] == pytest.approx(1 / 3)
     assert series(pirates, "accepted")[2, "player_3"] == 0
     assert series(pirates, "plan_distance") == {(1, None): 2, (2, None): 0}
-    right = series(pirates, "vote_accuracy")
-    assert right == {
+    accuracy = series(pirates, "vote_accuracy")
+    assert accuracy == {
         (1, None): 0.5, (1, "player_2"): 1, (1, "player_3"): 0, (2, None): 1, (2, "player_3"): 1,
     }  # fmt: skip
     published = series(pirates, "vote_accuracy", as_published=True)
@@ -202,15 +202,15 @@ def test_ballots_tell_plans_and_votes_of_those_aboard() -> None:
     assert published[2, "player_3"] == 1
 
 
-def test_chips_are_told_turn_by_turn() -> None:
+def test_chip_series_by_turn() -> None:
     rules = rules_of("chip_trading")
-    instance = rules.draw_instance(Chance("x")).model_copy(update={"values": worths(*TWO)})
+    instance = rules.draw_instance(Chance("x")).model_copy(update={"values": worths(*ROWS)})
     trading = Result.of(rules, instance, GAME)
     gains = series(trading, "gain")
     assert gains[1, None] == gains[2, None] == pytest.approx(6.3)
     assert gains[1, "player_1"] == pytest.approx(3.1)
     last = len(GAME.turns)
-    assert [gains[last, place] for place in worths(*TWO)] == pytest.approx(
+    assert [gains[last, seat] for seat in worths(*ROWS)] == pytest.approx(
         [cents / 100 for cents in GAME.gains().values()]
     )
     assert series(trading, "surplus_ratio")[last, None] == surplus_ratio(trading)
@@ -219,7 +219,7 @@ def test_chips_are_told_turn_by_turn() -> None:
     assert series(trading, "proposal_surplus")[1, "player_1"] == pytest.approx(3.1)
 
 
-def test_where_nothing_can_be_gained_there_is_no_share_of_it() -> None:
+def test_surplus_ratio_is_undefined_without_possible_gains() -> None:
     same = game(((50, 50), (50, 50), (50, 50)), "1: 1 red for 1 blue")
     rules = rules_of("chip_trading")
     trading = Result.of(rules, rules.draw_instance(Chance("x")), same)

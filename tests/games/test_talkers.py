@@ -1,4 +1,4 @@
-"""Talkers: the same moves in every manner, with other words around them."""
+"""Talkers: manners change the messages but not the moves."""
 
 from collections.abc import Mapping
 from typing import Any, get_args
@@ -16,21 +16,21 @@ GAMES: dict[str, tuple[dict[str, Any], str, str]] = {
     "persuasion": ({"signal": "text", "horizon": 8}, "alice", "bayesian"),
     "deal_or_no_deal": ({}, "player_1", "random"),
 }
-"""A game with messages, who talks there, and whom it meets."""
+"""Parameters, seat of the talker and strategy of its opponent for each game with messages."""
 
 
 def moves(game: str, seed: str, **settings: str) -> tuple[list[Any], list[str]]:
-    """What is done in a match in which somebody talks, and what is said there by the talker."""
+    """Return all actions of a match with a talker, and the talker's messages."""
     parameters, talker, other = GAMES[game]
     game_spec = ct.get_game(game)
     rules = game_spec.rules.model_validate(parameters)
     players = {
-        place: game_spec.strategies["talker"].with_settings(**settings)
-        if place == talker else game_spec.strategies[other].with_settings()
-        for place in rules.seats
+        seat: game_spec.strategies["talker"].with_settings(**settings)
+        if seat == talker else game_spec.strategies[other].with_settings()
+        for seat in rules.seats
     }  # fmt: skip
     table = ct.play(rules, rules.draw_instance(ct.Chance(seed)), seed, players)
-    given = [(one.actor, dict(one.action or {})) for one in table.given]
+    given = [(answer.actor, dict(answer.action or {})) for answer in table.given]
     words = [fields.pop("message", None) or "" for seat, fields in given if seat == talker]
     for _, fields in given:
         fields.pop("message", None)
@@ -38,22 +38,22 @@ def moves(game: str, seed: str, **settings: str) -> tuple[list[Any], list[str]]:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_manners_change_words_and_nothing_else(game: str) -> None:
+def test_manners_change_only_messages(game: str) -> None:
     for seed in map(str, range(8)):
         silent, plain = moves(game, seed, manner="silent")
-        said = {manner: moves(game, seed, manner=manner) for manner in MANNERS}
-        assert all(done == silent for done, _ in said.values())
+        matches = {manner: moves(game, seed, manner=manner) for manner in MANNERS}
+        assert all(done == silent for done, _ in matches.values())
         for manner in set(MANNERS) - {"silent"}:
-            first = said[manner][1][0]
+            first = matches[manner][1][0]
             assert first.startswith(plain[0])
             assert len(first) > len(plain[0]) + 20
-        assert len({words[0] for _, words in said.values()}) == len(MANNERS)
+        assert len({words[0] for _, words in matches.values()}) == len(MANNERS)
 
 
-def test_no_wording_can_be_read_as_part_of_an_offer() -> None:
-    """A talker reads its own offers, so that "we have lost everything" changed its next move."""
+def test_wordings_cannot_be_mistaken_for_offers() -> None:
+    """The talker parses its own offers: "we have lost everything" once changed its next move."""
     topics = dict.fromkeys(Topics._fields, "this")
-    wordings = [text.format_map(topics) for one in manners().values() for text in one.wordings]
+    wordings = [text.format_map(topics) for tone in manners().values() for text in tone.wordings]
     assert [text for text in wordings if speaks_of_items(text)] == []
 
 
@@ -66,7 +66,7 @@ TACTICS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_a_talker_does_what_the_strategy_does_whose_offers_it_makes(game: str) -> None:
+def test_talker_makes_moves_of_configured_strategy(game: str) -> None:
     parameters, talker, other = GAMES[game]
     game_spec = ct.get_game(game)
     rules = game_spec.rules.model_validate(parameters)
@@ -75,13 +75,12 @@ def test_a_talker_does_what_the_strategy_does_whose_offers_it_makes(game: str) -
             players = dict.fromkeys(rules.seats, game_spec.strategies[other].with_settings())
             players[talker] = game_spec.strategies[name].with_settings()
             table = ct.play(rules, rules.draw_instance(ct.Chance("4")), "4", players)
-            bare = [dict(one.action or {}) for one in table.given]
+            expected = [dict(answer.action or {}) for answer in table.given]
             done = [fields for _, fields in moves(game, "4", manner="anchor", **{setting: name})[0]]
-            assert done == [{k: v for k, v in one.items() if k != "message"} for one in bare]
+            assert done == [{k: v for k, v in row.items() if k != "message"} for row in expected]
 
 
-def test_a_false_claim_is_false() -> None:
-    """Of values that a check of the game can hold against the truth."""
+def test_hallucination_check_detects_false_claims() -> None:
     game_spec = ct.get_game("deal_or_no_deal")
     rules = game_spec.rules()
     players = {

@@ -1,4 +1,4 @@
-"""What all players of a table can get together."""
+"""Bounds of the total payoff of all players."""
 
 from itertools import product
 from typing import Any
@@ -30,27 +30,26 @@ from cheaptalk.rules import Chance
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_totals_of_rounds_are_the_least_and_the_most_over_all_choices(
-    game: Any, choices: Any
-) -> None:
+def test_total_bounds_of_rounds_match_enumeration(game: Any, choices: Any) -> None:
     instance = game.draw_instance(Chance("any"))
-    totals = [sum(game.gains(1, made, instance)) for made in product(choices, repeat=game.players)]
+    totals = [sum(game.gains(1, row, instance)) for row in product(choices, repeat=game.players)]
     assert game.total_bounds()["player"] == pytest.approx((min(totals), max(totals)))
     longer = game.model_copy(update={"rounds": 5})
-    rounds = 1 if game.name == "guess_the_average" else 5  # which pays the share of rounds won
+    # Guess the average pays the share of rounds won.
+    rounds = 1 if game.name == "guess_the_average" else 5
     assert longer.total_bounds()["player"] == pytest.approx(
         (rounds * min(totals), rounds * max(totals))
     )
 
 
-def test_totals_of_what_is_won_once_or_divided() -> None:
+def test_total_bounds_of_single_prizes() -> None:
     assert BattleRoyale().total_bounds() == {"player": (0.0, 1.0)}
     assert PirateGame(gold=70).total_bounds() == {"player": (70.0, 70.0)}
 
 
 @pytest.mark.parametrize("objective", [0.0, 0.5, 1.0, -1.0])
-def test_totals_of_deal_or_no_deal_are_what_its_best_context_gives(objective: float) -> None:
-    most = max(
+def test_total_bounds_of_deal_or_no_deal_match_best_context(objective: float) -> None:
+    best = max(
         sum(
             count * max(values)
             for count, values in zip(context.counts, zip(*context.values, strict=True), strict=True)
@@ -58,4 +57,4 @@ def test_totals_of_deal_or_no_deal_are_what_its_best_context_gives(objective: fl
         for context in all_contexts()
     )
     totals = DealOrNoDeal(objective=objective).total_bounds()["player"]
-    assert totals == (0.0, (1 + objective) * most)
+    assert totals == (0.0, (1 + objective) * best)

@@ -1,4 +1,4 @@
-"""A study of noisy negotiators, and models that judge it as one likes."""
+"""A study of noisy negotiators, and mock judges for it."""
 
 import json
 import re
@@ -14,7 +14,7 @@ LAST = re.compile(r"answers:\n> (.*)")
 
 
 def play(store: Store, instances: int = 30, repeats: int = 1, name: str = STUDY) -> None:
-    """Noisy negotiators of Deal or No Deal on so many instances."""
+    """Run a study of noisy Deal or No Deal negotiators."""
     study = {
         "name": name,
         "games": [{"game": "deal_or_no_deal"}],
@@ -27,17 +27,17 @@ def play(store: Store, instances: int = 30, repeats: int = 1, name: str = STUDY)
 
 
 def judge_of(model: object = "vllm/judge", rubric: str = "hallucination") -> ct.judges.Judge:
-    """A judge of hallucinations, or by another rubric."""
+    """Return a judge with this rubric."""
     return ct.judges.judge_of(rubric, model)
 
 
-def says(category: str) -> str:
-    """A verdict as a model writes it."""
+def verdict_text(category: str) -> str:
+    """Return a verdict as a model writes it."""
     return json.dumps({"reason": "It is so.", "quote": "", "category": category})
 
 
-def judging(verdict: Callable[[str], Reply | str]) -> Canned:
-    """Models that judge the last answer of what they read."""
+def mock_judge(verdict: Callable[[str], Reply | str]) -> Canned:
+    """Return models whose verdict depends on the last answer that they read."""
 
     def answer(call: ModelCall, number: str) -> Reply | str:
         return verdict(LAST.findall(call.messages[1].content)[-1])
@@ -46,16 +46,16 @@ def judging(verdict: Callable[[str], Reply | str]) -> Canned:
 
 
 def always(category: str) -> Canned:
-    """Models that always give this verdict."""
-    return judging(lambda said: says(category))
+    """Return models that always give this verdict."""
+    return mock_judge(lambda answer: verdict_text(category))
 
 
-def checked(store: Store) -> dict[str, dict[str, str]]:
-    """What the exact check says, by match and item."""
+def check_verdicts(store: Store) -> dict[str, dict[str, str]]:
+    """Return the verdicts of the exact check, by match and item."""
     check = ct.get_game("deal_or_no_deal").checks["hallucination"]
     return {
         record.id: {
-            f"{request}/{seat}": said for (request, seat), said in check(record.result()).items()
+            f"{request}/{seat}": label for (request, seat), label in check(record.result()).items()
         }
         for record in store.records(STUDY, bodies=True)
     }

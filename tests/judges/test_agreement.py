@@ -1,4 +1,4 @@
-"""Agreement: a judge of known mistakes is found to make just those."""
+"""Agreement of judges with exact checks and with each other."""
 
 import json
 from typing import Any
@@ -14,54 +14,55 @@ from cheaptalk.models import ModelCall
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import read_judgements
 from tests.fakes import Canned
-from tests.judges.judged import STUDY, always, checked, judge_of, play, says
+from tests.judges.judged import STUDY, always, check_verdicts, judge_of, play, verdict_text
 
 NOMINAL = 1 - np.eye(2)
 
 
-def knowing(store: Store, wrong: int) -> Canned:
-    """Models that know what the check says, and say "consistent" to every n-th fault instead."""
-    known = checked(store)
+def imitate_check(store: Store, wrong: int) -> Canned:
+    """Return models that repeat the check's verdicts, but miss every n-th fault (0: none)."""
+    known = check_verdicts(store)
     faults = 0
 
     def answer(call: ModelCall, number: str) -> str:
         nonlocal faults
         match_id, request, seat = number.split("/")[:3]
-        said = known[match_id.rpartition(":")[2]].get(f"{request}/{seat}", "consistent")
-        if said != "consistent":
+        category = known[match_id.rpartition(":")[2]].get(f"{request}/{seat}", "consistent")
+        if category != "consistent":
             faults += 1
             if wrong and faults % wrong == 0:
-                return says("consistent")
-        return says(said)
+                return verdict_text("consistent")
+        return verdict_text(category)
 
     return Canned(answer)
 
 
-def test_a_judge_who_is_always_right_agrees_fully(store: Store) -> None:
+def test_perfect_judge_agrees_fully(store: Store) -> None:
     play(store)
-    ct.judge(store, STUDY, judge_of(), models=knowing(store, wrong=0))
-    (found,) = ct.judges.agreements(store, STUDY)
-    assert found.reference == CHECK
-    assert found.kappa == (1, None, None, 30)
-    assert found.kappa.missing == "no interval: all instances have the same value"
-    assert found.precision.value == found.recall.value == found.same.value == 1
-    assert found.items + found.silent == len(list(read_judgements(store)))
-    assert found.matches == 30
+    ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=0))
+    (agreement,) = ct.judges.agreements(store, STUDY)
+    assert agreement.reference == CHECK
+    assert agreement.kappa == (1, None, None, 30)
+    assert agreement.kappa.missing == "no interval: all instances have the same value"
+    assert agreement.precision.value == agreement.recall.value == agreement.same.value == 1
+    assert agreement.items + agreement.silent == len(list(read_judgements(store)))
+    assert agreement.matches == 30
 
 
-def test_known_mistakes_are_found_as_the_confusion_they_are(store: Store) -> None:
+def test_known_errors_appear_in_the_confusion_table(store: Store) -> None:
     play(store)
-    ct.judge(store, STUDY, judge_of(), models=knowing(store, wrong=3), concurrency=1)
-    said = [one for of in checked(store).values() for one in of.values()]
-    faults = sum(one != "consistent" for one in said)
+    ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3), concurrency=1)
+    verdicts = [verdict for items in check_verdicts(store).values() for verdict in items.values()]
+    faults = sum(verdict != "consistent" for verdict in verdicts)
     missed = faults // 3
-    (found,) = ct.judges.agreements(store, STUDY)
-    assert found.precision[:2] == (faults - missed, faults - missed)
-    assert found.recall[:2] == (faults - missed, faults)
-    assert found.alike[:2] == (len(said) - missed, len(said))
-    assert sum(row[0] for row in found.table[1:]) == missed
-    assert found.table[0] == (len(said) - faults, 0, 0, 0)
-    for value, low, high, instances in (found.kappa, found.same.interval, found.recall.interval):
+    (agreement,) = ct.judges.agreements(store, STUDY)
+    assert agreement.precision[:2] == (faults - missed, faults - missed)
+    assert agreement.recall[:2] == (faults - missed, faults)
+    assert agreement.alike[:2] == (len(verdicts) - missed, len(verdicts))
+    assert sum(row[0] for row in agreement.table[1:]) == missed
+    assert agreement.table[0] == (len(verdicts) - faults, 0, 0, 0)
+    intervals = agreement.kappa, agreement.same.interval, agreement.recall.interval
+    for value, low, high, instances in intervals:
         assert value is not None
         assert low is not None
         assert high is not None
@@ -69,16 +70,16 @@ def test_known_mistakes_are_found_as_the_confusion_they_are(store: Store) -> Non
         assert 10 <= instances <= 30
 
 
-def test_a_judge_who_says_always_the_same_agrees_by_chance_alone(store: Store) -> None:
+def test_constant_judge_has_zero_kappa(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=always("consistent"))
-    (found,) = ct.judges.agreements(store, STUDY)
-    assert found.kappa.value == pytest.approx(0)
-    assert found.precision.value is None
-    assert found.recall.value == 0
+    (agreement,) = ct.judges.agreements(store, STUDY)
+    assert agreement.kappa.value == pytest.approx(0)
+    assert agreement.precision.value is None
+    assert agreement.recall.value == 0
 
 
-def test_a_check_that_reads_nothing_in_what_was_judged_says_so(
+def test_reference_without_verdicts_is_reported(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(store, instances=2)
@@ -86,27 +87,27 @@ def test_a_check_that_reads_nothing_in_what_was_judged_says_so(
     assert isinstance(checks, dict)
     monkeypatch.setitem(checks, "hallucination", lambda result: {})
     ct.judge(store, STUDY, judge_of(), models=always("consistent"))
-    (found,) = ct.judges.agreements(store, STUDY)
+    (agreement,) = ct.judges.agreements(store, STUDY)
     count = len(list(read_judgements(store)))
-    assert (found.reference, found.items, found.silent) == (CHECK, 0, count)
-    assert found.kappa.value is None
-    says_so = f"the reference has no verdict on the {count} items of this judge"
-    assert ct.reports.agreement_lines(found) == [says_so]
+    assert (agreement.reference, agreement.items, agreement.silent) == (CHECK, 0, count)
+    assert agreement.kappa.value is None
+    message = f"the reference has no verdict on the {count} items of this judge"
+    assert ct.reports.agreement_lines(agreement) == [message]
 
 
-def test_two_judges_of_one_rubric_are_compared_on_what_both_judged(store: Store) -> None:
+def test_judges_are_compared_on_shared_matches(store: Store) -> None:
     play(store)
-    ct.judge(store, STUDY, judge_of("vllm/a"), models=knowing(store, wrong=0), sample=20)
-    ct.judge(store, STUDY, judge_of("vllm/b"), models=knowing(store, wrong=2), sample=10)
-    found = ct.judges.agreements(store, STUDY)
-    between = [one for one in found if one.reference != CHECK]
-    assert len(found) == 3
+    ct.judge(store, STUDY, judge_of("vllm/a"), models=imitate_check(store, wrong=0), sample=20)
+    ct.judge(store, STUDY, judge_of("vllm/b"), models=imitate_check(store, wrong=2), sample=10)
+    agreements = ct.judges.agreements(store, STUDY)
+    between = [agreement for agreement in agreements if agreement.reference != CHECK]
+    assert len(agreements) == 3
     (pair,) = between
     assert {pair.judge, pair.reference} == {judge_of("vllm/a").digest, judge_of("vllm/b").digest}
     assert pair.matches == 10
 
 
-def test_kappa_is_that_of_the_textbook() -> None:
+def test_kappa_matches_textbook_values() -> None:
     table = np.array([[[20, 5], [10, 15]]])
     assert kappa(table, NOMINAL)[0] == pytest.approx(0.4)
     scores = np.array([[[5, 1, 0], [1, 5, 1], [0, 1, 5]], [[5, 0, 1], [1, 5, 1], [0, 1, 5]]])
@@ -117,22 +118,22 @@ def test_kappa_is_that_of_the_textbook() -> None:
     assert np.isnan(kappa(np.array([[[7, 0], [0, 0]]]), NOMINAL)[0])
 
 
-def test_too_few_instances_give_no_interval_however_many_matches(store: Store) -> None:
+def test_too_few_instances_give_no_interval(store: Store) -> None:
     play(store, instances=ENOUGH - 1, repeats=2)
-    ct.judge(store, STUDY, judge_of(), models=knowing(store, wrong=3))
-    (found,) = ct.judges.agreements(store, STUDY)
-    assert found.matches == 2 * (ENOUGH - 1)
-    assert found.kappa[1:] == (None, None, ENOUGH - 1)
-    assert "too few instances" in found.kappa.missing
+    ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3))
+    (agreement,) = ct.judges.agreements(store, STUDY)
+    assert agreement.matches == 2 * (ENOUGH - 1)
+    assert agreement.kappa[1:] == (None, None, ENOUGH - 1)
+    assert "too few instances" in agreement.kappa.missing
     (section,) = ct.reports.judge_sections(store, STUDY)
-    assert all(one.numbers[1] == "too few instances" for one in section.players)
-    assert all(one["estimate"]["low"] is None for one in section.as_json()["players"])
-    said = ct.reports.agreement_lines(found)
-    assert all(" of " in line or " in " in line for line in said)
-    assert sum("too few instances" in line for line in said) == 5
+    assert all(player.numbers[1] == "too few instances" for player in section.players)
+    assert all(player["estimate"]["low"] is None for player in section.as_json()["players"])
+    lines = ct.reports.agreement_lines(agreement)
+    assert all(" of " in line or " in " in line for line in lines)
+    assert sum("too few instances" in line for line in lines) == 5
 
 
-def test_matches_on_one_instance_are_drawn_together() -> None:
+def test_bootstrap_resamples_whole_instances() -> None:
     def all_(tables: NDArray[Any]) -> NDArray[np.float64]:
         counts: NDArray[np.float64] = tables.sum(axis=(1, 2), dtype=float)
         return counts
@@ -145,23 +146,23 @@ def test_matches_on_one_instance_are_drawn_together() -> None:
     together = np.array(
         [[[4 * (number % 2), 4 - 4 * (number % 2)], [0, 0]] for number in range(10)]
     )
-    one, four = (interval(tables, right, all_, 0) for tables in (apart, together))
-    assert one.value == four.value == 0.5
-    assert (one.low, one.high) == pytest.approx(
+    separate, clustered = (interval(tables, right, all_, 0) for tables in (apart, together))
+    assert separate.value == clustered.value == 0.5
+    assert (separate.low, separate.high) == pytest.approx(
         tuple(binom.ppf([0.025, 0.975], 40, 0.5) / 40), abs=0.03
     )
-    assert (four.low, four.high) == pytest.approx(
+    assert (clustered.low, clustered.high) == pytest.approx(
         tuple(binom.ppf([0.025, 0.975], 10, 0.5) / 10), abs=0.03
     )
 
 
-def test_the_bootstrap_is_the_same_each_time(store: Store) -> None:
+def test_bootstrap_is_deterministic(store: Store) -> None:
     play(store)
-    ct.judge(store, STUDY, judge_of(), models=knowing(store, wrong=3))
+    ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3))
     assert ct.judges.agreements(store, STUDY) == ct.judges.agreements(store, STUDY)
 
 
-def test_scores_have_means_and_no_precision(store: Store, tmp_path: object) -> None:
+def test_scores_have_weighted_kappa_and_no_precision(store: Store, tmp_path: object) -> None:
     play(store, instances=3)
     rubric = ct.judges.Rubric.model_validate(
         {
@@ -171,8 +172,8 @@ def test_scores_have_means_and_no_precision(store: Store, tmp_path: object) -> N
     )  # fmt: skip
     for model, score in (("vllm/a", 2), ("vllm/b", 3)):
         judge = ct.judges.judge_of(rubric, model)
-        said = json.dumps({"reason": "So.", "score": score})
-        ct.judge(store, STUDY, judge, models=Canned(lambda *_, said=said: said))
+        reply = json.dumps({"reason": "So.", "score": score})
+        ct.judge(store, STUDY, judge, models=Canned(lambda *_, reply=reply: reply))
     (pair,) = ct.judges.agreements(store, STUDY)
     assert pair.finds == ()
     assert pair.table[1][2] == pair.items == 6

@@ -1,4 +1,4 @@
-"""Judges of what people wrote in surveys: what is judged, kept, and not bought again."""
+"""Judges of participants' survey answers."""
 
 import csv
 import json
@@ -23,16 +23,16 @@ TRADED = {"game": "chip_trading", "state": "finished"}
 BY = judge_of("theme-colours", {"model": "vllm/judge"})
 
 
-def says(call: ModelCall, number: str = "") -> str:
-    """A judge that finds colours where an answer names one."""
-    found = "green" in call.messages[-1].content
-    return json.dumps({"reason": "So.", "category": "present" if found else "absent"})
+def judge_colours(call: ModelCall, number: str = "") -> str:
+    """Return the verdict "present" if an answer names a colour."""
+    present = "green" in call.messages[-1].content
+    return json.dumps({"reason": "So.", "category": "present" if present else "absent"})
 
 
 @pytest.fixture
 def people(store: Store) -> People:
-    """Three traders with a strategy, one of another game, one who wrote nothing, and a number."""
-    found = People(store, STUDY)
+    """Five participants: three traders' answers, one of another game, and a blank one."""
+    participants = People(store, STUDY)
     for text, game in (
         ("I kept my green chips.", TRADED),
         ("I was fair.", TRADED),
@@ -40,19 +40,17 @@ def people(store: Store) -> People:
         ("  ", TRADED),
         ("I kept my green chips.", TRADED),
     ):
-        said = {"strategy": text, "comments": "Nice green page.", "satisfaction": 7}
-        found.come("end", "complete", [("survey", said, None)], [game])
-    return found
+        survey = {"strategy": text, "comments": "Nice green page.", "satisfaction": 7}
+        participants.come("end", "complete", [("survey", survey, None)], [game])
+    return participants
 
 
-def test_the_answers_of_who_played_are_judged_and_kept_by_person(
-    store: Store, people: People
-) -> None:
-    models = Canned(says)
+def test_survey_answers_of_players_are_judged(store: Store, people: People) -> None:
+    models = Canned(judge_colours)
     state = ct.judge(store, STUDY, BY, models=models)
     assert (state.matches, state.done, state.verdicts) == (3, 3, {"present": 2, "absent": 1})
-    found = answer_verdicts(store, STUDY)
-    assert found.select("rubric", "model", "participant", "item", "verdict", "score").rows() == [
+    verdicts = answer_verdicts(store, STUDY)
+    assert verdicts.select("rubric", "model", "participant", "item", "verdict", "score").rows() == [
         ("theme-colours", "vllm/judge", "p1", "strategy", "present", 1.0),
         ("theme-colours", "vllm/judge", "p2", "strategy", "absent", 0.0),
         ("theme-colours", "vllm/judge", "p5", "strategy", "present", 1.0),
@@ -68,52 +66,48 @@ def test_the_answers_of_who_played_are_judged_and_kept_by_person(
     assert not examine(store).damages
 
 
-def test_the_judge_reads_an_answer_as_a_quotation(store: Store, people: People) -> None:
+def test_answers_are_quoted_for_the_judge(store: Store, people: People) -> None:
     subject, item = first_item(store, STUDY, BY)
     assert (subject, item.name) == ("answers:p1", "strategy")
     assert "The person answers:\n> I kept my green chips." in item.seen
 
 
-def test_a_person_s_answers_can_be_forgotten_with_all_that_judges_read(
-    store: Store, people: People
-) -> None:
-    ct.judge(store, STUDY, BY, models=Canned(says))
+def test_forgetting_answers_deletes_verdicts_and_calls(store: Store, people: People) -> None:
+    ct.judge(store, STUDY, BY, models=Canned(judge_colours))
     with store.transaction() as connection:
         kept = {"try": 1, "state": "failed", "call": {}, "sent": 1.0, "attempt": 0, "request": 0}
         connection.execute(
             sa.insert(schema.calls),
-            [kept | {"match_id": ledger_id("d", answers_id(one)), "actor": "strategy"}
-             for one in ("p1", "p2")],
+            [kept | {"match_id": ledger_id("d", answers_id(code)), "actor": "strategy"}
+             for code in ("p1", "p2")],
         )  # fmt: skip
         forget_answers(connection, "p1")
     assert answer_verdicts(store, STUDY)["participant"].to_list() == ["p2", "p5"]
     assert store.with_open_calls() == {ledger_id("d", answers_id("p2"))}
 
 
-def test_a_sample_is_of_people_and_an_estimate_counts_their_answers(
-    store: Store, people: People
-) -> None:
-    ct.judge(store, STUDY, BY, models=Canned(says), sample=1)
+def test_estimate_excludes_judged_participants(store: Store, people: People) -> None:
+    ct.judge(store, STUDY, BY, models=Canned(judge_colours), sample=1)
     takes = ct.judges.estimate_judging(store, STUDY, BY)
     assert (takes.matches, takes.items, takes.before) == (3, 2, 1)
 
 
-def test_what_cannot_be_judged_is_said_in_a_sentence(store: Store, people: People) -> None:
+def test_missing_answers_raise_error(store: Store, people: People) -> None:
     rubric = BY.rubric
     cases = {
         "the rubric is for answers to thoughts, but the study's surveys ask strategy, "
         "comments, satisfaction": {"answers": ["thoughts"]},
         "no participant of persuasion wrote a free answer": {"games": ["persuasion"]},
     }
-    for saying, change in cases.items():
-        with pytest.raises(ct.CheaptalkError, match=saying):
+    for expected, change in cases.items():
+        with pytest.raises(ct.CheaptalkError, match=expected):
             first_item(store, STUDY, judge_of(rubric.model_copy(update=change), "vllm/judge"))
     store.register_study("empty", {"players": {}})
     with pytest.raises(ct.CheaptalkError, match="no participant answered a survey"):
         first_item(store, "empty", BY)
 
 
-def test_people_code_answers_on_a_sheet(store: Store, people: People, tmp_path: Path) -> None:
+def test_answers_can_be_coded_by_hand(store: Store, people: People, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     assert write_sheet(store, STUDY, "theme-colours", sheet) == 3
     rows = list(csv.DictReader(StringIO(sheet.read_text())))
@@ -123,13 +117,11 @@ def test_people_code_answers_on_a_sheet(store: Store, people: People, tmp_path: 
         writer.writerows(row | {"verdict": "present"} for row in rows)
     for taken in ((3, 0, 0), (0, 3, 0)):
         assert import_labels(store, STUDY, "theme-colours", sheet, by="Ann") == taken
-    found = answer_verdicts(store, STUDY)
-    assert set(found.select("model", "verdict").rows()) == {("Ann", "present")}
+    verdicts = answer_verdicts(store, STUDY)
+    assert set(verdicts.select("model", "verdict").rows()) == {("Ann", "present")}
 
 
-def test_the_command_codes_answers_and_shows_what_was_said(
-    cheaptalk: Command, tmp_path: Path
-) -> None:
+def test_judge_command_codes_answers_and_shows_results(cheaptalk: Command, tmp_path: Path) -> None:
     path = tmp_path / "people.sqlite"
     with Store.open(path, create=True) as store:
         survey = ("survey", {"strategy": "Profit."}, None)
@@ -140,7 +132,7 @@ def test_the_command_codes_answers_and_shows_what_was_said(
     assert "in 1 of 1 participant" in done.out
     shown = cheaptalk("judge", "run", STUDY, "--results-only", "--store", str(path))
     assert "theme-profit" in shown.out
-    said = json.loads(
+    result = json.loads(
         cheaptalk("judge", "run", STUDY, "--results-only", "--json", "--store", str(path)).out
     )
-    assert [one["len"] for one in said["answers"]] == [1]
+    assert [row["len"] for row in result["answers"]] == [1]

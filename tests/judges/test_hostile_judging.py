@@ -1,4 +1,4 @@
-"""A judge that is killed over and over: every verdict once, every token of the server's found."""
+"""A judge that is killed repeatedly: one verdict per item, every token accounted for."""
 
 import json
 import re
@@ -27,7 +27,7 @@ CATEGORIES = judge_of().rubric.labels
 
 
 def verdict(messages: list[dict[str, str]]) -> str:
-    """A verdict that the record alone decides; now and then it takes a second question."""
+    """Return a verdict that depends only on the record; some need a second request."""
     drawn = luck(messages[1]["content"], "verdict")
     if len(messages) == 2 and drawn > 0.9:
         return "I had rather not say."
@@ -36,7 +36,7 @@ def verdict(messages: list[dict[str, str]]) -> str:
 
 
 class Run:
-    """``cheaptalk judge run`` in a process of its own."""
+    """``cheaptalk judge run`` in a subprocess."""
 
     def __init__(self, url: str, store: Path) -> None:
         model = {"model": f"vllm/judge@{url}", "deadline": DEADLINE}
@@ -48,14 +48,14 @@ class Run:
         ]  # fmt: skip
 
     def begin(self) -> "subprocess.Popen[str]":
-        """Start it."""
+        """Start the process."""
         pipe = subprocess.PIPE
         return subprocess.Popen(
             self.command, cwd=ROOT, stdout=pipe, stderr=subprocess.STDOUT, text=True
         )
 
     def kill(self, server: Server, calls: int) -> None:
-        """Run it and kill it when so many more calls have arrived."""
+        """Start the process and kill it after this many more calls."""
         wanted = len(server.calls) + calls
         with self.begin() as process:
             while len(server.calls) < wanted:
@@ -64,36 +64,36 @@ class Run:
             process.kill()
 
     def finish(self) -> str:
-        """Run it until nothing is left to go on with; what it said last.
+        """Run the command until all items are judged, and return its last output.
 
-        Items of which every reply was spoilt are judged, too: they have no verdict, and the run
-        says so with its exit status.
+        Items without a valid reply count as judged: they have no verdict, and the run ends with
+        exit status 1.
         """
         for _ in range(10):
             with self.begin() as process:
-                said, _ = process.communicate()
-            assert process.returncode in (0, 1), said
-            if "continue with: cheaptalk judge run talk" not in said:
-                assert (process.returncode == 1) == ("without a valid verdict" in said), said
-                return said
-        raise AssertionError(said)
+                output, _ = process.communicate()
+            assert process.returncode in (0, 1), output
+            if "continue with: cheaptalk judge run talk" not in output:
+                assert (process.returncode == 1) == ("without a valid verdict" in output), output
+                return output
+        raise AssertionError(output)
 
 
-def read(store: Store, judge: str) -> Books:
-    """What the store holds of a judge's calls, by the numbers under which they went out."""
+def read_books(store: Store, judge: str) -> Books:
+    """Return a judge's calls in the store, by call number."""
     replies: list[tuple[str, dict[str, Any]]] = []
-    for one in read_judgements(store, judge=judge):
-        request, slash, seat = one.item.partition("/")
+    for judgement in read_judgements(store, judge=judge):
+        request, slash, seat = judgement.item.partition("/")
         assert slash
-        for attempt, call in enumerate(one.calls):
-            place = ledger_id(judge, one.match_id), request, seat, attempt, call["sending"]
+        for attempt, call in enumerate(judgement.calls):
+            place = ledger_id(judge, judgement.match_id), request, seat, attempt, call["sending"]
             replies.append(("/".join(map(str, place)), call["reply"]))
     matches = list(store.records(STUDY, bodies=True))
     rows = [row for match in matches for row in store.open_calls(ledger_id(judge, match.id))]
     return Books.of(matches, replies, rows)
 
 
-def test_killed_thrice_every_item_is_judged_once_and_every_token_is_found(tmp_path: Path) -> None:
+def test_killed_judge_judges_items_once_and_accounts_for_all_tokens(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with Store.open(path, create=True) as store:
         play(store, instances=12)
@@ -103,25 +103,25 @@ def test_killed_thrice_every_item_is_judged_once_and_every_token_is_found(tmp_pa
         run = Run(server.url, path)
         for calls in (5, 20, 20):
             run.kill(server, calls)
-        said = run.finish()
+        output = run.finish()
     judge = run.judge
     with Store.open(path) as store:
-        books = read(store, judge.digest)
-        made = Counter((one.match_id, one.item) for one in read_judgements(store))
-        kinds = {one.kind for one in read_judgements(store)}
+        books = read_books(store, judge.digest)
+        made = Counter((judgement.match_id, judgement.item) for judgement in read_judgements(store))
+        kinds = {judgement.kind for judgement in read_judgements(store)}
     items = {
         (match.id, item.name) for match in books.matches for item in items_of(match, judge.rubric)
     }
     assert made == Counter(items)
     assert {Kind.OK, Kind.REPAIRED} <= kinds
-    assert "12 of 12 matches" in said
+    assert "12 of 12 matches" in output
     assert audit(books, hostile.account) == []
     each = sums(books, hostile.account)
-    had = sum(one.had for one in each)
+    had = sum(entry.had for entry in each)
     billed = [tokens_of(sending) for all_ in hostile.account.values() for sending in all_]
     assert had == sum(tokens_of(reply.get("usage", {})) for reply in books.replies)
-    assert had + sum(one.lost for one in each) == sum(billed)
+    assert had + sum(entry.lost for entry in each) == sum(billed)
     assert {row["state"] for row in books.listed.values()} >= {"unresolved", "failed"}
-    shown = re.search(r"for the study so far: ([\d,]+) calls, ([\d,]+) tokens", said)
+    shown = re.search(r"for the study so far: ([\d,]+) calls, ([\d,]+) tokens", output)
     assert shown is not None
     assert int(shown[2].replace(",", "")) == had

@@ -1,4 +1,4 @@
-"""Judges: what they read, what is kept of what they say, and that nothing is bought twice."""
+"""Judges: prompts, stored verdicts, costs, and resumed runs."""
 
 import asyncio
 import re
@@ -20,11 +20,19 @@ from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store import schema
 from cheaptalk.studies import Cap, control_run, watch
 from tests.fakes import Canned, broken
-from tests.judges.judged import STUDY, always, checked, judge_of, judging, play, says
+from tests.judges.judged import (
+    STUDY,
+    always,
+    check_verdicts,
+    judge_of,
+    mock_judge,
+    play,
+    verdict_text,
+)
 
 
-def counted(store: Store) -> int:
-    """Rows in the ledger."""
+def count_calls(store: Store) -> int:
+    """Return the number of rows in the ledger."""
     with store.engine.connect() as connection:
         return connection.scalar(sa.select(sa.func.count()).select_from(schema.calls)) or 0
 
@@ -38,10 +46,10 @@ def test_every_message_and_proposal_is_judged_once(store: Store) -> None:
     assert state.verdicts == {"consistent": items}
     again = ct.judge(store, STUDY, judge_of(), models=models)
     assert (again.judged, again.before, len(models.calls)) == (0, items, items)
-    assert counted(store) == 0
+    assert count_calls(store) == 0
 
 
-def test_a_judgement_holds_the_verdict_with_its_call_and_reply(store: Store) -> None:
+def test_judgement_contains_verdict_call_and_reply(store: Store) -> None:
     play(store, instances=1)
     judge = judge_of()
     ct.judge(store, STUDY, judge, models=always("false value"))
@@ -51,7 +59,7 @@ def test_a_judgement_holds_the_verdict_with_its_call_and_reply(store: Store) -> 
     assert first.kind is Kind.OK
     (call,) = first.calls
     assert call["call"]["model"] == "vllm/judge"
-    assert call["reply"]["text"] == says("false value")
+    assert call["reply"]["text"] == verdict_text("false value")
     assert first.cost.usage.input_tokens == 9
     assert judges_of(store, STUDY) == {judge.digest: judge.written}
 
@@ -66,29 +74,29 @@ def test_a_judge_reads_what_the_seat_saw_and_no_more(store: Store) -> None:
             for book, hat, _ in values
         ]
         for item in ct.judges.items_of(record, rubric):
-            mine = item.actor == "player_2"
-            assert lines[mine] in item.seen
-            assert lines[0] == lines[1] or lines[not mine] not in item.seen
+            is_second = item.actor == "player_2"
+            assert lines[is_second] in item.seen
+            assert lines[0] == lines[1] or lines[not is_second] not in item.seen
         last = ct.judges.items_of(record, rubric)[0]
         assert last.seen.count("answers:") == 1
 
 
-def test_a_judge_reads_all_that_the_exact_check_decides_by(store: Store) -> None:
+def test_judge_reads_all_facts_used_by_exact_check(store: Store) -> None:
     play(store)
-    said = checked(store)
+    verdicts = check_verdicts(store)
     kinds = "book", "hat", "ball"
     for record in store.records(STUDY, bodies=True):
         context = record.body["instance"]["context"]
-        given = [one for one in record.answers if one.action is not None]
+        given = [answer for answer in record.answers if answer.action is not None]
         for item in ct.judges.items_of(record, judge_of().rubric):
-            if item.name not in said[record.id]:
+            if item.name not in verdicts[record.id]:
                 continue
             for kind, count in zip(kinds, context["counts"], strict=True):
                 assert f"{count} {kind}{'s' if count != 1 else ''}" in item.seen
             book, hat, ball = context["values"][item.actor == "player_2"]
             worths = f"A book is worth {book} points? to you, a hat {hat} and a ball {ball}"
             assert re.search(worths, item.seen)
-            earlier = [one.action or {} for one in given if one.request <= item.request]
+            earlier = [answer.action or {} for answer in given if answer.request <= item.request]
             messages = [action["message"] for action in earlier if action.get("message")]
             assert all(message in item.seen for message in messages)
             assert item.seen.count(" is worth ") == 1 + sum(
@@ -96,7 +104,7 @@ def test_a_judge_reads_all_that_the_exact_check_decides_by(store: Store) -> None
             )
 
 
-def test_a_judge_of_honesty_reads_the_quality_that_the_seller_saw(store: Store) -> None:
+def test_honesty_judge_reads_the_product_quality(store: Store) -> None:
     study = {
         "name": STUDY, "games": [{"game": "persuasion", "grid": {"signal": ["text", "binary"]}}],
         "players": {"one": {"strategy": "random"}}, "pairing": "self", "instances": 3,
@@ -125,11 +133,11 @@ def test_no_message_leaves_its_quotation(store: Store) -> None:
         assert line.startswith(">") or not line or line.endswith((" told:", " asked:", " answers:"))
 
 
-def test_an_unreadable_verdict_is_asked_for_again_with_the_reason(store: Store) -> None:
+def test_unreadable_verdict_is_requested_again_with_the_reason(store: Store) -> None:
     play(store, instances=1)
 
     def stubborn(call: ct.models.ModelCall, number: str) -> str:
-        return "I cannot say." if len(call.messages) == 2 else says("consistent")
+        return "I cannot say." if len(call.messages) == 2 else verdict_text("consistent")
 
     models = Canned(stubborn)
     state = ct.judge(store, STUDY, judge_of(), models=models)
@@ -148,25 +156,23 @@ def test_an_unreadable_verdict_is_asked_for_again_with_the_reason(store: Store) 
         (Reply(text='{"reason": "It', finish="length"), Kind.TRUNCATED),
     ],
 )
-def test_a_judge_that_fails_is_counted_and_gives_no_verdict(
+def test_failed_judgement_is_counted_without_verdict(
     store: Store, reply: Reply, kind: Kind
 ) -> None:
     play(store, instances=1)
     models = Canned(lambda *_: reply)
     state = ct.judge(store, STUDY, judge_of(), models=models)
     assert set(state.kinds) == {kind}
-    assert {one.verdict for one in read_judgements(store)} == {None}
+    assert {judgement.verdict for judgement in read_judgements(store)} == {None}
     assert (state.judged, state.before) == (0, 0)
     assert state.invalid == len(list(read_judgements(store))) > 0
-    asked = len(models.calls)
+    calls = len(models.calls)
     again = ct.judge(store, STUDY, judge_of(), models=models)
     assert (again.judged, again.before, again.invalid_before) == (0, 0, state.invalid)
-    assert len(models.calls) == asked
+    assert len(models.calls) == calls
 
 
-def test_who_is_asked_again_takes_no_reply_back_and_pays_for_both(
-    store: Store, tmp_path: Path
-) -> None:
+def test_repeated_judgement_ignores_cache_and_adds_cost(store: Store, tmp_path: Path) -> None:
     play(store, instances=1)
     replies = tmp_path / "replies.sqlite"
     mute = Canned(lambda *_: Reply(failure=Failure.REFUSED))
@@ -175,18 +181,18 @@ def test_who_is_asked_again_takes_no_reply_back_and_pays_for_both(
     models = always("consistent")
     state = ct.judge(store, STUDY, judge, models=models, again=True, cache=replies)
     assert (state.judged, state.invalid_before, state.without) == (count, 0, {})
-    assert set(state.kinds) == {Kind.REPAIRED}, "it was asked again"
+    assert set(state.kinds) == {Kind.REPAIRED}, "the refused item was judged again"
     assert len(models.calls) == state.cost.calls == count
     assert set(models.numbers).isdisjoint(mute.numbers)
-    for one in read_judgements(store):
-        assert [call["reply"].get("failure") for call in one.calls] == ["refused", None]
-        assert one.verdict is not None
+    for judgement in read_judgements(store):
+        assert [call["reply"].get("failure") for call in judgement.calls] == ["refused", None]
+        assert judgement.verdict is not None
     assert state.spent.calls == judging_cost(store, STUDY).calls == 2 * count
     ct.judge(store, STUDY, judge, models=mute, again=True, cache=replies)
-    assert len(mute.calls) == count, "a verdict is not asked for again"
+    assert len(mute.calls) == count, "existing verdicts are kept"
 
 
-def test_studies_that_share_a_match_each_pay_for_what_they_asked(store: Store) -> None:
+def test_studies_sharing_a_match_pay_for_their_own_judgements(store: Store) -> None:
     for name in (STUDY, "same"):
         play(store, instances=1, name=name)
     mute = Canned(lambda *_: Reply(failure=Failure.FILTERED))
@@ -196,17 +202,17 @@ def test_studies_that_share_a_match_each_pay_for_what_they_asked(store: Store) -
     assert [judging_cost(store, name).calls for name in (STUDY, "same")] == [count, count]
 
 
-def test_what_the_provider_failed_on_is_judged_the_next_time(store: Store) -> None:
+def test_provider_failures_are_judged_in_next_run(store: Store) -> None:
     play(store, instances=2)
     down = ct.judge(store, STUDY, judge_of(), models=Canned(lambda *_: broken("down", retry=False)))
     assert down.judged == 0
     assert down.problems or down.halted
     assert list(read_judgements(store)) == []
     up = ct.judge(store, STUDY, judge_of(), models=always("consistent"))
-    assert up.judged == sum(len(one.answers) for one in store.records(STUDY, bodies=True))
+    assert up.judged == sum(len(record.answers) for record in store.records(STUDY, bodies=True))
 
 
-def test_its_budget_holds_over_all_runs_and_is_apart_from_the_studys(store: Store) -> None:
+def test_judging_budget_spans_runs_and_excludes_study_cost(store: Store) -> None:
     play(store)
     models = always("consistent")
     state = ct.judge(store, STUDY, judge_of(), models=models, budget=Cap(calls=10), concurrency=3)
@@ -221,7 +227,7 @@ def test_its_budget_holds_over_all_runs_and_is_apart_from_the_studys(store: Stor
     assert spent(store, study_id).calls == 0
 
 
-def test_a_verdict_that_was_bought_before_a_crash_is_not_bought_again(
+def test_reply_received_before_crash_is_not_bought_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(store, instances=1)
@@ -234,24 +240,24 @@ def test_a_verdict_that_was_bought_before_a_crash_is_not_bought_again(
         patched.setattr("cheaptalk.judges.judge_runs.write_judgement", crash)
         with pytest.raises(RuntimeError, match="power cut"):
             ct.judge(store, STUDY, judge_of(), models=models)
-    assert len(models.calls) == counted(store) == 1
+    assert len(models.calls) == count_calls(store) == 1
     state = ct.judge(store, STUDY, judge_of(), models=models)
     assert state.judged == len(models.calls) == len(set(models.numbers))
-    assert counted(store) == 0
+    assert count_calls(store) == 0
 
 
-def test_a_larger_sample_holds_the_smaller_one(store: Store) -> None:
+def test_larger_sample_contains_smaller_one(store: Store) -> None:
     play(store)
     judge = judge_of()
-    some = ct.judges.matches_for(store, STUDY, judge, sample=5, seed=3)
-    more = ct.judges.matches_for(store, STUDY, judge, sample=12, seed=3)
+    small = ct.judges.matches_for(store, STUDY, judge, sample=5, seed=3)
+    large = ct.judges.matches_for(store, STUDY, judge, sample=12, seed=3)
     other = ct.judges.matches_for(store, STUDY, judge, sample=12, seed=4)
-    assert (len(some), len(more)) == (5, 12)
-    assert set(some) < set(more) != set(other)
+    assert (len(small), len(large)) == (5, 12)
+    assert set(small) < set(large) != set(other)
     assert len(ct.judges.matches_for(store, STUDY, judge)) == 30
 
 
-def test_other_words_or_settings_make_another_judge() -> None:
+def test_digest_depends_on_rubric_model_and_settings() -> None:
     judges = [
         judge_of(), judge_of("vllm/other"), judge_of(rubric="honesty"),
         ct.judges.judge_of("hallucination", {"model": "vllm/judge", "temperature": 0}),
@@ -260,7 +266,7 @@ def test_other_words_or_settings_make_another_judge() -> None:
     assert judge_of().digest == judge_of().digest
 
 
-def test_a_study_that_the_rubric_does_not_fit_is_refused(store: Store) -> None:
+def test_unsuitable_rubric_raises_error(store: Store) -> None:
     play(store, instances=1)
     with pytest.raises(ct.CheaptalkError, match="games: deal_or_no_deal"):
         ct.judge(store, STUDY, judge_of(rubric="honesty"), models=always("honest"))
@@ -268,7 +274,7 @@ def test_a_study_that_the_rubric_does_not_fit_is_refused(store: Store) -> None:
         ct.judge(store, "talks", judge_of(), models=always("consistent"))
 
 
-def test_a_match_that_does_not_replay_is_a_problem_not_a_verdict(store: Store) -> None:
+def test_match_that_does_not_replay_is_a_problem(store: Store) -> None:
     play(store, instances=2)
     with store.transaction() as connection:
         connection.execute(sa.update(schema.configurations).values(version=99))
@@ -279,9 +285,7 @@ def test_a_match_that_does_not_replay_is_a_problem_not_a_verdict(store: Store) -
     assert state.nothing is None
 
 
-def test_a_question_that_was_put_in_other_words_is_a_problem_of_its_match_alone(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changed_prompt_fails_only_its_match(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     play(store, instances=3)
 
     def crash(*_: object) -> None:
@@ -297,7 +301,7 @@ def test_a_question_that_was_put_in_other_words_is_a_problem_of_its_match_alone(
     assert "differs from the recorded one" in str(state.problems)
 
 
-def test_why_nothing_is_judged_is_told(store: Store) -> None:
+def test_empty_judging_reports_the_reason(store: Store) -> None:
     silent = {
         "name": STUDY, "games": [{"game": "negotiation", "fixed": {"messages": False}}],
         "players": {"one": {"strategy": "linear"}}, "pairing": "self", "instances": 2,
@@ -310,7 +314,7 @@ def test_why_nothing_is_judged_is_told(store: Store) -> None:
     assert ct.judges.estimate_judging(store, STUDY, judge).nothing == state.nothing
 
 
-def test_another_terminal_looks_after_a_judge_as_after_a_run(store: Store) -> None:
+def test_judging_can_be_controlled_from_another_process(store: Store) -> None:
     play(store, instances=8)
     begun, go_on = threading.Event(), threading.Event()
 
@@ -321,9 +325,9 @@ def test_another_terminal_looks_after_a_judge_as_after_a_run(store: Store) -> No
                 await asyncio.sleep(0.005)
             return await super().call(*call)
 
-    models = Slow(lambda *_: says("consistent"))
+    models = Slow(lambda *_: verdict_text("consistent"))
     with ThreadPoolExecutor(1) as pool:
-        judging = pool.submit(ct.judge, store, STUDY, judge_of(), models=models, concurrency=2)
+        job = pool.submit(ct.judge, store, STUDY, judge_of(), models=models, concurrency=2)
         try:
             assert begun.wait(60)
             state = watch(store.backend.address, STUDY)
@@ -334,15 +338,15 @@ def test_another_terminal_looks_after_a_judge_as_after_a_run(store: Store) -> No
             control_run(store.backend.address, STUDY, "set", budget={"calls": 9})
         finally:
             go_on.set()
-        done = judging.result(60)
-    assert not done.short, "the cap that was set ends with the run"
+        done = job.result(60)
+    assert not done.short, "a budget set during the run ends with it"
     assert "budget of 9 calls" in (done.halted or "")
     assert len(models.calls) == done.judged == 9
     with pytest.raises(ct.studies.ControlError):
         watch(store.backend.address, STUDY)
 
 
-def test_seats_and_matches_are_judged_whole(store: Store) -> None:
+def test_seat_and_match_items_require_messages(store: Store) -> None:
     spec = {
         "name": STUDY,
         "games": [{"game": "bargaining", "grid": {"messages": [True, False]}}],
@@ -351,42 +355,42 @@ def test_seats_and_matches_are_judged_whole(store: Store) -> None:
     }
     ct.run(ct.studies.parse_study(spec, "s.yaml"), store)
     rubric = ct.judges.find_rubric("promises")
-    whole = rubric.model_copy(update={"item": "match"})
+    per_match = rubric.model_copy(update={"item": "match"})
     names = {True: set[str](), False: set[str]()}
     for record in store.records(STUDY, bodies=True):
         assert record.status is Status.FINISHED
-        items = ct.judges.items_of(record, rubric) + ct.judges.items_of(record, whole)
+        items = ct.judges.items_of(record, rubric) + ct.judges.items_of(record, per_match)
         names[record.parameters["messages"]] |= {item.name for item in items}
     assert names[False] == set()
     assert names[True] <= {"alice", "bob", "match"}
 
 
-def test_the_exact_check_says_nothing_where_it_reads_nothing(store: Store) -> None:
+def test_exact_check_covers_messages_with_numbers(store: Store) -> None:
     play(store)
-    said = checked(store)
-    assert {verdict for of in said.values() for verdict in of.values()} == {
+    verdicts = check_verdicts(store)
+    assert {verdict for items in verdicts.values() for verdict in items.values()} == {
         "consistent", "impossible count", "false value", "broken agreement",
     }  # fmt: skip
     for record in store.records(STUDY, bodies=True):
         for answer in record.answers:
-            found = f"{answer.request}/{answer.actor}" in said[record.id]
+            has_verdict = f"{answer.request}/{answer.actor}" in verdicts[record.id]
             text = (answer.action or {}).get("message")
-            assert found or text is None or not any(letter.isdigit() for letter in text)
+            assert has_verdict or text is None or not any(letter.isdigit() for letter in text)
 
 
-def test_scripted_judges_may_look_at_what_was_said(store: Store) -> None:
+def test_mock_judge_can_depend_on_the_answer(store: Store) -> None:
     play(store, instances=4)
-    models = judging(lambda said: says("false value" if "worth" in said else "consistent"))
+    models = mock_judge(
+        lambda answer: verdict_text("false value" if "worth" in answer else "consistent")
+    )
     state = ct.judge(store, STUDY, judge_of(), models=models)
     assert set(state.verdicts) == {"false value", "consistent"}
 
 
-def test_what_a_judge_took_is_charged_to_the_study_that_it_judged(store: Store) -> None:
+def test_judging_cost_is_charged_to_the_judged_study(store: Store) -> None:
     for name in (STUDY, "other"):
         play(store, instances=3, name=name)
-    ct.judges.judge(store, STUDY, judge_of(), models=judging(lambda _: says("consistent")))
-    again = ct.judges.judge(
-        store, "other", judge_of(), models=judging(lambda _: says("consistent"))
-    )
+    ct.judges.judge(store, STUDY, judge_of(), models=always("consistent"))
+    again = ct.judges.judge(store, "other", judge_of(), models=always("consistent"))
     assert again.nothing, "the matches are the same"
     assert (judging_cost(store, STUDY).calls > 0, judging_cost(store, "other")) == (True, Cost())

@@ -1,4 +1,4 @@
-"""Labels by hand: blind sheets, taken in as a judge, and compared with the others."""
+"""Hand labels: blind sheets, imported as a judge and compared with other judges."""
 
 import csv
 import json
@@ -10,17 +10,17 @@ import cheaptalk as ct
 from cheaptalk.judges import CHECK, find_rubric, import_labels, write_sheet
 from cheaptalk.records import Store
 from tests.conftest import Command
-from tests.judges.judged import STUDY, always, checked, judge_of, play
+from tests.judges.judged import STUDY, always, check_verdicts, judge_of, play
 
 RUBRIC = find_rubric("hallucination")
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
+def read_rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def fill(path: Path, rows: list[dict[str, str]]) -> Path:
+def write_rows(path: Path, rows: list[dict[str, str]]) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
@@ -28,93 +28,93 @@ def fill(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
-def labelled(store: Store, folder: Path, sample: int = 60) -> Path:
-    """A sheet with what the exact check says, and nothing where it says nothing."""
+def label_by_check(store: Store, folder: Path, sample: int = 60) -> Path:
+    """Write a sheet labelled with the exact check's verdicts, blank where it has none."""
     sheet = folder / "sheet.csv"
     write_sheet(store, STUDY, RUBRIC, sheet, sample=sample)
-    known = checked(store)
-    rows = rows_of(sheet)
+    known = check_verdicts(store)
+    rows = read_rows(sheet)
     for row in rows:
         row["verdict"] = known[row["match_id"]].get(row["item"], "") + " "
-    return fill(folder / "labels.csv", rows)
+    return write_rows(folder / "labels.csv", rows)
 
 
-def test_a_sheet_is_blind_shuffled_and_the_same_for_a_seed(store: Store, tmp_path: Path) -> None:
+def test_sheet_is_blind_shuffled_and_reproducible(store: Store, tmp_path: Path) -> None:
     play(store)
     sheets = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv")]
     for sheet, seed in zip(sheets, (0, 0, 1), strict=True):
         assert write_sheet(store, STUDY, RUBRIC, sheet, sample=20, seed=seed) == 20
-    first, again, other = map(rows_of, sheets)
+    first, again, other = map(read_rows, sheets)
     assert first == again != other
     assert [row["match_id"] for row in first] != sorted(row["match_id"] for row in first)
     assert all("one" not in row["judged"] and row["verdict"] == "" for row in first)
     assert all("Player" in row["record"] for row in first)
 
 
-def test_what_a_judge_judged_is_what_is_drawn(store: Store, tmp_path: Path) -> None:
+def test_sheet_contains_items_judged_by_models(store: Store, tmp_path: Path) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), sample=2, models=always("consistent"))
     number = write_sheet(store, STUDY, RUBRIC, tmp_path / "sheet.csv", sample=1_000)
     judged = ct.judges.verdict_frame(store, STUDY)
     assert number == judged.height
-    assert {row["match_id"] for row in rows_of(tmp_path / "sheet.csv")} == set(judged["match_id"])
+    assert {row["match_id"] for row in read_rows(tmp_path / "sheet.csv")} == set(judged["match_id"])
 
 
-def test_labels_are_a_judge_that_models_are_held_against(store: Store, tmp_path: Path) -> None:
+def test_models_are_compared_with_labels(store: Store, tmp_path: Path) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=always("false value"))
-    labels = labelled(store, tmp_path)
-    written = [row["verdict"].strip() for row in rows_of(labels)]
-    said = [one for one in written if one]
+    labels = label_by_check(store, tmp_path)
+    written = [row["verdict"].strip() for row in read_rows(labels)]
+    verdicts = [verdict for verdict in written if verdict]
     taken = import_labels(store, STUDY, RUBRIC, labels, by="two authors")
-    assert taken == (len(said), 0, len(written) - len(said))
+    assert taken == (len(verdicts), 0, len(written) - len(verdicts))
     assert import_labels(store, STUDY, RUBRIC, labels, by="two authors") == (
-        0, len(said), len(written) - len(said),
+        0, len(verdicts), len(written) - len(verdicts),
     )  # fmt: skip
-    found = {(one.judge, one.reference): one for one in ct.judges.agreements(store, STUDY)}
-    people = next(judge for judge, other in found if other == CHECK and judge != judge_of().digest)
-    with_check = found[people, CHECK]
+    agreements = {(pair.judge, pair.reference): pair for pair in ct.judges.agreements(store, STUDY)}
+    model_judge = judge_of().digest
+    people = next(judge for judge, other in agreements if other == CHECK and judge != model_judge)
+    with_check = agreements[people, CHECK]
     assert with_check.same.value == with_check.alike.value == 1
-    model = found[judge_of().digest, people]
-    assert model.items == len(said)
-    finds = sum(one != "consistent" for one in said)
-    assert model.alike[:2] == (finds, len(said))
-    assert model.same[:2] == (said.count("false value"), len(said))
-    (section,) = [one for one in ct.reports.judge_sections(store, STUDY) if one.digest == people]
+    model = agreements[model_judge, people]
+    assert model.items == len(verdicts)
+    finds = sum(verdict != "consistent" for verdict in verdicts)
+    assert model.alike[:2] == (finds, len(verdicts))
+    assert model.same[:2] == (verdicts.count("false value"), len(verdicts))
+    sections = ct.reports.judge_sections(store, STUDY)
+    (section,) = [section for section in sections if section.digest == people]
     assert section.name == "hallucination by two authors"
     assert section.as_json()["model"] == {"model": "two authors", "person": True}
 
 
-def test_wrong_labels_are_refused_with_their_row(store: Store, tmp_path: Path) -> None:
+def test_invalid_labels_are_rejected_with_their_row(store: Store, tmp_path: Path) -> None:
     play(store, instances=2)
-    labels = labelled(store, tmp_path)
-    rows = [row for row in rows_of(labels) if row["verdict"].strip()]
+    labels = label_by_check(store, tmp_path)
+    rows = [row for row in read_rows(labels) if row["verdict"].strip()]
 
-    def taking(*changed: dict[str, str], **options: str) -> str:
-        path = fill(tmp_path / "changed.csv", list(changed))
+    def import_error(*changed: dict[str, str], **options: str) -> str:
+        path = write_rows(tmp_path / "changed.csv", list(changed))
         with pytest.raises(ct.CheaptalkError) as error:
             import_labels(store, STUDY, RUBRIC, path, by="hand", **options)
         return str(error.value)
 
-    assert 'row 2: hallucination has no verdict "fals value"' in taking(
+    assert 'row 2: hallucination has no verdict "fals value"' in import_error(
         rows[0] | {"verdict": "fals value"}
     )
-    assert "row 2: talk has no item 99/player_1 of match" in taking(
+    assert "row 2: talk has no item 99/player_1 of match" in import_error(
         rows[0] | {"item": "99/player_1"}
     )
-    assert "has no item" in taking(rows[0] | {"match_id": "nowhere"})
+    assert "has no item" in import_error(rows[0] | {"match_id": "nowhere"})
     short = [{name: row[name] for name in ("match_id", "item")} for row in rows]
-    assert "missing column verdict" in taking(*short)
+    assert "missing column verdict" in import_error(*short)
     import_labels(store, STUDY, RUBRIC, labels, by="hand")
     other = {"consistent": "false value"}.get(rows[0]["verdict"].strip(), "consistent")
-    assert "already labelled" in taking(rows[0] | {"verdict": other})
+    assert "already labelled" in import_error(rows[0] | {"verdict": other})
     with pytest.raises(ct.CheaptalkError, match="cannot be read as a CSV file"):
         import_labels(store, STUDY, RUBRIC, tmp_path / "nowhere.csv", by="hand")
 
 
-def test_a_sheet_is_never_overwritten_and_needs_something_to_label(
-    store: Store, tmp_path: Path
-) -> None:
+def test_sheet_is_neither_overwritten_nor_empty(store: Store, tmp_path: Path) -> None:
     play(store, instances=1)
     sheet = tmp_path / "sheet.csv"
     write_sheet(store, STUDY, RUBRIC, sheet, sample=1)
@@ -128,19 +128,19 @@ def test_a_sheet_is_never_overwritten_and_needs_something_to_label(
         write_sheet(store, STUDY, mute, tmp_path / "other.csv")
 
 
-def test_scores_are_labels_too(store: Store, tmp_path: Path) -> None:
+def test_scores_can_be_labels(store: Store, tmp_path: Path) -> None:
     play(store, instances=3)
     scale = ct.judges.Scale(low_means="hostile", high_means="warm")
     warmth = ct.judges.Rubric(name="warmth", item="seat", question="How warm?", scale=scale)
     sheet = tmp_path / "sheet.csv"
     assert write_sheet(store, STUDY, warmth, sheet) == 6
-    rows = [row | {"verdict": "5"} for row in rows_of(sheet)]
-    taken = import_labels(store, STUDY, warmth, fill(tmp_path / "filled.csv", rows), by="me")
+    rows = [row | {"verdict": "5"} for row in read_rows(sheet)]
+    taken = import_labels(store, STUDY, warmth, write_rows(tmp_path / "filled.csv", rows), by="me")
     assert taken.taken == 6
     assert ct.judges.verdict_frame(store, STUDY)["score"].to_list() == [5.0] * 6
 
 
-def test_the_command_writes_a_sheet_and_takes_it_in(
+def test_label_command_writes_and_imports_sheets(
     cheaptalk: Command, store: Store, tmp_path: Path
 ) -> None:
     play(store)
@@ -153,8 +153,8 @@ def test_the_command_writes_a_sheet_and_takes_it_in(
         f"cheaptalk judge label {STUDY} --rubric hallucination --labels sheet.csv --store"
         in done.out
     )
-    rows = [row | {"verdict": "consistent"} for row in rows_of(tmp_path / "sheet.csv")]
-    fill(tmp_path / "sheet.csv", rows)
+    rows = [row | {"verdict": "consistent"} for row in read_rows(tmp_path / "sheet.csv")]
+    write_rows(tmp_path / "sheet.csv", rows)
     done = cheaptalk("judge", "label", STUDY, *at, "--labels", "sheet.csv")
     assert f"{STUDY}: 5 labels imported, 0 imported before, 0 without a verdict" in done.out
     done = cheaptalk("judge", "label", STUDY, *at, "--labels", "sheet.csv", "--json")

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha of several raters, some of whom lack items."""
+"""Krippendorff's alpha of several raters with missing ratings."""
 
 import json
 from itertools import combinations
@@ -12,7 +12,7 @@ from cheaptalk.judges.reliability import Metric, coincidences_by_instance, kripp
 from cheaptalk.records import Store
 from tests.fakes import Canned
 from tests.judges.judged import STUDY, always, judge_of, play
-from tests.judges.test_agreement import knowing
+from tests.judges.test_agreement import imitate_check
 
 Ratings = list[list[int | None]]
 PUBLISHED: Ratings = [
@@ -24,8 +24,8 @@ PUBLISHED: Ratings = [
 """Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section C: four observers."""
 
 
-def simulated() -> Ratings:
-    """Four raters who are right in three fifths of 40 items, and lack a fifth of them."""
+def simulate_ratings() -> Ratings:
+    """Return ratings of 40 items by four noisy raters, a fifth of them missing."""
     draw = np.random.default_rng(11)
     truth = draw.integers(0, 5, 40)
     raters = [
@@ -34,37 +34,37 @@ def simulated() -> Ratings:
     ]
     data = np.array(raters)
     data[draw.random(data.shape) < 0.2] = np.nan
-    return [[None if np.isnan(one) else int(one) for one in rater] for rater in data]
+    return [[None if np.isnan(rating) else int(rating) for rating in rater] for rater in data]
 
 
 def alpha(ratings: Ratings, metric: Metric) -> float:
     verdicts = [
-        {"m": {str(item): str(one) for item, one in enumerate(rater) if one is not None}}
+        {"m": {str(item): str(rating) for item, rating in enumerate(rater) if rating is not None}}
         for rater in ratings
     ]
-    known = sorted({one for rater in ratings for one in rater if one is not None})
-    labels = [str(one) for one in range(known[0], known[-1] + 1)]
+    known = sorted({rating for rater in ratings for rating in rater if rating is not None})
+    labels = [str(value) for value in range(known[0], known[-1] + 1)]
     tables, _ = coincidences_by_instance(verdicts, labels, {"m": "deal"})
     return float(krippendorff_alpha(tables, metric)[0])
 
 
-def pair_by_pair(ratings: Ratings) -> float:
-    """Alpha with squared differences, from every pair of verdicts rather than from tables."""
-    items = [[one for one in item if one is not None] for item in zip(*ratings, strict=True)]
+def pairwise_alpha(ratings: Ratings) -> float:
+    """Compute interval alpha from all pairs of verdicts instead of tables."""
+    items = [[value for value in item if value is not None] for item in zip(*ratings, strict=True)]
     items = [item for item in items if len(item) > 1]
-    pooled = [one for item in items for one in item]
+    pooled = [value for item in items for value in item]
     within = sum(
-        2 * (one - other) ** 2 / (len(item) - 1)
-        for item in items for one, other in combinations(item, 2)
+        2 * (first - second) ** 2 / (len(item) - 1)
+        for item in items for first, second in combinations(item, 2)
     )  # fmt: skip
-    across = sum(2 * (one - other) ** 2 for one, other in combinations(pooled, 2))
+    across = sum(2 * (first - second) ** 2 for first, second in combinations(pooled, 2))
     return float(1 - (len(pooled) - 1) * within / across)
 
 
 @pytest.mark.parametrize(
     ("metric", "printed"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
 )
-def test_alpha_is_that_of_the_published_example(metric: Metric, printed: float) -> None:
+def test_alpha_matches_published_example(metric: Metric, printed: float) -> None:
     assert round(alpha(PUBLISHED, metric), 3) == printed
 
 
@@ -76,49 +76,50 @@ def test_alpha_is_that_of_the_published_example(metric: Metric, printed: float) 
         ("interval", 0.41300655180781365),
     ],
 )
-def test_alpha_is_that_of_the_package_krippendorff(metric: Metric, value: float) -> None:
+def test_alpha_matches_krippendorff_package(metric: Metric, value: float) -> None:
     """Values of krippendorff 0.9.0."""
-    assert alpha(simulated(), metric) == pytest.approx(value, abs=1e-12)
+    assert alpha(simulate_ratings(), metric) == pytest.approx(value, abs=1e-12)
 
 
-def test_alpha_is_that_of_all_pairs_of_verdicts() -> None:
-    for ratings in (PUBLISHED, simulated()):
-        assert alpha(ratings, "interval") == pytest.approx(pair_by_pair(ratings), abs=1e-12)
+def test_alpha_matches_pairwise_formula() -> None:
+    for ratings in (PUBLISHED, simulate_ratings()):
+        assert alpha(ratings, "interval") == pytest.approx(pairwise_alpha(ratings), abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", get_args(Metric))
-def test_alpha_of_raters_who_all_say_the_same_is_not_defined(metric: Metric) -> None:
+def test_alpha_is_undefined_without_variation(metric: Metric) -> None:
     assert np.isnan(alpha([[2, 2, 2], [2, 2, None]], metric))
     assert alpha([[1, 2, 2], [1, 2, None]], metric) == 1
 
 
-def test_three_judges_have_one_alpha_with_an_interval(store: Store) -> None:
+def test_three_judges_have_one_alpha_with_interval(store: Store) -> None:
     play(store)
     for model, wrong, sample in (("vllm/a", 0, None), ("vllm/b", 3, 20), ("vllm/c", 2, 25)):
-        models = knowing(store, wrong)
+        models = imitate_check(store, wrong)
         ct.judge(store, STUDY, judge_of(model), models=models, sample=sample, concurrency=1)
-    (found,) = ct.judges.reliabilities(store, STUDY)
-    assert (found.rubric, len(found.raters), found.metric) == ("hallucination", 3, "nominal")
-    value, low, high, instances = found.alpha
+    (reliability,) = ct.judges.reliabilities(store, STUDY)
+    assert (reliability.rubric, len(reliability.raters)) == ("hallucination", 3)
+    assert reliability.metric == "nominal"
+    value, low, high, instances = reliability.alpha
     assert value is not None
     assert low is not None
     assert high is not None
     assert 0 < low < value < high < 1
     assert 20 <= instances <= 25
-    assert 2 * found.items < found.ratings < 3 * found.items
+    assert 2 * reliability.items < reliability.ratings < 3 * reliability.items
     sections = ct.reports.judge_sections(store, STUDY)
-    assert [section.reliabilities for section in sections] == [[found]] * 3
-    line = ct.reports.reliability_line(found)
+    assert [section.reliabilities for section in sections] == [[reliability]] * 3
+    line = ct.reports.reliability_line(reliability)
     assert line.startswith(f"Krippendorff's alpha (nominal) of 3 judges: {value:.3f} (")
     assert line.endswith(f"95 % interval {low:.3f} to {high:.3f}")
     assert sections[0].as_json()["reliabilities"][0]["alpha"]["value"] == value
 
 
-def test_a_judge_alone_has_no_alpha_and_the_shares_of_its_verdicts_have_intervals(
+def test_single_judge_has_shares_but_no_alpha(
     store: Store,
 ) -> None:
     play(store)
-    ct.judge(store, STUDY, judge_of(), models=knowing(store, wrong=3))
+    ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3))
     assert ct.judges.reliabilities(store, STUDY) == []
     (section,) = ct.reports.judge_sections(store, STUDY)
     together = section.players[-1]
@@ -134,26 +135,26 @@ def test_a_judge_alone_has_no_alpha_and_the_shares_of_its_verdicts_have_interval
     assert section.as_json()["players"][-1]["shares"]["consistent"]["low"] == low
 
 
-def test_alpha_on_few_instances_has_no_interval(store: Store) -> None:
+def test_few_instances_give_alpha_without_interval(store: Store) -> None:
     play(store, instances=3)
-    for model, said in (("vllm/a", "consistent"), ("vllm/b", "false value")):
-        ct.judge(store, STUDY, judge_of(model), models=always(said))
-    (found,) = ct.judges.reliabilities(store, STUDY)
-    assert found.alpha.value is not None
-    assert found.alpha.value < 0
-    assert "too few instances" in ct.reports.reliability_line(found)
+    for model, category in (("vllm/a", "consistent"), ("vllm/b", "false value")):
+        ct.judge(store, STUDY, judge_of(model), models=always(category))
+    (reliability,) = ct.judges.reliabilities(store, STUDY)
+    assert reliability.alpha.value is not None
+    assert reliability.alpha.value < 0
+    assert "too few instances" in ct.reports.reliability_line(reliability)
 
 
-def test_scores_have_an_alpha_of_distances_and_one_of_order(store: Store) -> None:
+def test_scores_have_interval_and_ordinal_alpha(store: Store) -> None:
     play(store, instances=3)
     scale: dict[str, Any] = {"low": 1, "high": 7, "low_means": "cold", "high_means": "warm"}
     rubric = ct.judges.Rubric.model_validate(
         {"name": "warmth", "item": "seat", "question": "How warm is the player?", "scale": scale}
     )
     for model, score in (("vllm/a", 2), ("vllm/b", 3)):
-        said = json.dumps({"reason": "So.", "score": score})
+        reply = json.dumps({"reason": "So.", "score": score})
         judge = ct.judges.judge_of(rubric, model)
-        ct.judge(store, STUDY, judge, models=Canned(lambda *_, said=said: said))
-    found = ct.judges.reliabilities(store, STUDY)
-    assert [one.metric for one in found] == ["interval", "ordinal"]
-    assert [(one.items, one.ratings) for one in found] == [(6, 12)] * 2
+        ct.judge(store, STUDY, judge, models=Canned(lambda *_, reply=reply: reply))
+    reliabilities = ct.judges.reliabilities(store, STUDY)
+    assert [result.metric for result in reliabilities] == ["interval", "ordinal"]
+    assert [(result.items, result.ratings) for result in reliabilities] == [(6, 12)] * 2

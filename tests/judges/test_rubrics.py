@@ -1,4 +1,4 @@
-"""Rubrics: those that come with the package are legal, and what is wrong with another is said."""
+"""Rubrics: built-in ones are valid, and errors in others are reported."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ FALLING = {"low": 3, "high": 1, "low_means": "a", "high_means": "b"}
 
 
 @pytest.mark.parametrize("name", rubric_names())
-def test_a_rubric_of_the_package_fits_games_and_its_checks_know_its_verdicts(name: str) -> None:
+def test_built_in_rubrics_are_complete(name: str) -> None:
     rubric = find_rubric(name)
     assert rubric.name == name
     assert rubric.games
@@ -27,7 +27,7 @@ def test_a_rubric_of_the_package_fits_games_and_its_checks_know_its_verdicts(nam
     assert rubric.description
 
 
-def test_checks_of_games_belong_to_rubrics() -> None:
+def test_game_checks_belong_to_rubrics() -> None:
     for game_spec in ct.rules.games().values():
         assert set(game_spec.checks) <= set(rubric_names())
         for name in game_spec.checks:
@@ -35,7 +35,7 @@ def test_checks_of_games_belong_to_rubrics() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "saying"),
+    ("changes", "expected"),
     [
         ({"item": "word"}, "item: should be 'move', 'seat', 'match' or 'answer'"),
         ({"categories": None}, "give either categories or a scale"),
@@ -52,24 +52,24 @@ def test_checks_of_games_belong_to_rubrics() -> None:
         ({"categories": None, "scale": FALLING}, "scale: high must be above low"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_rubric_is_said(
-    tmp_path: Path, changes: dict[str, Any], saying: str
+def test_invalid_rubric_raises_error(
+    tmp_path: Path, changes: dict[str, Any], expected: str
 ) -> None:
     file = tmp_path / "tone.yaml"
     file.write_text(yaml.safe_dump(GOOD | changes))
     with pytest.raises(ct.CheaptalkError) as error:
         load_rubric(file)
     assert str(error.value).startswith(f"{file}: ")
-    assert saying in str(error.value)
+    assert expected in str(error.value)
 
 
-def test_a_rubric_of_a_game_that_is_gone_is_read_and_not_judged_by() -> None:
+def test_rubric_of_unknown_game_is_valid_but_unusable() -> None:
     rubric = ct.judges.Rubric.model_validate(GOOD | {"games": ["gone"], "actions": ["Leave"]})
     with pytest.raises(ct.CheaptalkError, match='games: unknown game "gone"'):
         ct.judges.judge_of(rubric, "vllm/x")
 
 
-def test_a_file_that_is_no_rubric_is_named(tmp_path: Path) -> None:
+def test_unreadable_rubric_file_raises_error(tmp_path: Path) -> None:
     file = tmp_path / "list.yaml"
     file.write_text("[1, 2]")
     with pytest.raises(ct.CheaptalkError, match="expected a mapping with a name"):
@@ -80,7 +80,7 @@ def test_a_file_that_is_no_rubric_is_named(tmp_path: Path) -> None:
         find_rubric("honest")
 
 
-def test_a_scale_is_a_form_that_refuses_other_numbers() -> None:
+def test_scores_outside_the_scale_are_rejected() -> None:
     scale = {"low": 1, "high": 3, "low_means": "cold", "high_means": "warm"}
     rubric = ct.judges.Rubric.model_validate(GOOD | {"categories": None, "scale": scale})
     assert rubric.labels == ["1", "2", "3"]
@@ -91,7 +91,7 @@ def test_a_scale_is_a_form_that_refuses_other_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "saying"),
+    ("model", "expected"),
     [
         ("gpt-4o", "is not a model string"),
         ({"temperature": 1}, "a judge needs a model"),
@@ -99,7 +99,7 @@ def test_a_scale_is_a_form_that_refuses_other_numbers() -> None:
         ({"model": "vllm/x", "temperature": 9}, "temperature: should be less than or equal to 2"),
     ],
 )
-def test_what_is_wrong_with_a_judges_model_is_said(model: Any, saying: str) -> None:
+def test_invalid_judge_model_raises_error(model: Any, expected: str) -> None:
     with pytest.raises(ct.CheaptalkError) as error:
         ct.judges.judge_of("honesty", model)
-    assert saying in str(error.value)
+    assert expected in str(error.value)

@@ -1,7 +1,7 @@
-"""Draw a random sample of the project's text, to be marked by an editor.
+"""Print a random sample of the project's text for an editor to review.
 
 Run ``python -m tests.language.sample --seed 3``: 60 sentences of the docs, 60 strings of the
-command line, 40 first lines of docstrings and 60 names, always the same for a seed.
+command line, 40 first lines of docstrings and 60 names. The same seed gives the same sample.
 """
 
 import argparse
@@ -14,8 +14,8 @@ from tests.language import text
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--seed", type=int, required=True, help="Seed of the sample.")
-    chance = random.Random(parser.parse_args().seed)  # noqa: S311 - a sample, no secret
-    sentences = [one for one in text.docs_sentences() if len(one.split()) > 3]
+    chance = random.Random(parser.parse_args().seed)  # noqa: S311 - a sample, not a secret
+    sentences = [sentence for sentence in text.docs_sentences() if len(sentence.split()) > 3]
     lines = [docstring.splitlines()[0] for docstring in text.docstrings()]
     show("Docs", chance.sample(sentences, 60))
     show("Command line", chance.sample(text.cli_strings(), 60))

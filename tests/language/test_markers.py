@@ -1,4 +1,4 @@
-"""A smoke alarm for the project's English: phrases that read as translated are rare."""
+"""Smoke test of the project's English: phrases that read as translated are rare."""
 
 import re
 
@@ -17,7 +17,7 @@ LIMITS = {
     "alone for only": (r"\b[Aa]lone\b", 2.0),
     "odd verbs": (r"\b(?:is asked for|is waited for|is given up|comes again|goes on)\b", 1.0),
 }
-"""Occurrences for each 10,000 words. In the docs of Inspect AI, none of them is exceeded."""
+"""Maximum occurrences per 10,000 words. The docs of Inspect AI stay below all of them."""
 TEXTS = {
     "docs": text.docs_sentences,
     "command line": text.cli_strings,
@@ -27,7 +27,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("marker", LIMITS)
 @pytest.mark.parametrize("source", TEXTS)
-def test_markers_are_as_rare_as_in_standard_docs(source: str, marker: str) -> None:
+def test_marker_frequency_is_below_limit(source: str, marker: str) -> None:
     passages = TEXTS[source]()
     pattern, limit = LIMITS[marker]
     words = sum(len(passage.split()) for passage in passages)

@@ -1,4 +1,4 @@
-"""The text of docs, commands and docstrings, and the names in code, for tests of the language."""
+"""Text of the docs, the CLI and docstrings, and names in code, for the language tests."""
 
 import ast
 import inspect
@@ -25,11 +25,11 @@ VAGUE = frozenset({
     "asked", "found", "left", "mine", "one", "ours", "own", "said", "some", "theirs", "told",
     "whole",
 })  # fmt: skip
-"""Names of variables that do not say what they hold."""
+"""Variable names that don't describe their value."""
 
 
 class _Prose(HTMLParser):
-    """Collects the text of each block of a page, without code blocks; inline code is CODE."""
+    """Collect the text of a page's blocks, without code blocks; inline code becomes CODE."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,13 +87,13 @@ def _help(command: click.Command, name: str) -> Iterator[str]:
         yield " ".join((getattr(parameter, "help", None) or "").split())
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
-            found = command.get_command(context, child)
-            assert found is not None
-            yield from _help(found, child)
+            subcommand = command.get_command(context, child)
+            assert subcommand is not None
+            yield from _help(subcommand, child)
 
 
 def _messages(path: Path) -> Iterator[str]:
-    """Yield the strings of a module that read as text, f-strings with X for each value."""
+    """Yield the strings of a module that contain prose; X replaces values in f-strings."""
     tree = ast.parse(path.read_text())
     documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
@@ -121,7 +121,7 @@ def docstrings() -> list[str]:
 
 
 def bound_names() -> list[str]:
-    """Return every variable name that the source binds, as often as it is bound."""
+    """Return every variable name that the source binds, with repetitions."""
     return [
         name for path in sorted(SOURCE.rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text())) for name in _bound(node)

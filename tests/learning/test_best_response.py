@@ -1,4 +1,4 @@
-"""A learned response gains what can be gained, and says no more than that."""
+"""Learned best responses: they find the available gain, and report no more."""
 
 import numpy as np
 import pytest
@@ -11,22 +11,22 @@ from tests.learning.test_policies import RULES, untrained
 pytest.importorskip("flax")
 
 
-def test_a_learned_response_gains_what_can_be_gained_and_no_more() -> None:
+def test_learned_response_finds_the_exact_gain() -> None:
     from cheaptalk.learning import best_response, nfsp  # noqa: PLC0415 - an extra
 
     policy = untrained(RULES)
     tree = Tree(policy.game)
     most = tree.gains(tree.policy(policy.probabilities))
     settings = nfsp.NFSPSettings(matches=256, q_buffer=50_000, target=25, hidden=64)
-    found = best_response.respond(policy, settings, 256 * 600)
-    assert [one.player for one in found] == ["player_1", "player_2"]
-    assert all(one.gain < exact + 4 * one.error for one, exact in zip(found, most, strict=True))
-    assert found[1].gain > 0.85 * most[1] > 0.5  # the other seat has little to gain
-    own = tree.expected(tree.policy(policy.probabilities))
-    np.testing.assert_allclose([one.own for one in found], own, atol=0.06)
+    gains = best_response.respond(policy, settings, 256 * 600)
+    assert [gain.player for gain in gains] == ["player_1", "player_2"]
+    assert all(gain.gain < exact + 4 * gain.error for gain, exact in zip(gains, most, strict=True))
+    assert gains[1].gain > 0.85 * most[1] > 0.5  # the other seat has little to gain
+    expected = tree.expected(tree.policy(policy.probabilities))
+    np.testing.assert_allclose([gain.own for gain in gains], expected, atol=0.06)
 
 
-def test_small_games_are_looked_into_exactly_and_others_by_a_response() -> None:
+def test_small_games_are_exact_and_large_ones_use_a_response() -> None:
     from cheaptalk.learning.evaluation import exploitability  # noqa: PLC0415 - an extra
 
     policy = untrained(RULES)
@@ -34,19 +34,18 @@ def test_small_games_are_looked_into_exactly_and_others_by_a_response() -> None:
     table = tree.policy(policy.probabilities)
     exact = exploitability(policy)
     assert exact.exact
-    np.testing.assert_array_equal([one.gain for one in exact.gains], tree.gains(table))
-    np.testing.assert_array_equal([one.own for one in exact.gains], tree.expected(table))
+    np.testing.assert_array_equal([gain.gain for gain in exact.gains], tree.gains(table))
+    np.testing.assert_array_equal([gain.own for gain in exact.gains], tree.expected(table))
     large = untrained(RULES.model_copy(update={"highest_value": 100}))
-    told: list[ct.learning.Progress] = []
-    bound = exploitability(large, 512, told.append)
+    reports: list[ct.learning.Progress] = []
+    bound = exploitability(large, 512, reports.append)
     assert not bound.exact
     assert bound.method == "a response learned from 512 matches: a lower bound"
-    assert [one.matches for one in told] == [512]
-    assert all(one.error > 0 for one in bound.gains)
+    assert [report.matches for report in reports] == [512]
+    assert all(gain.error > 0 for gain in bound.gains)
 
 
-def test_nothing_is_gained_against_what_is_not_there_to_be_gained() -> None:
-    """The policy that is looked into does not learn."""
+def test_evaluated_policy_does_not_learn() -> None:
     from cheaptalk.learning import best_response, nfsp  # noqa: PLC0415 - an extra
 
     policy = untrained(RULES)
@@ -57,16 +56,16 @@ def test_nothing_is_gained_against_what_is_not_there_to_be_gained() -> None:
         np.testing.assert_array_equal(array, kept[name])
 
 
-def test_a_policy_is_looked_into_as_it_plays_rounded() -> None:
+def test_policy_is_evaluated_with_its_rounding() -> None:
     from cheaptalk.learning import best_response, nfsp  # noqa: PLC0415 - an extra
 
     policy = untrained(RULES, seed=2)
     policy.weights = {name: 0.1 * array for name, array in policy.weights.items()}
     tree = Tree(policy.game)
-    whole = tree.expected(tree.policy(policy.probabilities))
+    unrounded = tree.expected(tree.policy(policy.probabilities))
     policy.rounding = Rounding(0.2, 2)
-    own = tree.expected(tree.policy(policy.probabilities))
-    assert abs(own - whole).max() > 0.2
+    rounded = tree.expected(tree.policy(policy.probabilities))
+    assert abs(rounded - unrounded).max() > 0.2
     training = best_response.BestResponse(policy, nfsp.NFSPSettings(hidden=4))
-    found = training.gains(training.begin(), 40_000)
-    np.testing.assert_allclose([one.own for one in found], own, atol=0.05)
+    gains = training.gains(training.begin(), 40_000)
+    np.testing.assert_allclose([gain.own for gain in gains], rounded, atol=0.05)

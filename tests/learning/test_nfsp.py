@@ -1,4 +1,4 @@
-"""Neural fictitious self-play: it approaches what is known exactly, and buffers keep their word."""
+"""Neural fictitious self-play: convergence to known equilibria, and replay buffers."""
 
 from itertools import pairwise
 
@@ -19,17 +19,17 @@ SMALL = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=1, 
 
 
 def decisions(numbers: list[int]) -> object:
-    """Decisions told apart by their actions."""
+    """Return decisions identified by their actions."""
     count = len(numbers)
     seen, legal = np.zeros((count, SMALL.observed)), np.ones((count, SMALL.actions), bool)
     return nfsp.Decisions(seen, legal, np.array(numbers), np.zeros(count), seen, legal)
 
 
-def test_it_approaches_an_equilibrium_of_a_small_game() -> None:
+def test_nfsp_approaches_an_equilibrium_of_a_small_game() -> None:
     tree, gains = Tree(SMALL), []
     training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=32, policy_buffer=50_000, seed=3))
 
-    def look(learned: object, told: object) -> None:
+    def record_gain(learned: object, progress: object) -> None:
         policy = tree.policy(lambda seen, legal: np.asarray(
             training.probabilities(learned, seen, legal)
         ))  # fmt: skip
@@ -37,12 +37,12 @@ def test_it_approaches_an_equilibrium_of_a_small_game() -> None:
 
     learned = training.begin()
     start = tree.gains(tree.uniform()).max()
-    training.train(learned, 256 * 800, every=400, progress=look)
+    training.train(learned, 256 * 800, every=400, progress=record_gain)
     assert gains[-1] < 0.25 * start
     assert gains[-1] < 0.08
 
 
-def test_the_newest_are_kept_in_a_circle_and_all_alike_in_a_reservoir() -> None:
+def test_circular_buffer_keeps_the_newest_and_reservoir_is_uniform() -> None:
     training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=2))
     memory, there = training._empty(4), np.array([True, True, False, True])
     for first in (0, 10, 20):
@@ -67,30 +67,30 @@ def test_the_newest_are_kept_in_a_circle_and_all_alike_in_a_reservoir() -> None:
     assert abs(halves[0] - halves[1]) < 5 * np.sqrt(40 * size)
 
 
-def test_each_decision_has_the_player_s_own_next_one_and_the_last_what_was_got() -> None:
+def test_decisions_lead_to_the_players_next_one_or_to_the_payoff() -> None:
     game = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2))
     training = nfsp.NFSP(game, nfsp.NFSPSettings(matches=40, hidden=4))
     rows, here, _, returns = training._play(training.begin(), jax.random.key(0))
-    by_step = [np.asarray(one).reshape(game.longest, 40, -1) for one in rows]
+    by_step = [np.asarray(column).reshape(game.longest, 40, -1) for column in rows]
     seen, _, _, reward, after, later = by_step
     there = np.asarray(here).reshape(game.longest, 40)
     for match in range(40):
         steps = np.flatnonzero(there[:, match])
         for player in (0, 1):
-            own = [step for step in steps if seen[step, match, player] == 1]
-            for step, following in pairwise(own):
+            turns = [step for step in steps if seen[step, match, player] == 1]
+            for step, following in pairwise(turns):
                 np.testing.assert_array_equal(after[step, match], seen[following, match])
                 assert later[step, match].any()
                 assert reward[step, match] == 0
-            if own:
-                assert not later[own[-1], match].any()
-                total = reward[own[-1], match, 0]
+            if turns:
+                assert not later[turns[-1], match].any()
+                total = reward[turns[-1], match, 0]
                 assert (total > 0) == (float(returns[match, player]) > 0)
 
 
 @pytest.mark.parametrize("players", [2, 3])
-def test_bids_of_a_first_price_auction_are_shaded_by_the_number_of_bidders(players: int) -> None:
-    """Vickrey (1961): with values drawn evenly, each of n bids (n - 1) / n of what it values."""
+def test_first_price_bids_are_shaded_by_the_number_of_bidders(players: int) -> None:
+    """Vickrey (1961): with uniform values, each of n bidders bids (n - 1) / n of its value."""
     rules = SealedBidAuction(players=players, rounds=1, high=10, step=1, distinct=False)
     game, values = array_game(rules), np.arange(11)
     training = nfsp.NFSP(game, nfsp.NFSPSettings(hidden=64))
@@ -102,13 +102,13 @@ def test_bids_of_a_first_price_auction_are_shaded_by_the_number_of_bidders(playe
     assert bids @ values / (values @ values) == pytest.approx((players - 1) / players, abs=0.09)
 
 
-def test_a_training_of_more_decisions_than_are_counted_is_refused() -> None:
+def test_training_beyond_the_match_limit_is_rejected() -> None:
     training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=2))
     with pytest.raises(CheaptalkError, match="limited to 1,073,741,823 matches"):
         training.train(training.begin(), 2**31)
 
 
-def test_losses_that_are_no_numbers_end_a_training() -> None:
+def test_non_finite_losses_stop_training() -> None:
     training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=4, q_rate=1e30, matches=16))
     with pytest.raises(algorithms.Diverged, match="lower the learning rate"):
         training.train(training.begin(), 16 * 200, every=50)

@@ -1,4 +1,4 @@
-"""Policies in files and at tables."""
+"""Policies in files and in matches."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ RULES = ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2)
 
 
 def untrained(rules: Game = RULES, seed: int = 0) -> Policy:
-    """A policy with weights that nobody trained."""
+    """Return a policy with random weights."""
     game, luck = array_game(rules), np.random.default_rng(seed)
     widths = {"first": (game.observed, 8), "second": (8, 8), "head": (8, game.actions)}
     weights = {}
@@ -39,7 +39,7 @@ def untrained(rules: Game = RULES, seed: int = 0) -> Policy:
 
 @contextmanager
 def registered(registry: Any, name: str, thing: Any) -> Iterator[None]:
-    """Register a thing for as long as the block lasts."""
+    """Register an object for the duration of the block."""
     registry.add(name, thing)
     try:
         yield
@@ -47,25 +47,25 @@ def registered(registry: Any, name: str, thing: Any) -> Iterator[None]:
         registry.remove(name)
 
 
-def test_a_policy_plays_by_its_file_as_often_as_it_says(tmp_path: Path) -> None:
+def test_loaded_policy_plays_with_its_probabilities(tmp_path: Path) -> None:
     policy, file = untrained(), tmp_path / "p.safetensors"
     write_policy(policy, file)
-    found = read_policy(file)
-    assert found.about == {"made": "here"}
-    game = found.game
+    loaded = read_policy(file)
+    assert loaded.about == {"made": "here"}
+    game = loaded.game
     instance = RULES.draw_instance(Chance("an instance"))
     state = game.from_instances([instance])
     (wanted,) = policy.probabilities(game.observe(state, 0), game.legal(state))
     counts = np.zeros(game.actions)
     for number in range(3_000):
-        asked = Table(RULES, instance, f"luck {number}").request("player_1")
-        counts[game.number(asked, found.decide(asked))] += 1
+        request = Table(RULES, instance, f"luck {number}").request("player_1")
+        counts[game.number(request, loaded.decide(request))] += 1
     assert not counts[~game.legal(state)[0]].any()
     error = np.sqrt(wanted * (1 - wanted) / 3_000)
     assert (np.abs(counts / 3_000 - wanted) <= 4.5 * error + 1e-9).all()
 
 
-def test_policies_under_one_name_sit_down_where_each_was_trained(tmp_path: Path) -> None:
+def test_policies_of_one_player_play_the_games_they_were_trained_for(tmp_path: Path) -> None:
     files = []
     for rounds in (1, 2):
         rules = RULES.model_copy(update={"rounds": rounds})
@@ -79,8 +79,8 @@ def test_policies_under_one_name_sit_down_where_each_was_trained(tmp_path: Path)
     }  # fmt: skip
     planned = ct.plan(ct.Study.model_validate(study))
     seats = {
-        (one.configuration.game.model_dump()["rounds"], seat.spec.written()["policy"])
-        for one in planned.matches for seat in one.seating if seat.label == "learned"
+        (match.configuration.game.model_dump()["rounds"], seat.spec.written()["policy"])
+        for match in planned.matches for seat in match.seating if seat.label == "learned"
     }  # fmt: skip
     assert seats == {(1, files[0]), (2, files[1])}
     study["games"][0]["grid"] = {"rounds": [1, 3]}
@@ -88,7 +88,7 @@ def test_policies_under_one_name_sit_down_where_each_was_trained(tmp_path: Path)
         ct.plan(ct.Study.model_validate(study))
 
 
-def test_a_policy_sits_down_at_its_game_alone(tmp_path: Path) -> None:
+def test_policy_plays_only_its_own_game(tmp_path: Path) -> None:
     file = tmp_path / "p.safetensors"
     write_policy(untrained(), file)
     study: dict[str, Any] = {
@@ -100,13 +100,13 @@ def test_a_policy_sits_down_at_its_game_alone(tmp_path: Path) -> None:
     assert len(ct.plan(ct.studies.parse_study(study, "x")).matches) == 12
     ct.run(ct.studies.parse_study(study, "x"), tmp_path / "s.sqlite")
     with ct.Store.open(tmp_path / "s.sqlite") as store:
-        assert {one.status.value for one in store.records("learned")} == {"finished"}
+        assert {record.status.value for record in store.records("learned")} == {"finished"}
     study["games"][0]["fixed"]["rounds"] = 3
     with pytest.raises(ct.CheaptalkError, match="was trained for rounds 2, not 3"):
         ct.plan(ct.studies.parse_study(study, "x"))
-    own = study["games"][0]
-    others = {**own, "pairing": [["soft", "soft"]]}
-    study["games"] = [{**own, "fixed": {**own["fixed"], "rounds": 2}}, others]
+    entry = study["games"][0]
+    others = {**entry, "pairing": [["soft", "soft"]]}
+    study["games"] = [{**entry, "fixed": {**entry["fixed"], "rounds": 2}}, others]
     assert len(ct.plan(ct.studies.parse_study(study, "x")).matches) == 12 + 3
     seat = PolicySeat.model_validate({"policy": str(file)})
     write_policy(untrained(seed=1), file)
@@ -124,7 +124,7 @@ def test_a_policy_sits_down_at_its_game_alone(tmp_path: Path) -> None:
         ("sealed_bid_auction", {"players": 3, "rounds": 2, "high": 40}),
     ],
 )
-def test_a_policy_sits_at_tables_of_several_players(name: str, parameters: dict[str, Any]) -> None:
+def test_policy_plays_games_of_several_players(name: str, parameters: dict[str, Any]) -> None:
     policy = untrained(ct.get_game(name).rules.model_validate(parameters))
     rules = policy.game.rules
     seated = dict.fromkeys(rules.seats, policy.decide)
@@ -135,7 +135,7 @@ def test_a_policy_sits_at_tables_of_several_players(name: str, parameters: dict[
         assert table.outcome is not None
 
 
-def test_policies_that_come_with_the_package_play_their_games() -> None:
+def test_shipped_policies_play_their_games() -> None:
     shipped = sorted(BUILT_IN.glob("*.safetensors"))
     assert shipped
     for file in shipped:
@@ -144,24 +144,24 @@ def test_policies_that_come_with_the_package_play_their_games() -> None:
         assert file.stat().st_size < 2_000_000
         rules = policy.game.rules
         seat = PolicySeat.model_validate({"policy": file.stem})
-        place = next(iter(rules.seats))
-        assert seat.seat(rules, place) == seat
+        role = next(iter(rules.seats))
+        assert seat.seat(rules, role) == seat
         table = Table(rules, rules.draw_instance(Chance("shipped")), "shipped")
         for _ in range(policy.game.longest):
-            for asked in [table.request(one) for one in table.pending]:
-                table.answer(asked.actor, seat.decide()(asked))
+            for request in [table.request(actor) for actor in table.pending]:
+                table.answer(request.actor, seat.decide()(request))
         assert table.over
 
 
-def test_a_policy_of_another_network_plays_where_the_network_is_registered(tmp_path: Path) -> None:
+def test_policy_with_a_custom_network_requires_its_registration(tmp_path: Path) -> None:
     game, file = array_game(RULES), tmp_path / "p.safetensors"
     weights = {"kernel": np.ones((game.observed, game.actions), np.float32)}
     network = PolicyNetwork(lambda weights, seen: seen @ weights["kernel"])
     with registered(NETWORKS, "linear", network):
         write_policy(Policy(game, weights, {}, network="linear"), file)
-        found = read_policy(file)
-        assert found.network == "linear"
-        seated = dict.fromkeys(RULES.seats, found.decide)
+        loaded = read_policy(file)
+        assert loaded.network == "linear"
+        seated = dict.fromkeys(RULES.seats, loaded.decide)
         table = ct.play(RULES, RULES.draw_instance(Chance("x")), "x", seated)
         assert table.outcome is not None
     with pytest.raises(PolicyError, match=r'registers the network "linear".*install the package'):
@@ -178,7 +178,7 @@ def test_a_policy_of_another_network_plays_where_the_network_is_registered(tmp_p
         (lambda weights: weights.update({"head.kernel": np.ones((8, 3))}), "do not fit"),
     ],
 )
-def test_weights_that_cannot_play_are_refused_when_a_policy_is_made(
+def test_invalid_weights_are_rejected_on_construction(
     spoil: Callable[[dict[str, Any]], Any], problem: str
 ) -> None:
     policy = untrained()
@@ -188,13 +188,13 @@ def test_weights_that_cannot_play_are_refused_when_a_policy_is_made(
         Policy(policy.game, weights, {})
 
 
-def test_a_policy_whose_probabilities_overflow_fails_and_makes_no_move() -> None:
+def test_overflowing_probabilities_raise_error() -> None:
     policy = untrained()
     weights = {name: array * np.float32(1e30) for name, array in policy.weights.items()}
     policy = Policy(policy.game, weights, {})
-    asked = Table(RULES, RULES.draw_instance(Chance("x")), "x").request("player_1")
+    request = Table(RULES, RULES.draw_instance(Chance("x")), "x").request("player_1")
     with pytest.raises(PolicyError, match="probabilities are not finite;"):
-        policy.decide(asked)
+        policy.decide(request)
 
 
 @pytest.mark.parametrize(
@@ -209,9 +209,7 @@ def test_a_policy_whose_probabilities_overflow_fails_and_makes_no_move() -> None
         (b'"shape":[', b'"shape":[2,'),
     ],
 )
-def test_a_malformed_header_is_refused_with_one_sentence(
-    tmp_path: Path, old: bytes, new: bytes
-) -> None:
+def test_malformed_header_is_rejected(tmp_path: Path, old: bytes, new: bytes) -> None:
     file = tmp_path / "p.safetensors"
     write_policy(untrained(), file)
     data = file.read_bytes()
@@ -225,7 +223,7 @@ def test_a_malformed_header_is_refused_with_one_sentence(
 
 
 @pytest.mark.parametrize("length", [0, 7, 40, 400])
-def test_a_file_that_was_cut_short_is_refused(tmp_path: Path, length: int) -> None:
+def test_truncated_file_is_rejected(tmp_path: Path, length: int) -> None:
     file = tmp_path / "p.safetensors"
     write_policy(untrained(), file)
     file.write_bytes(file.read_bytes()[:length])

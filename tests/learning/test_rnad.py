@@ -1,4 +1,4 @@
-"""Regularised Nash dynamics: it settles where theory says, and each step is what was meant."""
+"""Regularised Nash dynamics: convergence to theory, and the correctness of each step."""
 
 from functools import partial
 from itertools import pairwise
@@ -20,74 +20,74 @@ rnad = pytest.importorskip("cheaptalk.learning.rnad")
 SMALL = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=1, discount=0.9))
 LONGER = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2, discount=0.9))
 QUICK: dict[str, Any] = {"rate": 3e-3, "sizes": (50,), "repeats": (1,), "averaging": 0.05}
-"""Settings for games that are learned in seconds."""
+"""Settings for games that train in seconds."""
 
 
-def test_it_approaches_an_equilibrium_of_a_small_game() -> None:
+def test_rnad_approaches_an_equilibrium_of_a_small_game() -> None:
     tree, gains = Tree(SMALL), []
     training = rnad.RNaD(SMALL, rnad.RNaDSettings(hidden=32, **QUICK))
 
-    def look(learned: object, told: object) -> None:
+    def record_gain(learned: object, progress: object) -> None:
         gains.append(tree.gains(tree.policy(lambda seen, legal: np.asarray(
             training.probabilities(learned, seen, legal)
         ))).max())  # fmt: skip
 
     start = tree.gains(tree.uniform()).max()
-    training.train(training.begin(), 256 * 3_000, every=1_000, progress=look)
+    training.train(training.begin(), 256 * 3_000, every=1_000, progress=record_gain)
     assert gains[0] < 0.25 * start
     assert gains[-1] < 0.06 * start
 
 
-@pytest.mark.parametrize(("patience", "share"), [(0.3, 0.7), (0.8, 0.2)])
-def test_it_divides_money_as_the_subgame_perfect_equilibrium_does(
-    patience: float, share: float
+@pytest.mark.parametrize(("discount", "share"), [(0.3, 0.7), (0.8, 0.2)])
+def test_bargaining_demand_matches_the_subgame_perfect_equilibrium(
+    discount: float, share: float
 ) -> None:
-    """Bob could have all a stage later, at his discount; so Alice leaves him just that."""
-    rules = Bargaining(discounts=(0.9, patience), horizon=Horizon(rounds=2), messages=False)
+    """Bob can get everything a stage later, discounted, so Alice leaves him exactly that."""
+    rules = Bargaining(discounts=(0.9, discount), horizon=Horizon(rounds=2), messages=False)
     game = BargainingArrays(rules, 20)
     training = rnad.RNaD(game, rnad.RNaDSettings(hidden=64, eta=0.1, **QUICK))
     learned = training.train(training.begin(), 256 * 1_500)
     begun = game.from_instances([Instance()])
     shares = training.policy(learned).probabilities(game.observe(begun, 0), game.legal(begun))
-    asked = shares[0, len(game.answers) :] @ np.linspace(0, 1, 21)
-    assert asked == pytest.approx(share, abs=0.06)
+    demand = shares[0, len(game.answers) :] @ np.linspace(0, 1, 21)
+    assert demand == pytest.approx(share, abs=0.06)
 
 
-def test_a_player_that_explores_takes_any_action_all_through_a_match() -> None:
+def test_exploring_player_takes_uniform_actions_throughout_a_match() -> None:
     training = rnad.RNaD(LONGER, rnad.RNaDSettings(hidden=8, matches=400))
     weights = training.begin().weights
     explores = np.tile([[True, False], [False, True]], (200, 1))
     luck = jax.random.uniform(jax.random.key(1), (400, LONGER.uniforms))
     act = partial(training._act, weights, explores)
     played = rnad.play(LONGER, luck, act, jax.random.key(2))
-    here, player, acted = (np.asarray(one) for one in (played.here, played.player, played.more))
+    here, player, acted = (np.asarray(array) for array in (played.here, played.player, played.more))
     shares = np.exp(training._net(weights)(played.seen)) * np.asarray(played.legal)
-    shares /= np.maximum(shares.sum(axis=-1, keepdims=True), 1e-9)  # none of matches that ended
-    own = np.take_along_axis(shares, np.asarray(played.action)[..., None], axis=-1)[..., 0]
+    shares /= np.maximum(shares.sum(axis=-1, keepdims=True), 1e-9)  # all 0 after the end of a match
+    chosen = np.take_along_axis(shares, np.asarray(played.action)[..., None], axis=-1)[..., 0]
     wild = explores[np.arange(400), player] & here
     calm = here & ~wild
     assert min(wild.sum(), calm.sum()) > 300
     np.testing.assert_allclose(acted[wild], 1 / np.asarray(played.legal).sum(axis=-1)[wild])
-    np.testing.assert_allclose(acted[calm], own[calm], rtol=1e-4)
+    np.testing.assert_allclose(acted[calm], chosen[calm], rtol=1e-4)
 
 
-def test_v_trace_is_the_sum_that_it_stands_for() -> None:
-    """Against the sum over all later decisions, match for match and player for player."""
+def test_v_trace_equals_its_definition() -> None:
+    """Compare with the sum over all later decisions, by match and player."""
     luck = np.random.default_rng(1)
     steps, many, rho, c = 7, 30, 1.3, 0.9
     settings = rnad.RNaDSettings(hidden=4, rho=rho, c=c)
     player, last = luck.integers(0, 2, (steps, many)), luck.integers(1, steps + 1, many)
     here = np.arange(steps)[:, None] < last
-    own = (player[..., None] == np.arange(2)) & here[..., None]
+    acting = (player[..., None] == np.arange(2)) & here[..., None]
     rewards = luck.normal(size=(steps, many, 2)) * here[..., None]
     ratio = luck.uniform(0.4, 2, (steps, many))
     value, paid = luck.normal(size=(2, steps, many))
-    course = rnad.Course(own, rewards, ratio, value, paid)
-    found = [np.asarray(one) for one in rnad.RNaD(SMALL, settings).traced(course)]
+    course = rnad.Course(acting, rewards, ratio, value, paid)
+    traced = [np.asarray(array) for array in rnad.RNaD(SMALL, settings).traced(course)]
     aims = np.zeros((steps, many, 2))
     for match in range(many):
         for seat in (0, 1):
-            turns = [*np.flatnonzero(own[:, match, seat]), last[match]]
+            turns = [*np.flatnonzero(acting[:, match, seat]), last[match]]
             drift, passed = [], []
             for turn, following in pairwise(turns):
                 others = range(turn + 1, following)
@@ -106,12 +106,12 @@ def test_v_trace_is_the_sum_that_it_stands_for() -> None:
                     more += times * (paid[t, match] + ratio[t, match] * rewards[t, match, seat])
                     times = times * ratio[t, match]
                 more += times * aims[following, match, seat] if following < last[match] else 0.0
-                assert found[0][turn, match] == pytest.approx(aims[turn, match, seat], abs=1e-4)
-                assert found[1][turn, match] == pytest.approx(more, abs=1e-4)
+                assert traced[0][turn, match] == pytest.approx(aims[turn, match, seat], abs=1e-4)
+                assert traced[1][turn, match] == pytest.approx(more, abs=1e-4)
 
 
-def test_a_step_moves_logits_and_values_as_worked_out_by_hand() -> None:
-    """The gradient of the heads' biases, from what NumPy makes of the matches alone."""
+def test_step_gradient_matches_a_manual_calculation() -> None:
+    """Compare the gradient of the heads' biases with a NumPy calculation from the matches."""
     eta, beta, most, mix = 0.2, 0.3, 4.0, 0.75
     settings = rnad.RNaDSettings(
         hidden=8, matches=16, eta=eta, beta=beta, force=most, sizes=(8,), repeats=(1,)
@@ -121,52 +121,52 @@ def test_a_step_moves_logits_and_values_as_worked_out_by_hand() -> None:
     nets = [rnad.nnx.split(training._network(key))[1] for key in keys]
     learned = training.begin()._replace(
         weights=nets[0], target=nets[1], anchor=nets[2], before=nets[3], loops=rnad.jnp.array(3)
-    )  # of eight loops with this anchor, so that it weighs three quarters
+    )  # of eight loops with this anchor, so its weight is three quarters
     luck = jax.random.uniform(keys[0], (16, LONGER.uniforms))
     calm = np.zeros((16, 2), bool)
-    played = rnad.play(LONGER, luck, lambda *asked: training._act(nets[0], calm, *asked), keys[1])
+    played = rnad.play(LONGER, luck, lambda *rest: training._act(nets[0], calm, *rest), keys[1])
     slope, _ = jax.jit(training._slope)(learned, played)
-    heads_of = [[np.asarray(one, float) for one in training._net(net).both(played.seen)]
+    heads_of = [[np.asarray(array, float) for array in training._net(net).both(played.seen)]
                 for net in nets]  # fmt: skip
 
     heads, values, pushed, held = np.zeros(LONGER.actions), 0.0, 0, 0
     for match, steps in enumerate(np.asarray(played.here).sum(axis=0)):
-        later = np.asarray(played.shares[match], float)  # what each player gets from here on
+        later = np.asarray(played.shares[match], float)  # each player's payoff from here on
         for step in reversed(range(steps)):
             seat, action = int(played.player[step, match]), int(played.action[step, match])
             legal = np.asarray(played.legal[step, match])
             count = int(((played.player == seat) & played.here).sum())
-            logits, _, anchor, before = (one[step, match, legal] for one, _ in heads_of)
-            own, thought = (one[step, match] for _, one in heads_of[:2])
+            logits, _, anchor, before = (logit[step, match, legal] for logit, _ in heads_of)
+            value, target_value = (estimate[step, match] for _, estimate in heads_of[:2])
             now = np.exp(logits) / np.exp(logits).sum()
             leaves = np.log(now)
             for part, old in ((mix, anchor), (1 - mix, before)):
                 leaves -= part * (old - np.log(np.exp(old).sum()))
-            worth, paid = thought - eta * leaves, eta * now @ leaves
+            worth, paid = target_value - eta * leaves, eta * now @ leaves
             place = legal[:action].sum()
-            worth[place] += (later[seat] - thought) / now[place]
+            worth[place] += (later[seat] - target_value) / now[place]
             force = np.clip(worth - now @ worth, -most, most)
             centred = logits - logits.mean()
             free = np.where(force > 0, centred < beta, centred > -beta)
             pushed, held = pushed + free.sum(), held + (~free).sum()
             force *= free
             heads[legal] -= (force - force.mean()) / count
-            values += 2 * (own - (later[seat] - paid)) / count
+            values += 2 * (value - (later[seat] - paid)) / count
             later += np.where(np.arange(2) == seat, -paid, paid)
     assert min(pushed, held) > 20
     np.testing.assert_allclose(slope["head"]["bias"][...], heads, atol=2e-4)
     np.testing.assert_allclose(slope["value"]["bias"][...], [values], atol=2e-4)
 
 
-def test_anchors_stay_as_long_as_the_schedule_says() -> None:
+def test_anchor_updates_follow_the_schedule() -> None:
     settings = rnad.RNaDSettings(hidden=2, sizes=(5, 10, 20), repeats=(1, 2, 1))
     inner = jax.vmap(rnad.RNaD(SMALL, settings)._inner)
-    since, size = (one.tolist() for one in inner(rnad.jnp.arange(85)))
+    since, size = (array.tolist() for array in inner(rnad.jnp.arange(85)))
     wanted = [(at, many) for many in (5, 10, 10, 20, 20, 20) for at in range(many)]
     assert list(zip(since, size, strict=True)) == wanted
 
 
-def test_what_is_unlikely_is_left_out_and_the_rest_is_in_equal_parts() -> None:
+def test_fine_tuned_policy_is_thresholded_and_discretised() -> None:
     training = rnad.RNaD(SMALL, rnad.RNaDSettings(hidden=2, matches=4, fine_tune=2))
     learned = training.begin()
     seen = np.ones((1, SMALL.observed), np.float32)
@@ -175,12 +175,12 @@ def test_what_is_unlikely_is_left_out_and_the_rest_is_in_equal_parts() -> None:
     after = training.policy(training.train(learned, 8)).probabilities(seen, legal)
     assert (before * 32 % 1 > 1e-3).any()
     np.testing.assert_allclose(after * 32 % 1, 0, atol=1e-9)
-    apart = rnad.RNaD(SMALL, rnad.RNaDSettings(hidden=2, matches=4, fine_tune=None))
-    alone = apart.policy(apart.train(apart.begin(), 4 * 5))
-    np.testing.assert_allclose(alone.probabilities(seen, legal) * 32 % 1, 0, atol=1e-9)
+    untuned = rnad.RNaD(SMALL, rnad.RNaDSettings(hidden=2, matches=4, fine_tune=None))
+    plain = untuned.policy(untuned.train(untuned.begin(), 4 * 5))
+    np.testing.assert_allclose(plain.probabilities(seen, legal) * 32 % 1, 0, atol=1e-9)
     late = rnad.RNaD(SMALL, rnad.RNaDSettings(hidden=2, matches=4, fine_tune=6))
     weights = late.policy(late.train(late.begin(), 4 * 5)).weights
-    assert all(np.array_equal(one, alone.weights[name]) for name, one in weights.items())
+    assert all(np.array_equal(array, plain.weights[name]) for name, array in weights.items())
     for shares, threshold, bins, wanted in (
         ([0.02, 0.5, 0.48], 0.03, 0, [0, 0.5 / 0.98, 0.48 / 0.98]),
         ([0.3, 0.3, 0.4], 0.5, 0, [0.3, 0.3, 0.4]),
@@ -189,8 +189,8 @@ def test_what_is_unlikely_is_left_out_and_the_rest_is_in_equal_parts() -> None:
         ([0.25, 0.75, 0.0], 0.03, 4, [0.25, 0.75, 0]),
     ):
         rounding = rnad.Rounding(threshold, bins)
-        for found in (
+        for rounded in (
             rounding(np.array([shares])),
             rounding(rnad.jnp.array([shares]), rnad.likeliest),
         ):
-            np.testing.assert_allclose(found, [wanted], atol=1e-6)
+            np.testing.assert_allclose(rounded, [wanted], atol=1e-6)

@@ -1,4 +1,4 @@
-"""Sweeps: all combinations of settings are trained, once each, wherever they are."""
+"""Sweeps: each combination of settings is trained once, by function or command."""
 
 from pathlib import Path
 
@@ -13,29 +13,29 @@ VARIED = {"hidden": [5], "seed": [1, 2]}
 FIXED = {name: value for name, value in SMALL["nfsp"].items() if name != "hidden"}
 
 
-def test_each_combination_is_the_training_of_its_own(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    found = ct.learning.sweep(
+def test_sweep_equals_separate_trainings(tmp_path: Path) -> None:
+    reports: list[tuple[int, int]] = []
+    runs = ct.learning.sweep(
         "nfsp", RULES, FIXED, VARIED, 320, tmp_path / "all",
-        progress=lambda done, count: told.append((done, count)),
+        progress=lambda done, count: reports.append((done, count)),
     )  # fmt: skip
-    assert told == [(1, 2), (2, 2)]
-    assert [one.settings for one in found] == [{"hidden": 5, "seed": 1}, {"hidden": 5, "seed": 2}]
-    alone = tmp_path / "alone"
+    assert reports == [(1, 2), (2, 2)]
+    assert [run.settings for run in runs] == [{"hidden": 5, "seed": 1}, {"hidden": 5, "seed": 2}]
+    separate = tmp_path / "alone"
     settings = ct.learning.settings_of("nfsp", FIXED | {"hidden": 5, "seed": 2})
-    ct.learning.train("nfsp", RULES, settings, 320, alone)
-    assert found[1].policy.read_bytes() == alone.read_bytes()
-    assert found[1].told["matches"] == 320
+    ct.learning.train("nfsp", RULES, settings, 320, separate)
+    assert runs[1].policy.read_bytes() == separate.read_bytes()
+    assert runs[1].told["matches"] == 320
     again: list[tuple[int, int]] = []
     ct.learning.sweep(
         "nfsp", RULES, FIXED, VARIED, 320, tmp_path / "all",
         progress=lambda *now: again.append(now),
     )  # fmt: skip
-    assert again == [], "what is there is not trained again"
+    assert again == [], "existing results are not trained again"
 
 
 @pytest.mark.parametrize(
-    ("varied", "said"),
+    ("varied", "message"),
     [
         ({"q_buffer": [1, 2]}, "q_buffer: a setting is either fixed or varied, not both"),
         ({"seed": []}, "seed: no values given"),
@@ -43,17 +43,17 @@ def test_each_combination_is_the_training_of_its_own(tmp_path: Path) -> None:
         ({"seed": list(range(1_001))}, "more than 1,000 combinations"),
     ],
 )
-def test_what_cannot_be_swept_is_told(
-    tmp_path: Path, varied: dict[str, list[int]], said: str
+def test_invalid_sweep_raises_error(
+    tmp_path: Path, varied: dict[str, list[int]], message: str
 ) -> None:
-    with pytest.raises(ct.CheaptalkError, match=said):
+    with pytest.raises(ct.CheaptalkError, match=message):
         ct.learning.sweep("nfsp", RULES, FIXED, varied, 320, tmp_path / "all")
     assert not (tmp_path / "all").exists()
 
 
-def test_the_command_line_says_how_each_went(cheaptalk: Command) -> None:
+def test_command_prints_a_row_per_combination(cheaptalk: Command) -> None:
     small = [
-        one for name, value in FIXED.items() for one in ("--hyperparameter", f"{name}={value}")
+        word for name, value in FIXED.items() for word in ("--hyperparameter", f"{name}={value}")
     ]
     game = ["--game", "BG4", "--set", "rounds=2", "--matches", "32"]
     done = cheaptalk(

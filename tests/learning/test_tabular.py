@@ -1,4 +1,4 @@
-"""Small games solved: what can be gained, checked by playing every strategy at a table."""
+"""Solved small games: gains, checked by playing every strategy."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -21,28 +21,28 @@ from cheaptalk.rules import DecisionRequest, Horizon, Instance, Table
 TINY = ItemBargaining(quantities=(1, 1), highest_value=1, rounds=1, discount=0.9)
 """Two items worth a point each, and outside options of one or two points."""
 OFFERS = list(product((0, 1), repeat=2))
-OPENINGS = [Move(action="WALK"), *(Move(action="COUNTEROFFER", offer=one) for one in OFFERS)]
+OPENINGS = [Move(action="WALK"), *(Move(action="COUNTEROFFER", offer=offer) for offer in OFFERS)]
 ANSWERS = [*OPENINGS, Move(action="ACCEPT")]
 
 
-def knows(asked: DecisionRequest) -> tuple[Any, ...]:
-    """What a seat of the tiny game goes by: its outside option, and what it is offered."""
-    briefing: Briefing = asked.briefing
-    offer = asked.event.offer if isinstance(asked.event, OfferMade) else None
+def information(request: DecisionRequest) -> tuple[Any, ...]:
+    """Return a seat's information in the tiny game: its outside option and its offer."""
+    briefing: Briefing = request.briefing
+    offer = request.event.offer if isinstance(request.event, OfferMade) else None
     return briefing.outside, offer
 
 
-def worth(instance: Instance, second: Mapping[tuple[Any, ...], Move], first: Move) -> float:
-    """What player 2 gets by a pure strategy against one opening."""
+def payoff(instance: Instance, second: Mapping[tuple[Any, ...], Move], first: Move) -> float:
+    """Return player 2's payoff from a pure strategy against one opening."""
     table = Table(TINY, instance, "tiny")
     table.answer("player_1", first)
     if not table.over:
-        table.answer("player_2", second[knows(table.request("player_2"))])
+        table.answer("player_2", second[information(table.request("player_2"))])
     assert table.outcome is not None
     return TINY.seat_payoffs(table.outcome)["player_2"]
 
 
-def test_no_strategy_gets_more_than_the_best_response() -> None:
+def test_no_strategy_beats_the_best_response() -> None:
     game = array_game(TINY)
     tree, (instances, chances) = Tree(game), game.every_instance()
     assert sum(chances) == pytest.approx(1)
@@ -52,7 +52,7 @@ def test_no_strategy_gets_more_than_the_best_response() -> None:
     for choices in product((walk, accept), repeat=len(decisions)):  # a late offer is a walk
         second = dict(zip(decisions, choices, strict=True))
         got.append(sum(
-            chance * np.mean([worth(instance, second, first) for first in OPENINGS])
+            chance * np.mean([payoff(instance, second, first) for first in OPENINGS])
             for instance, chance in zip(instances, chances, strict=True)
         ))  # fmt: skip
     best, policy = tree.best_response(tree.uniform(), 1)
@@ -60,7 +60,7 @@ def test_no_strategy_gets_more_than_the_best_response() -> None:
     assert min(got) < best - 0.1
     assert tree.expected(policy)[1] == pytest.approx(best)
     even = [
-        chance * np.mean([worth(instance, dict.fromkeys(decisions, answer), first)
+        chance * np.mean([payoff(instance, dict.fromkeys(decisions, answer), first)
                           for first in OPENINGS for answer in ANSWERS])
         for instance, chance in zip(instances, chances, strict=True)
     ]  # fmt: skip
@@ -77,23 +77,23 @@ def test_no_strategy_gets_more_than_the_best_response() -> None:
     ],
     ids=["one round of items", "two rounds of items", "bargaining", "negotiation"],
 )
-def test_nobody_gains_by_leaving_what_cfr_came_to(rules: Any, parts: int | None) -> None:
+def test_cfr_solution_leaves_negligible_gains(rules: Any, parts: int | None) -> None:
     game = array_game(rules) if parts is None else type(array_game(rules))(rules, parts)  # type: ignore[call-arg]
     tree, looks = Tree(game), []
     uniform = tree.gains(tree.uniform())
-    found = solve(
+    solution = solve(
         tree, 60, evaluations=3, progress=lambda number, gains: looks.append((number, gains))
     )
-    most = max(game.rules.payoff_bounds().values(), key=lambda one: one[1])[1]
-    assert [number for number, _ in looks] == [20, 40, 60] == list(found.gains)
-    assert max(found.gains[60]) < 0.01 * most
-    assert max(found.gains[60]) < 0.05 * uniform.max()
-    for level, table in zip(tree.levels, found.policy, strict=True):
+    most = max(game.rules.payoff_bounds().values(), key=lambda bounds: bounds[1])[1]
+    assert [number for number, _ in looks] == [20, 40, 60] == list(solution.gains)
+    assert max(solution.gains[60]) < 0.01 * most
+    assert max(solution.gains[60]) < 0.05 * uniform.max()
+    for level, table in zip(tree.levels, solution.policy, strict=True):
         assert not table[~level.legal].any()
         np.testing.assert_allclose(table.sum(axis=1), 1)
 
 
-def test_what_is_expected_is_what_random_play_comes_to() -> None:
+def test_expected_payoffs_match_random_play() -> None:
     game = array_game(ItemBargaining(quantities=(2, 1), highest_value=2, rounds=2))
     tree, luck, count = Tree(game), np.random.default_rng(5), 40_000
     state = game.draw_instance(luck.random((count, game.uniforms)))
@@ -104,7 +104,7 @@ def test_what_is_expected_is_what_random_play_comes_to() -> None:
     assert (np.abs(returns.mean(axis=0) - tree.expected(tree.uniform())) < 4 * error).all()
 
 
-def test_what_is_too_large_is_refused() -> None:
+def test_too_large_games_are_rejected() -> None:
     with pytest.raises(NoArrayGame, match="highest_value"):
         Tree(array_game(ItemBargaining()))
     game = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2))
@@ -112,7 +112,7 @@ def test_what_is_too_large_is_refused() -> None:
         Tree(game, max_nodes=1_000)
 
 
-def test_pirates_come_to_what_backward_induction_says() -> None:
+def test_pirates_match_backward_induction() -> None:
     tree = Tree(array_game(PirateGame(players=3, gold=4)))
     solved = solve(tree, 200)
     wanted = [fate.gold for fate in fates(3, 4, "half")]
@@ -120,7 +120,7 @@ def test_pirates_come_to_what_backward_induction_says() -> None:
     assert tree.gains(solved.policy).max() < 0.01
 
 
-def test_bidders_in_an_auction_come_to_an_equilibrium() -> None:
+def test_auction_solution_is_an_equilibrium() -> None:
     rules = SealedBidAuction(players=2, rounds=1, high=4, step=2, distinct=False)
     tree = Tree(array_game(rules))
     assert tree.chances.shape == (18,)

@@ -1,4 +1,4 @@
-"""Trainings in files: taken up where they were left, stopped where numbers are none, refused."""
+"""Trainings in files: resumption, non-finite numbers, and rejected settings."""
 
 import json
 import subprocess
@@ -44,53 +44,51 @@ def rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_all_algorithms_are_tried_here_and_what_they_tell_is_explained() -> None:
+def test_all_algorithms_are_covered_and_their_metrics_documented() -> None:
     assert set(SMALL) == {
         name for name in algorithms.ALGORITHMS if algorithms.ALGORITHMS.origin(name) == "cheaptalk"
     }
     page = (Path(__file__).parents[2] / "docs" / "reference" / "learning.md").read_text()
     for name in SMALL:
         assert f"| `{name}` |" in page
-        assert all(f"| `{one}` |" in page for one in algorithms.ALGORITHMS[name].metrics)
+        assert all(f"| `{metric}` |" in page for metric in algorithms.ALGORITHMS[name].metrics)
 
 
 @pytest.mark.parametrize("algorithm", list(SMALL))
-def test_a_training_that_was_killed_comes_to_the_same_numbers(
-    algorithm: str, tmp_path: Path
-) -> None:
-    """It goes on from the last checkpoint, and its log has no line twice."""
-    whole, part = tmp_path / "whole", tmp_path / "part"
-    training.train(algorithm, RULES, settings(algorithm), 16 * 350, whole)
-    training.train(algorithm, RULES, settings(algorithm), 16 * 100, part)
-    log = part.with_name("part.log.jsonl")
+def test_interrupted_training_gives_the_same_results(algorithm: str, tmp_path: Path) -> None:
+    """It resumes from the last checkpoint, and its log repeats no line."""
+    complete, resumed = tmp_path / "whole", tmp_path / "part"
+    training.train(algorithm, RULES, settings(algorithm), 16 * 350, complete)
+    training.train(algorithm, RULES, settings(algorithm), 16 * 100, resumed)
+    log = resumed.with_name("part.log.jsonl")
     log.write_text(log.read_text() + '{"matches": 3200, "seconds": 9}\n{"matches": 48')
-    training.train(algorithm, RULES, settings(algorithm), 16 * 350, part)
-    policies = [ct.learning.read_policy(file) for file in (whole, part)]
+    training.train(algorithm, RULES, settings(algorithm), 16 * 350, resumed)
+    policies = [ct.learning.read_policy(file) for file in (complete, resumed)]
     for name, array in policies[0].weights.items():
         np.testing.assert_array_equal(array, policies[1].weights[name])
     assert policies[0].rounding == policies[1].rounding
-    told, again = rows(whole), rows(part)
-    assert [row["matches"] for row in told] == [1600, 3200, 4800, 5600]
-    assert [{**row, "seconds": 0} for row in told] == [{**row, "seconds": 0} for row in again]
+    expected, again = rows(complete), rows(resumed)
+    assert [row["matches"] for row in expected] == [1600, 3200, 4800, 5600]
+    assert [{**row, "seconds": 0} for row in expected] == [{**row, "seconds": 0} for row in again]
     assert [row["seconds"] for row in again] == sorted(row["seconds"] for row in again)
-    assert set(algorithms.ALGORITHMS[algorithm].metrics) < set(told[0])
-    assert training.train(algorithm, RULES, settings(algorithm), 16 * 350, part) is None
+    assert set(algorithms.ALGORITHMS[algorithm].metrics) < set(expected[0])
+    assert training.train(algorithm, RULES, settings(algorithm), 16 * 350, resumed) is None
 
 
 @pytest.mark.parametrize("algorithm", list(SMALL))
-def test_numbers_that_are_none_end_a_training_and_what_was_good_stays(
+def test_non_finite_weights_stop_training_and_keep_the_checkpoint(
     algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind, file = algorithms.ALGORITHMS[algorithm], tmp_path / "p"
     loop = kind._loop
 
     def broken(self: Any, learned: Any) -> Any:
-        """The weights are no numbers after the last of 200 loops, in no loss as yet."""
-        learned, told = loop(self, learned)
-        factor = jnp.where(learned.loops == 200, jnp.nan, 1.0)
+        """Make the weights NaN after the last of 200 loops, before any loss shows it."""
+        learned, metrics = loop(self, learned)
+        scale = jnp.where(learned.loops == 200, jnp.nan, 1.0)
         return jax.tree.map(
-            lambda one: one * factor if jnp.issubdtype(one.dtype, jnp.floating) else one, learned
-        ), told
+            lambda leaf: leaf * scale if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf, learned
+        ), metrics
 
     monkeypatch.setattr(kind, "_loop", broken)
     monkeypatch.setattr(training, "SECONDS", 0.0)
@@ -103,7 +101,7 @@ def test_numbers_that_are_none_end_a_training_and_what_was_good_stays(
     assert training.train(algorithm, RULES, settings(algorithm), 16 * 250, file).matches == 4000
 
 
-def test_a_checkpoint_of_another_training_is_refused_and_one_cut_short(tmp_path: Path) -> None:
+def test_mismatched_and_truncated_checkpoints_are_rejected(tmp_path: Path) -> None:
     file, game = tmp_path / "c", array_game(RULES)
     nfsp, rnad = (algorithms.ALGORITHMS[name](game, settings(name)) for name in ("nfsp", "rnad"))
     checkpoints.save(nfsp, nfsp.begin(), file)
@@ -117,33 +115,33 @@ def test_a_checkpoint_of_another_training_is_refused_and_one_cut_short(tmp_path:
         checkpoints.load(nfsp, file)
 
 
-def test_what_could_be_gained_is_looked_at_on_the_way_and_told_to_a_tracker(tmp_path: Path) -> None:
+def test_exploitability_is_evaluated_and_tracked_during_training(tmp_path: Path) -> None:
     file = tmp_path / "p"
     tracked: list[tuple[int, Mapping[str, float]]] = []
     small = settings("nfsp")
     for matches in (16 * 300, 16 * 700):
         training.train(
             "nfsp", RULES, small, matches, file, examined_every=4000,
-            tracks=[lambda *one: tracked.append(one)],
+            tracks=[lambda *entry: tracked.append(entry)],
         )  # fmt: skip
-    told = rows(file)
-    looked = [row["matches"] for row in told if "gains" in row]
-    assert looked == [4800, 8000, 11200]  # twice at an end, which was no multiple the first time
+    log = rows(file)
+    evaluated = [row["matches"] for row in log if "gains" in row]
+    assert evaluated == [4800, 8000, 11200]  # 4800 and 11200 are the ends of runs
     policy = ct.learning.read_policy(file)
     now = ct.learning.exploitability(policy).gains
-    np.testing.assert_allclose(told[-1]["gains"], [[one.gain, 0] for one in now], atol=1e-6)
+    np.testing.assert_allclose(log[-1]["gains"], [[gain.gain, 0] for gain in now], atol=1e-6)
     plain = tmp_path / "plain"
     training.train("nfsp", RULES, small, 16 * 700, plain)
     weights = ct.learning.read_policy(plain).weights
     assert all(np.array_equal(array, policy.weights[name]) for name, array in weights.items())
-    assert [matches for matches, _ in tracked] == [row["matches"] for row in told]
-    for (_, numbers), row in zip(tracked, told, strict=True):
+    assert [matches for matches, _ in tracked] == [row["matches"] for row in log]
+    for (_, numbers), row in zip(tracked, log, strict=True):
         assert numbers["q_loss"] == row["q_loss"]
         assert numbers["returns/player_1"] == row["returns"][0]
         assert numbers.get("gains/player_2") == (row["gains"][1][0] if "gains" in row else None)
 
 
-def test_presets_are_trainings_that_there_could_be() -> None:
+def test_presets_are_valid() -> None:
     for preset in ct.learning.TRAININGS.values():
         training.settings_of(preset.algorithm, preset.settings)
         assert array_game(training.game_of(preset.game, {})).longest in (6, 10, 24)
@@ -152,7 +150,7 @@ def test_presets_are_trainings_that_there_could_be() -> None:
     assert training.settings_of(changed.algorithm, changed.settings).updates == 10
 
 
-def test_the_command_trains_by_name_and_says_what_is_not_there(
+def test_command_trains_a_preset_and_reports_invalid_arguments(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     out = tmp_path / "p"
@@ -190,24 +188,24 @@ def test_the_command_trains_by_name_and_says_what_is_not_there(
     assert done.status == 0, done.err
     assert "The policy has been trained on 512 matches" in page.read_text()
     assert 'http-equiv="refresh"' not in page.read_text()
-    assert [one.name for one in (tmp_path / "board" / "p").iterdir()]
-    told = json.loads(done.out)["told"]
-    assert told["matches"] == 512
-    looked = cheaptalk("train", "exploitability", str(out), "--matches", "512")
-    assert "player_2: payoff " in looked.out
-    assert "learned from 512 matches: a lower bound" in looked.out
+    assert [path.name for path in (tmp_path / "board" / "p").iterdir()]
+    summary = json.loads(done.out)["told"]
+    assert summary["matches"] == 512
+    evaluated = cheaptalk("train", "exploitability", str(out), "--matches", "512")
+    assert "player_2: payoff " in evaluated.out
+    assert "learned from 512 matches: a lower bound" in evaluated.out
     policy = ct.learning.read_policy(out)
     assert policy.game.rules.discount == 0.9
     assert policy.about["settings"]["sizes"] == [5, 10]
-    for wrong, said in (
+    for arguments, message in (
         (["rnad", "--out", str(out)], "name a game with --game"),
         (["sarsa", "--game", "BG4", "--out", str(out)], "unknown learning algorithm"),
         (["rnad-bg4", "--out", str(out), "--device", "gpu"], "no gpu; use --device auto"),
         (["rnad-bg4", "--out", str(out), "--hyperparameter", "sizes=[5]"], "the same length"),
     ):
-        done = cheaptalk("train", "policy", *wrong)
+        done = cheaptalk("train", "policy", *arguments)
         assert done.status != 0
-        assert said in done.err
+        assert message in done.err
 
 
 @pytest.mark.parametrize(
@@ -222,14 +220,14 @@ def test_the_command_trains_by_name_and_says_what_is_not_there(
     ],
 )
 def test_modules_can_be_imported_in_any_order(code: str) -> None:
-    """A module that is deferred must not be half imported when another one needs it."""
+    """A deferred module must not be half imported when another one needs it."""
     done = subprocess.run(
         [sys.executable, "-c", code + NOTHING_DEFERRED], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 
 
-def test_a_training_whose_policy_no_file_can_hold_is_refused_before_it_begins(
+def test_unregistered_network_is_rejected_before_training(
     tmp_path: Path,
 ) -> None:
     kind = algorithms.ALGORITHMS["nfsp"]

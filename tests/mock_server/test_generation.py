@@ -1,4 +1,4 @@
-"""The mock server's answers are instances of any schema or form, within the bounds of a request."""
+"""The mock server's answers match any schema or form and respect the bounds in a request."""
 
 import json
 import math
@@ -16,13 +16,13 @@ from cheaptalk.rules import Ask, get_game
 from cheaptalk.styles import JsonCodec
 from tests.conftest import EXAMPLE_GAMES
 from tests.fakes import Canned
-from tests.mock_server.test_mock_server import kinds_of
+from tests.mock_server.test_mock_server import collect_kinds
 
-LUCKS = [n / 40 for n in range(40)]
+DRAWS = [n / 40 for n in range(40)]
 
 
 class Lot(ct.rules.Value):
-    """A part of an action."""
+    """A nested value."""
 
     name: Annotated[str, Field(min_length=2, max_length=4)]
     count: Annotated[int, Field(ge=1, le=3, strict=True)]
@@ -31,7 +31,7 @@ class Lot(ct.rules.Value):
 class Bounded(ct.Action):
     """Numbers of all kinds."""
 
-    whole: Annotated[int, Field(ge=-3, le=4, strict=True)]
+    integer: Annotated[int, Field(ge=-3, le=4, strict=True)]
     above: Annotated[int, Field(gt=10, lt=13)]
     step: Annotated[int, Field(ge=1, le=40, multiple_of=7)]
     share: Annotated[float, Field(ge=0.25, lt=0.26)]
@@ -39,7 +39,7 @@ class Bounded(ct.Action):
     low: Annotated[float, Field(le=-5)]
 
 
-class Words(ct.Action):
+class Strings(ct.Action):
     """Strings of all kinds."""
 
     code: Annotated[str, Field(pattern=r"^[A-Z]{3}-\d{2,4}$")]
@@ -60,24 +60,24 @@ class Nested(ct.Action):
     either: Annotated[int, Field(ge=5, le=6)] | Literal["none"]
 
 
-class Optional(ct.Action):
+class AllOptional(ct.Action):
     """No field is required."""
 
     bid: Annotated[int, Field(ge=5, le=6)] | None = None
     remark: ct.Message | None = None
 
 
-@pytest.mark.parametrize("action", [Bounded, Words, Nested, Optional])
-def test_a_generated_value_is_valid(action: type[ct.Action]) -> None:
+@pytest.mark.parametrize("action", [Bounded, Strings, Nested, AllOptional])
+def test_generated_values_are_valid(action: type[ct.Action]) -> None:
     schema = action.model_json_schema()
-    for luck in LUCKS:
-        made = Generator(schema, luck).value(schema)
-        assert made
-        action.model_validate(made)
+    for draw in DRAWS:
+        value = Generator(schema, draw).value(schema)
+        assert value
+        action.model_validate(value)
 
 
-@pytest.mark.parametrize("action", [Bounded, Words, Nested, Optional])
-def test_an_answer_to_a_request_with_a_schema_can_be_read(action: type[ct.Action]) -> None:
+@pytest.mark.parametrize("action", [Bounded, Strings, Nested, AllOptional])
+def test_answers_to_schema_requests_are_parsed(action: type[ct.Action]) -> None:
     codec = JsonCodec()
     ask = Ask("alice", action, ct.Event())
     for seed in range(20):
@@ -86,8 +86,8 @@ def test_an_answer_to_a_request_with_a_schema_can_be_read(action: type[ct.Action
         codec.read(answer(messages, seed), ask)
 
 
-class Blanks(ct.Action):
-    """A form without bounds."""
+class Unbounded(ct.Action):
+    """Fields without bounds."""
 
     amount: float
     count: int
@@ -98,12 +98,12 @@ class Blanks(ct.Action):
     maybe: int | None
 
 
-def test_an_answer_to_a_request_with_a_form_alone_can_be_read() -> None:
+def test_answers_to_form_only_requests_are_parsed() -> None:
     codec = JsonCodec()
     for seed in range(20):
-        request = f"Answer with one JSON object: {codec.form(Blanks)}."
+        request = f"Answer with one JSON object: {codec.form(Unbounded)}."
         codec.read(
-            answer([{"role": "user", "content": request}], seed), Ask("a", Blanks, ct.Event())
+            answer([{"role": "user", "content": request}], seed), Ask("a", Unbounded, ct.Event())
         )
 
 
@@ -116,7 +116,7 @@ def test_an_answer_to_a_request_with_a_form_alone_can_be_read() -> None:
         ("That answer does not count: the price must not lie above 47.", 0, 47),
     ],
 )
-def test_a_number_keeps_to_the_bounds_in_words(request_: str, low: int, high: int) -> None:
+def test_numbers_respect_bounds_in_text(request_: str, low: int, high: int) -> None:
     form = '{"bid": <whole number>}'
     texts = [answer([{"role": "user", "content": f"{request_} {form}"}], n) for n in range(40)]
     bids = [json.loads(text[text.index("{") : text.rindex("}") + 1])["bid"] for text in texts]
@@ -128,7 +128,7 @@ def test_a_number_keeps_to_the_bounds_in_words(request_: str, low: int, high: in
 @pytest.mark.parametrize(
     "pattern", [r"^[a-z]{4}$", r"^(yes|no)$", r"^[^a-z]+\d$", r"^#[0-9A-F]{6}$", r"^\w+@\w+\.org$"]
 )
-def test_a_string_matches_the_pattern_of_its_schema(pattern: str) -> None:
+def test_strings_match_schema_pattern(pattern: str) -> None:
     class Patterned(ct.Action):
         text: Annotated[str, Field(pattern=pattern)]
 
@@ -137,41 +137,39 @@ def test_a_string_matches_the_pattern_of_its_schema(pattern: str) -> None:
 
 @pytest.mark.parametrize("name", EXAMPLE_GAMES)
 @pytest.mark.parametrize("with_form", [True, False])
-def test_it_plays_games_legally_that_it_has_never_seen(
+def test_mock_model_plays_example_games_legally(
     name: str, with_form: bool, store: Store, example_games: None
 ) -> None:
     def reply(call: Any, _: str) -> str:
         schema = call.form.json_schema if with_form else None
-        return answer(with_schema([one.model_dump() for one in call.messages], schema))
+        return answer(with_schema([message.model_dump() for message in call.messages], schema))
 
-    told = {"name": name, "games": [{"game": name}], "instances": 10, "pairing": "self",
+    spec = {"name": name, "games": [{"game": name}], "instances": 10, "pairing": "self",
             "players": {"pretended": {"model": "vllm/tiny"}}}  # fmt: skip
-    ct.run(ct.studies.parse_study(told, name), store, models=Canned(reply))
-    assert kinds_of(store, name) == {("finished", "ok")}
+    ct.run(ct.studies.parse_study(spec, name), store, models=Canned(reply))
+    assert collect_kinds(store, name) == {("finished", "ok")}
 
 
 @pytest.mark.parametrize("scale", [100, 1_000_000])
 @pytest.mark.parametrize("style", ["plain", "reworded", "reworded_euros"])
-def test_it_negotiates_and_bargains_legally_about_any_amount(
-    scale: int, style: str, store: Store
-) -> None:
+def test_mock_model_negotiates_legally_at_any_scale(scale: int, style: str, store: Store) -> None:
     assert style in get_game("negotiation").styles
     games = [{"game": "negotiation", "fixed": {"scale": scale}},
              {"game": "bargaining", "fixed": {"money": scale}}]  # fmt: skip
-    told = {"name": "amounts", "games": games, "instances": 5, "pairing": "self",
+    spec = {"name": "amounts", "games": games, "instances": 5, "pairing": "self",
             "players": {"pretended": {"model": "vllm/tiny", "style": style}}}  # fmt: skip
-    ct.run(ct.studies.parse_study(told, "amounts"), store, models=Canned())
-    assert kinds_of(store, "amounts") == {("finished", "ok")}
-    given = [one.action or {} for record in store.records("amounts", bodies=True)
-             for one in record.answers]  # fmt: skip
-    prices = [one["price"] for one in given if "price" in one]
+    ct.run(ct.studies.parse_study(spec, "amounts"), store, models=Canned())
+    assert collect_kinds(store, "amounts") == {("finished", "ok")}
+    actions = [reply.action or {} for record in store.records("amounts", bodies=True)
+             for reply in record.answers]  # fmt: skip
+    prices = [action["price"] for action in actions if "price" in action]
     assert prices
     assert all(math.isfinite(price) and scale / 10 < price < 10 * scale for price in prices)
 
 
-def test_a_field_that_only_a_strict_schema_requires_is_null() -> None:
-    """A strict schema requires all fields, though "miss" goes without a target."""
-    asked = 'To shoot: {"action": "shoot", "target": "<player>"}. To miss: {"action": "miss"}.'
+def test_optional_fields_are_null_under_strict_schema() -> None:
+    """A strict schema requires all fields, although "miss" has no target."""
+    request = 'To shoot: {"action": "shoot", "target": "<player>"}. To miss: {"action": "miss"}.'
     schema = {
         "type": "object",
         "properties": {
@@ -180,9 +178,9 @@ def test_a_field_that_only_a_strict_schema_requires_is_null() -> None:
         },
         "required": ["action", "target"],
     }
-    messages = with_schema([{"role": "user", "content": asked}], schema)
-    found = [
+    messages = with_schema([{"role": "user", "content": request}], schema)
+    actions = [
         json.loads(answer(messages, seed).split("```json")[1].strip("`\n")) for seed in range(9)
     ]
-    assert {"action": "miss", "target": None} in found
-    assert all(one["target"] is None for one in found if one["action"] == "miss")
+    assert {"action": "miss", "target": None} in actions
+    assert all(action["target"] is None for action in actions if action["action"] == "miss")

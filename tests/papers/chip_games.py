@@ -1,4 +1,4 @@
-"""Games of chip trading for tests of their recipe: a study that is played, and its outcomes."""
+"""A chip-trading study and its outcomes, for tests of the recipe."""
 
 from pathlib import Path
 from typing import Any
@@ -27,37 +27,40 @@ STUDY: dict[str, Any] = {
 
 
 def play(folder: Path, **changes: Any) -> Path:
-    """Play the study, with changes; returns its store."""
+    """Play the study with changes and return the path of its store."""
     path = folder / "chips.sqlite"
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.studies.parse_study(STUDY | changes, "here"), store)
     return path
 
 
-def made(path: Path, study: str = "chips", **options: Any) -> Findings:
-    """What the recipe makes of a study."""
+def compute_findings(path: Path, study: str = "chips", **options: Any) -> Findings:
+    """Return the chip recipe's findings on a study."""
     with ct.Store.open(path) as store:
         return findings(store, study, "chips", draws=200, **options)
 
 
 def records(path: Path, colours: int, *labels: str) -> list[MatchRecord]:
-    """The games with so many colours and these players in their places."""
+    """Return the games with this number of colours and these players, in seat order."""
     with ct.Store.open(path) as store:
         return [
             record
             for record in store.records("chips", bodies=True)
             if len(record.parameters["colours"]) == colours
-            and [record.label(place) for place in record.seats] == list(labels)
+            and [record.label(seat) for seat in record.seats] == list(labels)
         ]
 
 
 def turns(record: MatchRecord) -> list[dict[str, Any]]:
-    """A game's turns as recorded, each with what the proposal would gain its proposer (cents)."""
+    """Return a game's turns, each with the proposal's ratio and the proposer's gain in cents."""
     assert record.outcome is not None
     worths = record.outcome["worths"]
-    found = []
+    extended = []
     for turn in record.outcome["turns"]:
-        offer, own = turn["proposal"], worths[turn["proposer"]]
-        gain = offer["want_amount"] * own[offer["want"]] - offer["give_amount"] * own[offer["give"]]
-        found.append(turn | {"gain": gain, "ratio": offer["give_amount"] / offer["want_amount"]})
-    return found
+        offer, values = turn["proposal"], worths[turn["proposer"]]
+        gain = (
+            offer["want_amount"] * values[offer["want"]]
+            - offer["give_amount"] * values[offer["give"]]
+        )
+        extended.append(turn | {"gain": gain, "ratio": offer["give_amount"] / offer["want_amount"]})
+    return extended

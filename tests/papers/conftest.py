@@ -1,4 +1,4 @@
-"""A folder for games to import."""
+"""A fixture for importers: an empty folder for game files."""
 
 from pathlib import Path
 

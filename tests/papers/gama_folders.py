@@ -11,14 +11,14 @@ NAMES = {
     "battle": "battle_royale", "pirates": "pirate_game",
 }  # fmt: skip
 
-Written = dict[str, Any]
+Data = dict[str, Any]
 
 
-def written(
-    kind: str, settings: Written, rounds: Sequence[Written], records: Sequence[Sequence[Any]],
+def make_file(
+    kind: str, settings: Data, rounds: Sequence[Data], records: Sequence[Sequence[Any]],
     utilities: Sequence[Sequence[float]] | None = None,
-) -> Written:  # fmt: skip
-    """A file: settings, rounds, what each player chose, and what it got, if that is looked at."""
+) -> Data:  # fmt: skip
+    """Return a game file of settings, rounds, each player's choices and, optionally, utilities."""
     meta = {"name_exp": NAMES[kind], "player_num": len(records), "round_id": len(rounds)}
     prompt = [{"role": "system", "content": "You are playing a game."}]
     utilities = utilities or [[0.5] * len(chosen) for chosen in records]
@@ -34,19 +34,19 @@ def written(
     }
 
 
-def guess() -> Written:
-    """Numbers 60, 30 and 0, then 40, 40 and 10: the averages are 30 and 30, 20 wins."""
+def guess() -> Data:
+    """Numbers 60, 30 and 0, then 40, 40 and 10: both averages are 30, so the target is 20."""
     settings = {"min": 0, "max": 100, "ratio": 2 / 3, "ratio_str": "2/3"}
     rounds = [
         {"responses": [0, 60, 30], "mean": 30, "mean_ratio": 20.0, "winner": 30, "winner_num": 1},
         {"responses": [40, 10, 40], "mean": 30.0, "mean_ratio": 20.0, "winner": 10,
          "winner_num": 1},
     ]  # fmt: skip
-    return written("guess", settings, rounds, [(60, 40), (30, 40), (0, 10)])
+    return make_file("guess", settings, rounds, [(60, 40), (30, 40), (0, 10)])
 
 
-def bar() -> Written:
-    """Two of three go, which is too many; then one goes."""
+def bar() -> Data:
+    """Two of three players go, which is too many; then one goes."""
     settings = {
         "min": 0, "max": 10, "home": 5, "ratio": 0.6, "ratio_str": "60%", "mode": "implicit",
     }  # fmt: skip
@@ -57,21 +57,21 @@ def bar() -> Written:
          "utility": 10},
     ]  # fmt: skip
     records = [("go", "go"), ("go", "stay"), ("stay", "stay")]
-    return written("bar", settings, rounds, records, [(0, 10), (0, 5), (5, 5)])
+    return make_file("bar", settings, rounds, records, [(0, 10), (0, 5), (5, 5)])
 
 
-def dollar() -> Written:
-    """120 is more than there is; then a bid of all of it meets none."""
+def dollar() -> Data:
+    """Bids add up to 120 of 100; then one player bids 100 and the others bid 0."""
     rounds = [
         {"responses": [30, 50, 40], "total_proposal": 120},
         {"responses": [0, 0, 100], "total_proposal": 100},
     ]
     records = [(50, 100), (40, 0), (30, 0)]
-    return written("dollar", {"golds": 100}, rounds, records, [(0, 100), (0, 0), (0, 0)])
+    return make_file("dollar", {"golds": 100}, rounds, records, [(0, 100), (0, 0), (0, 0)])
 
 
-def goods() -> Written:
-    """10, 20 and 0 tokens; then 25, more than there are, and nothing from the others."""
+def goods() -> Data:
+    """Contributions of 10, 20 and 0 tokens; then of 0, 25 (more than the endowment) and 0."""
     settings = {
         "tokens": 20, "ratio": 2, "token_initialization": "fixed", "reset": True, "rand_min": 11,
     }  # fmt: skip
@@ -80,14 +80,14 @@ def goods() -> Written:
         {"responses": [0, 25, 0], "total_tokens": 25},
     ]
     kept = [(10, 20), (0, -5), (20, 20)]
-    data = written("goods", settings, rounds, [(10, 0), (20, 25), (0, 0)], kept)
+    data = make_file("goods", settings, rounds, [(10, 0), (20, 25), (0, 0)], kept)
     for player in data["player_data"]:
         player["tokens"] = [20, 10.5]
     return data
 
 
-def diners() -> Written:
-    """A cheap dish and two others; then three orders that GAMA counted as costly."""
+def diners() -> Data:
+    """One cheap and two costly dishes; then three orders that GAMA counted as costly."""
     settings = {"cheap_cost": 10, "cheap_utility": 15, "exp_cost": 20, "exp_utility": 20}
     rounds = [
         {"responses": ["cheap", "costly", "costly"], "cheap_player": 1, "total_cost": 50,
@@ -96,11 +96,11 @@ def diners() -> Written:
          "total_cost": 60, "cost_msg": "3 * 20 + 0 * 10 = 60", "avg_cost": 20.0},
     ]  # fmt: skip
     records = [("cheap", "costly_dish"), ("costly", "cheap_dish"), ("costly", "costly_or_cheap")]
-    return written("diners", settings, rounds, records, [(-5 / 3, 0), (10 / 3, 0), (10 / 3, 0)])
+    return make_file("diners", settings, rounds, records, [(-5 / 3, 0), (10 / 3, 0), (10 / 3, 0)])
 
 
-def auction() -> Written:
-    """A tie at 50 that the third player wins; then the second wins with 90."""
+def auction() -> Data:
+    """The third player wins a tie at 50; then the second wins with 90."""
     settings = {
         "valuation_min": 0, "valuation_max": 200, "interval": 10, "seed": 44, "mode": "highest bid",
     }  # fmt: skip
@@ -110,11 +110,11 @@ def auction() -> Written:
         {"responses": [0, 90, 80], "bid_winner": "player_1", "bid_winner_proposed": 90,
          "bid_winner_payment": 90, "utility": [0, -10, 0], "valuations": [0, 80, 90]},
     ]  # fmt: skip
-    return written("auction", settings, rounds, [(50, 0), (10, 90), (50, 80)])
+    return make_file("auction", settings, rounds, [(50, 0), (10, 90), (50, 80)])
 
 
-def battle() -> Written:
-    """A miss on purpose, a hit of the third, a shot at oneself and one at the dead, a last hit."""
+def battle() -> Data:
+    """An intentional miss, a hit, a shot at oneself, one at an eliminated player, a final hit."""
     shots = [("0", "null", False), ("1", "2", True), ("0", "0", False), ("1", "2", False),
              ("0", "1", True)]  # fmt: skip
     living = [["player_0", 35], ["player_1", 40], ["player_2", 45]]
@@ -128,17 +128,17 @@ def battle() -> Written:
     rounds[0]["removed_player_info"] = ["player_2", "player_1"]
     settings = {"base_hit_rate": 35, "interval": 5}
     records = [["null", "0", "1"], ["2", "2"], []]
-    return written("battle", settings, rounds, records)
+    return make_file("battle", settings, rounds, records)
 
 
-def pirates() -> Written:
-    """All for the first, which fails; then a plan that carries with two of two votes."""
+def pirates() -> Data:
+    """A plan that keeps all coins is rejected; then a plan passes with two of two votes."""
     rounds = [
         {"gold_distribution": [100, 0, 0], "responses": ["accept", "reject", "reject"]},
         {"gold_distribution": [99, 1], "responses": ["accept", "accept"]},
     ]
     records = [["accept"], ["reject", "accept"], ["reject", "accept"]]
-    return written("pirates", {"gold": 100}, rounds, records)
+    return make_file("pirates", {"gold": 100}, rounds, records)
 
 
 KINDS = {
@@ -147,8 +147,8 @@ KINDS = {
 }  # fmt: skip
 
 
-def write(root: Path, name: str, data: Written) -> Path:
-    """Write a file below a root."""
+def write(root: Path, name: str, data: Data) -> Path:
+    """Write a game file below ``root`` and return its path."""
     path = root / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(data))
@@ -156,7 +156,7 @@ def write(root: Path, name: str, data: Written) -> Path:
 
 
 def write_all(root: Path) -> Path:
-    """One game of each kind."""
+    """Write one game of each kind."""
     for kind, make in KINDS.items():
         write(root, f"{kind}/{kind}_1", make())
     return root

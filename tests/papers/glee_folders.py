@@ -1,4 +1,4 @@
-"""Invented games in the file format of GLEE, in its older and its newer release's ways."""
+"""Invented games in GLEE's file format, as in its older and newer releases."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ BUYERS = "round_quality,product_worth,player,round,decision,message"
 
 
 def config(game: str, args: dict[str, Any], **changed: Any) -> dict[str, Any]:
-    """A configuration of a person, Alice, against a model, Bob."""
+    """Return a configuration of a person, Alice, against a model, Bob."""
     return {
         "game_type": game,
         "player_1_type": "otree",
@@ -27,7 +27,7 @@ def config(game: str, args: dict[str, Any], **changed: Any) -> dict[str, Any]:
 
 
 def bargaining(**changed: Any) -> dict[str, Any]:
-    """The newer release: discounts among the game's settings."""
+    """Return a configuration of the newer release, with discounts in the game's settings."""
     args = {
         "money_to_divide": 100, "max_rounds": 2, "complete_information": True,
         "messages_allowed": True, "delta_1": 0.8, "delta_2": 0.9,
@@ -36,12 +36,12 @@ def bargaining(**changed: Any) -> dict[str, Any]:
 
 
 def models(delta_1: float = 0.8, delta_2: float = 0.9) -> dict[str, Any]:
-    """The older release's players: models, with a discount each."""
-    one = {"public_name": "Alice", "delta": delta_1, "model_name": "acme/talk-7B"}
-    two = {"public_name": "Bob", "delta": delta_2, "model_name": "publishers/acme/models/chat-1"}
+    """Return players of the older release: two models, each with a discount."""
+    alice = {"public_name": "Alice", "delta": delta_1, "model_name": "acme/talk-7B"}
+    bob = {"public_name": "Bob", "delta": delta_2, "model_name": "publishers/acme/models/chat-1"}
     return {
-        "player_1_type": "hf", "player_1_args": one | {"model_kwargs": {"num_gpus": 1}},
-        "player_2_type": "vertexai", "player_2_args": two | {"player_id": 3},
+        "player_1_type": "hf", "player_1_args": alice | {"model_kwargs": {"num_gpus": 1}},
+        "player_2_type": "vertexai", "player_2_args": bob | {"player_id": 3},
         "game": None, "date": "2024-08-01 10:00:00",
     }  # fmt: skip
 
@@ -89,12 +89,12 @@ def write(
 
 
 def write_agreed(root: Path, name: str = "AGREED") -> Path:
-    """A bargaining game that ends with an agreement in the second round."""
+    """Write a bargaining game that ends with an agreement in the second round."""
     return write(root, name, bargaining(), OFFERS, AGREED)
 
 
 def write_all(root: Path) -> Path:
-    """One game of each family."""
+    """Write one game of each family."""
     write_agreed(root, "one/AGREED")
     write(root, "one/SOLD", negotiation(), PRICES, SOLD, "\r\n")
     write(root, "two/deeper/PITCHED", persuasion(), PITCHES, PITCHED)
@@ -102,5 +102,5 @@ def write_all(root: Path) -> Path:
 
 
 def by_id(store: Store, study: str = "glee-import") -> dict[str, MatchRecord]:
-    """A study's matches by their id in GLEE."""
+    """Return a study's matches by their GLEE ID."""
     return {record.instance_key: record for record in store.records(study, bodies=True)}

@@ -1,4 +1,4 @@
-"""A small study of GLEE's games between scripts, and regressions worked out without our own."""
+"""A small study of GLEE's games between scripts, and reference regressions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ import cheaptalk as ct
 from tests.statistics.dense import bias_reduced
 
 FLASH = "gemini-1.5-flash"
-"""A script under the name of the paper's reference player."""
+"""The paper's reference player; in this study it is a script."""
 LONG = {"rounds": 99, "hidden": True}
 
 STUDY: dict[str, Any] = {
@@ -71,7 +71,7 @@ STUDY: dict[str, Any] = {
 
 
 def play(folder: Path, study: dict[str, Any] = STUDY, **changed: Any) -> Path:
-    """Play a study into a store of its own; the path of the store."""
+    """Play a study into a new store and return the store's path."""
     path = folder / "store.sqlite"
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.studies.parse_study(study | changed, "a test"), store)
@@ -89,7 +89,7 @@ class Ols(NamedTuple):
 def regress(
     frame: pl.DataFrame, outcome: str, factors: Sequence[str], reference: dict[str, str]
 ) -> Ols:
-    """Least squares on columns of zeros and ones, by formulas over whole matrices."""
+    """Fit least squares on dummy variables with plain matrix formulas."""
     frame = frame.drop_nulls(outcome)
     names = [
         (factor, level)
@@ -97,8 +97,8 @@ def regress(
         for level in frame[factor].cast(pl.String).unique().sort()
         if level != reference[factor]
     ]
-    ones = [(frame[factor].cast(pl.String) == level).to_numpy() for factor, level in names]
-    x = np.column_stack([np.ones(frame.height), *ones]).astype(float)
+    dummies = [(frame[factor].cast(pl.String) == level).to_numpy() for factor, level in names]
+    x = np.column_stack([np.ones(frame.height), *dummies]).astype(float)
     y = frame[outcome].to_numpy().astype(float)
     beta = np.linalg.lstsq(x, y, rcond=None)[0]
     residuals = y - x @ beta

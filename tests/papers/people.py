@@ -1,4 +1,4 @@
-"""People who go the papers' paths, by pages alone or in a window of a browser."""
+"""Participants in the papers' studies, over HTTP or in a browser window."""
 
 import asyncio
 import json
@@ -24,16 +24,16 @@ FAIR: dict[str, Any] = {
     "persuasion": {"alice": "honest", "bob": "trusting"}, "deal_or_no_deal": "fair",
     "chip_trading": "one_for_one",
 }  # fmt: skip
-"""The strategies of people here, and of whoever plays in the place of a model, perhaps by place."""
+"""Strategies of participants and of scripts that replace models; by role if roles differ."""
 UNDERSTOOD = {
     "start": "10", "green": "yes", "others": "no", "offers": "one", "same_colour": "no",
     "unequal": "yes", "chosen": "no", "able": "only players who have four or more blue chips",
 }  # fmt: skip
-"""What is to be understood of chip trading, by question."""
+"""Correct answers to chip trading's comprehension checks, by question."""
 PRESCREENED = {"alone": "yes", "sample": "To listen."}
-"""What Deal or No Deal asks beforehand."""
-PHONE = 390
-"""Pixels across."""
+"""Answers that pass the screening of Deal or No Deal."""
+PHONE_WIDTH = 390
+"""In CSS pixels."""
 FILL = """(action, fields) => {
   const form = [...document.forms].find(one => one.getAttribute("action") === action
     && Object.keys(fields).every(name => one.elements[name]));
@@ -55,23 +55,23 @@ FILL = """(action, fields) => {
   button.click();
   return true;
 }"""
-"""Fills in a form and sends it; false where the page has another one by now."""
+"""Fills in and submits a form; returns false if the page no longer contains it."""
 
 
 def of_preset(name: str, **changes: Any) -> Study:
-    """A preset with changes, such as scripts in the places of its models."""
+    """Return a preset with changes, such as scripts in place of its models."""
     preset = ct.preset(name)
     assert preset is not None
     data = preset.model_dump(mode="json", exclude_defaults=True)
     changes["players"] = data["players"] | changes.get("players", {})
     recruitment = data.get("people", {}).get("recruitment", {})
     if parameters := Recruitment.model_validate(recruitment).parameters:
-        recruitment["id_parameter"] = parameters[0]  # names do as ids, which no platform gives
+        recruitment["id_parameter"] = parameters[0]  # names serve as IDs
     return parse_study(data | changes, name)
 
 
 def scripted(name: str, **changes: Any) -> Study:
-    """A preset with scripts in the places of its models, and further changes."""
+    """Return a preset with scripts in place of its models, and with further changes."""
     study = of_preset(name, **changes)
     games = {grid.game for grid in study.games}
     script = {"strategies": {game: FAIR[game] for game in games}}
@@ -80,11 +80,11 @@ def scripted(name: str, **changes: Any) -> Study:
 
 
 class Person(Comer):
-    """Somebody who comes to a preset's study, and plays as one of the games' strategies does.
+    """A participant in a preset's study who plays one of the game's strategies.
 
     Attributes:
-        visited: the steps that they answered, in order.
-        seen: the words of the pages on which they did something.
+        visited: names of the steps answered, in order.
+        seen: text of each page on which they acted.
     """
 
     def __init__(self, site: Open, name: str, /, **answers: str) -> None:
@@ -104,11 +104,11 @@ class Person(Comer):
         question = None if room is None else room.seat_session(self.participant.visitor).current
         if room is None or room.table is None or question is None:
             return await self.look()
-        asked = room.table.request(question.call.seat)
+        request = room.table.request(question.call.seat)
         name = room.table.game.name
         fair = FAIR[name]
-        kept = fair if isinstance(fair, str) else fair[room.seat_of(self.participant.visitor)]
-        action = get_game(name).strategies[kept].function(asked)
+        strategy = fair if isinstance(fair, str) else fair[room.seat_of(self.participant.visitor)]
+        action = get_game(name).strategies[strategy].function(request)
         assert isinstance(action, Action)
         fields = posted(action) | {"question": question.key}
         if name in ("bargaining", "negotiation", "persuasion") and "message" in fields:
@@ -116,20 +116,20 @@ class Person(Comer):
         return await self.press(forms[0], fields)
 
     async def play(self) -> Page:
-        """Go on to what follows the game that they are at, or come to."""
+        """Play the current or next game and continue to the step after it."""
         await self.to("done")
         return await self.step()
 
 
 class Visitor(Person):
-    """The same in a browser: every form is filled in and sent in a window as narrow as a phone.
+    """A participant who submits every form in a browser window as narrow as a phone.
 
     Attributes:
-        shots: where pictures are kept of what they saw, one of each kind of page; nowhere if None.
-        kinds: of pages that they saw.
-        wide: those that can be scrolled sideways.
-        seconds: from each click to the page that followed.
-        failure: why they came to no end.
+        shots: folder for screenshots, one of each kind of page; None for no screenshots.
+        kinds: kinds of pages seen.
+        wide: kinds of pages that scroll horizontally.
+        seconds: time from each click to the next page.
+        failure: exception that stopped the visit.
     """
 
     def __init__(self, site: Open, name: str, tab: Tab, /, **answers: str) -> None:
@@ -142,19 +142,19 @@ class Visitor(Person):
         self.failure: Exception | None = None
 
     async def take_part(self, games: int) -> None:
-        """Come, and go on to the end of a visit of so many games."""
+        """Enter the study and continue to the end of a visit of ``games`` games."""
         try:
             await self.come()
             while not self.page.ending:
                 self.more = len(self.participant.plays) < games
                 await self.step()
-        except Exception as failure:  # noqa: BLE001 - the others go on; whoever let them come sees it
+        except Exception as failure:  # noqa: BLE001 - the others continue; callers check it
             self.failure = failure
 
     async def come(self) -> Page:
         recruitment = self.site.experiment.protocol.recruitment
         base = str(self.site.client.base_url).rstrip("/")
-        await self.tab.visit(f"{base}/?{recruitment.parameters[0]}={self.name}", PHONE)
+        await self.tab.visit(f"{base}/?{recruitment.parameters[0]}={self.name}", PHONE_WIDTH)
         entry = (await self.look()).form("enter")
         assert entry is not None, self.page.words
         await self.press(entry, {})
@@ -168,12 +168,12 @@ class Visitor(Person):
         return self.page
 
     async def keep(self) -> None:
-        """Keep a picture of a page that is of another kind than those before."""
+        """Save a screenshot of the page if its kind is new."""
         page = self.page
         if not self.path and not page.form("enter"):
             return
         step = self.participant.journey.stop.name if self.path else "entry"
-        kind = " ".join([step, *(one.deed for one in page.forms), page.ending, page.problem[:9]])
+        kind = " ".join([step, *(form.deed for form in page.forms), page.ending, page.problem[:9]])
         if kind in self.kinds:
             return
         self.kinds.append(kind)
@@ -197,7 +197,7 @@ class Visitor(Person):
         stop = self.participant.journey.stop
         if self.page.form("page") and isinstance(getattr(stop, "step", None), Quiz):
             (item,) = self.site.experiment.page_of(self.participant).items
-            self.answers["quiz"] = next(one for one in item.options if item.is_right(one))
+            self.answers["quiz"] = next(option for option in item.options if item.is_right(option))
         return await super().step()
 
 
@@ -209,13 +209,13 @@ def visiting(
     answers: Mapping[str, str],
     shots: Path | None = None,
 ) -> list[Visitor]:
-    """Let people take part at once, each in a window, until each has come to an end or failed.
+    """Run participants concurrently, each in a window, until each has finished or failed.
 
     Args:
         folder: for the study's store and the browser's profile.
-        games: that each plays.
-        answers: to questions on the path, by name.
-        shots: where pictures of what the first of them saw are kept.
+        games: number of games per participant.
+        answers: answers to the study's questions, by name.
+        shots: folder for screenshots of the first participant's pages.
     """
 
     async def visit() -> list[Visitor]:
@@ -223,15 +223,15 @@ def visiting(
             served_experiment(folder, study) as site,
             browser(folder / "profile") as opened,
         ):
-            came = [
+            visitors = [
                 Visitor(site, f"{study.name}-{number}", await opened.tab(), **answers)
                 for number in range(people)
             ]
-            came[0].shots = shots
-            await asyncio.gather(*(one.take_part(games) for one in came))
+            visitors[0].shots = shots
+            await asyncio.gather(*(visitor.take_part(games) for visitor in visitors))
             await asyncio.gather(
-                *(one.tab.send("Page.navigate", url="about:blank") for one in came)
-            )  # which hear no more events
-            return came
+                *(visitor.tab.send("Page.navigate", url="about:blank") for visitor in visitors)
+            )  # closes the pages' event streams
+            return visitors
 
     return asyncio.run(visit())

@@ -1,4 +1,4 @@
-"""The chip recipe: its tables equal to numbers worked out from the records, and its page."""
+"""The chip recipe's tables and charts against numbers computed from the records."""
 
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -16,7 +16,7 @@ from cheaptalk.papers.chips.surplus import compared
 from cheaptalk.reports.charts.chart import Box, Line
 from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.statistics import holm
-from tests.papers.chip_games import made, play, records, turns
+from tests.papers.chip_games import compute_findings, play, records, turns
 from tests.reports.browser import Tab, browse
 from tests.reports.marks import across, boxes, named, up
 
@@ -30,21 +30,21 @@ TABLES = {
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return play(tmp_path_factory.mktemp("chips"))
 
 
 @pytest.fixture(scope="module")
-def found(played: Path) -> Findings:
-    return made(played)
+def results(store_path: Path) -> Findings:
+    return compute_findings(store_path)
 
 
-def rows(found: Findings, name: str, **those: Any) -> pl.DataFrame:
-    return found.tables[name].frame.filter(**those)
+def rows(results: Findings, name: str, **wanted: Any) -> pl.DataFrame:
+    return results.tables[name].frame.filter(**wanted)
 
 
-def measured(path: Path, name: str, colours: int, *labels: str) -> list[float]:
-    """A metric of games where it is defined."""
+def evaluate(path: Path, name: str, colours: int, *labels: str) -> list[float]:
+    """Return a metric's defined values in the games of these players."""
     metric = SPEC.metrics[name].of
     values = [metric(record.result()) for record in records(path, colours, *labels)]
     return [value for value in values if value is not None]
@@ -52,40 +52,40 @@ def measured(path: Path, name: str, colours: int, *labels: str) -> list[float]:
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("colours", [2, 3])
-def test_table_3_is_the_mean_ratio_with_its_standard_error(
-    played: Path, found: Findings, table: str, colours: int
+def test_table_3_contains_mean_ratios_with_standard_errors(
+    store_path: Path, results: Findings, table: str, colours: int
 ) -> None:
-    row = rows(found, "final-surplus", population=table).row(0, named=True)
-    ratios = measured(played, "surplus_ratio", colours, *TABLES[table])
+    row = rows(results, "final-surplus", population=table).row(0, named=True)
+    ratios = evaluate(store_path, "surplus_ratio", colours, *TABLES[table])
     assert row[f"{colours} colours"] == pytest.approx(fmean(ratios))
     assert row[f"{colours} colours.error"] == pytest.approx(stdev(ratios) / len(ratios) ** 0.5)
     assert row[f"{colours} colours.n"] == len(ratios) == 8
 
 
-def test_the_paper_s_tables_have_its_names_and_order(played: Path) -> None:
+def test_paper_tables_use_paper_names_and_order(store_path: Path) -> None:
     players = {"players": "zero,bayes", "printed": "beside"}
-    shown = made(played, options=players)
+    shown = compute_findings(store_path, options=players)
     third = shown.tables["table-3"]
     names = third.frame["population"].to_list()
-    assert sorted(names[:3]) == sorted(["bayes", "zero", MIXED])  # wild is not asked for
+    assert sorted(names[:3]) == sorted(["bayes", "zero", MIXED])  # wild is not selected
     assert names[3:5] == ["Human", "GPT-4o"]
     assert third.titles[:3] == ["Population", "2-chip", "2-chip, printed"]
     bayesian = third.frame.row(by_predicate=pl.col("population") == "Bayesian agent", named=True)
     assert (bayesian["3 colours.printed"], bayesian["3 colours.printed.error"]) == (0.80, 0.03)
-    own = shown.tables["proposals"].frame.filter(
+    expected = shown.tables["proposals"].frame.filter(
         player="zero", variant="2 colours", outcome="accepted"
     )
     fifth = shown.tables["table-5"].frame.filter(
         player="zero", variant="2-chip", outcome="Accepted"
     )
-    for ours, theirs in (("gain", "gain"), ("gain.error", "gain_sd"), ("ratio_median",) * 2):
-        assert fifth[ours].item() == own[theirs].item()
+    for column, source in (("gain", "gain"), ("gain.error", "gain_sd"), ("ratio_median",) * 2):
+        assert fifth[column].item() == expected[source].item()
 
 
-def test_table_4_is_the_upper_half_of_all_pairs(found: Findings) -> None:
-    pairs = found.tables["pairwise-tests"].frame
-    table = found.tables["table-4"].frame
-    order = [one.key for one in found.tables["table-4"].columns[2::2]]
+def test_table_4_contains_upper_triangle_of_pairs(results: Findings) -> None:
+    pairs = results.tables["pairwise-tests"].frame
+    table = results.tables["table-4"].frame
+    order = [column.key for column in results.tables["table-4"].columns[2::2]]
     for row in table.iter_rows(named=True):
         later = order[order.index(row["population"]) + 1 :] if row["population"] in order else order
         for other in order:
@@ -97,19 +97,19 @@ def test_table_4_is_the_upper_half_of_all_pairs(found: Findings) -> None:
                 assert row[other] is None
                 continue
             assert row[other] == pair["p"].item()
-            up = (pair["difference"].item() > 0) == (pair["second"].item() == other)
-            assert row[f"{other} way"] == ("↑" if up else "↓")
+            higher = (pair["difference"].item() > 0) == (pair["second"].item() == other)
+            assert row[f"{other} way"] == ("↑" if higher else "↓")
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_surplus_in_dollars_and_the_ratio_of_means(
-    played: Path, found: Findings, table: str
+def test_surplus_table_contains_dollars_and_ratio_of_means(
+    store_path: Path, results: Findings, table: str
 ) -> None:
-    row = rows(found, "surplus-in-dollars", population=table, variant="3 colours").row(
+    row = rows(results, "surplus-in-dollars", population=table, variant="3 colours").row(
         0, named=True
     )
     surplus, bound, accepted = (
-        measured(played, name, 3, *TABLES[table]) for name in ("surplus", "bound", "acceptance")
+        evaluate(store_path, name, 3, *TABLES[table]) for name in ("surplus", "bound", "acceptance")
     )
     assert row["games"] == len(surplus)
     assert row["surplus"] == pytest.approx(fmean(surplus))
@@ -119,37 +119,37 @@ def test_surplus_in_dollars_and_the_ratio_of_means(
     assert row["nothing"] == 0
 
 
-def test_figure_2_ends_where_table_3_does_and_passes_through_the_first_round(
-    played: Path, found: Findings
+def test_figure_2_agrees_with_table_3_and_first_round_ratio(
+    store_path: Path, results: Findings
 ) -> None:
-    panel = found.charts["trajectories"].panels[1]
+    panel = results.charts["trajectories"].panels[1]
     assert panel.title == "3 colours"
     line = named(panel)["bayes"]
-    final = rows(found, "final-surplus", population="bayes").row(0, named=True)
+    final = rows(results, "final-surplus", population="bayes").row(0, named=True)
     assert across(line) == list(range(10))
     assert up(line)[0] == 0
     assert up(line)[9] == pytest.approx(final["3 colours"])
-    first = measured(played, "first_round_ratio", 3, *TABLES["bayes"])
+    first = evaluate(store_path, "first_round_ratio", 3, *TABLES["bayes"])
     assert up(line)[3] == pytest.approx(fmean(first))
-    row = rows(found, "surplus-by-round", population="bayes", variant="3 colours")
+    row = rows(results, "surplus-by-round", population="bayes", variant="3 colours")
     assert row["round 1"].item() == pytest.approx(fmean(first))
     assert row["round 3"].item() == pytest.approx(final["3 colours"])
 
 
 @pytest.mark.parametrize("accepted", [True, False])
 @pytest.mark.parametrize("player", ["bayes", "zero", "wild"])
-def test_table_5_is_of_all_proposals_of_a_player_at_whatever_table(
-    played: Path, found: Findings, player: str, accepted: bool
+def test_table_5_pools_all_proposals_of_a_player(
+    store_path: Path, results: Findings, player: str, accepted: bool
 ) -> None:
     proposals = [
         turn
         for labels in TABLES.values()
-        for record in records(played, 2, *labels)
+        for record in records(store_path, 2, *labels)
         for turn in turns(record)
         if record.label(turn["proposer"]) == player and (turn["partner"] is not None) == accepted
     ]
     row = rows(
-        found, "proposals", player=player, variant="2 colours",
+        results, "proposals", player=player, variant="2 colours",
         outcome="accepted" if accepted else "rejected",
     ).row(0, named=True)  # fmt: skip
     gains = [turn["gain"] / 100 for turn in proposals]
@@ -162,9 +162,9 @@ def test_table_5_is_of_all_proposals_of_a_player_at_whatever_table(
         assert row[f"{name}.low"] < row[name] < row[f"{name}.high"]
 
 
-def test_kinds_of_proposals_are_shares(played: Path, found: Findings) -> None:
-    proposals = [turn for one in records(played, 3, *TABLES["wild"]) for turn in turns(one)]
-    row = rows(found, "kinds-of-proposals", player="wild", variant="3 colours").row(0, named=True)
+def test_proposal_kinds_are_shares(store_path: Path, results: Findings) -> None:
+    proposals = [turn for game in records(store_path, 3, *TABLES["wild"]) for turn in turns(game)]
+    row = rows(results, "kinds-of-proposals", player="wild", variant="3 colours").row(0, named=True)
     assert row["loss"] == pytest.approx(fmean(turn["gain"] < 0 for turn in proposals))
     assert row["nothing"] == pytest.approx(fmean(turn["gain"] == 0 for turn in proposals))
     assert row["giving"] == pytest.approx(fmean(turn["ratio"] > 1 for turn in proposals))
@@ -173,90 +173,80 @@ def test_kinds_of_proposals_are_shares(played: Path, found: Findings) -> None:
     assert row["single"] == pytest.approx(fmean(single))
 
 
-def share_of(game_spec: Box) -> float:
-    """The share of proposals in percent that a bar tells."""
-    return float(game_spec.text.split("%")[0])
+def parse_share(bar: Box) -> float:
+    """Return the percentage of proposals in a bar's label."""
+    return float(bar.text.split("%")[0])
 
 
 @pytest.mark.parametrize("name", ["gains-of-proposals", "ratios-of-proposals"])
-def test_bars_of_a_player_hold_all_its_proposals_and_accepted_ones_point_up(
-    found: Findings, name: str
-) -> None:
-    panel = found.charts[name].panels[0]
+def test_proposal_bars_add_up_and_accepted_bars_point_up(results: Findings, name: str) -> None:
+    panel = results.charts[name].panels[0]
     for row, player in enumerate(panel.y.names):
-        own = [game_spec for game_spec in boxes(panel) if game_spec.y[0] == row]
-        above = [game_spec for game_spec in own if "accepted" in game_spec.text]
-        assert all((game_spec.y[1] < row) == (game_spec in above) for game_spec in own)
-        said = {game_spec.x: share_of(game_spec) for game_spec in own if game_spec not in above}
-        assert len(said) + len(above) == len(own)
-        whole = sum(map(share_of, own))
-        assert whole == pytest.approx(100, abs=0.06 * len(own))
-        share = rows(found, "kinds-of-proposals", player=player, variant="2 colours")
-        assert sum(map(share_of, above)) == pytest.approx(
+        bars = [bar for bar in boxes(panel) if bar.y[0] == row]
+        above = [bar for bar in bars if "accepted" in bar.text]
+        assert all((bar.y[1] < row) == (bar in above) for bar in bars)
+        below = {bar.x: parse_share(bar) for bar in bars if bar not in above}
+        assert len(below) + len(above) == len(bars)
+        total = sum(map(parse_share, bars))
+        assert total == pytest.approx(100, abs=0.06 * len(bars))
+        share = rows(results, "kinds-of-proposals", player=player, variant="2 colours")
+        assert sum(map(parse_share, above)) == pytest.approx(
             100 * share["accepted"].item(), abs=0.06 * len(above)
         )
-        assert max(abs(game_spec.y[1] - row) for game_spec in own) == pytest.approx(0.46)
+        assert max(abs(bar.y[1] - row) for bar in bars) == pytest.approx(0.46)
 
 
-def test_a_bar_right_of_zero_holds_gains_only(found: Findings) -> None:
-    panel = found.charts["gains-of-proposals"].panels[0]
-    assert all(
-        sum(game_spec.x) > 0
-        for game_spec in boxes(panel)
-        if game_spec.y[0] == panel.y.names.index("bayes")
-    )
-    wild = rows(found, "kinds-of-proposals", player="wild", variant="2 colours")
-    bars = [
-        game_spec for game_spec in boxes(panel) if game_spec.y[0] == panel.y.names.index("wild")
-    ]
-    left = sum(share_of(game_spec) for game_spec in bars if sum(game_spec.x) < 0)
+def test_bars_right_of_zero_contain_only_gains(results: Findings) -> None:
+    panel = results.charts["gains-of-proposals"].panels[0]
+    assert all(sum(bar.x) > 0 for bar in boxes(panel) if bar.y[0] == panel.y.names.index("bayes"))
+    wild = rows(results, "kinds-of-proposals", player="wild", variant="2 colours")
+    bars = [bar for bar in boxes(panel) if bar.y[0] == panel.y.names.index("wild")]
+    losses = sum(parse_share(bar) for bar in bars if sum(bar.x) < 0)
     worse = 100 * (wild["loss"].item() + wild["nothing"].item())
-    assert left == pytest.approx(worse, abs=0.06 * len(bars))
+    assert losses == pytest.approx(worse, abs=0.06 * len(bars))
 
 
 @pytest.mark.parametrize("as_published", [False, True])
-def test_figure_5_counts_decisions_and_as_published_proposals_can_be_unforced(
-    played: Path, as_published: bool
-) -> None:
-    found = made(played, as_published=as_published)
+def test_figure_5_counts_regret_of_decisions(store_path: Path, as_published: bool) -> None:
+    results = compute_findings(store_path, as_published=as_published)
     kinds = [
-        (record.label(one.player), one.part, one.regret)
+        (record.label(decision.player), decision.part, decision.regret)
         for labels in TABLES.values()
-        for record in records(played, 3, *labels)
-        for one in decisions(record.result().outcome, 10, unforced_proposals=as_published)
+        for record in records(store_path, 3, *labels)
+        for decision in decisions(record.result().outcome, 10, unforced_proposals=as_published)
     ]
-    frame = rows(found, "regret-of-decisions", variant="3 colours")
+    frame = rows(results, "regret-of-decisions", variant="3 colours")
     assert frame["decisions"].sum() == len(kinds)
     for row in frame.iter_rows(named=True):
-        own = [kind for who, part, kind in kinds if (who, part) == (row["player"], row["part"])]
-        assert row["decisions"] == len(own)
+        counted = [kind for who, part, kind in kinds if (who, part) == (row["player"], row["part"])]
+        assert row["decisions"] == len(counted)
         for kind in ("no", "unforced", "forced"):
-            assert row[kind] == pytest.approx(own.count(kind) / len(own))
+            assert row[kind] == pytest.approx(counted.count(kind) / len(counted))
     proposers = frame.filter(part="proposer")
     assert (proposers["unforced"].sum() > 0) is as_published
 
 
-def test_bars_of_regret_add_up_and_say_how_many_decisions_there_are(found: Findings) -> None:
-    for panel in found.charts["regret"].panels:
+def test_regret_bars_add_up_and_show_decision_counts(results: Findings) -> None:
+    for panel in results.charts["regret"].panels:
         for row in range(len(panel.y.names)):
-            ends = [game_spec.x for game_spec in boxes(panel) if round(sum(game_spec.y) / 2) == row]
+            ends = [bar.x for bar in boxes(panel) if round(sum(bar.y) / 2) == row]
             assert [start for start, _ in ends] == [0, *(end for _, end in ends[:-1])]
             assert ends[-1][1] == pytest.approx(1)
-    frame = rows(found, "regret-of-decisions", variant="2 colours", part="acceptor")
+    frame = rows(results, "regret-of-decisions", variant="2 colours", part="acceptor")
     panel = next(
-        one for one in found.charts["regret"].panels if one.title == "Acceptors, 2 colours"
+        panel for panel in results.charts["regret"].panels if panel.title == "Acceptors, 2 colours"
     )
     labels = tuple(f"{row['player']} ({row['decisions']})" for row in frame.iter_rows(named=True))
     assert panel.y.names == labels
 
 
-def test_table_4_pairs_games_on_the_same_instances(played: Path, found: Findings) -> None:
-    frame = rows(found, "pairwise-tests", variant="3 colours")
+def test_table_4_pairs_games_by_instance(store_path: Path, results: Findings) -> None:
+    frame = rows(results, "pairwise-tests", variant="3 colours")
     assert frame.height == 6
     assert set(frame["test"]) == {"paired, drawn"}
     row = frame.filter(first="wild", second="bayes").row(0, named=True)
-    sides = [measured(played, "surplus_ratio", 3, *TABLES[name]) for name in ("bayes", "wild")]
-    differences = [one - other for one, other in zip(*sides, strict=True)]
+    sides = [evaluate(store_path, "surplus_ratio", 3, *TABLES[name]) for name in ("bayes", "wild")]
+    differences = [first - second for first, second in zip(*sides, strict=True)]
     assert row["difference"] == pytest.approx(fmean(differences))
     assert row["difference.n"] == 8
     width = 2.3646 * stdev(differences) / 8**0.5
@@ -264,13 +254,13 @@ def test_table_4_pairs_games_on_the_same_instances(played: Path, found: Findings
     assert frame["p_holm"].to_list() == pytest.approx(holm(frame["p"].to_numpy()).tolist())
 
 
-def matches(**ratios: dict[str, float]) -> Games:
-    """Games of populations: their ratios by instance."""
+def make_games(**ratios: dict[str, float]) -> Games:
+    """Return games with these ratios by population and instance."""
     table = pl.DataFrame(
         [
-            ("2 colours", who, "c", instance, ratio)
-            for who, own in ratios.items()
-            for instance, ratio in own.items()
+            ("2 colours", population, "c", instance, ratio)
+            for population, by_instance in ratios.items()
+            for instance, ratio in by_instance.items()
         ],
         schema=["variant", "population", "configuration", "instance", "ratio"],
         orient="row",
@@ -280,10 +270,10 @@ def matches(**ratios: dict[str, float]) -> Games:
     return Games(table, empty, empty, (variant,))
 
 
-def test_populations_with_few_instances_in_common_are_compared_without_pairs() -> None:
+def test_few_shared_instances_give_unpaired_comparison() -> None:
     low = {f"{instance}": instance / 10 for instance in range(6)}
     high = {f"{instance + 4}": 0.4 + instance / 10 for instance in range(6)}
-    row = compared(matches(a=low, b=high), 200, 0).row(0, named=True)
+    row = compared(make_games(a=low, b=high), 200, 0).row(0, named=True)
     assert row["test"] == "unpaired, drawn"
     assert (row["first"], row["second"], row["difference.n"]) == ("a", "b", 12)
     assert row["difference"] == pytest.approx(0.4)
@@ -291,24 +281,24 @@ def test_populations_with_few_instances_in_common_are_compared_without_pairs() -
     assert row["p"] < 0.05
 
 
-def test_games_on_one_instance_count_once_and_constant_differences_have_no_width() -> None:
+def test_constant_or_single_differences_have_no_interval_width() -> None:
     same = {"x": 0.5, "y": 0.5}
-    row = compared(matches(a=same, b={"x": 0.25, "y": 0.25}), 200, 0).row(0, named=True)
+    row = compared(make_games(a=same, b={"x": 0.25, "y": 0.25}), 200, 0).row(0, named=True)
     assert (row["difference.low"], row["difference"], row["difference.high"]) == (0.25,) * 3
-    one = compared(matches(a={"x": 0.5}, b={"x": 0.75}), 200, 0).row(0, named=True)
-    assert (one["difference"], one["difference.low"], one["p"]) == (0.25, None, 1.0)
-    apart = compared(matches(a=same, b={"z": 0.25, "v": 0.25}), 200, 0).row(0, named=True)
+    single = compared(make_games(a={"x": 0.5}, b={"x": 0.75}), 200, 0).row(0, named=True)
+    assert (single["difference"], single["difference.low"], single["p"]) == (0.25, None, 1.0)
+    apart = compared(make_games(a=same, b={"z": 0.25, "v": 0.25}), 200, 0).row(0, named=True)
     assert (apart["difference.low"], apart["difference.high"]) == (0.25, 0.25)
 
 
-def test_figures_4_and_10_show_the_most_regretted_game(played: Path, found: Findings) -> None:
-    title = found.charts["value-paths"].title
+def test_figures_4_and_10_show_game_with_most_regret(store_path: Path, results: Findings) -> None:
+    title = results.charts["value-paths"].title
     by_game: dict[str, list[str]] = {}
     for colours in (2, 3):
         for labels in TABLES.values():
-            for record in records(played, colours, *labels):
-                own = decisions(record.result().outcome, 10)
-                by_game[record.id] = [one.regret for one in own]
+            for record in records(store_path, colours, *labels):
+                choices = decisions(record.result().outcome, 10)
+                by_game[record.id] = [choice.regret for choice in choices]
     most = max((len(set(kinds)), sum(kind != "no" for kind in kinds)) for kinds in by_game.values())
     best = sorted(
         key
@@ -316,44 +306,44 @@ def test_figures_4_and_10_show_the_most_regretted_game(played: Path, found: Find
         if (len(set(kinds)), sum(kind != "no" for kind in kinds)) == most
     )
     assert title == f"Value of chips in game {best[0]}"
-    assert rows(found, "value-paths").height == len(by_game[best[0]])
+    assert rows(results, "value-paths").height == len(by_game[best[0]])
 
 
-def test_value_paths_begin_and_end_with_what_chips_are_worth(played: Path) -> None:
-    record = records(played, 3, *TABLES["wild"])[2]
-    found = made(played, options={"match": record.id})
-    assert found.charts["value-paths"].caption.startswith("Selected by the option match.")
+def test_value_paths_start_and_end_at_chip_values(store_path: Path) -> None:
+    record = records(store_path, 3, *TABLES["wild"])[2]
+    results = compute_findings(store_path, options={"match": record.id})
+    assert results.charts["value-paths"].caption.startswith("Selected by the option match.")
     outcome = record.result().outcome
     for panel, (place, gain) in zip(
-        found.charts["value-paths"].panels, outcome.gains().items(), strict=True
+        results.charts["value-paths"].panels, outcome.gains().items(), strict=True
     ):
-        line = next(one for one in panel.layers if isinstance(one, Line) and not one.dash)
+        line = next(layer for layer in panel.layers if isinstance(layer, Line) and not layer.dash)
         start = 10 * sum(outcome.worths[place].values()) / 100
         assert up(line)[0] == pytest.approx(start)
         assert up(line)[-1] == pytest.approx(start + gain / 100)
-    frame = rows(found, "value-paths")
+    frame = rows(results, "value-paths")
     regretted = frame.filter(pl.col("regret") != "no")
     assert (regretted["otherwise"] != regretted["end"]).any()
     dashed = [
-        one for panel in found.charts["value-paths"].panels for one in panel.layers
-        if isinstance(one, Line) and one.dash
+        layer for panel in results.charts["value-paths"].panels for layer in panel.layers
+        if isinstance(layer, Line) and layer.dash
     ]  # fmt: skip
-    ends = {round(float(one.marks[-1].y or 0), 2) for one in dashed}
-    assert ends <= {round(one, 2) for one in regretted["otherwise"]}
+    ends = {round(float(line.marks[-1].y or 0), 2) for line in dashed}
+    assert ends <= {round(value, 2) for value in regretted["otherwise"]}
     assert ends
 
 
-def test_an_unknown_match_or_option_is_one_sentence(played: Path) -> None:
+def test_unknown_match_or_option_raises_error(store_path: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match='match "x" is not a finished game of chip_trading'):
-        made(played, options={"match": "x"})
+        compute_findings(store_path, options={"match": "x"})
     with pytest.raises(
         ct.CheaptalkError, match=r'chips has no option "mach" \(did you mean "match"'
     ):
-        made(played, options={"mach": "x"})
+        compute_findings(store_path, options={"mach": "x"})
 
 
-def test_rows_lead_to_the_games_of_the_table_and_mixed_tables_to_none(found: Findings) -> None:
-    table = found.tables["surplus-in-dollars"]
+def test_rows_link_to_games_except_for_mixed_tables(results: Findings) -> None:
+    table = results.tables["surplus-in-dollars"]
     leads = {(row["population"], row["variant"]): table.leads(row) for row in table.rows}
     assert leads[MIXED, "2 colours"] is None
     lead = leads["zero", "2 colours"]
@@ -362,7 +352,7 @@ def test_rows_lead_to_the_games_of_the_table_and_mixed_tables_to_none(found: Fin
         "player_player_1": "zero", "player_player_3": "zero",
     }  # fmt: skip
     assert lead.query["status"] == "finished"
-    proposals = found.tables["proposals"]
+    proposals = results.tables["proposals"]
     anywhere = proposals.leads(next(iter(proposals.rows)))
     assert anywhere is not None
     assert anywhere.query == {
@@ -405,56 +395,56 @@ def test_rows_lead_to_the_games_of_the_table_and_mixed_tables_to_none(found: Fin
     ],
     ids=["another game", "no trade", "nothing to gain", "one game", "many sizes"],
 )  # fmt: skip
-def test_what_a_study_lacks_is_said_and_the_rest_is_drawn(
+def test_missing_parts_are_explained_and_others_drawn(
     tmp_path: Path, changes: dict[str, Any], lacking: dict[str, str]
 ) -> None:
     path = play(tmp_path, **changes)
     with ct.Store.open(path) as store:
-        found = ct.reports.findings(store, "chips", "chips", draws=100)
-        write_findings(found, tmp_path / "page.html")
+        results = ct.reports.findings(store, "chips", "chips", draws=100)
+        write_findings(results, tmp_path / "page.html")
     for part, sentence in lacking.items():
-        assert sentence in found.lacking[part]
+        assert sentence in results.lacking[part]
     survey = {"Learning between games", "Survey", "Themes", "Survey answers and performance"}
     if "Final surplus" not in lacking:
-        assert set(found.lacking) == lacking.keys() | survey
-        assert "proposals" in found.tables
+        assert set(results.lacking) == lacking.keys() | survey
+        assert "proposals" in results.tables
 
 
-@pytest.mark.parametrize("all_of_them", [True, False])
-def test_games_under_other_rules_are_left_out(tmp_path: Path, all_of_them: bool) -> None:
+@pytest.mark.parametrize("all_games", [True, False])
+def test_games_of_other_versions_are_excluded(tmp_path: Path, all_games: bool) -> None:
     path = play(tmp_path, instances=2, pairing=[["zero"] * 3])
     old = "update configurations set version = 99 where id > ?"
     with ct.Store.open(path) as store, store.transaction() as connection:
         first = connection.exec_driver_sql("select min(id) from configurations").scalar_one()
-        connection.exec_driver_sql(old, (0 if all_of_them else first,))
-    found = made(path)
-    if all_of_them:
+        connection.exec_driver_sql(old, (0 if all_games else first,))
+    results = compute_findings(path)
+    if all_games:
         assert (
             "all 4 finished games of chip_trading were played with another version"
-            in (found.lacking["Final surplus"])
+            in (results.lacking["Final surplus"])
         )
     else:
-        assert found.tables["surplus-in-dollars"].frame["games"].to_list() == [2]
-        assert found.tables["proposals"].frame["proposals"].sum() == 18
+        assert results.tables["surplus-in-dollars"].frame["games"].to_list() == [2]
+        assert results.tables["proposals"].frame["proposals"].sum() == 18
 
 
-def test_many_populations_are_drawn_in_several_panels(tmp_path: Path) -> None:
+def test_many_populations_are_split_into_panels(tmp_path: Path) -> None:
     pairing = [list(seats) for seats in combinations_with_replacement(("bayes", "zero", "wild"), 3)]
     games = [{"game": "chip_trading", "fixed": {"colours": ["green", "red"]}}]
-    found = made(play(tmp_path, games=games, pairing=pairing, instances=2))
-    panels = found.charts["trajectories"].panels
-    assert [one.title for one in panels] == ["2 colours (1 of 2)", "2 colours (2 of 2)"]
-    assert sum(len(named(one)) for one in panels) == 10
-    assert found.tables["pairwise-tests"].frame.height == 45
+    results = compute_findings(play(tmp_path, games=games, pairing=pairing, instances=2))
+    panels = results.charts["trajectories"].panels
+    assert [panel.title for panel in panels] == ["2 colours (1 of 2)", "2 colours (2 of 2)"]
+    assert sum(len(named(panel)) for panel in panels) == 10
+    assert results.tables["pairwise-tests"].frame.height == 45
 
 
-def test_variants_are_told_apart_by_whatever_differs(tmp_path: Path) -> None:
+def test_variant_names_show_differing_parameters(tmp_path: Path) -> None:
     games = [
         {"game": "chip_trading", "grid": {"colours": [["green", "red"], ["green", "blue"]]}},
         {"game": "chip_trading", "fixed": {"rounds": 1}},
     ]
-    found = made(play(tmp_path, games=games, instances=1))
-    assert found.tables["surplus-in-dollars"].frame["variant"].unique().sort().to_list() == [
+    results = compute_findings(play(tmp_path, games=games, instances=1))
+    assert results.tables["surplus-in-dollars"].frame["variant"].unique().sort().to_list() == [
         "2 colours, colours green, blue, rounds 3",
         "2 colours, colours green, red, rounds 3",
         "3 colours, colours green, red, blue, rounds 1",
@@ -462,11 +452,9 @@ def test_variants_are_told_apart_by_whatever_differs(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_the_page_draws_fills_its_tables_and_drills_down_by_keyboard(
-    played: Path, tmp_path: Path
-) -> None:
+def test_page_draws_charts_and_opens_match_by_keyboard(store_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "chips.html"
-    with ct.Store.open(played) as store:
+    with ct.Store.open(store_path) as store:
         write_findings(ct.reports.findings(store, "chips", "chips", draws=100), out)
 
     async def visit(tab: Tab) -> None:

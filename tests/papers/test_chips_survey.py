@@ -1,4 +1,4 @@
-"""The chip recipe's tables of people: what they learn, what they answer, and whether it shows."""
+"""The chip recipe's participant tables: learning, answers and their correlation with payoffs."""
 
 import csv
 import json
@@ -14,57 +14,57 @@ import cheaptalk as ct
 from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.records import MatchRecord
 from tests.conftest import Command
-from tests.papers.chip_games import made, play, records
+from tests.papers.chip_games import compute_findings, play, records
 from tests.reports.marks import across, boxes, named
 
 Row: TypeAlias = tuple[Any, ...]
-Written: TypeAlias = Callable[..., Path]
+Writer: TypeAlias = Callable[..., Path]
 HEAD = ("participant", "match_id", "seat", "satisfaction", "strategy", "theme.own_profit")
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return play(tmp_path_factory.mktemp("people"))
 
 
-def in_order(path: Path, colours: int) -> list[MatchRecord]:
-    """Games of one population in the order in which they ended."""
-    found = records(path, colours, *["zero"] * 3)
-    return sorted(found, key=lambda one: (one.finished, one.id))
+def games_by_end(path: Path, colours: int) -> list[MatchRecord]:
+    """Return the games of one population in the order in which they ended."""
+    games = records(path, colours, *["zero"] * 3)
+    return sorted(games, key=lambda record: (record.finished, record.id))
 
 
 def answers(path: Path) -> list[Row]:
-    """Three people play two games of two colours, three others two games of three, and so on."""
-    found: list[Row] = []
+    """Return survey rows: four groups of three play two games with each number of colours."""
+    rows: list[Row] = []
     for colours in (2, 3):
-        games = in_order(path, colours)
+        games = games_by_end(path, colours)
         for group in range(4):
             for seat in (1, 2, 3):
                 number = 4 * colours + 3 * group + seat
-                told = (1 + number % 10, f"I kept, {number} greens", "yes" if number % 2 else "no")
-                # the later game first: the order is the store's, not the file's
-                found += [
-                    (f"{colours}-{group}-{seat}", game.id, f"player_{seat}", *told)
+                reply = (1 + number % 10, f"I kept, {number} greens", "yes" if number % 2 else "no")
+                # the later game comes first: the recipe uses the store's order, not the file's
+                rows += [
+                    (f"{colours}-{group}-{seat}", game.id, f"player_{seat}", *reply)
                     for game in (games[group + 4], games[group])
                 ]
-    return found
+    return rows
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Written:
-    """Writes a survey."""
+def write_survey(tmp_path: Path) -> Writer:
+    """Return a function that writes a survey file."""
 
-    def write(rows: Sequence[Row], head: Sequence[str] = HEAD) -> Path:
+    def write(rows: Sequence[Row], header: Sequence[str] = HEAD) -> Path:
         path = tmp_path / "survey.csv"
         with path.open("w", newline="") as file:
-            csv.writer(file).writerows([head, *rows])
+            csv.writer(file).writerows([header, *rows])
         return path
 
     return write
 
 
-def surveyed(played: Path, path: Path, **options: Any) -> Any:
-    return made(played, options={"survey": str(path)}, **options)
+def with_survey(store_path: Path, path: Path, **options: Any) -> Any:
+    return compute_findings(store_path, options={"survey": str(path)}, **options)
 
 
 def ratio(record: MatchRecord) -> float:
@@ -73,42 +73,42 @@ def ratio(record: MatchRecord) -> float:
     return value
 
 
-def paid(record: MatchRecord, seat: int) -> float:
+def payoff(record: MatchRecord, seat: int) -> float:
     assert record.payoffs is not None
     return record.payoffs[f"player_{seat}"]
 
 
-def test_figure_11_compares_first_and_second_games_by_when_they_ended(
-    played: Path, written: Written
+def test_figure_11_compares_first_and_second_games_by_end_time(
+    store_path: Path, write_survey: Writer
 ) -> None:
-    found = surveyed(played, written(answers(played)))
-    row = found.tables["learning"].frame.row(0, named=True)
-    games = in_order(played, 2)
+    results = with_survey(store_path, write_survey(answers(store_path)))
+    row = results.tables["learning"].frame.row(0, named=True)
+    games = games_by_end(store_path, 2)
     first, second = games[:4], games[4:]
     assert (row["variant"], row["people"]) == ("2 colours", 12)
     assert row["first_ratio"] == pytest.approx(fmean(map(ratio, first)))
     assert row["second_ratio"] == pytest.approx(fmean(map(ratio, second)))
-    learnt = [ratio(two) - ratio(one) for one, two in zip(first, second, strict=True)]
+    learnt = [ratio(later) - ratio(earlier) for earlier, later in zip(first, second, strict=True)]
     assert row["learnt_ratio"] == pytest.approx(fmean(learnt))
     assert row["learnt_ratio.clusters"] == 4
     assert row["learnt_ratio.error"] == pytest.approx(stdev(learnt) / 2)
-    gains = [fmean(paid(one, seat) for seat in (1, 2, 3)) for one in first]
+    gains = [fmean(payoff(record, seat) for seat in (1, 2, 3)) for record in first]
     assert row["first_gain"] == pytest.approx(fmean(gains))
     assert row["p"] >= 2 / 2**4
-    drawn = named(found.charts["learning"].panels[0])
+    drawn = named(results.charts["learning"].panels[0])
     assert [across(drawn[name])[0] for name in ("first game", "second game")] == [
         row["first_ratio"], row["second_ratio"],
     ]  # fmt: skip
 
 
-def test_survey_table_1_has_means_with_standard_errors_and_a_rank_test(
-    played: Path, written: Written
+def test_survey_table_contains_means_errors_and_rank_test(
+    store_path: Path, write_survey: Writer
 ) -> None:
-    rows = answers(played)
-    found = surveyed(played, written(rows))
-    row = found.tables["survey"].frame.row(0, named=True)
-    told = {row[0]: row[3] for row in rows}
-    by_game = [[told[who] for who in told if who.startswith(f"{colours}-")] for colours in (2, 3)]
+    rows = answers(store_path)
+    results = with_survey(store_path, write_survey(rows))
+    row = results.tables["survey"].frame.row(0, named=True)
+    scale = {row[0]: row[3] for row in rows}
+    by_game = [[scale[who] for who in scale if who.startswith(f"{colours}-")] for colours in (2, 3)]
     assert row["scale"] == "Satisfaction"
     assert row["2 colours"] == pytest.approx(fmean(by_game[0]))
     assert row["3 colours"] == pytest.approx(fmean(by_game[1]))
@@ -116,7 +116,7 @@ def test_survey_table_1_has_means_with_standard_errors_and_a_rank_test(
     groups = [fmean(by_game[0][start : start + 3]) for start in (0, 3, 6, 9)]
     assert row["2 colours.error"] == pytest.approx(stdev(groups) / 2)
     assert row["p"] == pytest.approx(stats.kruskal(*by_game).pvalue)
-    paper = found.tables["table-1"]
+    paper = results.tables["table-1"]
     assert paper.titles == ["Game variation", "Satisfaction"]
     assert paper.frame["variant"].to_list() == ["2-chip", "3-chip"]
     turned = paper.frame.row(1, named=True)
@@ -125,10 +125,10 @@ def test_survey_table_1_has_means_with_standard_errors_and_a_rank_test(
     )  # fmt: skip
 
 
-def test_figure_9_counts_people_by_theme(played: Path, written: Written) -> None:
-    rows = answers(played)
-    found = surveyed(played, written(rows))
-    frame = found.tables["themes"].frame
+def test_figure_9_counts_participants_by_theme(store_path: Path, write_survey: Writer) -> None:
+    rows = answers(store_path)
+    results = with_survey(store_path, write_survey(rows))
+    frame = results.tables["themes"].frame
     yes = {row[0] for row in rows if row[5] == "yes"}
     assert frame["variant"].to_list() == ["all", "2 colours", "3 colours"]
     assert frame["people"].to_list() == [24, 12, 12]
@@ -136,76 +136,76 @@ def test_figure_9_counts_people_by_theme(played: Path, written: Written) -> None
         len(yes), *(sum(who.startswith(start) for who in yes) for start in ("2-", "3-")),
     ]  # fmt: skip
     assert frame["theme.own_profit"][0] == pytest.approx(len(yes) / 24)
-    chart = found.charts["themes"].panels[0]
+    chart = results.charts["themes"].panels[0]
     assert chart.y.names == ("Own profit",)
-    assert [game_spec.x for game_spec in boxes(chart)] == [(0, len(yes))]
+    assert [bar.x for bar in boxes(chart)] == [(0, len(yes))]
 
 
-def test_answers_are_held_against_what_people_were_paid_over_the_bound(
-    played: Path, written: Written
+def test_answers_correlate_with_payoff_relative_to_bound(
+    store_path: Path, write_survey: Writer
 ) -> None:
-    rows = answers(played)
-    found = surveyed(played, written(rows))
-    by_id = {one.id: one for colours in (2, 3) for one in in_order(played, colours)}
+    rows = answers(store_path)
+    results = with_survey(store_path, write_survey(rows))
+    by_id = {game.id: game for colours in (2, 3) for game in games_by_end(store_path, colours)}
     bound = SPEC.metrics["bound"].of
     shares: dict[str, list[float]] = {}
     for who, match, place, *_ in rows:
         most = bound(by_id[match].result())
         assert most
-        shares.setdefault(who, []).append(paid(by_id[match], int(place[-1])) / most)
-    success = [fmean(own) for own in shares.values()]
-    told = {row[0]: row[3:] for row in rows}
-    frame = found.tables["answers-and-success"].frame
+        shares.setdefault(who, []).append(payoff(by_id[match], int(place[-1])) / most)
+    success = [fmean(values) for values in shares.values()]
+    responses = {row[0]: row[3:] for row in rows}
+    frame = results.tables["answers-and-success"].frame
     scale, theme = frame.rows(named=True)
     assert (scale["answer"], scale["method"]) == ("Satisfaction", "Spearman")
-    expected = stats.spearmanr([told[who][0] for who in shares], success).statistic
+    expected = stats.spearmanr([responses[who][0] for who in shares], success).statistic
     assert scale["correlation"] == pytest.approx(expected)
-    yes = [float(told[who][2] == "yes") for who in shares]
+    yes = [float(responses[who][2] == "yes") for who in shares]
     assert theme["correlation"] == pytest.approx(stats.pearsonr(yes, success).statistic)
     assert theme["correlation.low"] < theme["correlation"] < theme["correlation.high"]
     assert theme["correlation.n"] == 24
 
 
-def test_answers_that_do_not_vary_have_no_test_and_no_correlation(
-    played: Path, written: Written
+def test_constant_answers_have_no_test_or_correlation(
+    store_path: Path, write_survey: Writer
 ) -> None:
-    rows = [(*row[:3], 5, row[4], "no") for row in answers(played)]
-    found = surveyed(played, written(rows))
-    assert found.tables["survey"].frame["p"].to_list() == [None]
-    assert '"satisfaction" is 5.0 in every row' in found.lacking["Survey answers and performance"]
-    some = [(*row[:5], "no") for row in answers(played)]
-    partly = surveyed(played, written(some)).tables["answers-and-success"]
+    rows = [(*row[:3], 5, row[4], "no") for row in answers(store_path)]
+    results = with_survey(store_path, write_survey(rows))
+    assert results.tables["survey"].frame["p"].to_list() == [None]
+    assert '"satisfaction" is 5.0 in every row' in results.lacking["Survey answers and performance"]
+    same_theme = [(*row[:5], "no") for row in answers(store_path)]
+    partly = with_survey(store_path, write_survey(same_theme)).tables["answers-and-success"]
     assert partly.frame["answer"].to_list() == ["Satisfaction"]
     assert any("Own profit" in note for note in partly.notes)
 
 
-def test_a_survey_with_order_alone_shows_learning_alone(played: Path, written: Written) -> None:
-    rows = [row[:3] for row in answers(played)]
-    found = surveyed(played, written(rows, HEAD[:3]))
-    assert "learning" in found.tables
-    assert "no scale: no column contains only numbers" in found.lacking["Survey"]
-    assert "has no coded themes; code free-text answers with a judge" in found.lacking["Themes"]
-    assert "no scales or themes" in found.lacking["Survey answers and performance"]
-    once = [row[:3] for row in answers(played)[::2]]
+def test_survey_without_answers_shows_only_learning(store_path: Path, write_survey: Writer) -> None:
+    rows = [row[:3] for row in answers(store_path)]
+    results = with_survey(store_path, write_survey(rows, HEAD[:3]))
+    assert "learning" in results.tables
+    assert "no scale: no column contains only numbers" in results.lacking["Survey"]
+    assert "has no coded themes; code free-text answers with a judge" in results.lacking["Themes"]
+    assert "no scales or themes" in results.lacking["Survey answers and performance"]
+    once = [row[:3] for row in answers(store_path)[::2]]
     assert (
         "no participant of the survey has finished two games"
-        in (surveyed(played, written(once, HEAD[:3])).lacking["Learning between games"])
+        in (with_survey(store_path, write_survey(once, HEAD[:3])).lacking["Learning between games"])
     )
 
 
-def test_one_person_and_missing_answers_make_no_trouble(played: Path, written: Written) -> None:
-    rows = answers(played)[:2]
-    found = surveyed(played, written(rows))
-    assert found.tables["learning"].frame["p"].to_list() == [1.0]
-    assert found.tables["survey"].frame["2 colours.error"].to_list() == [None]
+def test_one_participant_and_gaps_are_handled(store_path: Path, write_survey: Writer) -> None:
+    rows = answers(store_path)[:2]
+    results = with_survey(store_path, write_survey(rows))
+    assert results.tables["learning"].frame["p"].to_list() == [1.0]
+    assert results.tables["survey"].frame["2 colours.error"].to_list() == [None]
     gaps = [(*row[:3], "" if number < 2 else row[3], row[4], "")
-            for number, row in enumerate(answers(played))]  # fmt: skip
-    frame = surveyed(played, written(gaps)).tables["survey"].frame
+            for number, row in enumerate(answers(store_path))]  # fmt: skip
+    frame = with_survey(store_path, write_survey(gaps)).tables["survey"].frame
     assert frame["2 colours.n"].to_list() == [11]
 
 
 @pytest.mark.parametrize(
-    ("change", "saying"),
+    ("change", "message"),
     [
         ({1: "nowhere"}, r'line 2: "nowhere" is not a finished game of chip_trading'),
         ({2: "player_4"}, r'line 2: match \w+ has no seat "player_4"; expected player_1 to'),
@@ -213,46 +213,46 @@ def test_one_person_and_missing_answers_make_no_trouble(played: Path, written: W
         ({5: "perhaps"}, r'theme.own_profit contains "perhaps"; expected 1, true, yes, 0'),
     ],
 )
-def test_a_survey_that_does_not_fit_the_study_is_one_sentence(
-    played: Path, written: Written, change: dict[int, str], saying: str
+def test_survey_inconsistent_with_study_raises_error(
+    store_path: Path, write_survey: Writer, change: dict[int, str], message: str
 ) -> None:
-    first, *rest = answers(played)
+    first, *rest = answers(store_path)
     wrong = tuple(change.get(place, value) for place, value in enumerate(first))
-    with pytest.raises(ct.CheaptalkError, match=saying):
-        surveyed(played, written([wrong, *rest]))
+    with pytest.raises(ct.CheaptalkError, match=message):
+        with_survey(store_path, write_survey([wrong, *rest]))
 
 
-def test_two_people_in_one_seat_are_refused(played: Path, written: Written) -> None:
-    first, *rest = answers(played)
+def test_two_participants_in_one_seat_raise_error(store_path: Path, write_survey: Writer) -> None:
+    first, *rest = answers(store_path)
     repeated = r"more than one row has match_id \w+ and seat player_1"
     with pytest.raises(ct.CheaptalkError, match=repeated):
-        surveyed(played, written([first, ("other", *first[1:]), *rest]))
+        with_survey(store_path, write_survey([first, ("other", *first[1:]), *rest]))
     moved = (first[0], first[1], "player_2", *first[3:])
     with pytest.raises(ct.CheaptalkError, match=r"more than one row has"):
-        surveyed(played, written([first, moved]))
+        with_survey(store_path, write_survey([first, moved]))
 
 
-def test_a_file_that_is_no_survey_is_named(played: Path, written: Written, tmp_path: Path) -> None:
+def test_invalid_csv_raises_error(store_path: Path, write_survey: Writer, tmp_path: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match=r"cannot read .*gone.csv"):
-        surveyed(played, tmp_path / "gone.csv")
+        with_survey(store_path, tmp_path / "gone.csv")
     with pytest.raises(ct.CheaptalkError, match=r"has no column participant, seat"):
-        surveyed(played, written([("x", "y")], ("match_id", "who")))
+        with_survey(store_path, write_survey([("x", "y")], ("match_id", "who")))
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(ct.CheaptalkError, match=r"is not a valid CSV file"):
-        surveyed(played, tmp_path / "empty.csv")
+        with_survey(store_path, tmp_path / "empty.csv")
 
 
-def test_the_command_takes_a_survey_and_refuses_what_is_no_option(
-    cheaptalk: Command, played: Path, written: Written, tmp_path: Path
+def test_command_accepts_survey_and_rejects_unknown_options(
+    cheaptalk: Command, store_path: Path, write_survey: Writer, tmp_path: Path
 ) -> None:
-    path = written(answers(played))
-    asked = ["report", "chips", "--store", str(played), "--recipe", "chips", "--json"]
-    done = cheaptalk(*asked, "--recipe-option", f"survey={path}", "--draws", "100")
+    path = write_survey(answers(store_path))
+    command = ["report", "chips", "--store", str(store_path), "--recipe", "chips", "--json"]
+    done = cheaptalk(*command, "--recipe-option", f"survey={path}", "--draws", "100")
     assert done.status == 0, done.err
     assert json.loads(done.out)["lacking"] == {}
-    for wrong, saying in (("survey", "expected NAME=VALUE"), ("colour=red", 'no option "colour"')):
-        done = cheaptalk(*asked, "--recipe-option", wrong)
+    for wrong, message in (("survey", "expected NAME=VALUE"), ("colour=red", 'no option "colour"')):
+        done = cheaptalk(*command, "--recipe-option", wrong)
         assert done.status != 0
-        assert saying in done.err
-    done = cheaptalk(*asked[:4], "--recipe-option", "match=x")
+        assert message in done.err
+    done = cheaptalk(*command[:4], "--recipe-option", "match=x")
     assert (done.status, "requires --recipe" in done.err) == (2, True)

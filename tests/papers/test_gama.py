@@ -1,4 +1,4 @@
-"""The tables and figures of GAMA-Bench: values recomputed from the records they stand on."""
+"""GAMA-Bench's tables and figures against values recomputed from the records."""
 
 import json
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ CHANCE = {"strategy": "random"}
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of the preset that plays what the recipe shows."""
+    """Play the preset for the recipe and return the path of its store."""
     path = tmp_path_factory.mktemp("gama") / "store.sqlite"
     study = ct.preset(NAME)
     assert study is not None
@@ -45,14 +45,14 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def made(path: Path, study: str = NAME, **options: Any) -> Findings:
+def compute_findings(path: Path, study: str = NAME, **options: Any) -> Findings:
     with ct.Store.open(path) as store:
         return findings(store, study, "gama", **{"draws": 200} | options)
 
 
 @pytest.fixture(scope="module")
-def found(path: Path) -> Findings:
-    return made(path, as_published=True)
+def results(path: Path) -> Findings:
+    return compute_findings(path, as_published=True)
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,8 @@ def records(path: Path) -> list[MatchRecord]:
         return list(store.records(NAME, bodies=True))
 
 
-def played(folder: Path, study: dict[str, Any], **options: Any) -> Path:
-    """The store of a small study."""
+def play_study(folder: Path, study: dict[str, Any], **options: Any) -> Path:
+    """Play a small study and return the path of its store."""
     path = folder / "small.sqlite"
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.studies.parse_study({"pairing": "self"} | study, "here"), store, **options)
@@ -71,18 +71,18 @@ def played(folder: Path, study: dict[str, Any], **options: Any) -> Path:
 
 def row(frame: pl.DataFrame, **wanted: str) -> dict[str, Any]:
     chosen = [pl.col(name) == value for name, value in wanted.items()]
-    one: dict[str, Any] = frame.row(by_predicate=pl.all_horizontal(chosen), named=True)
-    return one
+    values: dict[str, Any] = frame.row(by_predicate=pl.all_horizontal(chosen), named=True)
+    return values
 
 
 def labels(record: MatchRecord) -> list[str]:
     return [record.label(place) for place in record.seats]
 
 
-def alone(
+def self_play(
     records: Sequence[MatchRecord], game: str, player: str, **parameters: Any
 ) -> list[MatchRecord]:
-    """A player's matches with itself under these parameters."""
+    """Return a player's matches with itself under these parameters."""
     return [
         record for record in records
         if record.game == game and set(labels(record)) == {player}
@@ -91,13 +91,13 @@ def alone(
 
 
 def choices(records: Sequence[MatchRecord], round_: int) -> list[float]:
-    """All choices of a round."""
-    return [one for record in records for one in (record.outcome or {})["choices"][round_ - 1]]
+    """Return all choices of a round."""
+    return [move for record in records for move in (record.outcome or {})["choices"][round_ - 1]]
 
 
 # Table 1
 
-# The scores of fixed strategies that follow from the rules, of battles by the published code.
+# Scores of fixed strategies that follow from the rules; battles use the published code.
 FIXED = {
     ("simple", "guess_the_average"): 50,
     ("simple", "divide_the_dollar"): 0,
@@ -118,54 +118,54 @@ FIXED = {
 }
 
 
-def test_fixed_strategies_score_what_follows_from_the_rules(found: Findings) -> None:
-    wide = found.tables["leaderboard"].frame
+def test_fixed_strategies_have_expected_scores(results: Findings) -> None:
+    wide = results.tables["leaderboard"].frame
     for (player, game), score in FIXED.items():
         assert row(wide, player=player)[game] == pytest.approx(score), (player, game)
 
 
-def test_independent_choices_score_near_what_is_expected(found: Findings) -> None:
-    """Going with .6 is worth 79.9 in expectation, with .5 75.4; a hundred rounds are no more."""
-    wide = found.tables["leaderboard"].frame
+def test_random_choices_score_near_expectation(results: Findings) -> None:
+    """Going with probability 0.6 scores 79.9 in expectation, and 75.4 with 0.5."""
+    wide = results.tables["leaderboard"].frame
     for player, expected in (("goes-0.6", 79.9), ("chance", 75.4)):
-        own = row(wide, player=player)
-        assert abs(own["el_farol_bar"] - expected) < 3 * own["el_farol_bar.error"]
+        scores = row(wide, player=player)
+        assert abs(scores["el_farol_bar"] - expected) < 3 * scores["el_farol_bar.error"]
 
 
-def test_only_the_paper_s_settings_count_where_there_are_others(
-    found: Findings, records: list[MatchRecord]
+def test_only_paper_settings_count_if_present(
+    results: Findings, records: list[MatchRecord]
 ) -> None:
-    own = alone(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
+    matches = self_play(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
     scores = [
-        100 - fmean(fmean(one) for one in (record.outcome or {})["choices"]) for record in own
+        100 - fmean(fmean(turn) for turn in (record.outcome or {})["choices"]) for record in matches
     ]
-    shown = row(found.tables["leaderboard"].frame, player="chance")
+    shown = row(results.tables["leaderboard"].frame, player="chance")
     assert shown["guess_the_average"] == pytest.approx(fmean(scores))
     assert shown["guess_the_average.spread"] == pytest.approx(stdev(scores))
     assert shown["guess_the_average.n"] == shown["guess_the_average.clusters"] == len(scores) == 5
-    notes = found.tables["leaderboard"].notes
+    notes = results.tables["leaderboard"].notes
     assert "Guess the average: with ratio 2/3, told nothing." in notes
 
 
-def test_overall_is_the_mean_of_games_with_welch_s_interval(found: Findings) -> None:
-    own = row(found.tables["leaderboard"].frame, player="chance")
-    unseen = {game: (own[f"{game}.high"] - own[f"{game}.low"]) / 4 for game in GAMES}
-    errors = [own[f"{game}.error"] or unseen[game] for game in GAMES]
-    assert None in (own[f"{game}.error"] for game in GAMES)
-    error = sum(one**2 for one in errors) ** 0.5 / 8
-    freedom = sum(one**2 for one in errors) ** 2 / sum(one**4 / 4 for one in errors)
-    assert own["overall"] == pytest.approx(fmean(own[game] for game in GAMES))
-    assert own["overall.error"] == pytest.approx(error)
+def test_overall_score_is_mean_with_welch_interval(results: Findings) -> None:
+    overall = row(results.tables["leaderboard"].frame, player="chance")
+    unseen = {game: (overall[f"{game}.high"] - overall[f"{game}.low"]) / 4 for game in GAMES}
+    errors = [overall[f"{game}.error"] or unseen[game] for game in GAMES]
+    assert None in (overall[f"{game}.error"] for game in GAMES)
+    error = sum(value**2 for value in errors) ** 0.5 / 8
+    freedom = sum(value**2 for value in errors) ** 2 / sum(value**4 / 4 for value in errors)
+    assert overall["overall"] == pytest.approx(fmean(overall[game] for game in GAMES))
+    assert overall["overall.error"] == pytest.approx(error)
     width = stats.t.ppf(0.975, freedom) * error
-    assert own["overall.high"] - own["overall"] == pytest.approx(width)
-    runs = row(found.tables["scores-by-run"].frame, game="overall", player="chance")
+    assert overall["overall.high"] - overall["overall"] == pytest.approx(width)
+    runs = row(results.tables["scores-by-run"].frame, game="overall", player="chance")
     each = [runs[f"run {number}"] for number in range(1, 6)]
-    assert fmean(each) == pytest.approx(own["overall"])
-    assert own["overall.spread"] == pytest.approx(stdev(each))
+    assert fmean(each) == pytest.approx(overall["overall"])
+    assert overall["overall.spread"] == pytest.approx(stdev(each))
 
 
-def test_who_lacks_a_game_has_no_rank(found: Findings) -> None:
-    table = found.tables["leaderboard"]
+def test_player_with_missing_game_is_not_ranked(results: Findings) -> None:
+    table = results.tables["leaderboard"]
     ranked = table.frame.drop_nulls("rank")
     assert ranked["player"].to_list() == table.frame["player"].to_list()[:4]
     assert ranked["rank"].to_list() == [1, 2, 3, 4]
@@ -173,33 +173,31 @@ def test_who_lacks_a_game_has_no_rank(found: Findings) -> None:
     assert row(table.frame, player="rider")["overall"] is None
 
 
-def test_ranks_hold_the_noise_of_all_games_and_have_no_range_where_one_never_varied(
-    path: Path, found: Findings
-) -> None:
+def test_rank_ranges_require_variation_in_every_game(path: Path, results: Findings) -> None:
     with ct.Store.open(path) as store:
         evidence = Evidence(store, NAME, as_published=True)
         ranks, _ = ranked(default_runs(default_players(scored(evidence))), 1_000, 0)
-    by = {one["player"]: one for one in ranks.iter_rows(named=True)}
-    assert (by["equilibrium"]["rank.low"], by["equilibrium"]["rank.high"]) == (1, 1)
-    assert by["equilibrium"]["first"] == 1
-    assert {by[one]["rank.high"] for one in ("adaptive", "chance")} == {3}
-    table = found.tables["leaderboard"]
+    by_player = {ranking["player"]: ranking for ranking in ranks.iter_rows(named=True)}
+    assert (by_player["equilibrium"]["rank.low"], by_player["equilibrium"]["rank.high"]) == (1, 1)
+    assert by_player["equilibrium"]["first"] == 1
+    assert {by_player[player]["rank.high"] for player in ("adaptive", "chance")} == {3}
+    table = results.tables["leaderboard"]
     assert table.frame.drop_nulls("rank")["player"][0] == "equilibrium"
     assert table.frame["rank.low"].null_count() == table.frame.height
-    assert not {"first", "sure"} & {one.key for one in table.columns}
+    assert not {"first", "sure"} & {column.key for column in table.columns}
 
 
-def test_published_scores_are_those_of_the_code(path: Path, found: Findings) -> None:
-    by_paper = made(path).tables["leaderboard"].frame
-    by_code = found.tables["leaderboard"].frame
+def test_as_published_scores_follow_released_code(path: Path, results: Findings) -> None:
+    by_paper = compute_findings(path).tables["leaderboard"].frame
+    by_code = results.tables["leaderboard"].frame
     for player in ("simple", "chance"):
-        mine, theirs = row(by_paper, player=player), row(by_code, player=player)
-        assert theirs["battle_royale"] == pytest.approx(10 * mine["battle_royale"])
-        assert theirs["guess_the_average"] == pytest.approx(mine["guess_the_average"])
+        paper, code = row(by_paper, player=player), row(by_code, player=player)
+        assert code["battle_royale"] == pytest.approx(10 * paper["battle_royale"])
+        assert code["guess_the_average"] == pytest.approx(paper["guess_the_average"])
 
 
-def test_rows_lead_to_the_matches_of_the_player_alone(found: Findings) -> None:
-    table = found.tables["scores-by-run"]
+def test_rows_link_to_self_play_matches(results: Findings) -> None:
+    table = results.tables["scores-by-run"]
     lead = table.leads(row(table.frame, game="divide_the_dollar", player="adaptive"))
     assert lead is not None
     assert {lead.query[f"player_player_{place}"] for place in range(1, 11)} == {"adaptive"}
@@ -214,18 +212,16 @@ COUNTED = {
     "pirates": "ballots.n", "claims-about-others": "first_round.n", "mixed-groups": "payoff.n",
     "choices-in-mixed-groups": "choice.n", "numbers-and-people": "first_round.n",
 }  # fmt: skip
-"""What says how many matches are behind a row of a table."""
+"""The column with the number of matches per row, by table."""
 
 
 @pytest.mark.parametrize("name", COUNTED)
-def test_a_row_leads_to_as_many_matches_as_are_behind_it(
-    path: Path, found: Findings, name: str
-) -> None:
-    table, led = found.tables[name], 0
+def test_linked_matches_equal_row_count(path: Path, results: Findings, name: str) -> None:
+    table, linked = results.tables[name], 0
     with ct.Store.open(path) as store:
         places = seats_of(store, NAME)
-        for one in table.rows:
-            lead = table.leads(one)
+        for entry in table.rows:
+            lead = table.leads(entry)
             if lead is not None:
                 seats = {key.removeprefix("player_"): who for key, who in lead.query.items()
                          if key.startswith("player_")}  # fmt: skip
@@ -234,12 +230,12 @@ def test_a_row_leads_to_as_many_matches_as_are_behind_it(
                     lead.game, places[lead.game], lead.query["status"], lead.query.get("player"),
                     seats, configurations=tuple(filter(None, digests)),
                 )  # fmt: skip
-                assert count(store, NAME, wanted) == one[COUNTED[name]], one
-                led += 1
-    assert led
+                assert count(store, NAME, wanted) == entry[COUNTED[name]], entry
+                linked += 1
+    assert linked
 
 
-def test_a_fresh_instance_is_the_run_in_whose_place_it_is() -> None:
+def test_fresh_instance_keeps_run_number() -> None:
     keys = pl.Series(["4", "4+1", "guess/x_v1_3", "a"])
     assert keys.str.extract(NUMBER).to_list() == ["4", "4", "3", None]
 
@@ -249,7 +245,7 @@ def test_a_fresh_instance_is_the_run_in_whose_place_it_is() -> None:
 MODEL = {"model": "vllm/tiny"}
 
 
-def test_players_who_differ_in_one_setting_are_families() -> None:
+def test_players_differing_in_one_setting_form_families() -> None:
     roster: dict[str, dict[str, Any]] = {
         "cold": MODEL | {"temperature": 0, "style": "v1"},
         "warm": MODEL | {"temperature": 0.5, "style": "v1"},
@@ -259,7 +255,7 @@ def test_players_who_differ_in_one_setting_are_families() -> None:
         "else": {"model": "vllm/else", "temperature": 0.5, "style": "v1"},
         "script": {"strategies": {"pirate_game": "textbook"}},
     }
-    assert [(one.setting, one.name, one.values) for one in families(roster)] == [
+    assert [(family.setting, family.name, family.values) for family in families(roster)] == [
         ("temperature", "tiny", {"cold": "0", "warm": "0.5"}),
         ("prompt version", "tiny", {"warm": "v1", "other": "v2"}),
         ("reasoning strategy", "tiny",
@@ -268,7 +264,7 @@ def test_players_who_differ_in_one_setting_are_families() -> None:
 
 
 class Guessers:
-    """Models that always choose ten times their temperature, or 7 where they have none."""
+    """Models that always choose ten times their temperature, or 7 if it is unset."""
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         warmth = call.settings.temperature
@@ -276,7 +272,7 @@ class Guessers:
         return Reply(text=json.dumps({"chosen_number": chosen}))
 
 
-def test_temperatures_and_personas_have_tables_with_mean_and_spread(tmp_path: Path) -> None:
+def test_temperature_and_persona_tables_show_mean_and_spread(tmp_path: Path) -> None:
     study = {
         "name": "warmth",
         "games": [{"game": "guess_the_average", "fixed": {"players": 2, "rounds": 2}}],
@@ -288,7 +284,7 @@ def test_temperatures_and_personas_have_tables_with_mean_and_spread(tmp_path: Pa
         },
         "instances": 2,
     }
-    path = played(tmp_path, study, models=Guessers())
+    path = play_study(tmp_path, study, models=Guessers())
     with ct.Store.open(path) as store:
         shown = findings(store, "warmth", "gama", draws=100)
         write_findings(shown, tmp_path / "page.html")
@@ -298,10 +294,10 @@ def test_temperatures_and_personas_have_tables_with_mean_and_spread(tmp_path: Pa
         "Game", "default (0 to 100)", "0 (0 to 100)", "1 (0 to 100)", "Mean (0 to 100)",
         "Spread (s.d.)",
     ]  # fmt: skip
-    own = row(heat.frame, game="guess_the_average")
-    assert [own[f"temperature {value}"] for value in ("default", "0", "1")] == [93, 100, 90]
-    assert own["mean"] == pytest.approx(fmean((93, 100, 90)))
-    assert own["spread"] == pytest.approx(stdev((93, 100, 90)))
+    scores = row(heat.frame, game="guess_the_average")
+    assert [scores[f"temperature {value}"] for value in ("default", "0", "1")] == [93, 100, 90]
+    assert scores["mean"] == pytest.approx(fmean((93, 100, 90)))
+    assert scores["spread"] == pytest.approx(stdev((93, 100, 90)))
     tests = shown.tables["temperature-tiny-tests"].frame
     assert tests["difference"].to_list() == [10, 7, -3]  # 0 and 1, 0 and default, 1 and default
     assert (tests["p_holm"] >= tests["p"]).all()
@@ -310,15 +306,15 @@ def test_temperatures_and_personas_have_tables_with_mean_and_spread(tmp_path: Pa
     assert "Prompt versions" in shown.lacking
 
 
-def test_settings_have_a_row_each_and_count_once_in_mean_and_spread(
-    found: Findings, records: list[MatchRecord]
+def test_settings_have_rows_and_equal_weight_in_mean(
+    results: Findings, records: list[MatchRecord]
 ) -> None:
-    frame = found.tables["settings-public-goods"].frame
+    frame = results.tables["settings-public-goods"].frame
     assert frame["setting"].to_list()[:2] == ["factor 0.5", "factor 2"]
     shares = []
     for factor in (0.5, 2):
-        own = alone(records, "public_goods", "chance", factor=factor)
-        given = [fmean(fmean(one) for one in (match.outcome or {})["choices"]) for match in own]
+        games = self_play(records, "public_goods", "chance", factor=factor)
+        given = [fmean(fmean(turn) for turn in (match.outcome or {})["choices"]) for match in games]
         shares.append(100 - 5 * fmean(given))
         cell = row(frame, setting=f"factor {factor:g}")
         assert cell["score chance"] == pytest.approx(shares[-1])
@@ -326,7 +322,7 @@ def test_settings_have_a_row_each_and_count_once_in_mean_and_spread(
     assert row(frame, setting="spread over settings")["score chance"] == pytest.approx(
         stdev(shares)
     )
-    lead = found.tables["settings-public-goods"].leads
+    lead = results.tables["settings-public-goods"].leads
     (kept,) = {record.parameters["factor"] for record in records
                if record.game == "public_goods" and record.parameters["factor"] == 2}  # fmt: skip
     two = lead(row(frame, setting="factor 2"))
@@ -340,49 +336,49 @@ def test_settings_have_a_row_each_and_count_once_in_mean_and_spread(
 
 
 def test_first_and_last_rounds_are_means_over_seats_and_runs(
-    found: Findings, records: list[MatchRecord]
+    results: Findings, records: list[MatchRecord]
 ) -> None:
-    own = alone(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
-    shown = row(found.tables["first-and-last-rounds"].frame, game="guess_the_average",
+    matches = self_play(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
+    shown = row(results.tables["first-and-last-rounds"].frame, game="guess_the_average",
                 player="chance")  # fmt: skip
-    assert shown["choice"] == pytest.approx(fmean(choices(own, 1)))
-    assert shown["last"] == pytest.approx(fmean(choices(own, 20)))
+    assert shown["choice"] == pytest.approx(fmean(choices(matches, 1)))
+    assert shown["last"] == pytest.approx(fmean(choices(matches, 20)))
     assert shown["choice.n"] == 5
 
 
-def test_bands_are_one_standard_deviation_and_the_interval_of_the_mean(
-    found: Findings, records: list[MatchRecord]
+def test_round_charts_show_mean_and_standard_deviation(
+    results: Findings, records: list[MatchRecord]
 ) -> None:
-    own = alone(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
-    panels = found.charts["rounds-guess-the-average"].panels
-    panel = next(one for one in panels if one.title == "chance")
+    matches = self_play(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
+    panels = results.charts["rounds-guess-the-average"].panels
+    panel = next(panel for panel in panels if panel.title == "chance")
     singles, _, aim, line = panel.layers
     assert isinstance(singles, Line)
     assert isinstance(line, Line)
-    values = choices(own, 3)
+    values = choices(matches, 3)
     mean = fmean(values)
     assert across(line)[2] == 3
     assert up(line)[2] == pytest.approx(mean)
     assert singles.marks[2].y_ends == pytest.approx((mean - stdev(values), mean + stdev(values)))
     assert aim == Rule(y=0)
-    assert {one.y.ends for one in panels} == {panel.y.ends}
+    assert {panel.y.ends for panel in panels} == {panel.y.ends}
 
 
-def test_variants_that_have_no_score_have_lines(found: Findings) -> None:
-    titles = [panel.title for panel in found.charts["rounds-sealed-bid-auction"].panels]
+def test_variants_without_score_are_charted(results: Findings) -> None:
+    titles = [panel.title for panel in results.charts["rounds-sealed-bid-auction"].panels]
     assert titles == [
-        title for one in ("adaptive", "chance", "equilibrium", "simple")
-        for title in (one, f"{one}, second price")
+        title for player in ("adaptive", "chance", "equilibrium", "simple")
+        for title in (player, f"{player}, second price")
     ]  # fmt: skip
     assert "simple, explicit feedback" in [
-        panel.title for panel in found.charts["rounds-el-farol-bar"].panels
+        panel.title for panel in results.charts["rounds-el-farol-bar"].panels
     ]
 
 
-def view(found: Findings, game: str, title: str) -> dict[str, list[Any]]:
-    """The lines of a panel by name, those of single agents as one."""
-    panels = found.charts[f"single-runs-{game}"].panels
-    (panel,) = (one for one in panels if one.title == title)
+def panel_values(results: Findings, game: str, title: str) -> dict[str, list[Any]]:
+    """Return a panel's values by line name; the unnamed lines of agents are joined."""
+    panels = results.charts[f"single-runs-{game}"].panels
+    (panel,) = (panel for panel in panels if panel.title == title)
     shown: dict[str, list[Any]] = {}
     for layer in panel.layers:
         assert isinstance(layer, Line)
@@ -390,55 +386,55 @@ def view(found: Findings, game: str, title: str) -> dict[str, list[Any]]:
     return shown
 
 
-def test_a_run_is_drawn_agent_by_agent_with_what_came_of_each_round(
-    found: Findings, records: list[MatchRecord]
+def test_run_charts_show_agents_and_round_results(
+    results: Findings, records: list[MatchRecord]
 ) -> None:
     def rounds(game: str, **parameters: Any) -> list[list[Any]]:
-        first = alone(records, game, "chance", **parameters)[0]
-        found: list[list[Any]] = (first.outcome or {})["choices"]
-        return found
+        first = self_play(records, game, "chance", **parameters)[0]
+        recorded: list[list[Any]] = (first.outcome or {})["choices"]
+        return recorded
 
     numbers = rounds("guess_the_average", ratio="2/3", told="nothing")
-    drawn = view(found, "guess-the-average", "chance: numbers")
-    targets = [2 / 3 * fmean(one) for one in numbers]
-    nearest = [min(one, key=lambda number: abs(number - target))
-               for one, target in zip(numbers, targets, strict=True)]  # fmt: skip
+    drawn = panel_values(results, "guess-the-average", "chance: numbers")
+    targets = [2 / 3 * fmean(guesses) for guesses in numbers]
+    nearest = [min(guesses, key=lambda number: abs(number - target))
+               for guesses, target in zip(numbers, targets, strict=True)]  # fmt: skip
     assert drawn["winning number"] == nearest
-    assert sorted(drawn[""]) == sorted(number for one in numbers for number in one)
-    bids = view(found, "divide-the-dollar", "chance: sum of bids")["sum of bids"]
-    assert bids == pytest.approx([sum(one) / 100 for one in rounds("divide_the_dollar")])
+    assert sorted(drawn[""]) == sorted(number for guesses in numbers for number in guesses)
+    bids = panel_values(results, "divide-the-dollar", "chance: sum of bids")["sum of bids"]
+    assert bids == pytest.approx([sum(offers) / 100 for offers in rounds("divide_the_dollar")])
     dishes = rounds("diners_dilemma")
-    bill = view(found, "diners-dilemma", "chance: average bill")["average bill"]
-    assert bill == pytest.approx([20 - one.count("cheap") for one in dishes])
-    first = alone(records, "sealed_bid_auction", "chance", price="first")[0]
+    bill = panel_values(results, "diners-dilemma", "chance: average bill")["average bill"]
+    assert bill == pytest.approx([20 - orders.count("cheap") for orders in dishes])
+    first = self_play(records, "sealed_bid_auction", "chance", price="first")[0]
     shades = [
         value - bid
         for values, offers in zip(first.instance.valuations, (first.outcome or {})["choices"],
                                   strict=True)
         for value, bid in zip(values, offers, strict=True)
     ]  # fmt: skip
-    shown = view(found, "sealed-bid-auction", "chance: valuation less bid")
+    shown = panel_values(results, "sealed-bid-auction", "chance: valuation less bid")
     assert sorted(shown[""]) == sorted(shades)
-    kept = view(found, "public-goods", "simple: gains")
+    kept = panel_values(results, "public-goods", "simple: gains")
     assert set(kept["average"]) == {40}
-    goers = [one.count("go") for one in rounds("el_farol_bar", capacity=0.6, feedback="implicit")]
-    bar = view(found, "el-farol-bar", "chance: players in the bar")
+    goers = [turn.count("go") for turn in rounds("el_farol_bar", capacity=0.6, feedback="implicit")]
+    bar = panel_values(results, "el-farol-bar", "chance: players in the bar")
     assert bar["players in the bar"] == goers
 
 
-def test_what_players_are_told_has_a_row_each(found: Findings) -> None:
-    frame = found.tables["claims-about-others"].frame
-    own = frame.filter(player="equilibrium")
-    assert own["told"].to_list()[0] == "nothing"
-    assert own["told"].to_list()[1].startswith("(a)")
-    assert own["least"].to_list() == [20] * 4
+def test_information_settings_have_separate_rows(results: Findings) -> None:
+    frame = results.tables["claims-about-others"].frame
+    matching = frame.filter(player="equilibrium")
+    assert matching["told"].to_list()[0] == "nothing"
+    assert matching["told"].to_list()[1].startswith("(a)")
+    assert matching["least"].to_list() == [20] * 4
     assert frame.filter(player="simple")["least"].to_list() == [0] * 4
     assert set(frame["ratio"]) == {"2/3"}
-    assert len(found.charts["claims-about-others"].panels) == 4
+    assert len(results.charts["claims-about-others"].panels) == 4
 
 
-def test_people_stand_beside_players_of_the_same_ratio(found: Findings) -> None:
-    frame = found.tables["numbers-and-people"].frame
+def test_people_are_compared_with_players_at_same_ratio(results: Findings) -> None:
+    frame = results.tables["numbers-and-people"].frame
     people = frame.filter(player="people")
     assert people.select("ratio", "first_round").rows() == [
         ("1/2", 27.05), ("2/3", 36.73), ("2/3", 36.2), ("4/3", 60.12),
@@ -450,10 +446,10 @@ def test_people_stand_beside_players_of_the_same_ratio(found: Findings) -> None:
 # Battles and pirates
 
 
-def test_a_battle_is_drawn_shot_by_shot(found: Findings, records: list[MatchRecord]) -> None:
-    first = alone(records, "battle_royale", "chance")[0]
+def test_battle_chart_shows_every_shot(results: Findings, records: list[MatchRecord]) -> None:
+    first = self_play(records, "battle_royale", "chance")[0]
     shots = (first.outcome or {})["shots"]
-    panel = next(one for one in found.charts["battles"].panels if one.title == "chance")
+    panel = next(panel for panel in results.charts["battles"].panels if panel.title == "chance")
     marks = {
         name: sorted(map(float, across(named(panel)[name])))  # type: ignore[arg-type]
         if name in named(panel) else []
@@ -466,26 +462,26 @@ def test_a_battle_is_drawn_shot_by_shot(found: Findings, records: list[MatchReco
     assert panel.y.names == tuple(f"player_{place}" for place in range(1, 11))
 
 
-def test_a_voyage_has_its_plans_and_votes(found: Findings, records: list[MatchRecord]) -> None:
-    match = alone(records, "pirate_game", "chance")[0]
+def test_voyage_table_shows_plans_and_votes(results: Findings, records: list[MatchRecord]) -> None:
+    match = self_play(records, "pirate_game", "chance")[0]
     ballots = (match.outcome or {})["ballots"]
-    shown = found.tables["pirate-ballots"].frame.filter(who="chance")
+    shown = results.tables["pirate-ballots"].frame.filter(who="chance")
     assert shown.height == len(ballots)
-    for ballot, own in zip(ballots, shown.iter_rows(named=True), strict=True):
-        said = [own[f"pirate {place}"] for place in range(11 - len(ballot["plan"]), 11)]
-        assert said == [
+    for ballot, cells in zip(ballots, shown.iter_rows(named=True), strict=True):
+        shown_ballot = [cells[f"pirate {place}"] for place in range(11 - len(ballot["plan"]), 11)]
+        assert shown_ballot == [
             f"{coins}\u00a0{'✓' if accepts else '✗'}"
             for coins, accepts in zip(ballot["plan"], ballot["votes"], strict=True)
         ]
-    chart = next(one for one in found.charts["pirates"].panels if one.title == "simple")
+    chart = next(panel for panel in results.charts["pirates"].panels if panel.title == "simple")
     assert [box.y for box in boxes(chart)] == [(0, 172 / 200), (-1, 0)]
 
 
 # Mixed tables
 
 
-def test_a_dominant_bidder_leaves_the_others_one_coin(found: Findings) -> None:
-    frame = found.tables["mixed-groups"].frame
+def test_dominant_bidder_leaves_others_one_coin(results: Findings) -> None:
+    frame = results.tables["mixed-groups"].frame
     high = row(frame, lineup="low x 9, high", player="high")
     low = row(frame, lineup="low x 9, high", player="low")
     assert (high["payoff"], low["payoff"], high["score"]) == (20 * 91, 20, 100)
@@ -494,36 +490,34 @@ def test_a_dominant_bidder_leaves_the_others_one_coin(found: Findings) -> None:
     assert (high["alone"], low["alone"]) == (0, 20)
 
 
-def test_payoffs_at_mixed_tables_are_those_of_the_records(
-    found: Findings, records: list[MatchRecord]
-) -> None:
-    table = found.tables["mixed-groups"]
-    own = row(table.frame, lineup="adaptive x 9, rider", player="adaptive")
-    mixed = [one for one in records if set(labels(one)) == {"adaptive", "rider"}]
-    got = [fmean(record.payoffs[at] for at in record.seats if record.label(at) == "adaptive")
+def test_mixed_table_payoffs_match_records(results: Findings, records: list[MatchRecord]) -> None:
+    table = results.tables["mixed-groups"]
+    adaptive = row(table.frame, lineup="adaptive x 9, rider", player="adaptive")
+    mixed = [record for record in records if set(labels(record)) == {"adaptive", "rider"}]
+    payoffs = [fmean(record.payoffs[at] for at in record.seats if record.label(at) == "adaptive")
            for record in mixed if record.payoffs]  # fmt: skip
-    assert own["payoff"] == pytest.approx(fmean(got))
-    assert own["payoff.n"] == len(got) == 5
-    same = alone(records, "public_goods", "adaptive", factor=2)
-    assert own["alone"] == pytest.approx(
+    assert adaptive["payoff"] == pytest.approx(fmean(payoffs))
+    assert adaptive["payoff.n"] == len(payoffs) == 5
+    same = self_play(records, "public_goods", "adaptive", factor=2)
+    assert adaptive["alone"] == pytest.approx(
         fmean(fmean(record.payoffs.values()) for record in same if record.payoffs)
     )
-    lead = table.leads(own)
+    lead = table.leads(adaptive)
     assert lead is not None
     assert lead.query["player_player_1"] == "rider"
     assert lead.query["player_player_2"] == "adaptive"
 
 
-def test_figure_11_has_a_line_for_each_at_the_table_and_alone(
-    found: Findings, records: list[MatchRecord]
+def test_figure_11_shows_mixed_and_self_play_lines(
+    results: Findings, records: list[MatchRecord]
 ) -> None:
-    (panel,) = found.charts["against-public-goods"].panels
+    (panel,) = results.charts["against-public-goods"].panels
     lines = named(panel)
     assert list(lines) == ["adaptive", "adaptive, alone", "rider", "rider, alone"]
-    mixed = [one for one in records if set(labels(one)) == {"adaptive", "rider"}]
+    mixed = [record for record in records if set(labels(record)) == {"adaptive", "rider"}]
     given = [
-        one / 20 for record in mixed
-        for at, one in zip(record.seats, (record.outcome or {})["choices"][4], strict=True)
+        contribution / 20 for record in mixed
+        for at, contribution in zip(record.seats, (record.outcome or {})["choices"][4], strict=True)
         if record.label(at) == "adaptive"
     ]  # fmt: skip
     assert up(lines["adaptive"])[4] == pytest.approx(fmean(given))
@@ -533,7 +527,7 @@ def test_figure_11_has_a_line_for_each_at_the_table_and_alone(
     assert apart.dash
 
 
-def test_a_change_from_playing_alone_has_welch_s_interval(tmp_path: Path) -> None:
+def test_change_from_self_play_has_welch_interval(tmp_path: Path) -> None:
     study = {
         "name": "small",
         "games": [
@@ -544,18 +538,18 @@ def test_a_change_from_playing_alone_has_welch_s_interval(tmp_path: Path) -> Non
         "players": {"a": EQUAL, "b": CHANCE},
         "instances": 4,
     }  # fmt: skip
-    path = played(tmp_path, study)
+    path = play_study(tmp_path, study)
     with ct.Store.open(path) as store:
         every = list(store.records("small", bodies=True))
-    table = made(path, "small").tables["choices-in-mixed-groups"]
+    table = compute_findings(path, "small").tables["choices-in-mixed-groups"]
     shown = row(table.frame, player="b")
-    met, own = (
-        [fmean(one / 20 for choices in (record.outcome or {})["choices"] for one in choices[:seats])
+    mixed, same = (
+        [fmean(move / 20 for turn in (record.outcome or {})["choices"] for move in turn[:seats])
          for record in every if labels(record) == who]
         for who, seats in ((["b", "b", "a"], 2), (["b"] * 3, 3))
     )  # fmt: skip
-    test = stats.ttest_ind(met, own, equal_var=False).confidence_interval(0.95)
-    assert shown["change"] == pytest.approx(fmean(met) - fmean(own))
+    test = stats.ttest_ind(mixed, same, equal_var=False).confidence_interval(0.95)
+    assert shown["change"] == pytest.approx(fmean(mixed) - fmean(same))
     assert (shown["change.low"], shown["change.high"]) == pytest.approx((test.low, test.high))
     lead = table.leads(shown)
     assert lead is not None
@@ -566,7 +560,7 @@ def test_a_change_from_playing_alone_has_welch_s_interval(tmp_path: Path) -> Non
 
 
 @pytest.mark.browser
-def test_a_browser_shows_the_page_on_a_phone_and_opens_matches(path: Path, tmp_path: Path) -> None:
+def test_page_fits_phone_and_opens_matches(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     with ct.Store.open(path) as store:
         write_findings(findings(store, NAME, "gama", draws=100), out)

@@ -1,4 +1,4 @@
-"""GAMA-Bench's recipe where a study holds little: what is missing is said, nothing is invented."""
+"""GAMA-Bench's recipe on minimal studies: missing parts are explained."""
 
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,13 @@ import cheaptalk as ct
 from cheaptalk.papers.gama.scores import GAMES
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.latex import latex
-from tests.papers.test_gama import CHANCE, EQUAL, made, played, row
+from tests.papers.test_gama import CHANCE, EQUAL, compute_findings, play_study, row
 
-# What is missing, and the edges of what is there
+# Missing parts and edge cases
 
 
 def small(game: str) -> dict[str, Any]:
-    """The smallest table of a game."""
+    """Return the smallest configuration of a game."""
     if game == "battle_royale":
         return {"game": game, "fixed": {"hit_rates": [0.3, 0.8]}}
     fixed = {"players": 2} if game == "pirate_game" else {"players": 2, "rounds": 1}
@@ -61,48 +61,49 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("case", SMALL)
-def test_small_studies_have_pages_without_a_number_that_is_none(case: str, tmp_path: Path) -> None:
-    path = played(tmp_path, {"name": "small"} | SMALL[case])
+def test_small_studies_render_without_nan(case: str, tmp_path: Path) -> None:
+    path = play_study(tmp_path, {"name": "small"} | SMALL[case])
     with ct.Store.open(path) as store:
         shown = findings(store, "small", "gama", draws=100)
         write_findings(shown, tmp_path / "page.html")
     assert str(shown)
     assert all(latex(table) for table in shown.tables.values())
     assert "nan" not in str(shown).lower().split()
-    whole = set(shown.lacking) | {part.part.title for part in shown.parts if part.shown}
-    assert len(whole) == len(shown.parts)
+    titles = set(shown.lacking) | {part.part.title for part in shown.parts if part.shown}
+    assert len(titles) == len(shown.parts)
 
 
-def test_one_run_has_no_interval_and_no_spread(tmp_path: Path) -> None:
-    path = played(tmp_path, {"name": "small"} | SMALL["one match a game"])
-    frame = made(path, "small").tables["leaderboard"].frame
+def test_single_run_has_no_interval_or_spread(tmp_path: Path) -> None:
+    path = play_study(tmp_path, {"name": "small"} | SMALL["one match a game"])
+    frame = compute_findings(path, "small").tables["leaderboard"].frame
     assert frame["rank"].to_list() == [1, 2]
     for name in ("rank.low", "overall.low", "overall.error", "overall.spread", "pirate_game.low"):
         assert frame[name].null_count() == 2, name
 
 
-def test_repeats_of_a_instance_are_runs_and_one_cluster(tmp_path: Path) -> None:
-    path = played(tmp_path, {"name": "small"} | SMALL["repeats of one instance"])
-    tables = made(path, "small").tables
-    own = row(tables["leaderboard"].frame, player="b")
-    assert (own["public_goods.n"], own["public_goods.clusters"]) == (3, 1)
-    assert own["public_goods.low"] is None
-    assert own["public_goods.spread"] is not None
+def test_repeats_of_instance_form_one_cluster(tmp_path: Path) -> None:
+    path = play_study(tmp_path, {"name": "small"} | SMALL["repeats of one instance"])
+    tables = compute_findings(path, "small").tables
+    scores = row(tables["leaderboard"].frame, player="b")
+    assert (scores["public_goods.n"], scores["public_goods.clusters"]) == (3, 1)
+    assert scores["public_goods.low"] is None
+    assert scores["public_goods.spread"] is not None
     assert "run 3" in tables["scores-by-run"].frame.columns
 
 
-def test_a_page_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
-    lacking = made(played(tmp_path, {"name": "small"} | SMALL["another game"]), "small").lacking
+def test_missing_parts_explain_how_to_get_them(tmp_path: Path) -> None:
+    path = play_study(tmp_path, {"name": "small"} | SMALL["another game"])
+    lacking = compute_findings(path, "small").lacking
     assert "run the preset gama" in lacking["Leaderboard"]
     assert "add a group" in lacking["Payoffs in mixed groups"]
     apart = tmp_path / "apart"
     apart.mkdir()
-    second = made(played(apart, {"name": "small"} | SMALL["second price"]), "small")
+    second = compute_findings(play_study(apart, {"name": "small"} | SMALL["second price"]), "small")
     assert "no match with one player in all seats has a score" in second.lacking["Leaderboard"]
     assert "first-and-last-rounds" in second.tables
 
 
-def test_settings_none_of_which_is_the_paper_s_count_alike(tmp_path: Path) -> None:
+def test_settings_outside_paper_have_equal_weight(tmp_path: Path) -> None:
     rates = [[0.1, 0.2, 0.3, 0.4, 0.5], [0.5, 0.6, 0.7, 0.8, 0.9]]
     study = {
         "name": "small",
@@ -113,7 +114,7 @@ def test_settings_none_of_which_is_the_paper_s_count_alike(tmp_path: Path) -> No
         "players": {"setting": CHANCE},
         "instances": 12,
     }
-    shown = made(played(tmp_path, study), "small")
+    shown = compute_findings(play_study(tmp_path, study), "small")
     board = shown.tables["leaderboard"]
     assert "Battle royale: all 2 settings count equally." in board.notes
     assert any(
@@ -130,19 +131,19 @@ def test_settings_none_of_which_is_the_paper_s_count_alike(tmp_path: Path) -> No
     assert runs.notes
 
 
-def test_without_a_second_run_nothing_is_tested(tmp_path: Path) -> None:
+def test_single_run_has_no_tests(tmp_path: Path) -> None:
     players = {
-        f"goes-{one}": {"strategies": {"el_farol_bar": {"strategy": "random", "probability": one}}}
-        for one in (0.2, 0.8)
+        f"goes-{p}": {"strategies": {"el_farol_bar": {"strategy": "random", "probability": p}}}
+        for p in (0.2, 0.8)
     }
     study = {"name": "small", "games": [small("el_farol_bar")], "players": players}
-    tables = made(played(tmp_path, study), "small").tables
+    tables = compute_findings(play_study(tmp_path, study), "small").tables
     assert "strategies.el_farol_bar.probability-random" in tables
     assert "strategies.el_farol_bar.probability-random-tests" not in tables
 
 
-def test_a_crew_too_large_for_a_table_is_cut_and_says_so(tmp_path: Path) -> None:
-    path = played(tmp_path, {"name": "small"} | SMALL["a large crew"])
-    table = made(path, "small").tables["pirate-ballots"]
+def test_large_crew_is_truncated_with_note(tmp_path: Path) -> None:
+    path = play_study(tmp_path, {"name": "small"} | SMALL["a large crew"])
+    table = compute_findings(path, "small").tables["pirate-ballots"]
     assert table.notes == ("The first 20 of 25 pirates are shown.",)
     assert "pirate 25" in table.frame.columns

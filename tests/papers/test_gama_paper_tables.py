@@ -1,4 +1,4 @@
-"""GAMA-Bench's tables in the paper's form, from one store of games that were played here."""
+"""GAMA-Bench's tables in the paper's form, from a study with mock models."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ PLAYERS = {
 
 
 class Guessers:
-    """Models that choose 20, but 0 when cold."""
+    """Models that choose 20, or 0 at temperature 0."""
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         chosen = 0 if call.settings.temperature == 0 else 20
@@ -30,8 +30,8 @@ class Guessers:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    """A study of two games, one of them in two settings, with players under all treatments."""
+def results(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """Findings on two games, one of them in several settings, with players in all treatments."""
     path = tmp_path_factory.mktemp("gama") / "store.sqlite"
     study = {
         "name": "treatments", "pairing": "self", "instances": 2, "players": PLAYERS,
@@ -48,38 +48,38 @@ def texts(table: ReportTable) -> list[list[str]]:
     return [table.headings, *map(table.texts, table.rows)]
 
 
-def test_treatments_are_told_by_the_settings_of_players(found: Findings) -> None:
-    """A version of the prompts that the study leaves out is the one recorded, v1."""
+def test_treatments_follow_from_player_settings(results: Findings) -> None:
+    """An unset prompt version is the recorded default, v1."""
     name = "Guess 2/3 of the Average"
-    shown = {table: texts(found.tables[table])[:2] for table in ("table-5", "table-6", "table-7")}
+    shown = {table: texts(results.tables[table])[:2] for table in ("table-5", "table-6", "table-7")}
     assert shown == {
         "table-5": [["Game", "0.0", "1.0", "Average"], [name, "100.0", "80.0", "90.0 (14.1)"]],
         "table-6": [["Game", "V1 (Default)", "V2", "Average"],
                     [name, "80.0", "80.0", "80.0 constant"]],
         "table-7": [["Game", "Default", "CoT", "Selfish"], [name, "80.0", "80.0", "80.0"]],
     }  # fmt: skip
-    assert "Overall" in [row[0] for row in texts(found.tables["table-5"])]
-    assert "Overall" not in [row[0] for row in texts(found.tables["table-6"])]
+    assert "Overall" in [row[0] for row in texts(results.tables["table-5"])]
+    assert "Overall" not in [row[0] for row in texts(results.tables["table-6"])]
 
 
-def test_players_without_treatment_stand_in_tables_1_4_and_8(found: Findings) -> None:
-    assert found.tables["table-1"].headings == ["Game", "GPT-3.5: 0125", "LLaMA-3.1: 70B"]
-    assert {name for name in found.tables if name.startswith(("table-4", "table-10"))} == {
+def test_untreated_players_appear_in_tables_1_4_and_10(results: Findings) -> None:
+    assert results.tables["table-1"].headings == ["Game", "GPT-3.5: 0125", "LLaMA-3.1: 70B"]
+    assert {name for name in results.tables if name.startswith(("table-4", "table-10"))} == {
         "table-4", "table-10"
     }  # fmt: skip
-    assert found.tables["table-10"].printed == "Table 10"
-    assert found.tables["table-4"].titles == ["Game", "T1 (Default)", "T2", "Average"]
+    assert results.tables["table-10"].printed == "Table 10"
+    assert results.tables["table-4"].titles == ["Game", "T1 (Default)", "T2", "Average"]
 
 
-def test_table_8_has_the_settings_that_the_paper_varies_and_no_other(found: Findings) -> None:
-    assert texts(found.tables["table-8-guess-the-average"]) == [
+def test_table_8_contains_only_settings_varied_in_paper(results: Findings) -> None:
+    assert texts(results.tables["table-8-guess-the-average"]) == [
         ["Player", "R: 2/3", "R: 4/3", "Average"],
         ["gpt-3.5-0125", "80.0", "20.0", "50.0 (42.4)"],
         ["llama-3.1-70b", "80.0", "20.0", "50.0 (42.4)"],
     ]
 
 
-def test_only_those_asked_for_stand_in_the_paper_s_tables(tmp_path: Path) -> None:
+def test_paper_tables_contain_only_selected_players(tmp_path: Path) -> None:
     study = {
         "name": "some", "pairing": "self",
         "games": [{"game": "public_goods", "fixed": {"players": 2, "rounds": 1}}],
@@ -87,6 +87,6 @@ def test_only_those_asked_for_stand_in_the_paper_s_tables(tmp_path: Path) -> Non
     }  # fmt: skip
     with ct.Store.open(tmp_path / "store.sqlite", create=True) as store:
         ct.run(ct.studies.parse_study(study, "here"), store)
-        some = findings(store, "some", "gama", draws=100, options={"players": "lot"})
-    assert some.tables["table-1"].titles == ["Game", "lot"]
-    assert some.tables["leaderboard"].frame.height == 2
+        selected = findings(store, "some", "gama", draws=100, options={"players": "lot"})
+    assert selected.tables["table-1"].titles == ["Game", "lot"]
+    assert selected.tables["leaderboard"].frame.height == 2

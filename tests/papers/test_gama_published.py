@@ -1,6 +1,6 @@
-"""GAMA-Bench's printed numbers from its recorded games, through the recipe.
+"""The recipe reproduces GAMA-Bench's printed numbers from its recorded games.
 
-The games lie beside the repository; they are no part of it.
+The games are optional data outside the repository.
 """
 
 from collections.abc import Sequence
@@ -43,108 +43,108 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ct.Store:
 
 
 @pytest.fixture(scope="module")
-def found(store: ct.Store) -> Findings:
+def results(store: ct.Store) -> Findings:
     return findings(store, "gama", "gama", as_published=True, draws=200)
 
 
 def row(frame: pl.DataFrame, **wanted: str) -> dict[str, Any]:
     chosen = [pl.col(name) == value for name, value in wanted.items()]
-    one: dict[str, Any] = frame.row(by_predicate=pl.all_horizontal(chosen), named=True)
-    return one
+    values: dict[str, Any] = frame.row(by_predicate=pl.all_horizontal(chosen), named=True)
+    return values
 
 
-def printed(row: dict[str, Any], key: str, cell: tuple[float, float]) -> bool:
-    """Whether mean and spread are these to the printed digit."""
+def matches_printed(row: dict[str, Any], key: str, cell: tuple[float, float]) -> bool:
+    """Return whether mean and spread equal the cell to the printed digit."""
     return (row[key], row[f"{key}.spread"]) == pytest.approx(cell, abs=0.05 + 1e-9)
 
 
-def test_all_cells_of_table_1_come_out(found: Findings) -> None:
-    wide = found.tables["leaderboard"].frame
+def test_table_1_is_reproduced(results: Findings) -> None:
+    wide = results.tables["leaderboard"].frame
     for place, model in enumerate(PREFIXES):
-        own = row(wide, player=model)
-        assert printed(own, "overall", OVERALL[place]), model
+        scores = row(wide, player=model)
+        assert matches_printed(scores, "overall", OVERALL[place]), model
         for game, cells in TABLE_1.items():
-            assert printed(own, GAMES[game], cells[place]), (model, game)
+            assert matches_printed(scores, GAMES[game], cells[place]), (model, game)
 
 
 @pytest.fixture(scope="module")
-def beside(store: ct.Store) -> Findings:
+def with_printed(store: ct.Store) -> Findings:
     return findings(
         store, "gama", "gama", as_published=True, draws=100, options={"printed": "beside"}
     )
 
 
-def same_digits(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
-    """Whether all numbers of these columns are the printed ones, to the printed digit."""
+def equals_printed(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
+    """Return whether all numbers in these columns equal the printed ones to the printed digit."""
     both = ((frame[key], frame[f"{key.replace('.error', '')}.printed{ending}"])
             for key in keys for ending in [".error" * key.endswith(".error")])  # fmt: skip
-    return all(((ours - theirs).abs() < 0.0501).all() for ours, theirs in both)
+    return all(((computed - expected).abs() < 0.0501).all() for computed, expected in both)
 
 
-def test_tables_1_and_4_hold_the_printed_values_beside_the_same_of_ours(beside: Findings) -> None:
-    board = beside.tables["table-1"]
+def test_tables_1_and_4_match_printed_values(with_printed: Findings) -> None:
+    board = with_printed.tables["table-1"]
     models = ["gpt-3.5-0125", "gemini-1.0-pro", "llama-3.1-8b", "mixtral-8x7b", "qwen-2-72b"]
-    assert [one.key for one in board.columns if one.key in models] == models
-    assert [one.group for one in board.columns[1:11:2]] == [
+    assert [column.key for column in board.columns if column.key in models] == models
+    assert [column.group for column in board.columns[1:11:2]] == [
         "GPT-3.5", "Gemini-Pro", "LLaMA-3.1", "Mixtral", "Qwen-2"
     ]  # fmt: skip
     assert board.frame.height == 9
-    assert same_digits(board.frame, [*models, *(f"{one}.error" for one in models)])
-    runs = beside.tables["table-4"]
+    assert equals_printed(board.frame, [*models, *(f"{model}.error" for model in models)])
+    runs = with_printed.tables["table-4"]
     assert runs.frame.height == 9
-    assert same_digits(runs.frame, [*(f"run {run}" for run in RUNS), "average", "average.error"])
+    assert equals_printed(runs.frame, [*(f"run {run}" for run in RUNS), "average", "average.error"])
 
 
-def test_players_stand_in_the_order_of_the_paper_and_no_rank_is_surer_than_it_is(
-    found: Findings,
+def test_ranking_matches_paper_with_rank_intervals(
+    results: Findings,
 ) -> None:
-    wide = found.tables["leaderboard"].frame
-    best = sorted(zip(PREFIXES, OVERALL, strict=True), key=lambda one: -one[1][0])
+    wide = results.tables["leaderboard"].frame
+    best = sorted(zip(PREFIXES, OVERALL, strict=True), key=lambda pair: -pair[1][0])
     assert wide["player"].to_list() == [model for model, _ in best]
     assert wide["rank"].to_list() == [1, 2, 3, 4, 5]
     assert (wide["rank.low"] <= wide["rank"]).all()
     assert (wide["rank.high"] >= wide["rank"]).all()
-    assert wide["rank.high"][0] == wide["rank.low"][1] + 1 == 2  # 56.7 and 56.0 are no order
+    assert wide["rank.high"][0] == wide["rank.low"][1] + 1 == 2  # 56.7 and 56.0: no clear order
     assert wide["rank.low"][2] == 3
     assert wide["first"].sum() == pytest.approx(1)
 
 
-def test_every_run_of_every_game_is_the_oracle_s(found: Findings) -> None:
-    frame = found.tables["scores-by-run"].frame
+def test_run_scores_match_oracle(results: Findings) -> None:
+    frame = results.tables["scores-by-run"].frame
     for (game, model, run), score in scores(FOLDER).items():
-        own = row(frame, game=GAMES[game], player=model)
-        assert own[f"run {run}"] == pytest.approx(score, abs=1e-9), (game, model, run)
+        model_scores = row(frame, game=GAMES[game], player=model)
+        assert model_scores[f"run {run}"] == pytest.approx(score, abs=1e-9), (game, model, run)
 
 
-def test_table_4_s_runs_come_out(found: Findings) -> None:
-    own = row(found.tables["scores-by-run"].frame, game="overall", player=GPT)
-    assert [own[f"run {run}"] for run in RUNS] == pytest.approx(RUNS_OVERALL, abs=0.0501)
+def test_table_4_is_reproduced(results: Findings) -> None:
+    overall = row(results.tables["scores-by-run"].frame, game="overall", player=GPT)
+    assert [overall[f"run {run}"] for run in RUNS] == pytest.approx(RUNS_OVERALL, abs=0.0501)
 
 
-def test_table_2_s_voyage_comes_out(found: Findings) -> None:
-    ballots = found.tables["pirate-ballots"].frame.filter(who=GPT)
+def test_table_2_voyage_is_reproduced(results: Findings) -> None:
+    ballots = results.tables["pirate-ballots"].frame.filter(who=GPT)
     shown = ballots.select("plan_distance", "vote_accuracy").rows()
-    assert shown == [pytest.approx(one, abs=0.005) for one in VOYAGE]
+    assert shown == [pytest.approx(ballot, abs=0.005) for ballot in VOYAGE]
     third = ballots.row(2, named=True)
     assert (third["pirate 2"], third["pirate 3"]) == (None, "50\u00a0✓")
     assert third["pirate 10"] == "44\u00a0✓"
-    voyage = found.tables["table-2"]
+    voyage = results.tables["table-2"]
     assert voyage.texts(voyage.frame.row(2, named=True)) == [
         "Round 3", "-", "-", "50✓", *["1✓"] * 6, "44✓", "94", "0.57"
     ]  # fmt: skip
 
 
-def test_the_mean_number_is_the_one_held_against_people(found: Findings) -> None:
+def test_mean_number_matches_comparison_with_people(results: Findings) -> None:
     """Section 4.3: 34.59 in the run that the paper shows, beside 36.73 and 36.2 of people."""
-    frame = found.tables["numbers-and-people"].frame
-    first = row(found.tables["scores-by-run"].frame, game="guess_the_average", player=GPT)["run 1"]
-    assert 100 - first == pytest.approx(34.59, abs=0.005)
+    frame = results.tables["numbers-and-people"].frame
+    run = row(results.tables["scores-by-run"].frame, game="guess_the_average", player=GPT)["run 1"]
+    assert 100 - run == pytest.approx(34.59, abs=0.005)
     assert frame.filter(player="people")["first_round"].to_list() == [36.73, 36.2]
     assert row(frame, player=GPT)["first_round"] == pytest.approx(50)
 
 
-def test_what_the_recorded_games_do_not_hold_is_said(found: Findings) -> None:
-    assert set(found.lacking) == {
+def test_missing_experiments_are_listed(results: Findings) -> None:
+    assert set(results.lacking) == {
         "Temperatures", "Prompt versions", "Reasoning strategies", "Other player settings",
         "Game settings", "Choices in mixed groups", "Information about other players",
         "Payoffs in mixed groups",

@@ -1,6 +1,6 @@
-"""Recorded experiments of GAMA-Bench in one store make the paper's tables, and are never pooled.
+"""GAMA-Bench's recorded experiments in one store fill the paper's tables and are never pooled.
 
-Invented games: of divide the dollar, whose score is 100 less the distance of the bids from 100.
+The invented games of divide the dollar score 100 minus the distance of the bids from 100.
 """
 
 from pathlib import Path
@@ -11,21 +11,21 @@ import cheaptalk as ct
 from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.records.imports import import_matches
 from cheaptalk.reports.recipes.findings import Findings, findings
-from tests.papers.gama_folders import Written, bar, dollar, write
+from tests.papers.gama_folders import Data, bar, dollar, write
 
 MODEL = "Talker-7B"
 SCORES = {
     "1": 60, "2": 50, "3": 40, "t0": 10, "t1": 20, "t5": 60, "cot1": 70, "role1": 55, "role3": 35,
     "savept1_0": 5, "m1": 15,
 }  # fmt: skip
-"""The score of a file by its tag; ``t5`` is the first run again, as in the release."""
+"""Scores by file tag; ``t5`` repeats the first run, as in the release."""
 VERSIONS = {"v1": 60, "v2": 30, "v5": 90}
 SETTINGS = {50: 80, 100: 60, 200: 70}
-"""Scores by the gold."""
+"""Scores by amount of gold."""
 
 
-def scoring(score: int, gold: int = 100, version: str = "v1") -> Written:
-    """A game whose bids leave so much of the gold, percent of it counted."""
+def scored_game(score: int, gold: int = 100, version: str = "v1") -> Data:
+    """Return a game in which the bids add up to ``score`` percent of the gold."""
     data = dollar()
     total = gold * score // 100
     data["meta"] |= {"golds": gold, "version": version}
@@ -37,14 +37,14 @@ def scoring(score: int, gold: int = 100, version: str = "v1") -> Written:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     folder = tmp_path_factory.mktemp("raw_results")
     for tag, score in SCORES.items():
-        write(folder, f"divide_dollar/divide_dollar_v1_{tag}", scoring(score))
+        write(folder, f"divide_dollar/divide_dollar_v1_{tag}", scored_game(score))
     for version, score in VERSIONS.items():
-        write(folder, f"divide_dollar/divide_dollar_{version}", scoring(score, version=version))
+        write(folder, f"divide_dollar/divide_dollar_{version}", scored_game(score, version=version))
     for number, (gold, score) in enumerate(SETTINGS.items(), start=1):
-        write(folder, f"divide_dollar/divide_dollar_v1_g{number}", scoring(score, gold))
+        write(folder, f"divide_dollar/divide_dollar_v1_g{number}", scored_game(score, gold))
     for mode in ("implicit", "explicit"):
         for tag, capacity in {"1": 0.6, "r0": 0.5, "r3": 0.6}.items():
             data = bar()
@@ -56,61 +56,59 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     return findings(store, "gama", "gama", as_published=True, draws=100)
 
 
-def row(found: Findings, table: str, **wanted: str) -> dict[str, float | None]:
-    (one,) = found.tables[table].frame.filter(**wanted).to_dicts()
-    return one
+def row(results: Findings, table: str, **wanted: str) -> dict[str, float | None]:
+    (values,) = results.tables[table].frame.filter(**wanted).to_dicts()
+    return values
 
 
-def test_the_leaderboard_is_that_of_the_default_runs(found: Findings) -> None:
-    board = found.tables["leaderboard"]
+def test_leaderboard_contains_only_default_runs(results: Findings) -> None:
+    board = results.tables["leaderboard"]
     assert board.frame["player"].to_list() == [MODEL]
-    one = row(found, "leaderboard", player=MODEL)
-    assert (one["divide_the_dollar"], one["divide_the_dollar.n"]) == (50, 3)
+    scores = row(results, "leaderboard", player=MODEL)
+    assert (scores["divide_the_dollar"], scores["divide_the_dollar.n"]) == (50, 3)
     assert "Recorded experiments have separate tables: 12 players." in board.remarks
-    runs = row(found, "scores-by-run", game="divide_the_dollar")
+    runs = row(results, "scores-by-run", game="divide_the_dollar")
     assert [runs[f"run {run}"] for run in (1, 2, 3)] == [60, 50, 40]
 
 
 def test_imported_models_are_language_models(games: Path, store: ct.Store) -> None:
-    write(games, "divide_dollar_v1_1", scoring(60))
+    write(games, "divide_dollar_v1_1", scored_game(60))
     import_matches(read_gama(games), store, "gama")
     shown = findings(store, "gama", "gama", draws=100, options={"players": "llms"})
     assert shown.tables["table-1"].titles == ["Game", MODEL]
 
 
-def test_temperatures_stand_apart_and_that_of_the_default_counts_once(found: Findings) -> None:
-    one = row(found, f"temperature-{MODEL.lower()}", game="divide_the_dollar")
-    cells = {key: one[f"temperature {key}"] for key in ("default", "0", "0.2", "1")}
+def test_temperature_experiments_have_separate_table(results: Findings) -> None:
+    scores = row(results, f"temperature-{MODEL.lower()}", game="divide_the_dollar")
+    cells = {key: scores[f"temperature {key}"] for key in ("default", "0", "0.2", "1")}
     assert cells == {"default": 50, "0": 10, "0.2": 20, "1": 60}
-    assert one["mean"] == pytest.approx((10 + 20 + 60) / 3)
+    assert scores["mean"] == pytest.approx((10 + 20 + 60) / 3)
 
 
-def test_prompt_versions_stand_apart(found: Findings) -> None:
-    one = row(found, f"prompt-version-{MODEL.lower()}", game="divide_the_dollar")
-    assert one["mean"] == pytest.approx((60 + 30 + 90) / 3)
+def test_prompt_versions_have_separate_table(results: Findings) -> None:
+    scores = row(results, f"prompt-version-{MODEL.lower()}", game="divide_the_dollar")
+    assert scores["mean"] == pytest.approx((60 + 30 + 90) / 3)
 
 
-def test_reasoning_strategies_stand_beside_the_default(found: Findings) -> None:
-    one = row(found, f"reasoning-strategy-{MODEL.lower()}", game="divide_the_dollar")
+def test_reasoning_strategies_are_compared_with_default(results: Findings) -> None:
+    scores = row(results, f"reasoning-strategy-{MODEL.lower()}", game="divide_the_dollar")
     ways = ("default", "CoT step by step", "cooperative", "mathematician")
-    assert [one[f"reasoning strategy {way}"] for way in ways] == pytest.approx([50, 70, 55, 35])
+    assert [scores[f"reasoning strategy {way}"] for way in ways] == pytest.approx([50, 70, 55, 35])
 
 
-def test_settings_are_those_of_the_papers_table(found: Findings) -> None:
+def test_settings_match_paper_table(results: Findings) -> None:
     player = f"score {MODEL} (experiment settings)"
-    frame = found.tables["settings-divide-the-dollar"].frame
+    frame = results.tables["settings-divide-the-dollar"].frame
     assert frame["setting"].to_list()[:3] == ["golds 50", "golds 100", "golds 200"]
     assert frame[player].to_list()[:4] == [80, 60, 70, 70]
-    bars = found.tables["settings-el-farol-bar"].frame
+    bars = results.tables["settings-el-farol-bar"].frame
     assert bars["setting"].to_list()[:2] == ["capacity 0.5", "capacity 0.6"]
     assert not [name for name in bars.columns if name == f"score {MODEL}"]
 
 
-def test_where_nothing_was_played_by_default_the_experiments_are_ranked(
-    games: Path, store: ct.Store
-) -> None:
+def test_experiments_are_ranked_without_default_runs(games: Path, store: ct.Store) -> None:
     for tag in ("t0", "t1"):
-        write(games, f"divide_dollar_v1_{tag}", scoring(SCORES[tag]))
+        write(games, f"divide_dollar_v1_{tag}", scored_game(SCORES[tag]))
     import_matches(read_gama(games), store, "gama")
     board = findings(store, "gama", "gama", draws=100).tables["leaderboard"].frame
-    assert board["player"].to_list() == [f"{MODEL} (temperature {one})" for one in (0.2, 0.0)]
+    assert board["player"].to_list() == [f"{MODEL} (temperature {value})" for value in (0.2, 0.0)]

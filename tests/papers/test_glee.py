@@ -1,4 +1,4 @@
-"""GLEE's tables and figures: numbers worked out again, and studies that hold too little."""
+"""GLEE's tables and figures against recomputed numbers, and studies with too little data."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -36,23 +36,23 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def found(store: Store) -> Findings:
-    return made(store)
+def results(store: Store) -> Findings:
+    return compute_findings(store)
 
 
 @pytest.fixture(scope="module")
 def frames(store: Store) -> dict[str, pl.DataFrame]:
-    """Matches with what regressions take as columns: the market and the pair as one text each."""
+    """Matches by game; the market and the pair are joined into one column each."""
     return {
-        one.game: one.frame.with_columns(
-            pl.concat_str(one.market, separator="|").alias("market"),
+        family.game: family.frame.with_columns(
+            pl.concat_str(family.market, separator="|").alias("market"),
             pl.concat_str("Alice", "Bob", separator="|").alias("pair"),
         )
-        for one in families(Evidence(store, STUDY["name"]))
+        for family in families(Evidence(store, STUDY["name"]))
     }
 
 
-def made(store: Store, study: str = STUDY["name"], **options: Any) -> Findings:
+def compute_findings(store: Store, study: str = STUDY["name"], **options: Any) -> Findings:
     return findings(store, study, "glee", **{"draws": 100} | options)
 
 
@@ -65,14 +65,14 @@ MARKETS = {"bargaining": "yes|no|∞", "negotiation": "yes|1", "persuasion": "bi
 PLAYERS = dict.fromkeys(ROLES.values(), FLASH)
 
 
-def by_hand(frames: dict[str, pl.DataFrame], game: str, metric: str) -> Ols:
-    """The regression of the paper."""
+def reference_regression(frames: dict[str, pl.DataFrame], game: str, metric: str) -> Ols:
+    """Fit the regression of the paper."""
     reference = {"market": MARKETS[game], **OTHERS[game], **PLAYERS}
     return regress(frames[game], metric, list(reference), reference)
 
 
-def check(row: dict[str, Any], name: str, expected: Ols, level: tuple[str, str]) -> None:
-    """That an effect and both its intervals are those worked out by hand, in points."""
+def assert_effect(row: dict[str, Any], name: str, expected: Ols, level: tuple[str, str]) -> None:
+    """Assert that an effect and its intervals equal the reference, in percentage points."""
     for key, limits in ((name, expected.classical), (f"{name} clustered", expected.clustered)):
         low, high = limits[level]
         assert row[key] == pytest.approx(100 * expected.effects[level], abs=1e-6)
@@ -81,63 +81,63 @@ def check(row: dict[str, Any], name: str, expected: Ols, level: tuple[str, str])
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_market_effects_are_those_of_a_regression_by_hand(
-    found: Findings, frames: dict[str, pl.DataFrame], game: str
+def test_market_effects_match_reference_regression(
+    results: Findings, frames: dict[str, pl.DataFrame], game: str
 ) -> None:
-    table = found.tables[f"market-{game}"]
-    market = next(one.market for one in families(found.evidence) if one.game == game)
+    table = results.tables[f"market-{game}"]
+    market = next(family.market for family in families(results.evidence) if family.game == game)
     assert table.frame.height == frames[game]["market"].n_unique()
     for metric in ("efficiency", "fairness"):
-        expected = by_hand(frames, game, metric)
+        expected = reference_regression(frames, game, metric)
         for row in table.rows:
             level = "|".join(row[name] for name in market)
             if level == MARKETS[game]:
                 assert (row[metric], row[f"{metric}.low"]) == (0, None)
             else:
-                check(row, metric, expected, ("market", level))
+                assert_effect(row, metric, expected, ("market", level))
     assert table.frame["efficiency"].is_sorted(descending=True)
 
 
-def test_self_gains_are_those_of_a_regression_by_hand(
-    found: Findings, frames: dict[str, pl.DataFrame]
+def test_self_gains_match_reference_regression(
+    results: Findings, frames: dict[str, pl.DataFrame]
 ) -> None:
-    table = found.tables["self-gain"]
+    table = results.tables["self-gain"]
     for game in GAMES:
         for role, title in ROLES.items():
-            expected = by_hand(frames, game, f"{role}_gain")
+            expected = reference_regression(frames, game, f"{role}_gain")
             for row in table.rows:
                 if row["player"] != FLASH:
-                    check(row, f"{game} {role}", expected, (title, row["player"]))
+                    assert_effect(row, f"{game} {role}", expected, (title, row["player"]))
     assert set(table.frame["kind"]) == {"script"}
 
 
-def test_effects_of_parameters_are_those_of_a_regression_by_hand(
-    found: Findings, frames: dict[str, pl.DataFrame]
+def test_parameter_effects_match_reference_regression(
+    results: Findings, frames: dict[str, pl.DataFrame]
 ) -> None:
-    table = found.tables["impact"].frame.filter(family="Bargaining", metric="Fairness")
+    table = results.tables["impact"].frame.filter(family="Bargaining", metric="Fairness")
     reference = {"CI": "yes", "MA": "no", "T": "∞", **OTHERS["bargaining"], **PLAYERS}
     expected = regress(frames["bargaining"], "fairness", list(reference), reference)
     assert table.height == len(expected.effects)
     for row in table.iter_rows(named=True):
         assert row["over"] == reference[row["parameter"]]
-        check(row, "effect", expected, (row["parameter"], row["level"]))
+        assert_effect(row, "effect", expected, (row["parameter"], row["level"]))
 
 
 def pair_effects(game: str, metric: str, frame: pl.DataFrame) -> dict[str, float]:
-    """The effect of every pair over the first, by a regression by hand."""
+    """Return the effect of each pair over the first, from the reference regression."""
     first = str(frame["pair"].min())
     reference = {"market": MARKETS[game], **OTHERS[game], "pair": first}
-    found = regress(frame, metric, list(reference), reference)
+    fit = regress(frame, metric, list(reference), reference)
     return {first: 0.0} | {
-        level: of for (factor, level), of in found.effects.items() if factor == "pair"
+        level: effect for (factor, level), effect in fit.effects.items() if factor == "pair"
     }
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_pairs_stand_relative_to_the_mean_of_all_pairs(
-    found: Findings, frames: dict[str, pl.DataFrame], game: str
+def test_pair_effects_are_relative_to_mean(
+    results: Findings, frames: dict[str, pl.DataFrame], game: str
 ) -> None:
-    table = found.tables[f"pairs-{game}"].frame
+    table = results.tables[f"pairs-{game}"].frame
     assert table.height == 9
     for metric in METRICS:
         effects = pair_effects(game, metric, frames[game])
@@ -149,10 +149,10 @@ def test_pairs_stand_relative_to_the_mean_of_all_pairs(
         assert table[metric].sum() == pytest.approx(0, abs=1e-6)
 
 
-def test_copies_of_a_player_are_compared_with_different_ones(
-    found: Findings, frames: dict[str, pl.DataFrame]
+def test_self_pairs_are_compared_with_mixed_pairs(
+    results: Findings, frames: dict[str, pl.DataFrame]
 ) -> None:
-    table = found.tables["same-player"].frame
+    table = results.tables["same-player"].frame
     assert table.height == 12
     for row in table.iter_rows(named=True):
         game = row["family"].lower()
@@ -164,14 +164,14 @@ def test_copies_of_a_player_are_compared_with_different_ones(
         different = [of for pair, of in effects.items() if len(set(pair.split("|"))) == 2]
         expected = 100 * (np.mean(same) - np.mean(different))
         assert row["difference"] == pytest.approx(expected, abs=1e-6)
-        assert row["given"] == pytest.approx(expected, abs=1e-6)  # as everybody met everybody
+        assert row["given"] == pytest.approx(expected, abs=1e-6)  # all players met
         assert 0 <= row["p"] <= row["corrected"] <= 1
 
 
-def test_equilibria_are_pairs_that_nobody_would_leave(found: Findings) -> None:
-    rows = found.tables["player-choice"].frame
+def test_equilibria_are_pairs_without_regret(results: Findings) -> None:
+    rows = results.tables["player-choice"].frame
     for game in GAMES:
-        pairs = found.tables[f"pairs-{game}"].frame
+        pairs = results.tables[f"pairs-{game}"].frame
         gain = {(a, b): (x, y) for a, b, x, y in pairs.select(
             "Alice", "Bob", "alice_gain", "bob_gain").iter_rows()}  # fmt: skip
         names = sorted(set(pairs["Alice"]))
@@ -193,21 +193,21 @@ def test_equilibria_are_pairs_that_nobody_would_leave(found: Findings) -> None:
             assert 1 <= row["support"] <= 100
 
 
-def test_several_processes_find_what_one_finds(
-    store: Store, found: Findings, monkeypatch: pytest.MonkeyPatch
+def test_parallel_workers_give_identical_results(
+    store: Store, results: Findings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
-    together = made(store, workers=2)
-    assert together.lacking == found.lacking
-    for name, table in found.tables.items():
-        pl.testing.assert_frame_equal(together.tables[name].frame, table.frame)
-    for game, frame in found.evidence.frames.items():
-        pl.testing.assert_frame_equal(together.evidence.frames[game], frame)
+    parallel = compute_findings(store, workers=2)
+    assert parallel.lacking == results.lacking
+    for name, table in results.tables.items():
+        pl.testing.assert_frame_equal(parallel.tables[name].frame, table.frame)
+    for game, frame in results.evidence.frames.items():
+        pl.testing.assert_frame_equal(parallel.evidence.frames[game], frame)
 
 
-def test_draws_move_pairs_as_much_as_their_clustered_errors_say(store: Store) -> None:
+def test_bootstrap_spread_matches_clustered_errors(store: Store) -> None:
     evidence = Evidence(store, STUDY["name"], draws=2_000)
-    tables = made(store).tables
+    tables = compute_findings(store).tables
     for pairs in pairs_of(evidence):
         estimates, drawn = gains(pairs, evidence)
         for middle, draws, name in zip(estimates, drawn, ("alice", "bob"), strict=True):
@@ -217,8 +217,8 @@ def test_draws_move_pairs_as_much_as_their_clustered_errors_say(store: Store) ->
             assert draws.std(axis=0) == pytest.approx(errors, rel=0.15)
 
 
-def test_a_mean_over_other_configurations_weighs_their_means() -> None:
-    played = pl.DataFrame(
+def test_reweighted_means_weight_configurations() -> None:
+    matches = pl.DataFrame(
         {
             "who": ["x"] * 6 + ["y"] * 2,
             "configuration": ["a", "a", "a", "a", "b", "b", "a", "a"],
@@ -226,25 +226,25 @@ def test_a_mean_over_other_configurations_weighs_their_means() -> None:
             "gain": [1.0, 2.0, 3.0, 4.0, 10.0, 20.0, 5.0, 7.0],
         }
     )
-    found = reweighted(played, ["gain"], ["who"], {"a": 1, "b": 3, "c": 1, "d": 0})
-    x, y = found.iter_rows(named=True)
+    means = reweighted(matches, ["gain"], ["who"], {"a": 1, "b": 3, "c": 1, "d": 0})
+    x, y = means.iter_rows(named=True)
     assert x["gain"] == pytest.approx((1 * 2.5 + 3 * 15) / 4)
     variances = (np.var([1, 2, 3, 4], ddof=1) / 4, np.var([10, 20], ddof=1) / 2)
     assert x["gain.error"] == pytest.approx(((variances[0] + 9 * variances[1]) / 16) ** 0.5)
     assert (y["gain"], x["gain.covered"], y["gain.covered"]) == (6, 0.8, 0.2)
-    clipped = reweighted(played, ["gain"], ["who"], {"a": 1}, bounds={"gain": (2.4, 2.6)})
+    clipped = reweighted(matches, ["gain"], ["who"], {"a": 1}, bounds={"gain": (2.4, 2.6)})
     most = pl.when(pl.col("instance") == "1").then(2.9).otherwise(2.5)
-    columns = played.with_columns(least=pl.lit(2.4), most=most)
-    own = reweighted(columns, ["gain"], ["who"], {"a": 1}, bounds={"gain": ("least", "most")})
-    assert own["gain.high"].to_list() == pytest.approx([2.6, 2.7])
+    columns = matches.with_columns(least=pl.lit(2.4), most=most)
+    bounded = reweighted(columns, ["gain"], ["who"], {"a": 1}, bounds={"gain": ("least", "most")})
+    assert bounded["gain.high"].to_list() == pytest.approx([2.6, 2.7])
     assert clipped.row(0, named=True)["gain.low"] == 2.4
     for weights in ({}, {"a": 0}, {"a": -1, "b": 2}):
         with pytest.raises(ValueError, match="weights of configurations"):
-            reweighted(played, ["gain"], ["who"], weights)
+            reweighted(matches, ["gain"], ["who"], weights)
 
 
-def test_configurations_can_weigh_alike(found: Findings, frames: dict[str, pl.DataFrame]) -> None:
-    table = found.tables["distributions"].frame
+def test_equal_weights_are_supported(results: Findings, frames: dict[str, pl.DataFrame]) -> None:
+    table = results.tables["distributions"].frame
     for game in GAMES:
         each = frames[game].group_by("configuration").agg(pl.col(*METRICS).mean())
         row = table.row(
@@ -260,9 +260,9 @@ def test_configurations_can_weigh_alike(found: Findings, frames: dict[str, pl.Da
     assert inflation["efficiency"] == pytest.approx(low["efficiency"].mean())
 
 
-def test_first_offers_are_correlated_with_gains(store: Store, found: Findings) -> None:
+def test_first_offers_are_correlated_with_gains(store: Store, results: Findings) -> None:
     records = list(store.records(STUDY["name"], bodies=True, games=["bargaining", "negotiation"]))
-    for row in found.tables["anchoring"].rows:
+    for row in results.tables["anchoring"].rows:
         offers, gains_ = [], []
         for record in records:
             if record.game != row["family"].lower() or row["bob"] not in (
@@ -285,23 +285,21 @@ def test_first_offers_are_correlated_with_gains(store: Store, found: Findings) -
             assert row["r clustered.low"] < row["r"] < row["r clustered.high"]
 
 
-def test_the_clustered_interval_of_a_correlation_is_that_of_draws(
-    store: Store, found: Findings
-) -> None:
-    offers = found.evidence.once(first_offers).filter(game="bargaining")
+def test_clustered_correlation_interval_matches_bootstrap(store: Store, results: Findings) -> None:
+    offers = results.evidence.once(first_offers).filter(game="bargaining")
     parts = [part for _, part in offers.group_by("configuration")]
     generator = np.random.default_rng(1)
     drawn = []
     for _ in range(1_000):
-        some = pl.concat([parts[at] for at in generator.integers(len(parts), size=len(parts))])
-        drawn.append(np.corrcoef(some["offer"], some["gain"])[0, 1])
-    row = found.tables["anchoring"].frame.row(0, named=True)
+        sample = pl.concat([parts[at] for at in generator.integers(len(parts), size=len(parts))])
+        drawn.append(np.corrcoef(sample["offer"], sample["gain"])[0, 1])
+    row = results.tables["anchoring"].frame.row(0, named=True)
     low, high = np.quantile(drawn, (0.025, 0.975))
     assert row["r clustered.high"] - row["r clustered.low"] == pytest.approx(high - low, rel=0.2)
 
 
-def test_reference_levels_are_the_papers_where_the_study_has_them(found: Findings) -> None:
-    rows = {(row["family"], row["parameter"]): row for row in found.tables["references"].rows}
+def test_reference_levels_follow_paper_if_available(results: Findings) -> None:
+    rows = {(row["family"], row["parameter"]): row for row in results.tables["references"].rows}
     assert rows["Bargaining", "T"]["reference"] == rows["Bargaining", "T"]["paper"] == "∞"
     assert rows["Bargaining", "M"]["reference"] == "one level only"
     assert rows["Negotiation", "F_A"]["reference"] == "1"
@@ -309,7 +307,7 @@ def test_reference_levels_are_the_papers_where_the_study_has_them(found: Finding
     assert rows["Persuasion", "Bob"]["reference"] == FLASH
 
 
-def test_without_the_papers_levels_those_of_most_matches_are_taken(tmp_path: Path) -> None:
+def test_reference_levels_default_to_most_frequent(tmp_path: Path) -> None:
     games = [
         {
             "game": "bargaining",
@@ -319,115 +317,115 @@ def test_without_the_papers_levels_those_of_most_matches_are_taken(tmp_path: Pat
     ]
     players = {name: of for name, of in STUDY["players"].items() if name != FLASH}
     with Store.open(play(tmp_path, games=games, players=players)) as store:
-        found = made(store)
-    rows = {row["parameter"]: row for row in found.tables["references"].rows}
+        results = compute_findings(store)
+    rows = {row["parameter"]: row for row in results.tables["references"].rows}
     assert rows["M"]["reference"] == "100"
     assert rows["Alice"]["reference"] == "fair"
-    assert "reminders varied and is not controlled for" in found.tables["references"].notes[0]
-    assert "with two markets" in found.lacking["Effect of the market"]
-    assert "Effects are relative to fair." in found.tables["self-gain"].caption
-    assert found.tables["self-gain"].notes[-1].endswith("is not controlled for.")
+    assert "reminders varied and is not controlled for" in results.tables["references"].notes[0]
+    assert "with two markets" in results.lacking["Effect of the market"]
+    assert "Effects are relative to fair." in results.tables["self-gain"].caption
+    assert results.tables["self-gain"].notes[-1].endswith("is not controlled for.")
 
 
-def test_another_reference_can_be_asked_for(store: Store) -> None:
-    found = made(store, options={"reference": "tough"})
-    frame = found.tables["self-gain"].frame
+def test_reference_option_changes_reference_player(store: Store) -> None:
+    results = compute_findings(store, options={"reference": "tough"})
+    frame = results.tables["self-gain"].frame
     assert frame.filter(player="tough")["bargaining alice"].item() == 0
-    assert "Effects are relative to tough." in found.tables["self-gain"].caption
+    assert "Effects are relative to tough." in results.tables["self-gain"].caption
     with pytest.raises(ct.CheaptalkError, match='has no player "tuff"'):
-        made(store, options={"reference": "tuff"})
+        compute_findings(store, options={"reference": "tuff"})
 
 
-def test_predictions_are_made_when_asked_for(store: Store) -> None:
+def test_splits_option_adds_predictions(store: Store) -> None:
     for module in ("sklearn", "xgboost", "catboost"):
         pytest.importorskip(module)
-    found = made(store, options={"splits": "1", "printed": "beside"})
-    table = found.tables["predictions"].frame
+    results = compute_findings(store, options={"splits": "1", "printed": "beside"})
+    table = results.tables["predictions"].frame
     assert table.height == 12
     deviation = pl.concat(
-        [one.frame.select(pl.col(*METRICS).std()) for one in families(found.evidence)]
+        [family.frame.select(pl.col(*METRICS).std()) for family in families(results.evidence)]
     )
     for at, row in enumerate(table.iter_rows(named=True)):
         spread = deviation[list(METRICS)[at % 4]][at // 4]
         for learner in ("linear", "xgboost", "catboost"):
             assert 0 <= row[learner] < 1.3 * spread + 1e-9
             assert row[f"{learner}.n"] == 1
-    as_printed = found.tables["table-9"].frame
+    as_printed = results.tables["table-9"].frame
     assert as_printed["metric"][:4].to_list() == [
         "Alice Self Gain", "Bob Self Gain", "Efficiency", "Fairness",
     ]  # fmt: skip
-    for ours, printed in ((2, 0), (0, 2)):
-        assert as_printed["xgboost"][printed] == table["xgboost"][ours]
-        assert as_printed["xgboost.half"][printed] == table["xgboost.error"][ours]
+    for computed, printed in ((2, 0), (0, 2)):
+        assert as_printed["xgboost"][printed] == table["xgboost"][computed]
+        assert as_printed["xgboost.half"][printed] == table["xgboost.error"][computed]
     assert as_printed.height == 12
     assert as_printed["catboost.printed"][8:].to_list() == [0.352, 0.840, 0.378, 0.371]
     for wrong in ("0", "many", "-3"):
         with pytest.raises(ct.CheaptalkError, match=f"integer >= 1, not {wrong}"):
-            made(store, options={"splits": wrong})
+            compute_findings(store, options={"splits": wrong})
 
 
-def only(
+def analyse(
     folder: Path,
     game: dict[str, Any],
     players: list[str],
     *,
-    told: Mapping[str, str] = MappingProxyType({}),
+    options: Mapping[str, str] = MappingProxyType({}),
     **changed: Any,
 ) -> Findings:
-    """What the recipe makes of one game between some players."""
+    """Play one game between some players and return the findings."""
     chosen = {name: STUDY["players"][name] for name in players}
     path = play(folder, games=[game], players=chosen, instances=1, **changed)
     with Store.open(path) as store:
-        return made(store, options=told)
+        return compute_findings(store, options=options)
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_one_match_gives_means_and_sentences(tmp_path: Path, game: str) -> None:
-    found = only(tmp_path, {"game": game}, ["fair"], pairing="self")
-    assert found.tables["outcomes"].frame["efficiency.n"].item() == 1
-    assert found.tables["distributions"].frame["alice_gain.low"].is_null().all()
-    assert set(found.lacking) >= {
+def test_single_match_gives_means_and_explanations(tmp_path: Path, game: str) -> None:
+    results = analyse(tmp_path, {"game": game}, ["fair"], pairing="self")
+    assert results.tables["outcomes"].frame["efficiency.n"].item() == 1
+    assert results.tables["distributions"].frame["alice_gain.low"].is_null().all()
+    assert set(results.lacking) >= {
         "Effect of the market", "Players' gains", "Effects of pairs", "Copies of a player",
         "Choice of players", "Effect of every parameter",
     }  # fmt: skip
 
 
-def test_one_configuration_has_no_clustered_intervals(tmp_path: Path) -> None:
-    found = only(tmp_path, {"game": "negotiation"}, [FLASH, "fair", "tough"], repeats=4)
-    frame = found.tables["self-gain"].frame
+def test_single_configuration_has_no_clustered_intervals(tmp_path: Path) -> None:
+    results = analyse(tmp_path, {"game": "negotiation"}, [FLASH, "fair", "tough"], repeats=4)
+    frame = results.tables["self-gain"].frame
     assert frame["negotiation alice.low"].drop_nulls().len() == 2
     assert frame["negotiation alice clustered.low"].is_null().all()
-    assert any("one cluster" in note for note in found.tables["self-gain"].notes)
+    assert any("one cluster" in note for note in results.tables["self-gain"].notes)
 
 
-def test_equal_outcomes_and_offers_have_effects_of_zero_and_no_correlation(tmp_path: Path) -> None:
+def test_constant_outcomes_have_zero_effects_and_no_correlation(tmp_path: Path) -> None:
     game = {"game": "bargaining", "grid": {"complete_information": [True, False]}}
     even = {"one": "equal_split", "two": {"strategy": "fixed_demand", "share": 0.5}}
     players = {name: {"strategies": {"bargaining": of}} for name, of in even.items()}
     with Store.open(play(tmp_path, games=[game], players=players)) as store:
-        found = made(store)
-    assert set(found.tables["market-bargaining"].frame["fairness"]) == {0}
-    assert found.tables["anchoring"].frame["r"].is_null().all()
-    assert found.tables["player-choice"].frame["support"].to_list() == [100.0] * 4
+        results = compute_findings(store)
+    assert set(results.tables["market-bargaining"].frame["fairness"]) == {0}
+    assert results.tables["anchoring"].frame["r"].is_null().all()
+    assert results.tables["player-choice"].frame["support"].to_list() == [100.0] * 4
 
 
-def test_factors_that_go_together_are_named_and_all_other_effects_stay(tmp_path: Path) -> None:
+def test_confounded_factors_are_reported_and_others_estimated(tmp_path: Path) -> None:
     game = {
         "game": "bargaining",
         "grid": {"discounts": [[0.9, 0.9], [0.8, 1]], "messages": [True, False]},
     }
-    found = only(tmp_path, game, [FLASH, "fair", "tough"], repeats=3)
-    impact = found.tables["impact"].frame
+    results = analyse(tmp_path, game, [FLASH, "fair", "tough"], repeats=3)
+    impact = results.tables["impact"].frame
     assert set(impact["parameter"]) == {"MA", "Alice", "Bob"}
     assert impact["effect"].null_count() == 0
-    assert found.tables["market-bargaining"].frame["efficiency"].null_count() == 0
-    assert found.tables["self-gain"].frame.height == 3
+    assert results.tables["market-bargaining"].frame["efficiency"].null_count() == 0
+    assert results.tables["self-gain"].frame.height == 3
     for name in ("impact", "market-bargaining", "self-gain", "pairs-bargaining"):
         assert "the effects of δ_A and δ_B cannot be separated" in " ".join(
-            found.tables[name].notes
+            results.tables[name].notes
         )
-    joined = only(
-        tmp_path, game, [FLASH, "fair", "tough"], repeats=3, told={"composite": "discounts"}
+    joined = analyse(
+        tmp_path, game, [FLASH, "fair", "tough"], repeats=3, options={"composite": "discounts"}
     )
     both = joined.tables["impact"].frame
     assert set(both["parameter"]) == {"δ_A and δ_B", "MA", "Alice", "Bob"}
@@ -440,37 +438,37 @@ def test_factors_that_go_together_are_named_and_all_other_effects_stay(tmp_path:
     ]
 
 
-def test_only_a_parameter_of_two_terms_can_be_a_composite(store: Store) -> None:
+def test_composite_requires_parameter_with_two_terms(store: Store) -> None:
     with pytest.raises(ct.CheaptalkError, match="no parameter with two terms is called"):
-        made(store, options={"composite": "discount"})
+        compute_findings(store, options={"composite": "discount"})
 
 
-def test_a_market_that_goes_with_a_parameter_is_named(tmp_path: Path) -> None:
+def test_market_confounded_with_parameter_is_reported(tmp_path: Path) -> None:
     cases = [{"discounts": [0.9, 0.9]}, {"discounts": [0.8, 0.9], "messages": False}]
-    found = only(tmp_path, {"game": "bargaining", "cases": cases}, [FLASH, "fair"], repeats=3)
-    assert "market and δ_A cannot be separated" in found.lacking["Effect of the market"]
-    assert found.tables["self-gain"].frame.height == 2
+    results = analyse(tmp_path, {"game": "bargaining", "cases": cases}, [FLASH, "fair"], repeats=3)
+    assert "market and δ_A cannot be separated" in results.lacking["Effect of the market"]
+    assert results.tables["self-gain"].frame.height == 2
 
 
-def test_players_that_did_not_meet_all_others_are_left_out_of_the_choice(tmp_path: Path) -> None:
+def test_players_with_missing_pairs_are_excluded_from_choice(tmp_path: Path) -> None:
     pairs = [[FLASH, "fair"], ["fair", FLASH], ["fair", "fair"], [FLASH, FLASH], ["tough", "fair"]]
     game = {"game": "negotiation", "grid": {"complete_information": [True, False]}}
-    found = only(tmp_path, game, [FLASH, "fair", "tough"], pairing=pairs, repeats=3)
-    assert found.tables["pairs-negotiation"].frame.height == 5
-    notes = " ".join(found.tables["player-choice"].notes)
+    results = analyse(tmp_path, game, [FLASH, "fair", "tough"], pairing=pairs, repeats=3)
+    assert results.tables["pairs-negotiation"].frame.height == 5
+    notes = " ".join(results.tables["player-choice"].notes)
     assert "excluded, because they did not meet all others: tough as Alice" in notes
 
 
-def test_players_that_met_no_others_in_common_have_no_choice(tmp_path: Path) -> None:
+def test_players_without_common_partners_have_no_choice(tmp_path: Path) -> None:
     game = {"game": "negotiation", "grid": {"complete_information": [True, False]}}
     pairs = [[FLASH, "fair"], ["fair", "tough"]]
-    found = only(tmp_path, game, [FLASH, "fair", "tough"], pairing=pairs, repeats=3)
-    assert "no two players met the same others" in found.lacking["Choice of players"]
-    assert "use pairing: all" in found.lacking["Copies of a player"]
+    results = analyse(tmp_path, game, [FLASH, "fair", "tough"], pairing=pairs, repeats=3)
+    assert "no two players met the same others" in results.lacking["Choice of players"]
+    assert "use pairing: all" in results.lacking["Copies of a player"]
 
 
-def test_a_game_without_a_pure_equilibrium_says_so(found: Findings) -> None:
-    pairs = found.evidence.once(pairs_of)[0]
+def test_missing_pure_equilibrium_is_noted(results: Findings) -> None:
+    pairs = results.evidence.once(pairs_of)[0]
     a = np.array([[1.0, 0.0], [0.0, 1.0]])
     pennies = model_choice(a, 1 - a, ["x", "y"], ["x", "y"], draws=(a[None], 1 - a[None]))
     choice = PlayerChoice(pairs, (a, 1 - a), pennies, ("z as Bob",))
@@ -481,7 +479,7 @@ def test_a_game_without_a_pure_equilibrium_says_so(found: Findings) -> None:
     ]
 
 
-def test_players_that_share_no_role_have_references_of_their_own(tmp_path: Path) -> None:
+def test_players_without_shared_roles_have_separate_references(tmp_path: Path) -> None:
     game = {"game": "persuasion", "grid": {"myopic": [True, False]}, "fixed": {"horizon": 5}}
     players: dict[str, Any] = {
         name: {"strategies": {"persuasion": {role: strategy}}}
@@ -491,75 +489,75 @@ def test_players_that_share_no_role_have_references_of_their_own(tmp_path: Path)
         )
     }  # fmt: skip
     with Store.open(play(tmp_path, games=[game], players=players)) as store:
-        found = made(store)
-    caption = found.tables["self-gain"].caption
+        results = compute_findings(store)
+    caption = results.tables["self-gain"].caption
     assert "players differ: honest in persuasion alice, trusting in persuasion bob" in caption
-    frame = found.tables["self-gain"].frame
+    frame = results.tables["self-gain"].frame
     assert frame.filter(player="wary")["persuasion alice"].is_null().all()
-    assert "use pairing: all" in found.lacking["Copies of a player"]
+    assert "use pairing: all" in results.lacking["Copies of a player"]
 
 
-def test_one_player_gains_over_nobody(tmp_path: Path) -> None:
+def test_single_player_has_no_relative_gains(tmp_path: Path) -> None:
     game = {"game": "negotiation", "grid": {"buyer_factor": [1, 1.5]}}
-    found = only(tmp_path, game, [FLASH], pairing="self", repeats=3)
-    assert "no role was played by two players" in found.lacking["Players' gains"]
-    assert "only one pair met" in found.lacking["Effects of pairs"]
-    assert set(found.tables["impact"].frame["parameter"]) == {"F_B"}
+    results = analyse(tmp_path, game, [FLASH], pairing="self", repeats=3)
+    assert "no role was played by two players" in results.lacking["Players' gains"]
+    assert "only one pair met" in results.lacking["Effects of pairs"]
+    assert set(results.tables["impact"].frame["parameter"]) == {"F_B"}
 
 
-def test_people_are_no_choice(tmp_path: Path) -> None:
+def test_matches_with_people_have_no_pair_effects(tmp_path: Path) -> None:
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
         import_matches(read_glee(write_all(tmp_path / "games")), store, "people")
-        found = made(store, "people")
-    assert "every match has a person" in found.lacking["Effects of pairs"]
+        results = compute_findings(store, "people")
+    assert "every match has a person" in results.lacking["Effects of pairs"]
 
 
-def test_a_family_of_which_too_little_is_known_is_named_beside_the_others(tmp_path: Path) -> None:
+def test_unidentified_family_is_noted_in_tables(tmp_path: Path) -> None:
     games = [
         {"game": "bargaining", "pairing": [["fair", "tough"]], "instances": 1},
         {"game": "negotiation", "grid": {"complete_information": [True, False]}},
     ]
     with Store.open(play(tmp_path, games=games)) as store:
-        found = made(store)
+        results = compute_findings(store)
     for name in ("market-negotiation", "self-gain", "pairs-negotiation", "impact"):
-        said = " ".join(found.tables[name].notes)
-        assert "1 match cannot identify 1 effect; play more" in said
+        notes = " ".join(results.tables[name].notes)
+        assert "1 match cannot identify 1 effect; play more" in notes
 
 
-def test_without_the_learners_it_says_how_to_get_them(
+def test_missing_learners_explain_installation(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
     monkeypatch.setattr("cheaptalk.statistics.baselines.import_module", missing)
-    found = made(store, options={"splits": "1"})
-    assert 'pip install "cheaptalk[predict]"' in found.lacking["Predictions"]
+    results = compute_findings(store, options={"splits": "1"})
+    assert 'pip install "cheaptalk[predict]"' in results.lacking["Predictions"]
 
 
-def test_other_games_alone_are_not_enough(tmp_path: Path) -> None:
+def test_other_games_show_only_played_tables(tmp_path: Path) -> None:
     games = [{"game": "pirate_game", "fixed": {"players": 3}, "pairing": "self"}]
     players = {"p": {"strategies": {"pirate_game": "random"}}}
     with Store.open(play(tmp_path, games=games, players=players)) as store:
-        found = made(store)
-    assert list(found.tables) == ["played", "played-by-player"]
-    assert all("run the preset glee" in why for why in found.lacking.values())
+        results = compute_findings(store)
+    assert list(results.tables) == ["played", "played-by-player"]
+    assert all("run the preset glee" in why for why in results.lacking.values())
 
 
 @pytest.mark.browser
-def test_a_browser_draws_sorts_and_drills_down(found: Findings, tmp_path: Path) -> None:
+def test_page_draws_charts_and_opens_matches_in_browser(results: Findings, tmp_path: Path) -> None:
     out = tmp_path / "glee.html"
-    write_findings(found, out)
+    write_findings(results, out)
 
     async def visit(tab: Tab) -> None:
         await tab.visit(out.as_uri(), width=375)
-        plots = len([one for group in found.charts.values() for one in group.panels])
+        plots = len([panel for group in results.charts.values() for panel in group.panels])
         await tab.until(f"document.querySelectorAll('.plot svg').length >= {plots}")
         assert await tab.run("document.documentElement.scrollWidth") == 375
         rows = "[...document.querySelectorAll('.tabular')].map((one) => [one.dataset.name,"
         rows += " one.querySelectorAll('tbody tr').length])"
         assert dict(await tab.run(rows)) == {
-            name: table.frame.height for name, table in found.tables.items()
+            name: table.frame.height for name, table in results.tables.items()
         }
         reader = "document.getElementById('reader')"
         await tab.run("document.querySelector('[data-name=market-bargaining] tbody a').focus()")

@@ -1,6 +1,6 @@
-"""The GLEE recipe on published games, where a sample lies beside the repository.
+"""The GLEE recipe on a sample of published games, which is optional data.
 
-Metrics are worked out here from the games' files alone, without our rules or metrics.
+The expected metrics are computed from the games' files, without the package's rules or metrics.
 """
 
 import csv
@@ -28,7 +28,7 @@ Metrics = dict[str, float | None]
 
 
 def bargaining(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Metrics, Metrics]:
-    """A game's metrics by the paper, and by its released code."""
+    """Return a game's metrics by the paper and by its released code."""
     args = config["game_args"]
     deltas = [
         args.get(f"delta_{number}") or config[f"player_{number}_args"].get("delta")
@@ -37,19 +37,19 @@ def bargaining(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Metr
     name = config["player_1_args"]["public_name"].lower().replace(" ", "_")
     last = int(float(rows[-1]["round"]))
     if rows[-1]["decision"] != "accept":
-        left = deltas[1] ** (args["max_rounds"] - 1)
+        decay = deltas[1] ** (args["max_rounds"] - 1)
         paper: Metrics = {"alice_gain": 0, "bob_gain": 0, "efficiency": 0, "fairness": 1}
-        code: Metrics = {"alice_gain": 0, "bob_gain": left, "efficiency": left, "fairness": 0}
+        code: Metrics = {"alice_gain": 0, "bob_gain": decay, "efficiency": decay, "fairness": 0}
         return paper, code
     share = float(rows[-2][f"{name}_gain"]) / args["money_to_divide"]
     gains = [
         part * delta ** (last - 1) for part, delta in zip((share, 1 - share), deltas, strict=True)
     ]
-    found: Metrics = {
+    metrics: Metrics = {
         "alice_gain": gains[0], "bob_gain": gains[1], "efficiency": sum(gains),
         "fairness": 1 - 4 * (share - 0.5) ** 2,
     }  # fmt: skip
-    return found, found
+    return metrics, metrics
 
 
 def negotiation(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Metrics, Metrics]:
@@ -58,8 +58,8 @@ def negotiation(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Met
     traded = rows[-1]["decision"] == "AcceptOffer"
     efficient = 1.0 if seller == buyer else float(traded == (buyer > seller))
     if not traded:
-        found: Metrics = {"alice_gain": 0, "bob_gain": 0, "efficiency": efficient, "fairness": 1}
-        return found, found
+        metrics: Metrics = {"alice_gain": 0, "bob_gain": 0, "efficiency": efficient, "fairness": 1}
+        return metrics, metrics
     price = float(rows[-2]["product_price"]) / args["product_price_order"]
     fair = 1 - 4 * (price - (seller + buyer) / 2) ** 2
     paper: Metrics = {
@@ -90,8 +90,8 @@ def persuasion(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Metr
 FAMILIES = {"bargaining": bargaining, "negotiation": negotiation, "persuasion": persuasion}
 
 
-def published() -> Iterator[tuple[str, str, bool, bool, tuple[Metrics, Metrics]]]:
-    """Id, family, whether Alice and Bob are people, and metrics of every game."""
+def read_published() -> Iterator[tuple[str, str, bool, bool, tuple[Metrics, Metrics]]]:
+    """Yield ID, family, whether Alice and Bob are people, and metrics of each game."""
     for file in sorted(SAMPLE.rglob("config.json")):
         config = json.loads(file.read_text(encoding="utf-8"))
         with (file.parent / "game.csv").open(encoding="utf-8", newline="") as text:
@@ -101,7 +101,7 @@ def published() -> Iterator[tuple[str, str, bool, bool, tuple[Metrics, Metrics]]
         yield file.parent.name, family, *people, FAMILIES[family](config, rows)
 
 
-GAMES = list(published()) if SAMPLE.is_dir() else []
+GAMES = list(read_published()) if SAMPLE.is_dir() else []
 
 
 @pytest.fixture(scope="module")
@@ -112,16 +112,16 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def found(store: Store) -> Findings:
+def results(store: Store) -> Findings:
     return findings(store, "sample", "glee")
 
 
 @pytest.mark.parametrize("as_published", [False, True])
-def test_metrics_of_all_68_games_are_those_in_their_files(store: Store, as_published: bool) -> None:
+def test_metrics_of_all_68_games_match_files(store: Store, as_published: bool) -> None:
     rows = {
         row["instance"]: row
-        for one in families(Evidence(store, "sample", as_published))
-        for row in one.frame.iter_rows(named=True)
+        for family in families(Evidence(store, "sample", as_published))
+        for row in family.frame.iter_rows(named=True)
     }
     assert len(rows) == len(GAMES) == 68
     for id_, _, _, _, metrics in GAMES:
@@ -135,7 +135,7 @@ def mean(values: list[float | None]) -> float | None:
 
 
 @pytest.mark.parametrize("as_published", [False, True])
-def test_family_tables_are_means_over_these_games(store: Store, as_published: bool) -> None:
+def test_outcome_table_contains_means_by_family(store: Store, as_published: bool) -> None:
     table = findings(store, "sample", "glee", as_published=as_published).tables["outcomes"]
     sorts = {"person": {True}, "model": {False}, "all": {True, False}}
     seen = 0
@@ -154,9 +154,9 @@ def test_family_tables_are_means_over_these_games(store: Store, as_published: bo
 
 
 @pytest.mark.parametrize("as_published", [False, True])
-def test_bobs_gain_in_persuasion_by_both_definitions(store: Store, as_published: bool) -> None:
-    made = findings(store, "sample", "glee", as_published=as_published)
-    for row in made.tables["bob-gain"].rows:
+def test_bob_gain_in_persuasion_follows_both_definitions(store: Store, as_published: bool) -> None:
+    results = findings(store, "sample", "glee", as_published=as_published)
+    for row in results.tables["bob-gain"].rows:
         games = [
             metrics
             for _, family, alice, bob, metrics in GAMES
@@ -165,19 +165,19 @@ def test_bobs_gain_in_persuasion_by_both_definitions(store: Store, as_published:
         ]
         assert row["paper"] == pytest.approx(mean([paper["bob_gain"] for paper, _ in games]))
         assert row["code"] == pytest.approx(mean([code["bob_gain"] for _, code in games]))
-    assert made.tables["bob-gain"].frame.height == 3
+    assert results.tables["bob-gain"].frame.height == 3
 
 
-def test_people_are_a_player_of_table_3_and_gemini_flash_its_reference(found: Findings) -> None:
-    frame = found.tables["self-gain"].frame
+def test_table_3_includes_people_relative_to_gemini_flash(results: Findings) -> None:
+    frame = results.tables["self-gain"].frame
     players = dict(frame.select("player", "kind").iter_rows())
     assert players["human"] == "person"
     reference = frame.row(by_predicate=pl.col("player") == "gemini-1.5-flash", named=True)
     assert {reference[name] for name in ("bargaining alice", "bargaining bob")} == {0}
-    assert "Effects are relative to gemini-1.5-flash." in found.tables["self-gain"].caption
+    assert "Effects are relative to gemini-1.5-flash." in results.tables["self-gain"].caption
 
 
-def test_what_so_few_games_cannot_tell_is_said(found: Findings) -> None:
-    assert "cannot identify" in found.lacking["Effects of pairs"]
-    assert "--recipe-option splits=100" in found.lacking["Predictions"]
-    assert {"outcomes", "anchoring", "impact", "distributions"} <= found.tables.keys()
+def test_unidentified_parts_are_explained(results: Findings) -> None:
+    assert "cannot identify" in results.lacking["Effects of pairs"]
+    assert "--recipe-option splits=100" in results.lacking["Predictions"]
+    assert {"outcomes", "anchoring", "impact", "distributions"} <= results.tables.keys()

@@ -1,4 +1,4 @@
-"""GLEE's tables in the paper's form: the same numbers as ours, in its rows and columns."""
+"""GLEE's tables in the paper's form: the recipe's numbers in the paper's rows and columns."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,71 +19,71 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def found(store: Store) -> Findings:
+def results(store: Store) -> Findings:
     return findings(store, STUDY["name"], "glee", draws=100)
 
 
-def rows_of(found: Findings, table: str) -> list[dict[str, Any]]:
-    return list(found.tables[table].rows)
+def rows_of(results: Findings, table: str) -> list[dict[str, Any]]:
+    return list(results.tables[table].rows)
 
 
 @pytest.mark.parametrize(("panel", "game"), [("a", "bargaining"), ("c", "persuasion")])
-def test_table_2_marks_markets_and_has_one_interval_a_metric(
-    found: Findings, panel: str, game: str
+def test_table_2_marks_markets_and_has_one_interval_per_metric(
+    results: Findings, panel: str, game: str
 ) -> None:
-    ours, *printed = rows_of(found, f"market-{game}"), *rows_of(found, f"table-2{panel}")
+    computed, *printed = rows_of(results, f"market-{game}"), *rows_of(results, f"table-2{panel}")
     last = printed.pop()
     for metric in ("efficiency", "fairness"):
-        assert [row[metric] for row in printed] == [row[metric] for row in ours]
+        assert [row[metric] for row in printed] == [row[metric] for row in computed]
         halves = [
             (row[f"{metric}.high"] - row[f"{metric}.low"]) / 2
-            for row in ours if row[f"{metric}.low"] is not None
+            for row in computed if row[f"{metric}.low"] is not None
         ]  # fmt: skip
         assert last[metric] == pytest.approx(max(halves))
-        best = max(row[metric] for row in ours)
+        best = max(row[metric] for row in computed)
         assert [row[f"{metric}.bold"] for row in printed] == [
-            row[metric] >= best - max(halves) for row in ours
+            row[metric] >= best - max(halves) for row in computed
         ]
     marks = {"yes": "✓", "no": "-", "text": "✓", "binary": "-"}
-    names = [one.key for one in found.tables[f"table-2{panel}"].columns[:-2]]
-    for row, own in zip(printed, ours, strict=True):
-        known = [(row[name], own[name]) for name in names if name in own]
+    names = [column.key for column in results.tables[f"table-2{panel}"].columns[:-2]]
+    for row, source in zip(printed, computed, strict=True):
+        known = [(row[name], source[name]) for name in names if name in source]
         assert all(shown == marks.get(level, level) for shown, level in known)
 
 
-def test_a_part_of_the_market_that_does_not_vary_has_its_mark_too(found: Findings) -> None:
-    table = found.tables["table-2b"]
-    assert [one.key for one in table.columns[:3]] == ["CI", "MA", "T"]
+def test_constant_market_parameters_are_marked(results: Findings) -> None:
+    table = results.tables["table-2b"]
+    assert [column.key for column in table.columns[:3]] == ["CI", "MA", "T"]
     assert set(table.frame["MA"][:-1]) == {"✓"}
 
 
-def test_table_3_has_roles_under_families_and_half_of_each_interval(found: Findings) -> None:
-    table = found.tables["table-3"]
-    assert table.groups == [("", 1), *((one, 4) for one in ("Bargaining", "Negotiation",
+def test_table_3_groups_roles_and_shows_half_intervals(results: Findings) -> None:
+    table = results.tables["table-3"]
+    assert table.groups == [("", 1), *((family, 4) for family in ("Bargaining", "Negotiation",
                                                             "Persuasion"))]  # fmt: skip
-    for row, own in zip(table.rows, rows_of(found, "self-gain"), strict=True):
-        assert row["player"] == own["player"]
-        gain, low, high = (own[f"negotiation bob{end}"] for end in ("", ".low", ".high"))
+    for row, source in zip(table.rows, rows_of(results, "self-gain"), strict=True):
+        assert row["player"] == source["player"]
+        gain, low, high = (source[f"negotiation bob{end}"] for end in ("", ".low", ".high"))
         half = 0 if row["player"] == FLASH else (high - low) / 2
         assert (row["negotiation bob"], row["negotiation bob.half"]) == (gain, pytest.approx(half))
 
 
-def test_the_players_who_stand_in_table_3_can_be_chosen(store: Store) -> None:
-    def shown(players: str) -> list[str] | None:
-        made = findings(store, STUDY["name"], "glee", draws=100, options={"players": players})
-        table = made.tables.get("table-3")
+def test_players_option_selects_rows_of_table_3(store: Store) -> None:
+    def players_shown(players: str) -> list[str] | None:
+        chosen = findings(store, STUDY["name"], "glee", draws=100, options={"players": players})
+        table = chosen.tables.get("table-3")
         return None if table is None else sorted(table.frame["player"])
 
-    assert shown("tough,fair") == ["fair", "tough"]
-    assert shown("llms") is None
+    assert players_shown("tough,fair") == ["fair", "tough"]
+    assert players_shown("llms") is None
 
 
-def test_table_6_counts_decisions_and_has_a_total(found: Findings, store: Store) -> None:
-    *families, total = rows_of(found, "table-6")
+def test_table_6_counts_decisions_with_total(results: Findings, store: Store) -> None:
+    *families, total = rows_of(results, "table-6")
     assert [row["family"] for row in families] == ["Bargaining", "Persuasion", "Negotiation"]
     for row in families:
         matches = list(store.records(STUDY["name"], bodies=True, games=[row["family"].lower()]))
-        actions = [one.action for record in matches for one in record.answers if one.action]
+        actions = [move.action for record in matches for move in record.answers if move.action]
         assert row["games"] == len(matches)
         assert row["decisions"] == sum("decision" in action for action in actions)
         assert row["messages"] == sum(bool(action.get("message")) for action in actions)
@@ -91,16 +91,16 @@ def test_table_6_counts_decisions_and_has_a_total(found: Findings, store: Store)
         assert total[name] == sum(row[name] for row in families)
 
 
-def test_table_8_has_the_references_of_all_families_side_by_side(found: Findings) -> None:
-    table = found.tables["table-8"]
+def test_table_8_shows_references_of_all_families(results: Findings) -> None:
+    table = results.tables["table-8"]
     texts = [table.texts(row) for row in table.rows]
     assert texts[0] == ["δ_A", "0.9", "F_A", "1", "p", "0.5"]
     assert texts[-1] == ["", "", "", "", "Buyer type", "Long-living"]
     assert ["CI", "True"] in [row[:2] for row in texts]
 
 
-def test_figure_20_has_a_column_a_level_and_one_of_each_factor(found: Findings) -> None:
-    by_factor = found.tables["figure-20"].frame.group_by("parameter", maintain_order=True)
+def test_figure_20_has_column_per_level_and_one_reference(results: Findings) -> None:
+    by_factor = results.tables["figure-20"].frame.group_by("parameter", maintain_order=True)
     frame = by_factor.agg(pl.len(), pl.col("value").sum(), (pl.col("reference") == "yes").sum())
     assert dict(frame.select("parameter", "len").iter_rows()) == {
         "market": 8, "δ_A": 2, "δ_B": 2, "Alice": 3, "Bob": 3
@@ -108,8 +108,8 @@ def test_figure_20_has_a_column_a_level_and_one_of_each_factor(found: Findings) 
     assert set(frame["value"]) == set(frame["reference"]) == {1}
 
 
-def test_charts_of_parameters_show_reference_levels_at_0(found: Findings) -> None:
-    panel = found.charts["impact-figures"].panels[0]
+def test_parameter_charts_show_reference_levels_at_zero(results: Findings) -> None:
+    panel = results.charts["impact-figures"].panels[0]
     (effects,) = named(panel).values()
     names = [str(name) for name in panel.y.names]
     assert [name for name in names if "reference" in name] == [
@@ -119,7 +119,7 @@ def test_charts_of_parameters_show_reference_levels_at_0(found: Findings) -> Non
     assert across(effects)[names.index("T ∞ (reference)")] == 0
 
 
-def test_printed_values_stand_beside_every_table_that_has_them(store: Store) -> None:
+def test_printed_values_are_added_to_tables(store: Store) -> None:
     options = {"printed": "beside"}
     tables = findings(store, STUDY["name"], "glee", draws=100, options=options).tables
     *_, last = tables["table-2b"].rows

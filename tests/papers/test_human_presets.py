@@ -1,4 +1,4 @@
-"""The human studies of the papers: what people go through and are paid, and GLEE's quizzes."""
+"""The papers' human studies: protocols, payments and GLEE's quizzes."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def protocol_of(name: str) -> Protocol:
     return study.people
 
 
-def kinds(protocol: Protocol) -> list[str]:
+def step_kinds(protocol: Protocol) -> list[str]:
     return [step.kind for step in protocol.steps]
 
 
@@ -34,9 +34,9 @@ def bonus_cents(pay: Pay, game: str, earned: float, **parameters: object) -> int
     return next(b for b in pay.bonus if b.fits(game, rules.model_dump(mode="json"))).of(earned)
 
 
-def test_glee_is_one_game_a_visit_with_a_code_word_before_and_a_quiz_after() -> None:
+def test_glee_visit_has_code_word_one_game_and_quiz() -> None:
     people = protocol_of("glee-human")
-    assert kinds(people) == [
+    assert step_kinds(people) == [
         "consent", "first_name", "instructions", "games", "quiz", "debrief",
     ]  # fmt: skip
     limits = people.limits
@@ -46,16 +46,14 @@ def test_glee_is_one_game_a_visit_with_a_code_word_before_and_a_quiz_after() -> 
     assert instructions.code_word
     (quiz,) = (step for step in people.steps if isinstance(step, Quiz))
     assert (quiz.on_fail, quiz.erase) == ("failed_attention", True)
-    assert people.codes == {"failed_attention": ""}  # all others have their own
+    assert people.codes == {"failed_attention": ""}  # all other endings have their own codes
 
 
 @pytest.mark.parametrize(
     ("game", "parameter", "gain"),
     [("bargaining", "money", 0.4), ("negotiation", "scale", 0.2), ("persuasion", "price", 0.4)],
 )
-def test_an_average_game_of_glee_earns_5_15_and_25_cents(
-    game: str, parameter: str, gain: float
-) -> None:
+def test_average_glee_game_earns_5_15_or_25_cents(game: str, parameter: str, gain: float) -> None:
     pay = protocol_of("glee-human").pay
     assert pay.base == 0.33
     for scale, cents in ((100, 5), (10_000, 15), (1_000_000, 25)):
@@ -65,34 +63,34 @@ def test_an_average_game_of_glee_earns_5_15_and_25_cents(
         assert bonus_cents(pay, game, -1, **size) == 0
 
 
-def test_everything_that_glee_s_people_play_has_a_bonus() -> None:
+def test_every_glee_configuration_has_bonus() -> None:
     study = ct.preset("glee-human")
     assert study is not None
     assert study.people is not None
     for grid in study.games:
         for game in grid.configurations():
             shape = game.model_dump(mode="json")
-            assert any(one.fits(game.name, shape) for one in study.people.pay.bonus)
+            assert any(bonus.fits(game.name, shape) for bonus in study.people.pay.bonus)
             metrics = {f"{place}_gain" for place in game.seats}
             assert metrics <= get_game(game.name).metrics.keys()
 
 
-def test_chip_trading_is_144_tables_of_three_with_checks_and_a_survey() -> None:
+def test_chip_trading_has_144_groups_checks_and_survey() -> None:
     study = ct.preset("chip-trading-human")
     assert study is not None
     matches = plan(study).matches
-    assert set(Counter(one.configuration.digest for one in matches).values()) == {48}
-    assert {tuple(seat.label for seat in one.seating) for one in matches} == {("people",) * 3}
+    assert set(Counter(match.configuration.digest for match in matches).values()) == {48}
+    assert {tuple(seat.label for seat in match.seating) for match in matches} == {("people",) * 3}
     people = protocol_of("chip-trading-human")
-    assert kinds(people) == [
+    assert step_kinds(people) == [
         "consent", "instructions", "comprehension", "instructions", "comprehension",
         "instructions", "instructions", "games", "survey", "debrief",
     ]  # fmt: skip
     texts = [len(step.pages) for step in people.steps if isinstance(step, Instructions)]
     assert texts == [3, 4, 1, 1]
     checks = [step for step in people.steps if isinstance(step, Comprehension)]
-    assert [len(one.items) for one in checks] == [3, 5]
-    assert all(item.correct and item.feedback for one in checks for item in one.items)
+    assert [len(check.items) for check in checks] == [3, 5]
+    assert all(item.correct and item.feedback for check in checks for item in check.items)
     (survey,) = (step for step in people.steps if isinstance(step, Survey))
     scales = {item.name: (item.scale.low, item.scale.high) for item in survey.items if item.scale}
     assert scales == dict.fromkeys(
@@ -105,7 +103,7 @@ def test_chip_trading_is_144_tables_of_three_with_checks_and_a_survey() -> None:
     assert bonus_cents(pay, "chip_trading", 1.8) == 180
 
 
-def test_deal_or_no_deal_pays_by_its_objective() -> None:
+def test_deal_or_no_deal_pays_by_objective() -> None:
     study = ct.preset("deal-or-no-deal-human")
     assert study is not None
     matches = plan(study).matches
@@ -113,7 +111,7 @@ def test_deal_or_no_deal_pays_by_its_objective() -> None:
     assert len(sides) == 6
     assert set(sides.values()) == {200}
     people = protocol_of("deal-or-no-deal-human")
-    assert kinds(people) == ["consent", "screening", "instructions", "games", "debrief"]
+    assert step_kinds(people) == ["consent", "screening", "instructions", "games", "debrief"]
     assert (people.games.max, people.games.can_stop, people.limits.games) == (40, True, 40)
     pay = people.pay
     assert (pay.base, pay.game) == (1, 0.1)
@@ -133,7 +131,7 @@ DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
 
 
 @pytest.mark.parametrize(
-    ("make", "told", "correct", "options"),
+    ("make", "event", "correct", "options"),
     [
         (quizzes.bargaining, BARGAINING, "10%", ["0%", "1%", "2%", "3%", "5%", "10%", "20%"]),
         (quizzes.bargaining, briefing(BargainingBriefing, discount=0.85), "15%",
@@ -147,23 +145,23 @@ DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
          ["$25", "$50", "$100", "$200"]),
     ],
 )  # fmt: skip
-def test_a_quiz_asks_what_somebody_was_told_at_the_start(
-    make: MakeQuiz, told: Event, correct: str, options: list[str]
+def test_quiz_asks_about_briefing(
+    make: MakeQuiz, event: Event, correct: str, options: list[str]
 ) -> None:
-    game = get_game("bargaining").rules()  # a quiz reads what was told, never the game
-    item = make(game, "alice", [told], Chance("quiz")("order"))
+    game = get_game("bargaining").rules()  # a quiz reads the events, never the game
+    item = make(game, "alice", [event], Chance("quiz")("order"))
     assert sorted(item.options) == sorted(options)
-    assert [one for one in options if item.is_right(one)] == [correct]
+    assert [option for option in options if item.is_right(option)] == [correct]
 
 
-def test_choices_come_in_an_order_drawn_and_in_german() -> None:
+def test_quiz_choices_are_shuffled_and_translated() -> None:
     game, chance = get_game("bargaining").rules(), Chance("quiz")
     items = [quizzes.bargaining(game, "alice", [BARGAINING], chance("order", n)) for n in range(20)]
     assert len({item.options.index("10%") for item in items}) > 3
     assert {"en": "10%", "de": "10\xa0%"} in (items[0].choices or [])
 
 
-def test_both_games_of_chip_trading_are_of_one_variant_and_an_abort_of_a_partner_is_paid() -> None:
+def test_chip_trading_repeats_treatment_and_aborted_dialogues_are_paid() -> None:
     chips, talk = ct.preset("chip-trading-human"), ct.preset("deal-or-no-deal-human")
     assert chips is not None
     assert chips.people is not None
@@ -174,15 +172,15 @@ def test_both_games_of_chip_trading_are_of_one_variant_and_an_abort_of_a_partner
 
 
 def untranslated(data: object, where: str = "") -> Iterator[str]:
-    """Texts for people that are not in both languages."""
+    """Yield texts for participants that are not in both languages."""
     if isinstance(data, dict):
         if {"en", "de"} == data.keys():
             return
         for key, value in data.items():
             yield from untranslated(value, key)
     elif isinstance(data, list):
-        for one in data:
-            yield from untranslated(one, where)
+        for entry in data:
+            yield from untranslated(entry, where)
     elif where in (
         "title",
         "text",
@@ -197,5 +195,5 @@ def untranslated(data: object, where: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", ["glee-human", "deal-or-no-deal-human", "chip-trading-human"])
-def test_all_that_people_read_is_in_both_languages(name: str) -> None:
+def test_participant_texts_are_in_both_languages(name: str) -> None:
     assert list(untranslated(protocol_of(name).model_dump(mode="json", exclude_unset=True))) == []

@@ -1,4 +1,4 @@
-"""The papers' studies with people, from the entry to the code, and paid to the cent."""
+"""The papers' human studies from entry to completion code, with exact payments."""
 
 import asyncio
 import re
@@ -27,14 +27,14 @@ from tests.web.participants.comers import Open, opened
 
 HOUR = 3600.0
 EARNED = re.compile(r"Earnings so far: (\S+\d)")
-TRUTH = {"bargaining": "10%", "negotiation": "$8,000", "persuasion": "$10,000"}
-"""What people who sit first in GLEE's main configurations were told."""
+CORRECT_ANSWERS = {"bargaining": "10%", "negotiation": "$8,000", "persuasion": "$10,000"}
+"""Quiz answers for the first seat in GLEE's main configurations."""
 
 
-def done(
+def run(
     folder: Path, study: Study, play: Callable[[Open], Awaitable[Any]], models: Models | None = None
 ) -> Any:
-    """What comes of doing something while a study is open."""
+    """Return the result of ``play`` while a study is open."""
 
     async def main() -> Any:
         async with opened(folder, study, models) as site:
@@ -43,44 +43,44 @@ def done(
     return asyncio.run(main())
 
 
-def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
-    """What the store's tables have."""
+def query(folder: Path, sql: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query on the study's store."""
     with Store.open(folder / "s.sqlite") as store, store.reading() as connection:
-        return [tuple(row) for row in connection.exec_driver_sql(query)]
+        return [tuple(row) for row in connection.exec_driver_sql(sql)]
 
 
-def found(folder: Path, *traces: str) -> list[str]:
-    """Which of these stand in any file of a folder."""
-    whole = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-    return [one for one in traces if one.encode() in whole]
+def find_traces(folder: Path, *traces: str) -> list[str]:
+    """Return the traces that occur in any file of a folder."""
+    content = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    return [trace for trace in traces if trace.encode() in content]
 
 
-def owed(folder: Path) -> dict[str, int]:
-    """What the only participant is owed, in cents, by what it is for."""
-    return {str(key): cents for key, cents in rows(folder, "select key, cents from payments")}
+def payments(folder: Path) -> dict[str, int]:
+    """Return the only participant's payments in cents, by key."""
+    return {str(key): cents for key, cents in query(folder, "select key, cents from payments")}
 
 
 @pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Lets so many seconds go by at once."""
-    now, gone = time.time, [0.0]
-    monkeypatch.setattr(time, "time", lambda: now() + gone[0])
+def advance_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return a function that advances the clock by some seconds."""
+    now, offset = time.time, [0.0]
+    monkeypatch.setattr(time, "time", lambda: now() + offset[0])
 
-    def go(seconds: float) -> None:
-        gone[0] += seconds
+    def advance(seconds: float) -> None:
+        offset[0] += seconds
 
-    return go
+    return advance
 
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets people click as fast as they can."""
+    """Disable the rate limit for clicks."""
     monkeypatch.setattr(pages, "Limit", lambda *_: Limit(10_000, 10_000))
 
 
 @pytest.fixture
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The key of the provider whose model plays in the preset."""
+    """Set an API key for the preset's model."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
 
 
@@ -88,26 +88,26 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def glee(*families: str) -> Study:
-    """The preset in main configurations, with people first."""
-    main = {one.game: one for one in reversed(FAMILIES)}
+    """Return the preset in main configurations, with participants in the first seat."""
+    main = {family.game: family for family in reversed(FAMILIES)}
     return scripted(
         "glee-human",
         games=[
             {
-                "game": one,
-                "cases": [main[one].main],
+                "game": family,
+                "cases": [main[family].main],
                 "pairing": [["human", "model"]],
                 "instances": 9,
             }
-            for one in families
+            for family in families
         ],
     )
 
 
-@pytest.mark.parametrize("family", list(TRUTH))
-def test_a_visit_to_glee_is_one_game_between_two_checks(tmp_path: Path, family: str) -> None:
-    async def go(site: Open) -> Person:
-        ada = Person(site, "A2Z", quiz=TRUTH[family])
+@pytest.mark.parametrize("family", list(CORRECT_ANSWERS))
+def test_glee_visit_has_one_game_between_checks(tmp_path: Path, family: str) -> None:
+    async def take_part(site: Open) -> Person:
+        ada = Person(site, "A2Z", quiz=CORRECT_ANSWERS[family])
         await ada.come()
         await ada.finish()
         assert ada.page.ending == "complete"
@@ -115,71 +115,71 @@ def test_a_visit_to_glee_is_one_game_between_two_checks(tmp_path: Path, family: 
         assert all("A game with a partner" in words for words in (ada.seen[0], ada.page.words))
         return ada
 
-    ada = done(tmp_path, glee(family), go)
+    ada = run(tmp_path, glee(family), take_part)
     steps = ["consent", "first_name", "instructions", "instructions", "quiz", "debrief"]
     assert ada.visited == steps
-    (gain,) = rows(tmp_path, "select payoff from plays")[0]
+    (gain,) = query(tmp_path, "select payoff from plays")[0]
     if family == "persuasion":  # 8 of 20 products sold earn the average bonus of 15 cents
         bonus = Decimal(gain) * 15 / 8
-    else:  # 4 of $10,000 do, and half of what is between $8,000 and $12,000
+    else:  # 40 % of $10,000 does, or half of the gap from $8,000 to $12,000
         assert gain == {"bargaining": 5_000, "negotiation": 2_000}[family]
         bonus = {"bargaining": Decimal(5) / 4, "negotiation": Decimal(1)}[family] * 15
     cents = int(bonus.quantize(Decimal(1), ROUND_HALF_UP))
-    assert owed(tmp_path) == {"base/1": 33, "game/1": cents}
+    assert payments(tmp_path) == {"base/1": 33, "game/1": cents}
 
 
-def test_who_misses_glee_s_code_word_plays_no_game_and_gets_no_code(tmp_path: Path) -> None:
-    async def go(site: Open) -> Page:
+def test_wrong_code_word_ends_glee_without_game_or_pay(tmp_path: Path) -> None:
+    async def take_part(site: Open) -> Page:
         ada = Person(site, "A2Z", code_word="No questions.")
         await ada.come()
         return await ada.finish()
 
-    page = done(tmp_path, glee("bargaining"), go)
+    page = run(tmp_path, glee("bargaining"), take_part)
     assert (page.ending, page.code, page.form("page")) == ("failed_attention", "", None)
-    assert rows(tmp_path, "select count(*) from matches") == [(0,)]
-    assert owed(tmp_path) == {}
+    assert query(tmp_path, "select count(*) from matches") == [(0,)]
+    assert payments(tmp_path) == {}
 
 
-def test_of_who_fails_glee_s_quiz_only_how_far_they_came_stays(tmp_path: Path) -> None:
-    async def go(site: Open) -> Page:
+def test_failed_glee_quiz_erases_data_except_progress(tmp_path: Path) -> None:
+    async def take_part(site: Open) -> Page:
         ada = Person(site, "A2Z", quiz="20%")
         ada.said = "batti batti"
         await ada.come()
         await ada.play()
-        assert found(tmp_path, "Zerlina", ada.said) == ["Zerlina", ada.said]
+        assert find_traces(tmp_path, "Zerlina", ada.said) == ["Zerlina", ada.said]
         await ada.finish()
-        assert found(tmp_path, "Zerlina", ada.said) == []
+        assert find_traces(tmp_path, "Zerlina", ada.said) == []
         await ada.come()
         assert ada.page.form("page") is None
         return ada.page
 
-    page = done(tmp_path, glee("bargaining"), go)
+    page = run(tmp_path, glee("bargaining"), take_part)
     assert (page.ending, page.code) == ("failed_attention", "")
-    assert rows(tmp_path, "select ending from participants") == [("failed_attention",)]
-    left = [rows(tmp_path, f"select * from {one}") for one in ("matches", "payments")]  # noqa: S608 - ours
-    assert left == [[], []]
-    told = rows(tmp_path, "select distinct answer from responses where step <> 'ended'")
-    assert told == [("{}",)]
+    assert query(tmp_path, "select ending from participants") == [("failed_attention",)]
+    kept = [query(tmp_path, f"select * from {table}") for table in ("matches", "payments")]  # noqa: S608 - constant names
+    assert kept == [[], []]
+    answers = query(tmp_path, "select distinct answer from responses where step <> 'ended'")
+    assert answers == [("{}",)]
     with Store.open(tmp_path / "s.sqlite") as store:
         checks = funnel(store, "glee-human").checks
     assert checks.filter(check="quiz").rows() == [("quiz", 1, 0, 0, 1, 1.0)]
 
-    async def later(site: Open) -> Page:
+    async def come_back(site: Open) -> Page:
         ada = Person(site, "A2Z")
         await ada.come()
         return ada.page
 
-    assert done(tmp_path, glee("bargaining"), later).ending == "failed_attention"
+    assert run(tmp_path, glee("bargaining"), come_back).ending == "failed_attention"
 
 
-def test_who_fails_a_later_quiz_keeps_what_was_earned_before(tmp_path: Path) -> None:
+def test_failed_later_quiz_keeps_earlier_earnings(tmp_path: Path) -> None:
     async def first(site: Open) -> str:
         ada = Person(site, "A2Z")
         await ada.come()
         await ada.play()
-        ada.answers["quiz"] = TRUTH[ada.participant.plays[1]["game"]]
+        ada.answers["quiz"] = CORRECT_ANSWERS[ada.participant.plays[1]["game"]]
         await ada.finish()
-        await ada.press(*again(ada.page))
+        await ada.press(*next_visit_form(ada.page))
         ada.said = "batti batti"
         await ada.play()
         ada.answers["quiz"] = "2%" if ada.participant.plays[2]["game"] == "bargaining" else "$2,000"
@@ -188,54 +188,55 @@ def test_who_fails_a_later_quiz_keeps_what_was_earned_before(tmp_path: Path) -> 
         return ada.path
 
     study = glee("bargaining", "negotiation")
-    path = done(tmp_path, study, first)
-    assert found(tmp_path, "batti batti") == []
-    earned = owed(tmp_path)
+    path = run(tmp_path, study, first)
+    assert find_traces(tmp_path, "batti batti") == []
+    earned = payments(tmp_path)
     assert earned.keys() == {"base/1", "game/1"}
-    assert rows(tmp_path, "select state from plays order by number") == [("finished",), ("erased",)]
-    assert len(rows(tmp_path, "select id from matches")) == 1
+    states = query(tmp_path, "select state from plays order by number")
+    assert states == [("finished",), ("erased",)]
+    assert len(query(tmp_path, "select id from matches")) == 1
 
-    async def later(site: Open) -> None:
+    async def come_back(site: Open) -> None:
         ada = Person(site, "A2Z")
         ada.path = path
         assert (await ada.look()).ending == "failed_attention"
         assert ada.participant.journey.endings == ["complete", "failed_attention"]
 
-    done(tmp_path, study, later)
-    assert owed(tmp_path) == earned
+    run(tmp_path, study, come_back)
+    assert payments(tmp_path) == earned
 
 
-def test_glee_lets_people_play_a_family_every_twelve_hours(
-    tmp_path: Path, later: Callable[[float], None]
+def test_glee_allows_each_family_every_twelve_hours(
+    tmp_path: Path, advance_clock: Callable[[float], None]
 ) -> None:
-    async def go(site: Open) -> list[str]:
+    async def take_part(site: Open) -> list[str]:
         ada = Person(site, "A2Z")
         await ada.come()
         for visit in (1, 2, 3):
             await ada.play()
-            ada.answers["quiz"] = TRUTH[ada.participant.plays[visit]["game"]]
+            ada.answers["quiz"] = CORRECT_ANSWERS[ada.participant.plays[visit]["game"]]
             await ada.finish()
             if visit == 2:
                 assert ada.page.form("page") is None
                 assert "You can play another game at" in ada.page.words
-                later(12 * HOUR)
+                advance_clock(12 * HOUR)
                 await ada.look()
             if visit < 3:
-                await ada.press(*again(ada.page))
+                await ada.press(*next_visit_form(ada.page))
         return [play["game"] for play in ada.participant.plays.values()]
 
-    games = done(tmp_path, glee("bargaining", "negotiation"), go)
+    games = run(tmp_path, glee("bargaining", "negotiation"), take_part)
     assert set(games[:2]) == {"bargaining", "negotiation"}
     cents = {"bargaining": 19, "negotiation": 15}
     bonuses = {f"game/{number}": cents[game] for number, game in enumerate(games, 1)}
-    assert owed(tmp_path) == bonuses | {f"base/{visit}": 33 for visit in (1, 2, 3)}
+    assert payments(tmp_path) == bonuses | {f"base/{visit}": 33 for visit in (1, 2, 3)}
 
 
-def again(page: Page) -> tuple[Form, dict[str, str]]:
-    """The form by which somebody comes again, and what it sends."""
+def next_visit_form(page: Page) -> tuple[Form, dict[str, str]]:
+    """Return the form that starts another visit, and its fields."""
     form = page.form("page")
     assert form is not None
-    return form, {one.name: one.value for one in form.blanks} | dict(form.buttons)
+    return form, {blank.name: blank.value for blank in form.blanks} | dict(form.buttons)
 
 
 # Deal or No Deal
@@ -245,16 +246,16 @@ def dond(**changes: Any) -> Study:
     return of_preset("deal-or-no-deal-human", **changes)
 
 
-def points_paid(objective: float, mine: int, theirs: int) -> int:
-    """Cents for a game of Deal or No Deal: 10, and 20, 10 or 30 for a point of its score."""
-    score = mine + round(objective) * theirs
+def points_paid(objective: float, points: int, partner_points: int) -> int:
+    """Return the cents for a game of Deal or No Deal: 10, plus 20, 10 or 30 per point of score."""
+    score = points + round(objective) * partner_points
     return 10 + {0: 20, 1: 10, -1: 30}[round(objective)] * max(0, score)
 
 
-def test_deal_or_no_deal_is_played_under_all_objectives_and_paid_as_one_goes(
+def test_deal_or_no_deal_covers_all_objectives_and_shows_earnings(
     tmp_path: Path,
 ) -> None:
-    async def go(site: Open) -> list[str]:
+    async def take_part(site: Open) -> list[str]:
         ada = Person(site, "A2Z", **PRESCREENED)
         await ada.come()
         earned = []
@@ -272,29 +273,29 @@ def test_deal_or_no_deal_is_played_under_all_objectives_and_paid_as_one_goes(
         ]  # fmt: skip
         return earned
 
-    earned = done(tmp_path, dond(players={"model": "fair"}), go)
+    earned = run(tmp_path, dond(players={"model": "fair"}), take_part)
     with Store.open(tmp_path / "s.sqlite") as store:
-        matches = {one.id: one for one in store.records("deal-or-no-deal-human")}
+        matches = {record.id: record for record in store.records("deal-or-no-deal-human")}
     expected, kinds = [], set()
-    for match, place in rows(tmp_path, "select match_id, seat from plays order by number"):
+    for match, place in query(tmp_path, "select match_id, seat from plays order by number"):
         game, outcome = matches[match].rules, matches[match].outcome
         assert isinstance(game, DealOrNoDeal)
         assert outcome is not None
-        mine, theirs = outcome["points"] or (0, 0)
+        points, partner_points = outcome["points"] or (0, 0)
         if place == "player_2":
-            mine, theirs = theirs, mine
-        expected.append(points_paid(game.objective, mine, theirs))
+            points, partner_points = partner_points, points
+        expected.append(points_paid(game.objective, points, partner_points))
         kinds.add((game.objective, place))
     assert len(kinds) == 6
     assert earned == [f"${sum(expected[: number + 1]) / 100:.2f}" for number in range(6)]
     assert max(expected) > 10
     bonuses = {f"game/{number}": cents for number, cents in enumerate(expected, 1)}
-    assert owed(tmp_path) == bonuses | {"base/1": 100}
+    assert payments(tmp_path) == bonuses | {"base/1": 100}
 
 
 @pytest.mark.usefixtures("key")
-def test_a_game_of_deal_or_no_deal_that_the_model_aborts_is_worth_a_quarter(tmp_path: Path) -> None:
-    async def go(site: Open) -> None:
+def test_game_aborted_by_model_pays_25_cents(tmp_path: Path) -> None:
+    async def take_part(site: Open) -> None:
         ada = Person(site, "A2Z", **PRESCREENED)
         await ada.come()
         await ada.play()
@@ -302,19 +303,19 @@ def test_a_game_of_deal_or_no_deal_that_the_model_aborts_is_worth_a_quarter(tmp_
         await ada.finish()
         assert ada.page.ending == "complete"
 
-    done(tmp_path, dond(), go, Canned(lambda call, number: "I say nothing that counts."))
-    assert owed(tmp_path) == {"base/1": 100, "game/1": 25}
+    run(tmp_path, dond(), take_part, Canned(lambda call, number: "I say nothing that counts."))
+    assert payments(tmp_path) == {"base/1": 100, "game/1": 25}
 
 
 @pytest.mark.usefixtures("key")
-def test_who_fails_the_prescreening_of_deal_or_no_deal_does_not_play(tmp_path: Path) -> None:
-    async def go(site: Open) -> Page:
+def test_failed_screening_ends_deal_or_no_deal_unpaid(tmp_path: Path) -> None:
+    async def take_part(site: Open) -> Page:
         ada = Person(site, "A2Z", **PRESCREENED | {"alone": "no"})
         await ada.come()
         return await ada.finish()
 
-    assert done(tmp_path, dond(), go).ending == "screened_out"
-    assert owed(tmp_path) == {}
+    assert run(tmp_path, dond(), take_part).ending == "screened_out"
+    assert payments(tmp_path) == {}
 
 
 # Chip trading
@@ -324,93 +325,93 @@ def chips() -> Study:
     return of_preset("chip-trading-human")
 
 
-def test_three_people_trade_chips_twice_with_as_many_colours_and_one_game_is_paid(
+def test_three_participants_trade_twice_and_one_game_is_paid(
     tmp_path: Path,
 ) -> None:
-    async def go(site: Open) -> list[Person]:
-        three = [Person(site, name, **UNDERSTOOD) for name in ("a", "b", "c")]
-        for one in three:
-            await one.come()
-        await asyncio.gather(*(one.finish() for one in three))
-        for one in three:
-            assert not any("Earnings so far" in words for words in one.seen)
-            assert not any(re.search(r"You earn \S+ for this game\.", words) for words in one.seen)
-            assert (one.page.ending, one.page.code) == ("complete", "CHIPS-DONE")
+    async def take_part(site: Open) -> list[Person]:
+        traders = [Person(site, name, **UNDERSTOOD) for name in ("a", "b", "c")]
+        for trader in traders:
+            await trader.come()
+        await asyncio.gather(*(trader.finish() for trader in traders))
+        for trader in traders:
+            assert not any("Earnings so far" in words for words in trader.seen)
+            assert not any(re.search(r"You earn \S+ for this game\.", text) for text in trader.seen)
+            assert (trader.page.ending, trader.page.code) == ("complete", "CHIPS-DONE")
             back = "https://app.prolific.com/submissions/complete?cc=CHIPS-DONE"
-            assert back in one.page.links
-            assert one.visited == [
+            assert back in trader.page.links
+            assert trader.visited == [
                 "consent", *["overview"] * 3, "check_chips", *["gameplay"] * 4, "check_trades",
                 "payment", "next_game", "next_game", "survey", "debrief",
             ]  # fmt: skip
         assert sum(site.experiment.quotas.filled.values()) == 3
-        assert {one.wanted for one in site.experiment.quotas.treatments} == {24}
-        return three
+        assert {treatment.wanted for treatment in site.experiment.quotas.treatments} == {24}
+        return traders
 
-    three = done(tmp_path, chips(), go)
+    traders = run(tmp_path, chips(), take_part)
     with Store.open(tmp_path / "s.sqlite") as store:
         games = list(store.records("chip-trading-human"))
-        said = survey_answers(store, "chip-trading-human")
+        answers = survey_answers(store, "chip-trading-human")
         survey = ct.reports.findings(store, "chip-trading-human", "chips").tables["survey"]
     assert len(games) == 2
-    assert len({one.rules.model_dump_json() for one in games}) == 1
-    assert len(set(rows(tmp_path, "select instance from matches"))) == 2
+    assert len({record.rules.model_dump_json() for record in games}) == 1
+    assert len(set(query(tmp_path, "select instance from matches"))) == 2
     of = "join participants p on p.id = participant_id"
-    paid = rows(tmp_path, f"select code, key, cents from payments {of}")  # noqa: S608 - ours
-    played = rows(tmp_path, f"select code, number, payoff from plays {of}")  # noqa: S608 - ours
-    for one in three:
-        own = {key: cents for code, key, cents in paid if code == one.code}
-        assert own.pop("base/1") == 400
+    paid = query(tmp_path, f"select code, key, cents from payments {of}")  # noqa: S608 - constant names
+    played = query(tmp_path, f"select code, number, payoff from plays {of}")  # noqa: S608 - constant names
+    for trader in traders:
+        bonus = {key: cents for code, key, cents in paid if code == trader.code}
+        assert bonus.pop("base/1") == 400
         gained = {
-            f"game/{n}": round(100 * payoff) for code, n, payoff in played if code == one.code
+            f"game/{n}": round(100 * payoff) for code, n, payoff in played if code == trader.code
         }
-        assert len(own) <= 1
-        assert own.items() <= gained.items()
-        assert own or 0 in gained.values()
-        assert bool(own) != ("earned nothing in the game that was selected" in one.page.words)
-    assert {"strategy", "background", "context", "experience"} <= {*said.columns}
+        assert len(bonus) <= 1
+        assert bonus.items() <= gained.items()
+        assert bonus or 0 in gained.values()
+        assert bool(bonus) != ("earned nothing in the game that was selected" in trader.page.words)
+    assert {"strategy", "background", "context", "experience"} <= {*answers.columns}
     assert {row["scale"] for row in survey.rows} == {
         "Competitive", "Certainty", "Satisfaction", "Exertion",
     }  # fmt: skip
 
 
-def test_who_does_not_understand_chip_trading_is_told_why_once_and_then_let_go(
+def test_failed_chip_trading_check_explains_once_then_screens_out(
     tmp_path: Path,
 ) -> None:
-    async def go(site: Open) -> tuple[Page, Page]:
+    async def take_part(site: Open) -> tuple[Page, Page]:
         ada = Person(site, "a", **UNDERSTOOD | {"green": "no"})
         await ada.come()
-        told = await ada.until(lambda page: "Not all" in page.words)
+        feedback = await ada.until(lambda page: "Not all" in page.words)
         text = (await site.client.get(ada.path)).text
-        assert [text.count(f'value="{one}" checked') for one in ("10", "yes", "no")] == [1, 0, 1]
+        assert [text.count(f'value="{key}" checked') for key in ("10", "yes", "no")] == [1, 0, 1]
         await ada.finish()
-        return told, ada.page
+        return feedback, ada.page
 
-    told, last = done(tmp_path, chips(), go)
+    feedback, last = run(tmp_path, chips(), take_part)
     assert (
-        told.words.count("A green chip is worth $0.50 to every player.") == 2
+        feedback.words.count("A green chip is worth $0.50 to every player.") == 2
     )  # read again, and why
-    assert "Each player starts with ten chips of each colour" not in told.words
+    assert "Each player starts with ten chips of each colour" not in feedback.words
     assert (last.ending, last.code) == ("screened_out", "CHIPS-CHECK")
-    assert owed(tmp_path) == {}
+    assert payments(tmp_path) == {}
 
 
-def test_who_waits_for_chip_traders_in_vain_is_paid_after_ten_minutes(
-    tmp_path: Path, later: Callable[[float], None]
+def test_waiting_chip_trader_is_paid_after_ten_minutes(
+    tmp_path: Path, advance_clock: Callable[[float], None]
 ) -> None:
-    async def go(site: Open) -> Page:
+    async def take_part(site: Open) -> Page:
         ada = Person(site, "a", **UNDERSTOOD)
         await ada.come()
         await ada.until(lambda page: "more player" in page.words)
-        later(600)
-        assert (await ada.look()).form("leave") is None, "who went away has not waited"
+        advance_clock(600)
+        assert (await ada.look()).form("leave") is None, "time away counts as waiting"
         for _ in range(19):
-            later(30)
+            advance_clock(30)
             assert (await ada.look()).form("leave") is None
-        later(30)
+        advance_clock(30)
         form = (await ada.look()).form("leave")
         assert form is not None
         return await ada.press(form, {})
 
-    page = done(tmp_path, chips(), go)
+    page = run(tmp_path, chips(), take_part)
     assert (page.ending, page.code) == ("timed_out", "CHIPS-WAIT")
-    assert owed(tmp_path) == {"timed_out/1": 100}
+    assert payments(tmp_path) == {"timed_out/1": 100}

@@ -1,4 +1,4 @@
-"""People's dialogues of Deal or No Deal become matches of ours, or are left out with the reason."""
+"""Import of human Deal or No Deal dialogues as matches; others are skipped with a reason."""
 
 import csv
 import json
@@ -37,8 +37,8 @@ def items(selected: Items) -> str:
     return " ".join(f"item{number}={count}" for number, count in enumerate(selected))
 
 
-def said(messages: Sequence[str], began: bool, selection: str = "") -> str:
-    """A dialogue as one side sees it, who began or did not, with the selection that ends it."""
+def format_dialogue(messages: Sequence[str], began: bool, selection: str = "") -> str:
+    """Return a dialogue from one side, which ``began`` or not, with the final selection."""
     speakers = ("YOU", "THEM") if began else ("THEM", "YOU")
     turns = [*messages, f"<selection> {selection}".strip()]
     return " <eos> ".join(f"{speakers[turn % 2]}: {text}" for turn, text in enumerate(turns))
@@ -48,20 +48,20 @@ def plain(
     selected: Items, status: str = "agree", began: bool = True, messages: Sequence[str] = TALK,
     reward: object = None,
 ) -> str:  # fmt: skip
-    """A line of data.txt: Ada began, Ben answered."""
-    own, other = (ADA, BEN) if began else (BEN, ADA)
+    """Return a line of data.txt from Ada, who speaks first, or from Ben if not ``began``."""
+    context, other = (ADA, BEN) if began else (BEN, ADA)
     if reward is None:
-        values = map(int, own.split()[1::2])
+        values = map(int, context.split()[1::2])
         worth = 0 if isinstance(selected, str) else sum(map(int.__mul__, values, selected))
         reward = selected if isinstance(selected, str) else worth
-    talk = said(messages, began, items(selected))
-    return f"{own} {talk} <eos> reward={reward} {status} {other}"
+    talk = format_dialogue(messages, began, items(selected))
+    return f"{context} {talk} <eos> reward={reward} {status} {other}"
 
 
 def tagged(output: str, began: bool = True, messages: Sequence[str] = TALK) -> str:
-    """A line of val.txt or test.txt."""
-    own, other = (ADA, BEN) if began else (BEN, ADA)
-    parts = {"input": own, "dialogue": said(messages, began), "output": output}
+    """Return a line of val.txt or test.txt."""
+    context, other = (ADA, BEN) if began else (BEN, ADA)
+    parts = {"input": context, "dialogue": format_dialogue(messages, began), "output": output}
     parts["partner_input"] = other
     return " ".join(f"<{name}> {text} </{name}>" for name, text in parts.items())
 
@@ -82,15 +82,15 @@ def read(*paths: Path) -> list[ForeignGame | Skipped]:
     return list(read_dond(paths).games)
 
 
-def one(folder: Path, *lines: str) -> ForeignGame:
-    """The one dialogue that these lines tell of, which must be fit."""
+def read_game(folder: Path, *lines: str) -> ForeignGame:
+    """Read the only dialogue in these lines, which must be valid."""
     (game,) = read(write(folder, *lines))
     assert isinstance(game, ForeignGame), game
     return game
 
 
 def reason(folder: Path, *lines: str) -> str:
-    """Why the one dialogue that these lines tell of is left out."""
+    """Return why the only dialogue in these lines is skipped."""
     (game,) = read(write(folder, *lines))
     assert isinstance(game, Skipped), game
     return game.reason
@@ -98,8 +98,8 @@ def reason(folder: Path, *lines: str) -> str:
 
 def moves(game: ForeignGame) -> list[tuple[str, Any]]:
     return [
-        (one.actor, one.action and one.action.model_dump(exclude_none=True))
-        for one in game.table.given
+        (move.actor, move.action and move.action.model_dump(exclude_none=True))
+        for move in game.table.given
     ]
 
 
@@ -108,12 +108,12 @@ def outcome(game: ForeignGame) -> dict[str, Any]:
     return game.table.outcome.model_dump()
 
 
-# What becomes of a dialogue
+# Valid dialogues
 
 
 @pytest.mark.parametrize("lines", [AGREED, AGREED[::-1], TAGGED, TAGGED[1:], AGREED + TAGGED])
-def test_all_lines_of_a_dialogue_are_one_match(games: Path, lines: list[str]) -> None:
-    game = one(games, *lines)
+def test_lines_of_dialogue_form_one_match(games: Path, lines: list[str]) -> None:
+    game = read_game(games, *lines)
     assert moves(game) == [
         ("player_1", {"message": TALK[0]}), ("player_2", {"message": TALK[1]}),
         ("player_1", CLAIMS[0]), ("player_2", CLAIMS[1]),
@@ -124,66 +124,66 @@ def test_all_lines_of_a_dialogue_are_one_match(games: Path, lines: list[str]) ->
     assert outcome(game)["ending"] == "agreement"
     assert outcome(game)["points"] == (8, 6)
     assert set(game.seats.values()) == {ImportedSeat(imported="dond", person=True)}
-    assert game.id == one(games, *AGREED).id
+    assert game.id == read_game(games, *AGREED).id
 
 
-def test_both_lines_are_named(games: Path) -> None:
-    assert one(games, *AGREED).source["folder"] == "data.txt, line 1; data.txt, line 2"
+def test_source_names_both_lines(games: Path) -> None:
+    assert read_game(games, *AGREED).source["folder"] == "data.txt, line 1; data.txt, line 2"
 
 
-def test_of_an_agreement_one_line_is_enough(games: Path) -> None:
+def test_agreement_needs_only_one_line(games: Path) -> None:
     for line in AGREED:
-        assert moves(one(games, line)) == moves(one(games, *AGREED))
+        assert moves(read_game(games, line)) == moves(read_game(games, *AGREED))
 
 
-def test_a_disagreement_is_two_proposals_that_do_not_fit(games: Path) -> None:
+def test_disagreement_becomes_mismatched_proposals(games: Path) -> None:
     lines = plain(HATS, "disagree"), plain((1, 1, 1), "disagree", began=False)
-    game = one(games, *lines)
+    game = read_game(games, *lines)
     assert outcome(game)["ending"] == "mismatch"
     assert outcome(game)["claims"] == (HATS, (1, 1, 1))
     assert game.failures == {}
 
 
 @pytest.mark.parametrize("word", ["no agreement", "disconnect"])
-def test_who_selects_a_word_aborts(games: Path, word: str) -> None:
+def test_selecting_word_aborts_game(games: Path, word: str) -> None:
     kind = {"no agreement": Kind.REFUSED, "disconnect": Kind.TIMED_OUT}[word]
-    game = one(games, plain(word), plain(word, began=False))
+    game = read_game(games, plain(word), plain(word, began=False))
     assert moves(game)[2:] == [("player_1", None)]
     assert (outcome(game)["ending"], outcome(game)["aborted_by"]) == ("aborted", "player_1")
     assert game.failures == {2: kind}
     assert game.source["selections"] == {"player_1": word, "player_2": word}
     output = " ".join([f"<{word.replace(' ', '_')}>"] * 6)
-    assert moves(one(games, tagged(output))) == moves(game)
+    assert moves(read_game(games, tagged(output))) == moves(game)
 
 
-def test_the_partner_aborts_after_a_proposal(games: Path) -> None:
+def test_partner_can_abort_after_proposal(games: Path) -> None:
     lines = plain(HATS, "disagree"), plain("no agreement", "disagree", began=False)
-    game = one(games, *lines)
+    game = read_game(games, *lines)
     assert moves(game)[2:] == [("player_1", CLAIMS[0]), ("player_2", None)]
     assert outcome(game)["aborted_by"] == "player_2"
     assert game.failures == {3: Kind.REFUSED}
 
 
-def test_a_selection_that_no_line_tells_is_never_invented(games: Path) -> None:
+def test_missing_selection_skips_dialogue(games: Path) -> None:
     expected = "no line contains the selection of player_2"
     assert reason(games, plain(HATS, "disagree")) == expected
     expected = "no line contains the selection of player_1"
     assert reason(games, plain((1, 1, 1), "disagree", began=False)) == expected
     disagreed = " ".join(["<disagree>"] * 6)
     assert reason(games, tagged(disagreed)) == expected
-    told = plain(HATS, "disagree"), plain((1, 1, 1), "disagree", began=False)
-    assert outcome(one(games, tagged(disagreed), *told))["ending"] == "mismatch"
+    lines = plain(HATS, "disagree"), plain((1, 1, 1), "disagree", began=False)
+    assert outcome(read_game(games, tagged(disagreed), *lines))["ending"] == "mismatch"
 
 
-def test_who_speaks_first_is_player_1(games: Path) -> None:
+def test_first_speaker_is_player_1(games: Path) -> None:
     messages = ("hi", "hi .", "4 hats ?")
-    game = one(games, plain(REST, began=False, messages=messages))
+    game = read_game(games, plain(REST, began=False, messages=messages))
     assert [seat for seat, _ in moves(game)] == ["player_1", "player_2"] * 2 + ["player_1"][:1]
     assert moves(game)[3] == ("player_2", CLAIMS[1])
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n", codec="utf-8")), min_size=1))
-def test_messages_are_kept_character_for_character(texts: list[str]) -> None:
+def test_messages_are_preserved_exactly(texts: list[str]) -> None:
     messages = tuple(text for text in texts if "<eos>" not in text and "<" not in text) or ("x",)
     assert read_line("here", plain(HATS, messages=messages)).messages == messages
     assert read_line(
@@ -191,7 +191,7 @@ def test_messages_are_kept_character_for_character(texts: list[str]) -> None:
     ).messages == (messages)
 
 
-def test_the_store_keeps_who_failed_and_how(games: Path, store: Store) -> None:
+def test_store_records_failures_by_player(games: Path, store: Store) -> None:
     lines = plain(HATS, "disagree"), plain("no agreement", "disagree", began=False)
     import_matches(read_dond([write(games, *lines)]), store, "dond-import")
     (record,) = store.records("dond-import", bodies=True)
@@ -208,7 +208,7 @@ def test_people_are_exported_as_people(games: Path, store: Store, tmp_path: Path
     assert (match["kind_player_1"], match["model_player_1"]) == ("person", "")
 
 
-def test_the_recipe_leaves_open_how_many_matches_had_errors(games: Path, store: Store) -> None:
+def test_recipe_leaves_error_rate_empty(games: Path, store: Store) -> None:
     talk = ("all", "no")
     lost = (
         plain(HATS, "disagree", messages=talk),
@@ -220,14 +220,14 @@ def test_the_recipe_leaves_open_how_many_matches_had_errors(games: Path, store: 
     assert (row["aborted"], row["aborted.n"]) == (50, 2)
 
 
-def test_importing_files_one_after_another_adds_nothing_twice(games: Path, store: Store) -> None:
+def test_importing_same_dialogue_twice_adds_no_match(games: Path, store: Store) -> None:
     plain_, tagged_ = write(games, *AGREED), write(games, *TAGGED, name="val.txt")
     assert import_matches(read_dond([plain_]), store, "people").imported == 1
     importing = import_matches(read_dond([tagged_]), store, "people")
     assert (importing.imported, importing.present, importing.skipped) == (0, 1, [])
 
 
-def test_people_s_names_are_taken_out_unless_they_are_kept(games: Path) -> None:
+def test_names_are_redacted_unless_kept(games: Path) -> None:
     talk = "hello zelda ! i would like 4 hats .", "deal , zelda"
     path = write(games, plain(HATS, messages=talk))
     (game,), (kept,) = read(path), list(read_dond([path], keep_names=True).games)
@@ -244,7 +244,7 @@ def spoken(game: ForeignGame) -> list[str]:
     return [action["message"] for action in actions if action.get("message")]
 
 
-# What does not fit
+# Invalid input
 
 BAD = {
     "neither format": ("hello", "matches neither of the two formats of the published files"),
@@ -280,13 +280,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_line_that_does_not_fit_is_named(games: Path, case: str) -> None:
+def test_invalid_line_is_skipped_with_reason(games: Path, case: str) -> None:
     line, expected = BAD[case]
-    found = read(write(games, line, plain(HATS, messages=("another",))))
-    (skipped,) = [one for one in found if isinstance(one, Skipped)]
+    results = read(write(games, line, plain(HATS, messages=("another",))))
+    (skipped,) = [result for result in results if isinstance(result, Skipped)]
     assert skipped.game == "data.txt, line 1"
     assert expected in skipped.reason
-    assert len(found) == 2
+    assert len(results) == 2
 
 
 @pytest.mark.parametrize(
@@ -301,38 +301,36 @@ def test_a_line_that_does_not_fit_is_named(games: Path, case: str) -> None:
         ([AGREED[0], plain(REST, "disagree", began=False)], "contradict each other on whether"),
     ],
 )
-def test_lines_that_contradict_each_other_are_left_out(
-    games: Path, lines: list[str], expected: str
-) -> None:
+def test_contradictory_lines_are_skipped(games: Path, lines: list[str], expected: str) -> None:
     assert expected in reason(games, *lines)
 
 
-def test_damaged_files_are_named_and_the_rest_goes_in(games: Path) -> None:
+def test_damaged_files_are_skipped_and_others_imported(games: Path) -> None:
     write(games, *AGREED)
     write(games, name="empty.txt")
     (games / "latin.txt").write_bytes(b"caf\xe9")
     write(games, ADA, BEN, name="selfplay.txt")
     (games / "notes.md").write_text("no file of dialogues")
     os.mkfifo(games / "pipe.txt")
-    found = read(games)
-    assert found[:4] == [
+    results = read(games)
+    assert results[:4] == [
         Skipped("empty.txt", "is empty"),
         Skipped("latin.txt", "is not UTF-8 text (byte 3)"),
         Skipped("pipe.txt", "is a pipe or device, not a file"),
         Skipped("selfplay.txt", "contains contexts instead of dialogues"),
     ]
-    assert isinstance(found[4], ForeignGame)
-    assert len(found) == 5
+    assert isinstance(results[4], ForeignGame)
+    assert len(results) == 5
 
 
-def test_line_ends_of_any_kind_and_blank_lines_do_not_matter(games: Path) -> None:
+def test_line_endings_and_blank_lines_are_ignored(games: Path) -> None:
     path = write(games, *AGREED, "", end="\r\n")
     (game,) = read(path)
     assert isinstance(game, ForeignGame)
-    assert moves(game) == moves(one(games, *AGREED))
+    assert moves(game) == moves(read_game(games, *AGREED))
 
 
-def test_a_path_without_files_is_refused(games: Path) -> None:
+def test_path_without_files_raises_error(games: Path) -> None:
     with pytest.raises(CheaptalkError, match=r"contains no .txt files"):
         read_dond([games])
     with pytest.raises(CheaptalkError, match="no such file or folder"):
@@ -340,21 +338,19 @@ def test_a_path_without_files_is_refused(games: Path) -> None:
 
 
 @given(st.text(max_size=200))
-def test_no_line_is_raised_over(line: str) -> None:
+def test_arbitrary_lines_raise_only_unfit(line: str) -> None:
     for text in (line, plain(HATS).replace("deal", line), tagged(line)):
         with suppress(Unfit):
             assert read_line("here", text).location == "here"
 
 
-def test_the_command_reads_files_and_folders(
-    cheaptalk: Command, games: Path, tmp_path: Path
-) -> None:
+def test_command_reads_files_and_folders(cheaptalk: Command, games: Path, tmp_path: Path) -> None:
     write(games, *AGREED)
     lines = [plain(HATS, messages=("other",)), plain(HATS, "disagree", messages=("more",))]
     other = write(tmp_path, *lines, name="more.txt")
     done = cheaptalk("store", "import", "dond", str(games), str(other), "--json")
     assert done.status == 1, done.err
-    told = json.loads(done.out)
-    assert (told["study"], told["imported"], told["present"]) == ("dond-import", 2, 0)
-    (skipped,) = told["skipped"]
+    output = json.loads(done.out)
+    assert (output["study"], output["imported"], output["present"]) == ("dond-import", 2, 0)
+    (skipped,) = output["skipped"]
     assert skipped["game"] == "more.txt, line 2"

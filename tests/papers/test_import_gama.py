@@ -1,4 +1,4 @@
-"""Recorded games of GAMA become matches of ours, or are left out with file, field and reason."""
+"""Import of GAMA's recorded games as matches; others are skipped with file, field and reason."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from cheaptalk.rules import CheaptalkError, get_game
 from tests.conftest import Command
 from tests.papers.gama_folders import (
     KINDS,
-    Written,
+    Data,
     auction,
     bar,
     battle,
@@ -33,16 +33,16 @@ from tests.papers.gama_folders import (
 )
 
 
-def one(folder: Path, data: Written, name: str = "game") -> ForeignGame:
-    """The game of a file, which must be fit."""
+def read_game(folder: Path, data: Data, name: str = "game") -> ForeignGame:
+    """Read the game of a file, which must be valid."""
     write(folder, name, data)
     (game,) = read_gama(folder).games
     assert isinstance(game, ForeignGame), game
     return game
 
 
-def reason(folder: Path, data: Written) -> str:
-    """Why the game of a file is left out."""
+def reason(folder: Path, data: Data) -> str:
+    """Return why the game of a file is skipped."""
     write(folder, "game", data)
     (game,) = read_gama(folder).games
     assert isinstance(game, Skipped), game
@@ -58,20 +58,20 @@ def parameters(game: ForeignGame) -> dict[str, Any]:
     return game.table.game.model_dump(mode="json")
 
 
-# What becomes of a game
+# Valid games
 
 
-def test_every_kind_becomes_a_match_of_ours(games: Path, store: Store) -> None:
+def test_every_game_kind_is_imported(games: Path, store: Store) -> None:
     importing = import_matches(read_gama(write_all(games)), store, "gama-import")
     assert (importing.imported, importing.present, importing.skipped) == (8, 0, [])
-    found = {record.instance_key: record for record in store.records("gama-import", bodies=True)}
-    assert {id_: record.game for id_, record in found.items()} == {
+    records = {record.instance_key: record for record in store.records("gama-import", bodies=True)}
+    assert {id_: record.game for id_, record in records.items()} == {
         "guess/guess_1": "guess_the_average", "bar/bar_1": "el_farol_bar",
         "dollar/dollar_1": "divide_the_dollar", "goods/goods_1": "public_goods",
         "diners/diners_1": "diners_dilemma", "auction/auction_1": "sealed_bid_auction",
         "battle/battle_1": "battle_royale", "pirates/pirates_1": "pirate_game",
     }  # fmt: skip
-    for record in found.values():
+    for record in records.values():
         assert record.replay().over
         assert transcript(record)
         assert {kind for kinds in record.kinds.values() for kind in kinds} == {"ok"}
@@ -83,33 +83,33 @@ def test_every_kind_becomes_a_match_of_ours(games: Path, store: Store) -> None:
     assert (again.imported, again.present) == (0, 8)
 
 
-def test_who_won_the_guess(games: Path) -> None:
-    game = one(games, guess())
-    # 30 and 10 are at distance 10 from 20, as are none of the others: half a win would be 0.5 / 2.
+def test_guess_pays_nearest_number(games: Path) -> None:
+    game = read_game(games, guess())
+    # Only 30, then only 10, is at distance 10 from 20; half a win would pay 0.5 / 2.
     assert payoffs(game) == pytest.approx({"player_1": 0, "player_2": 0.5, "player_3": 0.5})
     assert parameters(game)["players"] == 3
 
 
-def test_what_going_paid(games: Path) -> None:
-    game = one(games, bar())
+def test_bar_payoffs_match_attendance(games: Path) -> None:
+    game = read_game(games, bar())
     assert payoffs(game) == {"player_1": 0 + 10, "player_2": 0 + 5, "player_3": 5 + 5}
     assert parameters(game)["feedback"] == "implicit"
 
 
-def test_what_bids_brought(games: Path) -> None:
-    assert payoffs(one(games, dollar())) == {"player_1": 100, "player_2": 0, "player_3": 0}
+def test_divided_dollar_pays_bids(games: Path) -> None:
+    assert payoffs(read_game(games, dollar())) == {"player_1": 100, "player_2": 0, "player_3": 0}
 
 
-def test_contributions_above_the_tokens_are_kept(games: Path) -> None:
-    game = one(games, goods())
+def test_contributions_above_endowment_are_kept(games: Path) -> None:
+    game = read_game(games, goods())
     # 2 * 30 / 3 = 20 for all, then 2 * 25 / 3.
     assert payoffs(game) == pytest.approx(
         {"player_1": 30 + 20 + 50 / 3, "player_2": 20 - 5 + 50 / 3, "player_3": 40 + 20 + 50 / 3}
     )
 
 
-def test_an_order_that_is_not_cheap_was_counted_as_costly(games: Path) -> None:
-    game = one(games, diners())
+def test_unknown_order_counts_as_costly(games: Path) -> None:
+    game = read_game(games, diners())
     moves = [given.action.model_dump() for given in game.table.given if given.action]
     assert [move["chosen_dish"] for move in moves] == ["cheap", *["costly"] * 5]
     assert game.source["unused"] == {
@@ -124,20 +124,20 @@ def test_an_order_that_is_not_cheap_was_counted_as_costly(games: Path) -> None:
     )
 
 
-def test_recorded_valuations_and_winners_of_ties(games: Path) -> None:
-    game = one(games, auction())
+def test_auction_uses_recorded_valuations_and_tie_winners(games: Path) -> None:
+    game = read_game(games, auction())
     assert payoffs(game) == {"player_1": 0, "player_2": -10, "player_3": 20}
 
 
-def test_the_second_price(games: Path) -> None:
+def test_second_price_auction_pays_second_bid(games: Path) -> None:
     data = auction()
     data["meta"]["mode"] = "second highest bid"
     data["round_records"][1]["bid_winner_payment"] = 80
-    assert payoffs(one(games, data)) == {"player_1": 0, "player_2": 0, "player_3": 20}
+    assert payoffs(read_game(games, data)) == {"player_1": 0, "player_2": 0, "player_3": 20}
 
 
-def test_recorded_shots_at_oneself_and_at_the_dead(games: Path) -> None:
-    game = one(games, battle())
+def test_shots_at_self_and_eliminated_players_are_imported(games: Path) -> None:
+    game = read_game(games, battle())
     moves = [given.action.model_dump() for given in game.table.given if given.action]
     assert [move["target"] for move in moves] == [
         None, "player_3", "player_1", "player_3", "player_2",
@@ -147,43 +147,43 @@ def test_recorded_shots_at_oneself_and_at_the_dead(games: Path) -> None:
     assert game.source["unused"] == {}
 
 
-def test_in_battle_the_rounds_tell_what_happened(games: Path) -> None:
+def test_battle_rounds_override_player_records(games: Path) -> None:
     data = battle()
     data["player_data"][0]["records"] = ["2"]
-    game = one(games, data)
+    game = read_game(games, data)
     assert payoffs(game)["player_1"] == 1
     assert game.source["unused"]["player_records"]["player_1"] == ["2"]
 
 
-def test_a_battle_ends_when_its_rounds_are_used_up(games: Path) -> None:
+def test_battle_ends_after_last_round(games: Path) -> None:
     data = battle()
     nothing = data["round_records"][0] | {"player_shooting": "1"}
     opening = [data["round_records"][0] | {"player_shooting": str(turn % 3)} for turn in range(20)]
     assert nothing["shot_player"] == "null"
     data["round_records"] = opening
-    game = one(games, data)
+    game = read_game(games, data)
     assert payoffs(game) == {"player_1": 0, "player_2": 0, "player_3": 0}
     data["round_records"] = opening[:19]
     expected = '"round_records": the game has not ended after the last round'
     assert reason(games, data) == expected
 
 
-def test_the_proposer_of_a_plan_is_not_asked_to_vote(games: Path) -> None:
-    game = one(games, pirates())
+def test_proposer_does_not_vote(games: Path) -> None:
+    game = read_game(games, pirates())
     assert [given.actor for given in game.table.given] == [
         "player_1", "player_2", "player_3", "player_2", "player_3",
     ]  # fmt: skip
     assert payoffs(game) == {"player_1": 0, "player_2": 99, "player_3": 1}
 
 
-def test_choices_are_those_of_the_players_records(games: Path) -> None:
-    """GAMA shuffled the choices of a round in place."""
-    game, data = one(games, guess()), guess()
+def test_choices_come_from_player_records(games: Path) -> None:
+    """GAMA shuffles the choices of a round in place."""
+    game, data = read_game(games, guess()), guess()
     data["round_records"][0]["responses"].reverse()
-    assert one(games, data).table.given == game.table.given
+    assert read_game(games, data).table.given == game.table.given
 
 
-def test_any_other_word_for_a_dish_is_kept_and_counted(cheaptalk: Command, games: Path) -> None:
+def test_unknown_dishes_are_counted_in_notes(cheaptalk: Command, games: Path) -> None:
     data = diners()
     data["player_data"][2]["records"][0] = data["round_records"][0]["responses"][2] = "Cheap"
     data["player_data"][0]["records"][1] = data["round_records"][1]["responses"][0] = "Cheap"
@@ -196,14 +196,14 @@ def test_any_other_word_for_a_dish_is_kept_and_counted(cheaptalk: Command, games
         '  "cheap_dish" counted as the costly dish: 1 time',
         '  "costly_or_cheap" counted as the costly dish: 1 time',
     ]
-    told = json.loads(
+    output = json.loads(
         cheaptalk("store", "import", "gama", str(games), "--study", "b", "--json").out
     )
-    assert told["notes"]['"Cheap" counted as the costly dish'] == 2
+    assert output["notes"]['"Cheap" counted as the costly dish'] == 2
 
 
 MODELS = {
-    # the file's name, name_exp, meta.models, the players' model: whose it is
+    # file name, name_exp, meta.models, the players' model, expected version
     "named": ("gpt-3.5-turbo-0613_bar_game_implicit_v1_1", None, None, "gpt-3.5-turbo", "0613"),
     "in the settings": ("game", "gpt-3.5-turbo-0613_bar_game_v1", None, "gpt-3.5-turbo", "0613"),
     "nowhere": ("bar_game_implicit_v1_1", None, None, "gpt-3.5-turbo", "0125"),
@@ -216,7 +216,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("case", MODELS)
-def test_the_version_of_a_model_stands_in_the_files_name(games: Path, case: str) -> None:
+def test_model_version_comes_from_file_name(games: Path, case: str) -> None:
     name, called, models, model, expected = MODELS[case]
     data = bar()
     put("meta", "name_exp")(data, called or "bar_game_implicit_v1_1")
@@ -224,40 +224,40 @@ def test_the_version_of_a_model_stands_in_the_files_name(games: Path, case: str)
         put("meta", "models")(data, models)
     for player in data["player_data"]:
         put("model")(player, model)
-    (label,) = {seat.label for seat in one(games, data, name).seats.values()}
+    (label,) = {seat.label for seat in read_game(games, data, name).seats.values()}
     assert label == f"gpt-3.5-turbo-{expected}"
 
 
 @pytest.mark.parametrize(
-    ("models", "told"),
+    ("models", "expected"),
     [
         ("gpt-4o", 'model "gpt-4o" from the settings used for a player recorded as "claude-3"'),
         ("maker/claude-3", ""),
         ("claude-3-20240229", ""),
     ],
 )
-def test_two_names_of_one_players_model_are_noted(games: Path, models: str, told: str) -> None:
+def test_conflicting_model_names_are_noted(games: Path, models: str, expected: str) -> None:
     data = bar()
     put("meta", "models")(data, models)
     for player in data["player_data"]:
         put("model")(player, "claude-3")
-    put("model")(data["player_data"][0], "specified=go")  # an answer that was given beforehand
-    notes = one(games, data, "bar_game_implicit_v1_1").notes
-    said = {note: count for note, count in notes.items() if "from the settings" in note}
-    assert said == ({told: len(data["player_data"]) - 1} if told else {})
+    put("model")(data["player_data"][0], "specified=go")  # a fixed answer
+    notes = read_game(games, data, "bar_game_implicit_v1_1").notes
+    relevant = {note: count for note, count in notes.items() if "from the settings" in note}
+    assert relevant == ({expected: len(data["player_data"]) - 1} if expected else {})
 
 
-def test_a_word_that_is_no_dish_is_told_where_the_bill_is_another(games: Path) -> None:
+def test_unknown_dish_is_named_in_count_error(games: Path) -> None:
     data = diners()
     data["player_data"][0]["records"][0] = data["round_records"][0]["responses"][0] = "soup"
-    said = reason(games, data)
-    assert said.startswith(
+    message = reason(games, data)
+    assert message.startswith(
         '"round_records.0.cheap_player": is 1; expected 0 from the rest of the file; or'
     )
-    assert '"soup"' in said
+    assert '"soup"' in message
 
 
-def test_a_model_that_stands_nowhere_is_asked_for(games: Path) -> None:
+def test_missing_model_name_skips_game(games: Path) -> None:
     data = bar()
     put(*PLAYER, "model")(data, None)
     assert (
@@ -266,22 +266,22 @@ def test_a_model_that_stands_nowhere_is_asked_for(games: Path) -> None:
     )
 
 
-def test_people_and_answers_given_beforehand_are_no_models(games: Path) -> None:
+def test_people_and_fixed_answers_are_not_models(games: Path) -> None:
     data = bar()
     put("meta", "models")(data, "gpt-4o")
     put(*PLAYER, "model")(data, "user")
     put("player_data", 1, "model")(data, "specified=go/stay")
-    labels = [seat.label for seat in one(games, data, "gpt-4o_bar_game_v1_t1").seats.values()]
+    labels = [seat.label for seat in read_game(games, data, "gpt-4o_bar_game_v1_t1").seats.values()]
     assert labels == ["human", "specified=go/stay", "gpt-4o-2024-08-06 (temperature 0.2)"]
 
 
-def test_two_names_are_one_player(cheaptalk: Command, games: Path) -> None:
+def test_aliases_map_names_to_one_player(cheaptalk: Command, games: Path) -> None:
     data = bar()
     for player, model in zip(
         data["player_data"], ("gpt-4o", "gpt-4o-2024-08-06", "x/A"), strict=True
     ):
         player["model"] = model
-    labels = [seat.label for seat in one(games, data).seats.values()]
+    labels = [seat.label for seat in read_game(games, data).seats.values()]
     assert labels == ["gpt-4o-2024-08-06", "gpt-4o-2024-08-06", "A"]
     (game,) = read_gama(games, {"A": "B", "gpt-4o": "gpt-4o"}).games
     assert isinstance(game, ForeignGame)
@@ -298,10 +298,10 @@ def test_two_names_are_one_player(cheaptalk: Command, games: Path) -> None:
     assert '--alias: expected ALIAS=NAME, got "A"' in wrong.said
 
 
-def test_a_misspelt_game_is_that_of_the_files_name(games: Path) -> None:
+def test_misspelt_game_falls_back_to_file_name(games: Path) -> None:
     data = dollar()
     data["meta"]["name_exp"] = "gemini-1.5-pro_divide_dillar_v1_t1"
-    game = one(games, data, "gemini-1.5-pro_divide_dollar_v1_t1")
+    game = read_game(games, data, "gemini-1.5-pro_divide_dollar_v1_t1")
     assert game.table.game.name == "divide_the_dollar"
     assert game.notes == {
         'game "gemini-1.5-pro_divide_dillar": read as divide_dollar': 1,
@@ -312,25 +312,23 @@ def test_a_misspelt_game_is_that_of_the_files_name(games: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "called"), [("explicit/game", "bar_game"), ("bar_game_explicit_v1_1", "bar_game")]
 )
-def test_a_missing_mode_is_that_of_the_name_or_the_folder(
-    games: Path, name: str, called: str
-) -> None:
+def test_missing_mode_is_inferred_from_name_or_folder(games: Path, name: str, called: str) -> None:
     data = bar()
     put("meta", "mode")(data, ...)
     data["meta"]["name_exp"] = called
-    game = one(games, data, name)
+    game = read_game(games, data, name)
     assert parameters(game)["feedback"] == "explicit"
     assert game.notes == {'"meta.mode" is missing, assumed to be explicit': 1}
     assert "mode" not in game.source["meta"]
     assert reason(games / "b", data) == '"meta.mode": is missing'
 
 
-def test_a_missing_price_is_what_the_winners_paid(games: Path) -> None:
+def test_missing_price_rule_is_inferred_from_payments(games: Path) -> None:
     data = auction()
     put("meta", "mode")(data, ...)
-    assert parameters(one(games, data))["price"] == "first"
+    assert parameters(read_game(games, data))["price"] == "first"
     data["round_records"][1]["bid_winner_payment"] = 80
-    assert parameters(one(games, data))["price"] == "second"
+    assert parameters(read_game(games, data))["price"] == "second"
     data["round_records"][1]["bid_winner_payment"] = 50
     assert '"round_records.1.bid_winner_payment": is 50' in reason(games, data)
 
@@ -356,41 +354,41 @@ TREATMENTS: dict[str, dict[str, str | float]] = {
 
 
 @pytest.mark.parametrize("name", TREATMENTS)
-def test_the_treatment_stands_in_the_files_name(name: str) -> None:
+def test_treatment_is_parsed_from_file_name(name: str) -> None:
     assert FileName.of(name).treatment("v1") == TREATMENTS[name]
 
 
-def test_other_prompts_stand_in_the_file(games: Path) -> None:
+def test_prompt_version_comes_from_settings(games: Path) -> None:
     data = dollar()
     data["meta"]["version"] = "v3"
-    labels = {seat.label for seat in one(games, data, "divide_dollar_v3").seats.values()}
+    labels = {seat.label for seat in read_game(games, data, "divide_dollar_v3").seats.values()}
     assert labels == {"Talker-7B (style v3)"}
-    other = one(games / "b", data, "divide_dollar_v3_t0")
+    other = read_game(games / "b", data, "divide_dollar_v3_t0")
     labels = {seat.label for seat in other.seats.values()}
     assert labels == {"Talker-7B (style v3, temperature 0.0)"}
 
 
-def test_models_have_short_names_and_the_version_meant(games: Path) -> None:
+def test_model_labels_are_short_and_versioned(games: Path) -> None:
     data = bar()
     data["player_data"][1]["model"] = "gpt-3.5-turbo"
-    seats = one(games, data).seats
+    seats = read_game(games, data).seats
     assert seats["player_1"] == ImportedSeat(imported="gama", model="Talker-7B")
     assert seats["player_2"].label == "gpt-3.5-turbo-0125"
     data["meta"]["models"] = "maker/Exact-1"
-    game = one(games, data)
+    game = read_game(games, data)
     assert {seat.label for seat in game.seats.values()} == {"Exact-1"}
     assert game.source["models"] == ["gpt-3.5-turbo", "lab/Talker-7B"]
 
 
-def test_conversations_in_parts_are_read(games: Path) -> None:
+def test_multipart_prompts_are_read(games: Path) -> None:
     data = bar()
     data["player_data"][0]["prompt"] = [{"role": "user", "parts": ["One, ", "two."]}]
-    assert one(games, data).source["opening"] == "One, two."
+    assert read_game(games, data).source["opening"] == "One, two."
     data["player_data"][0]["prompt"] = []
-    assert one(games, data).source["opening"] is None
+    assert read_game(games, data).source["opening"] is None
 
 
-def test_folders_tell_games_of_one_name_apart(games: Path) -> None:
+def test_folders_distinguish_games_with_same_name(games: Path) -> None:
     write(games, "first_price/auction_1", auction())
     write(games, "second_price/auction_1", auction())
     ids = [game.id for game in read_gama(games).games if isinstance(game, ForeignGame)]
@@ -400,11 +398,11 @@ def test_folders_tell_games_of_one_name_apart(games: Path) -> None:
     assert game.id == "first_price/auction_1"
 
 
-# What does not fit
+# Invalid files
 
 
-def put(*path: str | int) -> Callable[[Written, Any], None]:
-    """A change at a place in a file; a value of ``...`` takes it out."""
+def put(*path: str | int) -> Callable[[Data, Any], None]:
+    """Return a function that sets the value at a path in a file; ``...`` deletes it."""
 
     def change(data: Any, value: Any) -> None:
         for step in path[:-1]:
@@ -417,23 +415,23 @@ def put(*path: str | int) -> Callable[[Written, Any], None]:
     return change
 
 
-def alone(data: Written, _: Any) -> None:
+def one_player(data: Data, _: Any) -> None:
     data["meta"]["player_num"] = 1
     del data["player_data"][1:]
 
 
-def extra_player(data: Written, _: Any) -> None:
+def extra_player(data: Data, _: Any) -> None:
     data["player_data"].append(data["player_data"][0] | {"id": "player_3"})
 
 
-def taxed_rounds(data: Written, _: Any) -> None:
-    for one in data["round_records"]:
-        one["tax"] = 3
+def taxed_rounds(data: Data, _: Any) -> None:
+    for round_ in data["round_records"]:
+        round_["tax"] = 3
 
 
 ROUND = ("round_records", 0)
 PLAYER = ("player_data", 0)
-BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any, str]] = {
+BAD: dict[str, tuple[Callable[[], Data], Callable[[Data, Any], None], Any, str]] = {
     "no meta": (bar, put("meta"), ..., '"meta.name_exp": null contains none of'),
     "meta is text": (bar, put("meta"), "bar_game", '"meta.name_exp": null contains none of'),
     "unknown game": (bar, put("meta", "name_exp"), "chess_v1", '": "chess_v1" contains none'),
@@ -452,7 +450,7 @@ BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any,
     "ratio above one": (bar, put("meta", "ratio"), 1.5, '"round_records.0.winner": is stay'),
     "other mode": (bar, put("meta", "mode"), "loud", "'implicit' or 'explicit', not \"loud\""),
     "extra player": (bar, extra_player, None, '"player_data": is 4 players; expected'),
-    "nobody else": (auction, alone, None, '"player_data": must contain at least 2 players'),
+    "nobody else": (auction, one_player, None, '"player_data": must contain at least 2 players'),
     "fewer players": (bar, put("player_data", 2), ..., '"player_data": is 2 players; expected'),
     "other id": (bar, put(*PLAYER, "id"), "player_1", '"player_data.0.id": is player_1; expected'),
     "no model": (bar, put(*PLAYER, "model"), "", '"player_data.0.model": String should have at'),
@@ -506,7 +504,7 @@ BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any,
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_file_that_does_not_fit_is_named_by_field(games: Path, case: str) -> None:
+def test_invalid_file_error_names_field(games: Path, case: str) -> None:
     make, change, value, expected = BAD[case]
     data = make()
     change(data, value)
@@ -524,7 +522,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("case", FILES)
-def test_a_damaged_file_is_named(games: Path, case: str) -> None:
+def test_damaged_file_is_skipped(games: Path, case: str) -> None:
     content, expected = FILES[case]
     write(games, "game", bar()).write_bytes(content)
     (game,) = read_gama(games).games
@@ -534,7 +532,7 @@ def test_a_damaged_file_is_named(games: Path, case: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_without_any_one_of_its_parts_is_left_out(games: Path, kind: str) -> None:
+def test_file_with_missing_key_is_skipped(games: Path, kind: str) -> None:
     for part, inner in KINDS[kind]().items():
         held = inner if isinstance(inner, dict) else inner[0]
         for name in held:
@@ -551,7 +549,7 @@ ODD: tuple[Any, ...] = (
 
 
 def steps(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """All places in a file."""
+    """Yield all paths in a file."""
     yield path
     if isinstance(data, dict | list):
         for step, value in data.items() if isinstance(data, dict) else enumerate(data):
@@ -560,7 +558,7 @@ def steps(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | i
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-def test_whatever_stands_in_a_file_nothing_is_raised(kind: str, data: st.DataObject) -> None:
+def test_arbitrary_values_never_raise(kind: str, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from([*steps(KINDS[kind]())][1:]))
     with TemporaryDirectory() as folder:
         changed = KINDS[kind]()
@@ -570,19 +568,19 @@ def test_whatever_stands_in_a_file_nothing_is_raised(kind: str, data: st.DataObj
     assert isinstance(game, ForeignGame) or game.reason
 
 
-def test_the_rest_goes_in_where_one_file_does_not_fit(cheaptalk: Command, games: Path) -> None:
+def test_valid_files_are_imported_despite_invalid_one(cheaptalk: Command, games: Path) -> None:
     write_all(games)
     (games / "bar" / "bar_1.json").write_text("{")
     done = cheaptalk("store", "import", "gama", str(games), "--json")
     assert done.status == 1, done.err
-    told = json.loads(done.out)
-    assert (told["study"], told["imported"]) == ("gama-import", 7)
-    (skipped,) = told["skipped"]
+    output = json.loads(done.out)
+    assert (output["study"], output["imported"]) == ("gama-import", 7)
+    (skipped,) = output["skipped"]
     assert skipped["game"] == "bar/bar_1.json"
     assert skipped["reason"].startswith("is not JSON")
 
 
-def test_a_folder_without_files_is_refused(games: Path) -> None:
+def test_folder_without_files_raises_error(games: Path) -> None:
     with pytest.raises(CheaptalkError, match=r"contains no \.json files"):
         read_gama(games)
     with pytest.raises(CheaptalkError, match="folder does not exist"):

@@ -1,4 +1,4 @@
-"""GAMA-Bench's recorded games, where they lie beside the repository; they are no part of it."""
+"""Import of GAMA-Bench's recorded games, which are optional data outside the repository."""
 
 import random
 from collections import Counter
@@ -33,7 +33,7 @@ TABLE_1 = {
 }
 OVERALL = ((44.4, 2.1), (45.7, 3.4), (56.0, 3.1), (43.4, 2.2), (56.7, 3.4))
 
-# What the paper's formulas give where they differ, as the documentation shows it.
+# Scores by the paper's formulas where they differ, as in the documentation.
 BY_FORMULA = {
     "sealed_bid_auction": (13.0, 31.6, 37.1, 3.1, 2.3),
     "battle_royale": (2.9, 1.7, 3.6, 1.3, 8.2),
@@ -68,31 +68,31 @@ def labels(record: MatchRecord) -> set[str]:
     return {str(seat["label"]) for seat in record.seats.values()}
 
 
-def place(record: MatchRecord) -> tuple[str, str, int]:
-    """A record's game as GAMA calls it, model and run."""
+def run_key(record: MatchRecord) -> tuple[str, str, int]:
+    """Return GAMA's name of a record's game, its model and its run."""
     stem = record.instance_key.rpartition("/")[2]
     (game,) = (name for name in ORACLES if name in stem)
     (model,) = labels(record)
     return game, model, int(stem.rpartition("_")[2])
 
 
-def measured(records: list[MatchRecord], as_published: bool) -> Scores:
+def compute_scores(records: list[MatchRecord], as_published: bool) -> Scores:
     return {
-        place(record): score
+        run_key(record): score
         for record in records
         if (score := get_game(record.game).metrics["score"].variant(as_published)(record.result()))
         is not None
     }
 
 
-def printed(values: list[float], cell: tuple[float, float]) -> bool:
-    """Whether a cell's mean and spread are these values', to the printed digit."""
+def matches_printed(values: list[float], cell: tuple[float, float]) -> bool:
+    """Return whether mean and spread equal the cell to the printed digit."""
     return (mean(values), stdev(values)) == pytest.approx(cell, abs=0.05 + 1e-9)
 
 
-def overall(found: Scores, model: str) -> list[float]:
-    """The mean score over the games in each run."""
-    return [mean(found[game, model, run] for game in ORACLES) for run in RUNS]
+def overall(by_run: Scores, model: str) -> list[float]:
+    """Return the mean score over the games for each run."""
+    return [mean(by_run[game, model, run] for game in ORACLES) for run in RUNS]
 
 
 def test_every_game_is_imported(importing: Intake, records: list[MatchRecord]) -> None:
@@ -103,7 +103,7 @@ def test_every_game_is_imported(importing: Intake, records: list[MatchRecord]) -
     }
 
 
-def test_every_match_replays_and_can_be_told(records: list[MatchRecord]) -> None:
+def test_every_match_replays_and_has_transcript(records: list[MatchRecord]) -> None:
     for record in records:
         table = record.replay()
         assert table.outcome is not None
@@ -111,35 +111,35 @@ def test_every_match_replays_and_can_be_told(records: list[MatchRecord]) -> None
         assert transcript(record)
 
 
-def test_the_oracle_reproduces_table_1(oracle: Scores) -> None:
+def test_oracle_reproduces_table_1(oracle: Scores) -> None:
     for game, cells in TABLE_1.items():
         for model, cell in zip(MODELS, cells, strict=True):
-            assert printed([oracle[game, model, run] for run in RUNS], cell), (game, model)
+            assert matches_printed([oracle[game, model, run] for run in RUNS], cell), (game, model)
     for model, cell in zip(MODELS, OVERALL, strict=True):
-        assert printed(overall(oracle, model), cell), model
+        assert matches_printed(overall(oracle, model), cell), model
 
 
-def test_published_scores_are_those_of_table_1(records: list[MatchRecord], oracle: Scores) -> None:
-    found = measured(records, as_published=True)
-    assert found.keys() == oracle.keys()
+def test_as_published_scores_match_oracle(records: list[MatchRecord], oracle: Scores) -> None:
+    computed = compute_scores(records, as_published=True)
+    assert computed.keys() == oracle.keys()
     for game_run, score in oracle.items():
-        assert found[game_run] == pytest.approx(score, abs=1e-9), game_run
+        assert computed[game_run] == pytest.approx(score, abs=1e-9), game_run
 
 
-def test_scores_by_the_papers_formulas(records: list[MatchRecord], oracle: Scores) -> None:
-    found = measured(records, as_published=False)
+def test_default_scores_follow_paper_formulas(records: list[MatchRecord], oracle: Scores) -> None:
+    computed = compute_scores(records, as_published=False)
     for game in ORACLES:
         for number, model in enumerate(MODELS):
-            scores = [found[game, model, run] for run in RUNS]
+            scores = [computed[game, model, run] for run in RUNS]
             if game in BY_FORMULA:
                 assert mean(scores) == pytest.approx(BY_FORMULA[game][number], abs=0.051)
             else:
                 assert scores == pytest.approx([oracle[game, model, run] for run in RUNS])
-    overalls = [mean(overall(found, model)) for model in MODELS]
+    overalls = [mean(overall(computed, model)) for model in MODELS]
     assert overalls == pytest.approx(OVERALL_BY_FORMULA, abs=0.051)
 
 
-def test_recorded_valuations_are_those_of_pythons_generator(records: list[MatchRecord]) -> None:
+def test_recorded_valuations_match_python_generator(records: list[MatchRecord]) -> None:
     """Drawn without replacement with the seeds 42 to 61."""
     drawn = [
         random.Random(seed).sample(range(0, 201, 10), 10)  # noqa: S311 - the draws to be compared
@@ -151,11 +151,11 @@ def test_recorded_valuations_are_those_of_pythons_generator(records: list[MatchR
         assert record.replay().instance.model_dump(mode="json")["valuations"] == drawn
 
 
-def test_moves_that_only_the_published_rules_allow(records: list[MatchRecord]) -> None:
-    """Three contributions above the tokens; of the shots 14 at oneself or at the dead."""
-    given = [answer.action or {} for record in records for answer in record.answers]
-    assert sum(action.get("tokens_contributed", 0) > 20 for action in given) == 3
-    assert max(action.get("bid_amount", 0) for action in given) == 187
+def test_moves_outside_standard_rules_are_imported(records: list[MatchRecord]) -> None:
+    """Three contributions exceed the tokens; 14 shots target oneself or an eliminated player."""
+    actions = [answer.action or {} for record in records for answer in record.answers]
+    assert sum(action.get("tokens_contributed", 0) > 20 for action in actions) == 3
+    assert max(action.get("bid_amount", 0) for action in actions) == 187
     wasted = 0
     for record in records:
         if record.game == "battle_royale":
@@ -168,7 +168,7 @@ def test_moves_that_only_the_published_rules_allow(records: list[MatchRecord]) -
     assert wasted == 14
 
 
-def test_orders_that_were_counted_as_costly(records: list[MatchRecord]) -> None:
+def test_unknown_orders_are_counted_as_costly(records: list[MatchRecord]) -> None:
     words = [
         word["chosen_dish"]
         for record in records

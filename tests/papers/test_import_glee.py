@@ -1,4 +1,4 @@
-"""Games in the format of GLEE become matches of ours, or are left out with the reason."""
+"""Import of games in GLEE's format as matches; others are skipped with a reason."""
 
 import os
 from collections.abc import Callable
@@ -33,27 +33,27 @@ from tests.papers.glee_folders import (
 )
 
 
-def one(folder: Path, **options: Any) -> ForeignGame:
-    """The one game in a folder, which must be fit."""
+def read_game(folder: Path, **options: Any) -> ForeignGame:
+    """Read the only game in a folder, which must be valid."""
     (game,) = read_glee(folder, **options).games
     assert isinstance(game, ForeignGame), game
     return game
 
 
 def reason(folder: Path) -> str:
-    """Why the one game in a folder is left out."""
+    """Return why the only game in a folder is skipped."""
     (game,) = read_glee(folder).games
     assert isinstance(game, Skipped), game
     return game.reason
 
 
-def measured(record: MatchRecord, as_published: bool = False) -> dict[str, float | None]:
+def metric_values(record: MatchRecord, as_published: bool = False) -> dict[str, float | None]:
     metrics = get_game(record.game).metrics.values()
-    return {one.name: one.variant(as_published)(record.result()) for one in metrics}
+    return {metric.name: metric.variant(as_published)(record.result()) for metric in metrics}
 
 
 def texts(record: MatchRecord) -> list[str]:
-    """All messages of a match, in order."""
+    """Return all messages of a match, in order."""
     actions = [answer.action or {} for answer in record.answers]
     return [action["message"] for action in actions if "message" in action]
 
@@ -61,40 +61,40 @@ def texts(record: MatchRecord) -> list[str]:
 # Both releases
 
 
-def test_every_game_becomes_a_match_of_ours(games: Path, store: Store) -> None:
+def test_every_game_family_is_imported(games: Path, store: Store) -> None:
     importing = import_matches(read_glee(write_all(games)), store, "glee-import")
     assert (importing.imported, importing.present, importing.skipped) == (3, 0, [])
-    found = by_id(store)
-    assert {record.game for record in found.values()} == {"bargaining", "negotiation", "persuasion"}
-    for record in found.values():
+    saved = by_id(store)
+    assert {record.game for record in saved.values()} == {"bargaining", "negotiation", "persuasion"}
+    for record in saved.values():
         assert record.status is Status.FINISHED
         assert record.replay().over
         assert transcript(record)
         assert record.seats["alice"]["label"] == "human"
         assert record.seats["bob"]["label"] == "gemini-1.5-flash"
         assert set(record.kinds["alice"]) == {"ok"}
-    assert found["AGREED"].payoffs == {"alice": 30 * 0.8, "bob": 70 * 0.9}
-    assert found["SOLD"].payoffs == pytest.approx({"alice": 10, "bob": 30})
-    assert found["PITCHED"].payoffs == {"alice": 1, "bob": 20}
-    assert found["SOLD"].body["source"]["folder"] == "one/SOLD"
+    assert saved["AGREED"].payoffs == {"alice": 30 * 0.8, "bob": 70 * 0.9}
+    assert saved["SOLD"].payoffs == pytest.approx({"alice": 10, "bob": 30})
+    assert saved["PITCHED"].payoffs == {"alice": 1, "bob": 20}
+    assert saved["SOLD"].body["source"]["folder"] == "one/SOLD"
     assert store.study("glee-import").spec == {
         "imported": "glee", "folder": "games", "names": "taken out",
     }  # fmt: skip
 
 
-def test_the_configuration_is_the_one_of_our_own_studies(games: Path, store: Store) -> None:
+def test_configuration_equals_that_of_native_studies(games: Path, store: Store) -> None:
     write_agreed(games)
     import_matches(read_glee(games), store, "glee-import")
     (record,) = by_id(store).values()
-    own = get_game("bargaining").rules.model_validate(
+    rules = get_game("bargaining").rules.model_validate(
         {"money": 100, "discounts": [0.8, 0.9], "horizon": 2}
     )
-    assert configuration_digest(record.rules) == configuration_digest(own)
+    assert configuration_digest(record.rules) == configuration_digest(rules)
 
 
-def test_older_discounts_stand_with_the_players(games: Path) -> None:
+def test_old_release_discounts_come_from_players(games: Path) -> None:
     written = bargaining(delta_1=None, delta_2=None) | models(0.95, 1.0)
-    game = one(write(games, "OLD", written, OFFERS, AGREED))
+    game = read_game(write(games, "OLD", written, OFFERS, AGREED))
     assert game.table.game.model_dump()["discounts"] == (0.95, 1.0)
     assert game.seats["alice"] == ImportedSeat(imported="glee", model="talk-7B")
     assert game.seats["bob"].label == "chat-1"
@@ -102,13 +102,13 @@ def test_older_discounts_stand_with_the_players(games: Path) -> None:
     assert game.source["config"]["player_1_args"]["model_kwargs"] == {"num_gpus": 1}
 
 
-def test_the_larger_value_is_that_of_high_quality(games: Path) -> None:
+def test_larger_value_is_high_quality(games: Path) -> None:
     for name, (v, c) in {"NEW": (3.0, 0), "OLD": (0.0, 3.0)}.items():
-        game = one(write(games, name, persuasion(v=v, c=c), PITCHES, PITCHED)).table.game
+        game = read_game(write(games, name, persuasion(v=v, c=c), PITCHES, PITCHED)).table.game
         assert (game.model_dump()["value"], game.model_dump()["low_value"]) == (3.0, 0.0)
 
 
-def test_myopic_buyers_of_the_older_release(games: Path) -> None:
+def test_old_release_myopic_buyers_are_imported(games: Path) -> None:
     written = (
         persuasion(
             is_myopic=True, v=0.0, c=3.0, seller_message_type="binary", allow_buyer_message=True
@@ -119,7 +119,7 @@ def test_myopic_buyers_of_the_older_release(games: Path) -> None:
         "low-quality,0.0,Nature,1,,", ",,Alice,1,yes,", ',,the buyer,1,yes,"Fine, I buy."',
         "high-quality,30.0,Nature,2,,", ",,Alice,2,yes,so good", ",,the buyer,2,no,",
     ]  # fmt: skip
-    game = one(write(games, "MYOPIC", written, BUYERS, rows))
+    game = read_game(write(games, "MYOPIC", written, BUYERS, rows))
     seats = [(given.actor, given.action.model_dump()) for given in game.table.given if given.action]
     assert seats[1] == ("bob_1", {"decision": "yes", "message": "Fine, I buy."})
     assert seats[3] == ("bob_2", {"decision": "no", "message": ""})
@@ -127,34 +127,34 @@ def test_myopic_buyers_of_the_older_release(games: Path) -> None:
 
 
 @pytest.mark.parametrize("absent", ["", "None", "nan"])
-def test_an_absent_message_is_an_empty_one(games: Path, absent: str) -> None:
+def test_absent_message_is_empty(games: Path, absent: str) -> None:
     rows = [f"60,40,{absent},Alice,1,None", f",,{absent},Bob,1,accept"]
-    game = one(write(games, "QUIET", bargaining(), OFFERS, rows, "\r\n"))
+    game = read_game(write(games, "QUIET", bargaining(), OFFERS, rows, "\r\n"))
     action = game.table.given[0].action
     assert action is not None
     assert action.model_dump()["message"] == ""
     assert game.source["unused"] == []
 
 
-def test_where_messages_are_off_there_is_none(games: Path) -> None:
+def test_disabled_messages_are_omitted(games: Path) -> None:
     rows = ["60,40,nan,Alice,1,", ",,,Bob,1,accept"]
-    game = one(write(games, "MUTE", bargaining(messages_allowed=False), OFFERS, rows))
+    game = read_game(write(games, "MUTE", bargaining(messages_allowed=False), OFFERS, rows))
     assert game.table.given[0].action is not None
     assert "message" not in game.table.given[0].action.model_dump()
 
 
-def test_messages_are_kept_character_for_character(games: Path, store: Store) -> None:
-    said = 'Two lines,\r\nand "quotes" — ünïcode; 1,000 & a tab\t.\n\n'
-    quoted = '"' + said.replace('"', '""') + '"'
+def test_messages_are_preserved_exactly(games: Path, store: Store) -> None:
+    message = 'Two lines,\r\nand "quotes" — ünïcode; 1,000 & a tab\t.\n\n'
+    quoted = '"' + message.replace('"', '""') + '"'
     rows = [f"60,40,{quoted},Alice,1,", ",,,Bob,1,accept"]
     write(games, "LINES", bargaining(), OFFERS, rows, "\r\n")
     import_matches(read_glee(games), store, "glee-import")
-    assert texts(by_id(store)["LINES"]) == [said]
+    assert texts(by_id(store)["LINES"]) == [message]
 
 
-def test_words_that_were_passed_on_to_nobody_are_kept_apart(games: Path) -> None:
+def test_undelivered_messages_are_stored_separately(games: Path) -> None:
     rows = ["60,40,Take it.,Alice,1,", ",,I would rather not.,Bob,1,accept"]
-    game = one(write(games, "STRAY", bargaining(), OFFERS, rows))
+    game = read_game(write(games, "STRAY", bargaining(), OFFERS, rows))
     assert game.source["unused"] == [{"request": 1, "cells": {"message": "I would rather not."}}]
 
 
@@ -162,65 +162,65 @@ def test_words_that_were_passed_on_to_nobody_are_kept_apart(games: Path) -> None
     "caption",
     ["SellToJhon", "BuyFromJhon", "DealWithJhon", "SellToJohn", "BuyFromJohn", "DealWithJohn"],
 )
-def test_john_is_one_option_under_every_caption(games: Path, caption: str) -> None:
+def test_all_captions_of_john_are_one_option(games: Path, caption: str) -> None:
     rows = ["Hello.,90,Alice,1,", f",,Bob,1,{caption}"]
-    game = one(write(games, "JOHN", negotiation(), PRICES, rows))
+    game = read_game(write(games, "JOHN", negotiation(), PRICES, rows))
     assert game.table.outcome is not None
     assert game.table.outcome.model_dump()["ended"] == "john"
 
 
-def test_the_rejection_of_the_only_price_leads_to_john(games: Path) -> None:
+def test_rejecting_only_price_leads_to_john(games: Path) -> None:
     rows = ["Hello.,90,Alice,1,", ",,Bob,1,RejectOffer"]
-    game = one(write(games, "ONCE", negotiation(max_rounds=1), PRICES, rows))
+    game = read_game(write(games, "ONCE", negotiation(max_rounds=1), PRICES, rows))
     assert game.table.outcome is not None
     assert game.table.outcome.model_dump() == {"stage": 1, "price": None, "ended": "john"}
 
 
 @pytest.mark.parametrize(("rounds", "hidden"), [(2, False), (20, False), (21, True), (99, True)])
-def test_many_rounds_are_a_hidden_horizon(games: Path, rounds: int, hidden: bool) -> None:
+def test_horizon_above_20_rounds_is_hidden(games: Path, rounds: int, hidden: bool) -> None:
     for written, header, rows in (
         (bargaining(max_rounds=rounds), OFFERS, AGREED),
         (negotiation(max_rounds=rounds), PRICES, SOLD),
     ):
-        game = one(write(games, written["game_type"], written, header, rows))
+        game = read_game(write(games, written["game_type"], written, header, rows))
         horizon = game.table.game.model_dump()["horizon"]
         assert horizon == {"rounds": rounds, "hidden": hidden}
 
 
-def test_persuasion_tells_any_number_of_rounds(games: Path) -> None:
+def test_persuasion_horizon_is_never_hidden(games: Path) -> None:
     rows = [row.replace(",2,", f",{round_},") for round_ in range(1, 26) for row in PITCHED[3:]]
-    game = one(write(games, "LONG", persuasion(total_rounds=25), PITCHES, rows))
+    game = read_game(write(games, "LONG", persuasion(total_rounds=25), PITCHES, rows))
     assert game.table.game.model_dump()["horizon"] == {"rounds": 25, "hidden": False}
 
 
-def test_public_names_are_players_names_and_columns(games: Path) -> None:
+def test_public_names_set_player_names_and_columns(games: Path) -> None:
     written = bargaining()
     written["player_1_args"]["public_name"] = "Red Team"
     header = OFFERS.replace("alice", "red_team")
     rows = [row.replace("Alice", "Red Team") for row in AGREED]
-    game = one(write(games, "NAMED", written, header, rows), keep_names=True).table
+    game = read_game(write(games, "NAMED", written, header, rows), keep_names=True).table
     assert game.game.names == {"alice": "Red Team"}
     assert game.outcome is not None
     assert game.outcome.model_dump()["alice_gain"] == 30
 
 
-def test_no_agreement_by_the_paper_and_as_published(games: Path, store: Store) -> None:
+def test_no_agreement_has_paper_and_published_metrics(games: Path, store: Store) -> None:
     rows = ["60,40,,Alice,1,", ",,,Bob,1,reject", "30,70,,Bob,2,", ",,,Alice,2,reject"]
     write(games, "NONE", bargaining(), OFFERS, rows)
     import_matches(read_glee(games), store, "glee-import")
     record = by_id(store)["NONE"]
-    paper, published = measured(record), measured(record, as_published=True)
+    paper, published = metric_values(record), metric_values(record, as_published=True)
     names = ("alice_gain", "bob_gain", "efficiency", "fairness")
     assert [paper[name] for name in names] == [0, 0, 0, 1]
-    # d_B ** (T - 1) = 0.9 ** 1 for Bob, who is taken to hold the other share of nothing
+    # d_B ** (T - 1) = 0.9 ** 1 for Bob, because the code gives Bob all that Alice does not get
     assert [published[name] for name in names] == [0, 0.9, 0.9, 0]
 
 
-# What does not fit
+# Invalid games
 
 
 def changed(path: tuple[str, ...], value: Any) -> Callable[[dict[str, Any]], None]:
-    """A change to a configuration at a path; a value of ``...`` takes the key out."""
+    """Return a function that sets the value at a path in a configuration; ``...`` deletes it."""
 
     def change(written: dict[str, Any]) -> None:
         place = written
@@ -269,7 +269,7 @@ CONFIGURATIONS = {
 
 
 @pytest.mark.parametrize("case", CONFIGURATIONS)
-def test_a_configuration_that_does_not_fit_is_named_by_field(games: Path, case: str) -> None:
+def test_invalid_configuration_error_names_field(games: Path, case: str) -> None:
     path, value, expected = CONFIGURATIONS[case]
     written = bargaining()
     if case == "no model":
@@ -290,7 +290,7 @@ def test_a_configuration_that_does_not_fit_is_named_by_field(games: Path, case: 
         ([1, 2], "must be a JSON object"),
     ],
 )
-def test_the_other_families_configurations_too(games: Path, written: Any, expected: str) -> None:
+def test_other_families_are_validated(games: Path, written: Any, expected: str) -> None:
     write(games, "BAD", written, PITCHES, PITCHED)
     assert expected in reason(games)
 
@@ -311,34 +311,32 @@ FILES = {
 
 
 @pytest.mark.parametrize("case", FILES)
-def test_a_damaged_file_is_named(games: Path, case: str) -> None:
+def test_damaged_file_is_skipped(games: Path, case: str) -> None:
     name, content, expected = FILES[case]
     (write_agreed(games) / name).write_bytes(content)
     assert expected in reason(games)
 
 
 @pytest.mark.parametrize("name", ["config.json", "game.csv"])
-def test_a_missing_file_is_named(games: Path, name: str) -> None:
+def test_missing_file_is_reported(games: Path, name: str) -> None:
     (write_agreed(games) / name).unlink()
     assert reason(games) == f"{name}: is missing"
 
 
-def test_a_folder_for_a_file_is_named(games: Path) -> None:
+def test_folder_in_place_of_file_is_reported(games: Path) -> None:
     folder = write_agreed(games)
     (folder / "game.csv").unlink()
     (folder / "game.csv").mkdir()
     assert reason(games).startswith("game.csv: cannot be read: ")
 
 
-def test_a_game_that_the_other_system_gave_up_is_listed(games: Path) -> None:
+def test_failed_game_is_skipped(games: Path) -> None:
     (games / "FAILED").mkdir()
     (games / "FAILED" / "failure_report.txt").write_text("gave up")
     assert reason(games) == "config.json: is missing"
 
 
-def test_a_folder_that_cannot_be_opened_is_listed(
-    games: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_folder_is_skipped(games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_agreed(games)
     walk = os.walk
 
@@ -352,12 +350,12 @@ def test_a_folder_that_cannot_be_opened_is_listed(
     assert isinstance(fit, ForeignGame)
 
 
-def test_a_byte_order_mark_is_no_damage(games: Path) -> None:
+def test_byte_order_mark_is_ignored(games: Path) -> None:
     folder = write_agreed(games)
     for name in ("config.json", "game.csv"):
         path = folder / name
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert one(games).table.over
+    assert read_game(games).table.over
 
 
 ROWS = {
@@ -385,7 +383,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("case", ROWS)
-def test_a_row_that_does_not_fit_is_named(games: Path, case: str) -> None:
+def test_invalid_row_is_skipped_with_reason(games: Path, case: str) -> None:
     header, rows, expected = ROWS[case]
     write(games, "BAD", bargaining(), header, rows)
     assert reason(games).startswith("game.csv")
@@ -400,7 +398,7 @@ def test_a_row_that_does_not_fit_is_named(games: Path, case: str) -> None:
         ([",,Alice,1,"], '"price": is missing'),
     ],
 )
-def test_a_price_that_does_not_fit_is_named(games: Path, rows: list[str], expected: str) -> None:
+def test_invalid_price_is_skipped_with_reason(games: Path, rows: list[str], expected: str) -> None:
     write(games, "BAD", negotiation(), PRICES, rows)
     assert expected in reason(games)
 
@@ -421,14 +419,14 @@ NATURE = {
 
 
 @pytest.mark.parametrize("case", NATURE)
-def test_a_round_of_nature_that_does_not_fit_is_named(games: Path, case: str) -> None:
+def test_invalid_nature_round_is_skipped_with_reason(games: Path, case: str) -> None:
     rows, expected = NATURE[case]
     write(games, "BAD", persuasion(), PITCHES, rows)
     assert expected in reason(games)
 
 
 @given(config_=st.binary(max_size=200), rows=st.binary(max_size=200), fit=st.booleans())
-def test_whatever_the_files_hold_nothing_is_raised(
+def test_arbitrary_file_contents_never_raise(
     tmp_path_factory: pytest.TempPathFactory, config_: bytes, rows: bytes, fit: bool
 ) -> None:
     folder = write_agreed(tmp_path_factory.mktemp("games"))
@@ -439,11 +437,11 @@ def test_whatever_the_files_hold_nothing_is_raised(
 
 
 @given(at=st.integers(0, 200), length=st.integers(0, 20), with_=st.binary(max_size=5))
-def test_a_damaged_game_is_left_out_or_still_ours(
+def test_damaged_game_is_skipped_or_imported(
     tmp_path_factory: pytest.TempPathFactory, at: int, length: int, with_: bytes
 ) -> None:
     path = write_agreed(tmp_path_factory.mktemp("games")) / "game.csv"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:at] + with_ + whole[at + length :])
+    content = path.read_bytes()
+    path.write_bytes(content[:at] + with_ + content[at + length :])
     (game,) = read_glee(path.parent).games
     assert isinstance(game, Skipped) or game.table.over

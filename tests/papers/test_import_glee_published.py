@@ -1,6 +1,6 @@
-"""The published games of GLEE, where a sample lies beside the repository; it is no part of it.
+"""Import of a sample of GLEE's published games, which is optional data outside the repository.
 
-What is expected was worked out by hand from the rows of each game.
+The expected values were computed by hand from the rows of each game.
 """
 
 from pathlib import Path
@@ -33,7 +33,7 @@ def importing(store: Store) -> Intake:
 
 @pytest.fixture(scope="module")
 def records(store: Store, importing: Intake) -> dict[str, MatchRecord]:
-    """The matches by their id in GLEE."""
+    """The matches by their GLEE ID."""
     return {record.instance_key: record for record in store.records("sample", bodies=True)}
 
 
@@ -46,7 +46,7 @@ def test_every_game_is_imported(importing: Intake, records: dict[str, MatchRecor
     ]  # fmt: skip
 
 
-def test_every_match_replays_and_can_be_told(records: dict[str, MatchRecord]) -> None:
+def test_every_match_replays_and_has_transcript(records: dict[str, MatchRecord]) -> None:
     for record in records.values():
         table = record.replay()
         assert table.over
@@ -60,10 +60,10 @@ def test_importing_again_adds_nothing(
 ) -> None:
     again = import_matches(read_glee(SAMPLE, keep_names=True), store, "sample")
     assert (again.imported, again.present, again.skipped) == (0, GAMES, [])
-    assert {record.id for record in store.records()} == {one.id for one in records.values()}
+    assert {record.id for record in store.records()} == {record.id for record in records.values()}
 
 
-def test_who_played(records: dict[str, MatchRecord]) -> None:
+def test_players_are_identified(records: dict[str, MatchRecord]) -> None:
     assert {record.label(role) for record in records.values() for role in record.seats} == {
         "human", "gemini-1.5-flash", "gemini-1.5-pro", "llama3-405b-instruct-maas",
         "Meta-Llama-3-8B-Instruct", "Meta-Llama-3.1-8B-Instruct", "Qwen2-7B-Instruct",
@@ -129,25 +129,25 @@ PUBLISHED = ("bob_gain", "efficiency", "fairness")
 
 
 @pytest.mark.parametrize("id_", BY_HAND)
-def test_measures_are_those_worked_out_by_hand(records: dict[str, MatchRecord], id_: str) -> None:
+def test_metrics_match_hand_computed_values(records: dict[str, MatchRecord], id_: str) -> None:
     record = records[id_]
     metrics = get_game(record.game).metrics
     result = record.result()
-    found = [metrics[name].variant(as_published=False)(result) for name in PAPER]
+    computed = [metrics[name].variant(as_published=False)(result) for name in PAPER]
     published = [metrics[name].variant(as_published=True)(result) for name in PUBLISHED]
     by_paper, by_code = BY_HAND[id_]
-    assert found == pytest.approx(by_paper, abs=1e-12)
+    assert computed == pytest.approx(by_paper, abs=1e-12)
     assert published == pytest.approx(by_code, abs=1e-12)
 
 
-def said(record: MatchRecord) -> list[str]:
-    """All messages of a match and what was passed on to nobody."""
+def all_messages(record: MatchRecord) -> list[str]:
+    """Return all messages of a match, including undelivered ones."""
     moves: list[dict[str, Any]] = [answer.action or {} for answer in record.answers]
     moves += [unused["cells"] for unused in record.body["source"]["unused"]]
     return [move["message"] for move in moves if "message" in move]
 
 
-def test_names_are_redacted_where_people_are_addressed(
+def test_names_of_addressed_people_are_redacted(
     tmp_path: Path, records: dict[str, MatchRecord]
 ) -> None:
     with Store.open(tmp_path / "redacted.sqlite", create=True) as store:
@@ -155,10 +155,10 @@ def test_names_are_redacted_where_people_are_addressed(
         assert (importing.imported, importing.skipped) == (GAMES, [])
         changed = {}
         for record in store.records("redacted", bodies=True):
-            before, after = said(records[record.instance_key]), said(record)
+            before, after = all_messages(records[record.instance_key]), all_messages(record)
             if before != after:
                 changed[record.instance_key] = sum(text.count("[name]") for text in after)
-    # Rounds in which a person is called by name; one game came with the name taken out already.
+    # Rounds that address a person by name; one game was published with the name redacted.
     assert changed == {
         "272E6C6F38BBD9B9": 1, "431AF58CE83924DD": 2, "447740CB14774C24": 1,
         "23E43CB8A35DF2D1": 20,

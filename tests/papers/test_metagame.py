@@ -1,4 +1,4 @@
-"""The meta-game's tables: values recomputed from the records they stand on."""
+"""The meta-game's tables against values recomputed from the records."""
 
 from importlib import import_module
 from pathlib import Path
@@ -32,8 +32,8 @@ STUDY: dict[str, Any] = {
     "players": {name: {"strategies": {"item_bargaining": name}} for name in STRATEGIES},
     "instances": 10,
 }
-ALONE = STUDY | {"name": "alone", "players": {"soft": STUDY["players"]["soft"]}, "instances": 1}
-ELSE: dict[str, Any] = {
+SINGLE = STUDY | {"name": "alone", "players": {"soft": STUDY["players"]["soft"]}, "instances": 1}
+OTHER_GAME: dict[str, Any] = {
     "name": "else",
     "games": [{"game": "bargaining"}],
     "players": {"fair": {"strategy": "equal_split"}},
@@ -42,32 +42,30 @@ ELSE: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("metagame") / "store.sqlite"
-    with ct.Store.open(path, create=True) as opened:
-        for study in (STUDY, ALONE, ELSE):
-            ct.run(ct.studies.parse_study(study, "here"), opened)
+    with ct.Store.open(path, create=True) as store:
+        for study in (STUDY, SINGLE, OTHER_GAME):
+            ct.run(ct.studies.parse_study(study, "here"), store)
     return path
 
 
 @pytest.fixture(scope="module")
-def tables(store: Path) -> dict[str, Any]:
-    with ct.Store.open(store) as opened:
-        return findings(opened, "table", "metagame", draws=200, seed=3).tables
+def tables(store_path: Path) -> dict[str, Any]:
+    with ct.Store.open(store_path) as store:
+        return findings(store, "table", "metagame", draws=200, seed=3).tables
 
 
 def row(table: Any, **wanted: str) -> dict[str, Any]:
     chosen = [pl.col(name) == value for name, value in wanted.items()]
-    found: dict[str, Any] = table.frame.row(by_predicate=pl.all_horizontal(chosen), named=True)
-    return found
+    values: dict[str, Any] = table.frame.row(by_predicate=pl.all_horizontal(chosen), named=True)
+    return values
 
 
-def test_regret_and_mixture_are_those_of_the_bootstrap_of_the_game(
-    store: Path, tables: dict[str, Any]
-) -> None:
-    with ct.Store.open(store) as opened:
+def test_regret_and_mixture_match_bootstrap(store_path: Path, tables: dict[str, Any]) -> None:
+    with ct.Store.open(store_path) as store:
         game = ct.equilibrium.EmpiricalGame.of_study(
-            opened, "table", where=pl.col("game.rounds") == 3
+            store, "table", where=pl.col("game.rounds") == 3
         )
     drawn = ct.equilibrium.bootstrap_equilibrium(game, draws=200, seed=3)
     regrets = drawn.against("regret")
@@ -78,17 +76,17 @@ def test_regret_and_mixture_are_those_of_the_bootstrap_of_the_game(
         assert shown["share"] == pytest.approx(drawn.mixtures[:, at].mean())
 
 
-def test_both_normalisations_of_both_readings_are_given(tables: dict[str, Any]) -> None:
+def test_welfare_tables_show_both_normalisations(tables: dict[str, Any]) -> None:
     text = row(tables["BG4-welfare-as-normalised-in-the-text"], strategy="walk")
     alone = row(tables["BG4-welfare-with-maxima-that-exclude-the-outside-options"], strategy="walk")
-    assert text["NW"] == text["NW, undiscounted"]  # who walks at once discounts nothing
+    assert text["NW"] == text["NW, undiscounted"]  # walking immediately incurs no discount
     assert text["NW+"] == 0.0
     assert text["EF1"] is None
     assert alone["UW, of allocations"] / text["UW"] == pytest.approx(844.49 / 806.08, rel=3e-3)
     assert alone["NW, of allocations"] / text["NW"] == pytest.approx(379.10 / 356.79, rel=3e-3)
 
 
-def test_low_offers_are_accepted_by_soft_always_and_by_tough_never(tables: dict[str, Any]) -> None:
+def test_soft_accepts_all_low_offers_and_tough_none(tables: dict[str, Any]) -> None:
     of_offers = tables["low-acceptances-bad-offer-accepted"]
     for label, share in (("soft", 100.0), ("tough", 0.0)):
         assert row(of_offers, player=label)["vs tough"] == share
@@ -97,8 +95,8 @@ def test_low_offers_are_accepted_by_soft_always_and_by_tough_never(tables: dict[
         assert row(tables[f"low-acceptances-{name}"], player="walk")["vs tough"] in (0.0, None)
 
 
-def test_the_paper_s_tables_set_games_side_by_side_with_the_best_in_bold(
-    store: Path, tables: dict[str, Any]
+def test_paper_tables_show_games_side_by_side_with_best_in_bold(
+    store_path: Path, tables: dict[str, Any]
 ) -> None:
     table = tables["table-5"]
     assert table.frame["agent"].to_list() == ["aspire", "soft", "tough", "walk"]
@@ -117,15 +115,15 @@ def test_the_paper_s_tables_set_games_side_by_side_with_the_best_in_bold(
         bold = table.frame[f"BG6 {key}.bold"].to_list()
         first = best(value for value in values if value is not None)
         assert bold == [value == first for value in values]
-    assert "table-2" not in tables  # which are of language models alone
+    assert "table-2" not in tables  # contains only language models
 
 
-def test_those_asked_for_play_a_game_of_their_own_in_the_paper_s_tables(store: Path) -> None:
-    with ct.Store.open(store) as opened:
-        shown = findings(opened, "table", "metagame", draws=100, options={"players": "soft,tough"})
+def test_selected_players_form_separate_game(store_path: Path) -> None:
+    with ct.Store.open(store_path) as store:
+        shown = findings(store, "table", "metagame", draws=100, options={"players": "soft,tough"})
     table = shown.tables["table-5"].frame
     assert table["agent"].to_list() == ["soft", "tough"]
-    assert table["BG4 regret"].min() == 0  # though neither is in the equilibrium of all four
+    assert table["BG4 regret"].min() == 0  # although neither is in the equilibrium of all four
     assert shown.tables["BG4-strategies"].frame.height == 4
 
 
@@ -136,70 +134,70 @@ class Walkers:
         return Reply(text='{"action": "WALK"}')
 
 
-def test_language_models_play_a_game_of_their_own_beside_that_with_baselines(
+def test_language_models_form_separate_game_without_baselines(
     tmp_path: Path,
 ) -> None:
     models = {"4o-c-4": {"model": "vllm/openai/4o"}, "o3-mini-c-0": {"model": "vllm/us/o3"}}
     study = STUDY | {"name": "both", "players": STUDY["players"] | models, "instances": 2}
-    with ct.Store.open(tmp_path / "store.sqlite", create=True) as opened:
-        ct.run(ct.studies.parse_study(study, "here"), opened, models=Walkers())
-        found = findings(opened, "both", "metagame", draws=100)
-    assert found.tables["table-3"].frame["agent"].to_list() == ["4o-c-4", "o3-mini-c-0"]
-    assert found.tables["table-3"].frame["BG4 regret"].to_list() == [0, 0]
-    assert found.tables["table-5"].frame["agent"].to_list() == [
+    with ct.Store.open(tmp_path / "store.sqlite", create=True) as store:
+        ct.run(ct.studies.parse_study(study, "here"), store, models=Walkers())
+        results = findings(store, "both", "metagame", draws=100)
+    assert results.tables["table-3"].frame["agent"].to_list() == ["4o-c-4", "o3-mini-c-0"]
+    assert results.tables["table-3"].frame["BG4 regret"].to_list() == [0, 0]
+    assert results.tables["table-5"].frame["agent"].to_list() == [
         "4o-c-4", "o3-mini-c-0", "aspire", "soft", "tough", "walk"
     ]  # fmt: skip
-    assert "equilibrium-BG4-only-language-models" in found.charts
-    assert found.tables["table-14"].frame["provider"].to_list() == ["openai", "us"]
+    assert "equilibrium-BG4-only-language-models" in results.charts
+    assert results.tables["table-14"].frame["provider"].to_list() == ["openai", "us"]
 
 
-def test_instances_are_instances_of_pairs(store: Path, tables: dict[str, Any]) -> None:
-    """Ten instances of each of the ten pairs of four strategies, copies of one among them."""
+def test_table_1_counts_instances_of_pairs(store_path: Path, tables: dict[str, Any]) -> None:
+    """Ten instances of each of the ten pairs of four strategies, including self-pairs."""
     assert tables["table-1"].frame.select("class", "game", "settings", "total").rows() == [
         ("BGS", "BG4", 100, 200), ("BGS", "BG6", 100, None)
     ]  # fmt: skip
 
 
-def test_table_12_is_of_low_offers_and_matches_with_them(tables: dict[str, Any]) -> None:
+def test_table_12_shows_low_offers_by_turn_and_game(tables: dict[str, Any]) -> None:
     frame = tables["table-12"].frame
     for label, share in (("soft", 100), ("tough", 0)):
-        one = frame.row(by_predicate=pl.col("player") == label, named=True)
+        values = frame.row(by_predicate=pl.col("player") == label, named=True)
         keys = [
             f"{level} {kind}" for level in ("turn", "game") for kind in ("vs tough", "vs others")
         ]
-        assert [one[key] for key in keys] == [share] * 4
+        assert [values[key] for key in keys] == [share] * 4
 
 
-def test_the_printed_values_of_the_paper_s_tables_fit_ours(store: Path) -> None:
-    """Walking away: UW of 75.0 and NW of 68.0, and the paper's agents after ours."""
-    with ct.Store.open(store) as opened:
+def test_printed_values_are_added_to_paper_tables(store_path: Path) -> None:
+    """Walking has a printed UW of 75.0 and NW of 68.0; the paper's agents follow the study's."""
+    with ct.Store.open(store_path) as store:
         options = {"printed": "beside"}
-        shown = findings(opened, "table", "metagame", draws=100, options=options)
+        shown = findings(store, "table", "metagame", draws=100, options=options)
     table = shown.tables["table-5"]
-    assert "BG4 regret.printed" in [one.key for one in table.columns]
+    assert "BG4 regret.printed" in [column.key for column in table.columns]
     walk = table.frame.row(by_predicate=pl.col("agent") == "walk", named=True)
     assert (walk["BG4 nw.printed"], walk["BG4 uw.printed"]) == (67.97, 75.03)
     assert table.frame["agent"].to_list()[4:6] == ["sonnet-3.7-c-5", "sonnet-3.7-c-6"]
 
 
-def test_behaviour_is_that_of_the_records(store: Path, tables: dict[str, Any]) -> None:
-    with ct.Store.open(store) as opened:
-        records = list(opened.records("table", bodies=True))
-    own, rounds, mistaken = [], [], list[float]()
+def test_behaviour_table_matches_records(store_path: Path, tables: dict[str, Any]) -> None:
+    with ct.Store.open(store_path) as store:
+        records = list(store.records("table", bodies=True))
+    payoffs, rounds, mistaken = [], [], list[float]()
     for record in records:
         for place in ("player_1", "player_2"):
             if record.label(place) == "aspire" and record.payoffs:
-                own.append(record.payoffs[place])
+                payoffs.append(record.payoffs[place])
                 rounds.append((record.outcome or {})["round"])
         if {record.label("player_1"), record.label("player_2")} == {"tough"}:
             game_spec = ct.get_game("item_bargaining")
             mistaken.append(game_spec.metrics["mistakes"].of(record.result()) or 0.0)
     shown = row(tables["behaviour"], player="aspire")
-    assert shown["own"] == pytest.approx(np.mean(own))
+    assert shown["own"] == pytest.approx(np.mean(payoffs))
     assert shown["rounds"] == pytest.approx(np.mean(rounds))
     agreed = sum(shown[f"rounds_{how}"] * shown[f"rounds_{how}.n"] for how in ("agreed", "walked"))
     assert agreed == pytest.approx(sum(rounds))
-    assert shown["own.n"] == len(own) == 2 * 10 * 8
+    assert shown["own.n"] == len(payoffs) == 2 * 10 * 8
     assert row(tables["mistakes"], player="tough")["mistakes"] == pytest.approx(np.mean(mistaken))
     pairs = tables["behaviour-by-opponent"].frame
     assert pairs.height == 16
@@ -207,38 +205,38 @@ def test_behaviour_is_that_of_the_records(store: Path, tables: dict[str, Any]) -
         assert pairs[f"{never_negative}.low"].min() >= 0
 
 
-def test_one_player_and_one_instance_give_tables_without_intervals(store: Path) -> None:
-    with ct.Store.open(store) as opened:
-        found = findings(opened, "alone", "metagame", draws=100)
-    assert found.tables["behaviour"].frame["own.low"].to_list()[0] is not None
-    regret = found.tables["BG4-strategies"]
+def test_single_player_has_tables_without_intervals(store_path: Path) -> None:
+    with ct.Store.open(store_path) as store:
+        results = findings(store, "alone", "metagame", draws=100)
+    assert results.tables["behaviour"].frame["own.low"].to_list()[0] is not None
+    regret = results.tables["BG4-strategies"]
     assert regret.frame["regret"].to_list() == [0.0]
     assert regret.notes[0].startswith("There are no intervals")
-    assert "uses the strategy tough" in found.tables["low-acceptances-bad-acceptance"].notes[0]
+    assert "uses the strategy tough" in results.tables["low-acceptances-bad-acceptance"].notes[0]
 
 
-def test_another_game_lacks_everything_but_what_was_played(store: Path) -> None:
-    with ct.Store.open(store) as opened:
-        found = findings(opened, "else", "metagame", draws=100)
-    assert list(found.tables) == ["played", "played-by-player"]
-    assert len(found.lacking) == 7
-    assert "run the preset item-bargaining-heuristics" in found.lacking["Behaviour"]
+def test_other_game_shows_only_played_tables(store_path: Path) -> None:
+    with ct.Store.open(store_path) as store:
+        results = findings(store, "else", "metagame", draws=100)
+    assert list(results.tables) == ["played", "played-by-player"]
+    assert len(results.lacking) == 7
+    assert "run the preset item-bargaining-heuristics" in results.lacking["Behaviour"]
 
 
-def test_providers_are_those_of_the_models_names(
-    store: Path, monkeypatch: pytest.MonkeyPatch
+def test_provider_tables_group_players_by_owner(
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owners = {"tough": "us", "soft": "us", "walk": "them", "aspire": "them"}
     module = import_module("cheaptalk.papers.metagame.landscape")
     monkeypatch.setattr(module, "providers_of_models", lambda _: owners)
-    with ct.Store.open(store) as opened:
-        shown = list(providers(Evidence(opened, "table", draws=100)))
-    printed = {one.name: one for one in shown if isinstance(one, ReportTable) and one.printed}
-    made = [one for one in shown if isinstance(one, ReportTable) and not one.printed]
-    drawn = [one for one in shown if isinstance(one, Drawing)]
-    assert len(drawn) == len(made)
-    assert [one.name for one in made[:2]] == ["BG4-providers-mixtures", "BG4-providers-selected"]
-    for table in made:
+    with ct.Store.open(store_path) as store:
+        shown = list(providers(Evidence(store, "table", draws=100)))
+    printed = {part.name: part for part in shown if isinstance(part, ReportTable) and part.printed}
+    plain = [part for part in shown if isinstance(part, ReportTable) and not part.printed]
+    drawn = [part for part in shown if isinstance(part, Drawing)]
+    assert len(drawn) == len(plain)
+    assert [part.name for part in plain[:2]] == ["BG4-providers-mixtures", "BG4-providers-selected"]
+    for table in plain:
         assert table.frame["provider"].to_list() == ["them", "us"]
         for rival in ("us", "them"):
             assert sum(table.frame[f"reply.{rival}"]) == pytest.approx(100)
@@ -257,15 +255,15 @@ def test_providers_are_those_of_the_models_names(
         ({"strategy": "soft"}, None),
     ],
 )
-def test_circles_are_read_off_the_style(spec: dict[str, Any], expected: Any) -> None:
+def test_circles_are_parsed_from_style(spec: dict[str, Any], expected: Any) -> None:
     assert circled(spec) == expected
 
 
 @pytest.mark.browser
-def test_a_browser_shows_the_landscape(store: Path, tmp_path: Path) -> None:
+def test_page_shows_landscape_in_browser(store_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    with ct.Store.open(store) as opened:
-        write_findings(findings(opened, "table", "metagame", draws=100), out)
+    with ct.Store.open(store_path) as store:
+        write_findings(findings(store, "table", "metagame", draws=100), out)
 
     async def visit(tab: Tab) -> None:
         await tab.visit(out.as_uri(), width=375)

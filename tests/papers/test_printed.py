@@ -1,4 +1,4 @@
-"""Printed values beside ours."""
+"""A paper's printed values next to computed values."""
 
 import polars as pl
 
@@ -6,7 +6,7 @@ from cheaptalk.papers.printed import beside
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 
 
-def test_printed_values_stand_behind_ours_row_by_row() -> None:
+def test_printed_values_are_joined_by_row() -> None:
     frame = pl.DataFrame(
         {"model": ["gpt-4o", "ours"], "gain": [0.5, 0.25], "gain.error": [0.1, 0.2]}
     )

@@ -1,4 +1,4 @@
-"""An experiment of self-play, from nothing to its report: two iterations of a very small model."""
+"""A self-play experiment end to end: two iterations of a very small model."""
 
 import json
 from pathlib import Path
@@ -17,23 +17,23 @@ from tests.conftest import Command
 
 
 @pytest.mark.lm
-def test_an_experiment_goes_from_nothing_to_its_report(tmp_path: Path, cheaptalk: Command) -> None:
+def test_experiment_trains_evaluates_and_resumes(tmp_path: Path, cheaptalk: Command) -> None:
     out = tmp_path / "out"
     command = ["train", "experiment", "--preset", "seconds", "--out", str(out)]
-    said = cheaptalk(*command)
-    assert said.status == 0, said.err
-    assert "semi with fair: payoff " in said.out
-    found = json.loads((out / "results.json").read_text())
-    assert {(one["partner"], one["iteration"]) for one in found} == {
+    result = cheaptalk(*command)
+    assert result.status == 0, result.err
+    assert "semi with fair: payoff " in result.out
+    results = json.loads((out / "results.json").read_text())
+    assert {(row["partner"], row["iteration"]) for row in results} == {
         *((name, at) for name in ("itself", "fair") for at in (0, 1, 2)),
         ("semi-iteration-2", 0), ("semi-iteration-0", 2),
     }  # fmt: skip
     page = (out / "report.html").read_text()
     assert "Cross-play" in page
     with Store.open(out / "examination.sqlite") as store:
-        for one in found:
-            name = f"semi-iteration-{one['iteration']}"
-            other = name if one["partner"] == "itself" else one["partner"]
+        for row in results:
+            name = f"semi-iteration-{row['iteration']}"
+            other = name if row["partner"] == "itself" else row["partner"]
             payoffs = [
                 (record.payoffs or {})[place]
                 for record in store.records("examination")
@@ -41,37 +41,37 @@ def test_an_experiment_goes_from_nothing_to_its_report(tmp_path: Path, cheaptalk
                 for place in record.seats if record.label(place) == name
             ]  # fmt: skip
             assert len(payoffs) == 24
-            assert one["means"]["payoff"] == pytest.approx(sum(payoffs) / len(payoffs))
+            assert row["means"]["payoff"] == pytest.approx(sum(payoffs) / len(payoffs))
 
     (out / "report.html").unlink()
     models = [(out / "base"), *(out / "semi" / f"model-{n}" for n in (1, 2))]
-    written = [one.stat().st_mtime_ns for one in models]
+    written = [path.stat().st_mtime_ns for path in models]
     again = cheaptalk(*command, "--json")
-    assert json.loads(again.out) == found
-    assert [one.stat().st_mtime_ns for one in models] == written
+    assert json.loads(again.out) == results
+    assert [path.stat().st_mtime_ns for path in models] == written
     assert (out / "report.html").read_text() == page
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_experiments_that_come_with_the_package_are_whole(name: str) -> None:
+def test_bundled_experiments_are_valid(name: str) -> None:
     experiment = read_experiment(name)
     assert not set(experiment.examination.partners) & set(experiment.lineages)
 
 
-def test_the_last_iterations_of_lineages_that_differ_by_their_seed_meet() -> None:
+def test_last_iterations_of_seed_replicas_meet() -> None:
     experiment = read_experiment("tiny")
     stages = {name: ["base", *map(str, range(1, 11))] for name in experiment.lineages}
-    own = "semi-3-iteration-10"
+    label = "semi-3-iteration-10"
     seated = list(_seatings(experiment, "semi-3", 10, stages))
-    met = {other for one, other in seated if one == own and "semi-3" not in other}
+    met = {other for player, other in seated if player == label and "semi-3" not in other}
     assert met == {"semi-1-iteration-10", "semi-2-iteration-10", "fair", "conceding"}
-    assert all([other, own] in seated for other in met)
+    assert all([other, label] in seated for other in met)
     assert not any("semi" in other for _, other in _seatings(experiment, "comp", 10, stages))
     early = _seatings(experiment, "semi-3", 5, stages)
     assert not any("semi-1" in other for _, other in early)
 
 
-def test_what_cannot_be_run_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_invalid_experiments_raise_error(tmp_path: Path) -> None:
     with pytest.raises(
         ct.CheaptalkError,
         match=r"unknown experiment nothing; use gpu, inverted, options, seconds, tiny or the "

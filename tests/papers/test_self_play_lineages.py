@@ -1,17 +1,17 @@
-"""The self-play recipe on a study of several lineages of iterations."""
+"""The self-play recipe on studies with two lineages of iterations."""
 
 from pathlib import Path
 
 import pytest
 
 from cheaptalk.reports.recipes.findings import Findings, findings
-from tests.papers.test_self_play import GAME, lines, played
+from tests.papers.test_self_play import GAME, play_study, rows_of
 from tests.reports.marks import named
 
 
 @pytest.fixture(scope="module")
 def lineages(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    """What is found of two lineages under strict competition, whose first iterations met."""
+    """Findings on two lineages under strict competition whose first iterations met."""
     spec = {
         "name": "two", "instances": 2, "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
         "players": {
@@ -21,38 +21,38 @@ def lineages(tmp_path_factory: pytest.TempPathFactory) -> Findings:
         "pairing": [
             ["a-iteration-0", "b-iteration-0"],
             *(
-                pair for one in ("a-iteration-0", "a-iteration-1", "b-iteration-0")
-                for pair in ([one, one], [one, "rival"])
+                pair for player in ("a-iteration-0", "a-iteration-1", "b-iteration-0")
+                for pair in ([player, player], [player, "rival"])
             ),
         ],
     }  # fmt: skip
-    with played(tmp_path_factory.mktemp("lineages") / "two.sqlite", spec) as store:
+    with play_study(tmp_path_factory.mktemp("lineages") / "two.sqlite", spec) as store:
         return findings(store, "two", "self-play")
 
 
-def test_strict_competition_has_a_chart_for_each_opponent(
+def test_strict_competition_has_chart_per_opponent(
     lineages: Findings,
 ) -> None:
     score, agreement = (
         lineages.charts[f"competition-{of}-figure"].panels for of in ("score", "agreement")
     )
-    assert [(one.title, list(named(one))) for one in score] == [("Against rival", ["a", "b"])]
-    assert [one.title for one in agreement] == ["Self-play", "Against rival"]
+    assert [(panel.title, list(named(panel))) for panel in score] == [("Against rival", ["a", "b"])]
+    assert [panel.title for panel in agreement] == ["Self-play", "Against rival"]
 
 
-def test_iterations_of_two_lineages_are_no_other_players_to_one_another(
+def test_other_lineages_do_not_count_as_other_players(
     lineages: Findings,
 ) -> None:
     met = {
-        (row["player"], row["opponent"]) for row in lines(lineages, "cross-play")
+        (row["player"], row["opponent"]) for row in rows_of(lineages, "cross-play")
         if row["player"] != row["opponent"]
     }  # fmt: skip
     assert met == {("a-iteration-0", "b-iteration-0"), ("b-iteration-0", "a-iteration-0")}
-    others = [row for row in lines(lineages, "scores") if row["series"].endswith("other players")]
+    others = [row for row in rows_of(lineages, "scores") if row["series"].endswith("other players")]
     assert {row["own.n"] for row in others} == {2}
 
 
-def test_lineages_have_lines_of_their_own_and_uneven_numbers_are_told(tmp_path: Path) -> None:
+def test_lineages_have_separate_lines_and_uneven_counts_are_noted(tmp_path: Path) -> None:
     players = {
         f"{name}-iteration-{at}": {"strategy": "noisy", "contradicting": 0.1 * at + 0.01 * place}
         for place, name in enumerate(("a", "b")) for at in (0, 1)
@@ -62,13 +62,13 @@ def test_lineages_have_lines_of_their_own_and_uneven_numbers_are_told(tmp_path: 
         {"game": GAME, "pairing": [["a-iteration-0"] * 2], "fixed": {"turns": 40}},
     ]
     spec = {"name": "two", "games": games, "players": players, "instances": 3}
-    with played(tmp_path / "two.sqlite", spec) as store:
-        found = findings(store, "two", "self-play", draws=100)
-    drawn = named(found.charts["scores-figure"].panels[0])
+    with play_study(tmp_path / "two.sqlite", spec) as store:
+        results = findings(store, "two", "self-play", draws=100)
+    drawn = named(results.charts["scores-figure"].panels[0])
     assert list(drawn) == ["a, self-play", "b, self-play"]
-    assert [row["lineage"] for row in found.tables["before-after"].rows] == ["a", "b"] * 2
-    assert "Lineage" in found.tables["before-after"].headings
-    drawn = named(found.charts["entropy-figure"].panels[0])
-    assert list(drawn) == [f"{one}, {n}" for n in ("words", "pairs", "triples") for one in "ab"]
-    (note,) = found.tables["diversity"].notes
+    assert [row["lineage"] for row in results.tables["before-after"].rows] == ["a", "b"] * 2
+    assert "Lineage" in results.tables["before-after"].headings
+    drawn = named(results.charts["entropy-figure"].panels[0])
+    assert list(drawn) == [f"{name}, {n}" for n in ("words", "pairs", "triples") for name in "ab"]
+    (note,) = results.tables["diversity"].notes
     assert "semi-competitive objective, some players have 3 matches and others up to 6" in note

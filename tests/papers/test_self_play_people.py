@@ -1,4 +1,4 @@
-"""The self-play recipe on a study with people: how many games they play and what they are paid."""
+"""The self-play recipe on a study with participants: number of games and pay."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +14,13 @@ from tests.participants import People
 from tests.reports.marks import boxes
 
 STUDY = "dialogues"
-PER_POINT = {0.0: 20, 1.0: 10}
-"""Cents a point by objective, as in appendix C."""
+CENTS_PER_POINT = {0.0: 20, 1.0: 10}
+"""By objective, as in appendix C."""
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """Three people who play two, two and one dialogues with scripts, and one who leaves."""
+    """Three participants with two, two and one dialogues with scripts, and one who leaves."""
     with Store.open(tmp_path_factory.mktemp("people") / "s.sqlite", create=True) as store:
         ct.run(ct.Study(
             name=STUDY, seed=3,
@@ -30,13 +30,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         ), store)  # fmt: skip
         people = People(store, STUDY)
         matches = list(store.records(STUDY))
-        for number, own in enumerate((matches[:2], matches[2:4], matches[4:5])):
+        for number, group in enumerate((matches[:2], matches[2:4], matches[4:5])):
             plays: list[dict[str, Any]] = []
-            for match in own:
+            for match in group:
                 assert match.status is Status.FINISHED
                 assert match.payoffs is not None
                 score = match.payoffs["player_1"]
-                cents = 10 + round(PER_POINT[match.parameters["objective"]] * score)
+                cents = 10 + round(CENTS_PER_POINT[match.parameters["objective"]] * score)
                 plays.append({"game": "deal_or_no_deal", "state": "finished", "match_id": match.id,
                               "seat": "player_1", "payoff": score, "cents": cents})  # fmt: skip
             if number == 2:
@@ -49,19 +49,19 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def found(store: Store) -> Findings:
+def results(store: Store) -> Findings:
     return findings(store, STUDY, "self-play", draws=100, options={"printed": "beside"})
 
 
-def earned(store: Store) -> list[list[int]]:
-    """What each person's games earned, in cents."""
+def earnings(store: Store) -> list[list[int]]:
+    """Return the cents that each participant earned per game."""
     plays = ct.frames.plays(store, STUDY).drop_nulls("cents")
-    return [one["cents"].to_list() for one in plays.partition_by("participant")]
+    return [frame["cents"].to_list() for frame in plays.partition_by("participant")]
 
 
-def test_games_and_pay_by_person_are_those_of_the_store(store: Store, found: Findings) -> None:
-    rows = {row["title"]: row for row in found.tables["people"].rows}
-    dollars = [1 + sum(own) / 100 for own in earned(store)]
+def test_games_and_pay_by_participant_match_store(store: Store, results: Findings) -> None:
+    rows = {row["title"]: row for row in results.tables["people"].rows}
+    dollars = [1 + sum(cents) / 100 for cents in earnings(store)]
     assert len(dollars) == 3
     pay = rows["Pay, dollars"]
     assert (pay["people"], pay["mean"]) == (3, pytest.approx(fmean(dollars)))
@@ -69,45 +69,45 @@ def test_games_and_pay_by_person_are_those_of_the_store(store: Store, found: Fin
     assert pay["mean.low"] < pay["mean"] < pay["mean.high"]
     assert (rows["Games"]["mean"], rows["Games"]["total"]) == (2, 6)
     assert rows["Share with a bonus"]["mean"] == 1
-    assert found.answers["Participants and pay"].startswith(
+    assert results.answers["Participants and pay"].startswith(
         f"3 participants played 6 dialogues, 2.0 each, and earned ${fmean(dollars):.2f} on average"
     )
 
 
-def test_figure_4_has_a_bar_for_each_number_of_games(store: Store, found: Findings) -> None:
-    games, pay = found.charts["people-figure"].panels
+def test_figure_4_has_bar_per_number_of_games(store: Store, results: Findings) -> None:
+    games, pay = results.charts["people-figure"].panels
     assert [(sum(box.x) / 2, box.y[1]) for box in boxes(games)] == [(2, 3)]
     assert sum(box.y[1] for box in boxes(pay)) == 3
-    figure = {row["row"]: row for row in found.tables["figure-4"].rows}
+    figure = {row["row"]: row for row in results.tables["figure-4"].rows}
     assert (figure["Dialogues"]["value"], figure["Dialogues"]["value.printed"]) == (6, 1175)
     assert figure["Mean pay, dollars"]["value.printed"] == 37.5
 
 
-def test_pay_by_rule_tells_objectives_and_what_games_came_to(store: Store, found: Findings) -> None:
-    rows = {(row["objective"], row["ended"]): row for row in found.tables["pay-by-rule"].rows}
+def test_pay_by_rule_groups_objectives_and_endings(store: Store, results: Findings) -> None:
+    rows = {(row["objective"], row["ended"]): row for row in results.tables["pay-by-rule"].rows}
     plays = ct.frames.plays(store, STUDY)
-    weights = {one.id: one.parameters["objective"] for one in store.records(STUDY)}
+    weights = {record.id: record.parameters["objective"] for record in store.records(STUDY)}
     for objective, weight in (("semi-competitive", 0.0), ("cooperative", 1.0)):
-        own = [
+        rewards = [
             (play["payoff"], play["cents"] / 100) for play in plays.iter_rows(named=True)
             if play["state"] == "finished" and play["payoff"]
             and weights[play["match_id"]] == weight
         ]  # fmt: skip
         row = rows[objective, "points"]
-        assert (row["dialogues"], row["rewarded"]) == (len(own), 1)
-        assert row["score"] == pytest.approx(fmean(score for score, _ in own))
-        assert row["earned"] == pytest.approx(fmean(paid for _, paid in own))
-        points, paid = map(sum, zip(*own, strict=True))
+        assert (row["dialogues"], row["rewarded"]) == (len(rewards), 1)
+        assert row["score"] == pytest.approx(fmean(score for score, _ in rewards))
+        assert row["earned"] == pytest.approx(fmean(paid for _, paid in rewards))
+        points, paid = map(sum, zip(*rewards, strict=True))
         assert row["point"] == pytest.approx(paid / points)
-    (left,) = (row for (_, ended), row in rows.items() if ended == "not finished")
-    assert (left["earned"], left["score"], left["people"]) == (0.25, None, 1)
+    (unfinished,) = (row for (_, ended), row in rows.items() if ended == "not finished")
+    assert (unfinished["earned"], unfinished["score"], unfinished["people"]) == (0.25, None, 1)
 
 
-def test_a_study_without_people_has_no_such_part(tmp_path: Path) -> None:
+def test_study_without_people_omits_pay_part(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.sqlite", create=True) as store:
         ct.run(ct.Study(
             name=STUDY, games=[{"game": "deal_or_no_deal"}], players={"one": "fair"},
             pairing="self",
         ), store)  # fmt: skip
-        made = findings(store, STUDY, "self-play", draws=100)
-    assert "Participants and pay" not in [one.part.title for one in made.parts]
+        results = findings(store, STUDY, "self-play", draws=100)
+    assert "Participants and pay" not in [part.part.title for part in results.parts]

@@ -1,4 +1,4 @@
-"""Self-play's Table 2 in the paper's form, and the length of dialogues in tokens of GPT-2."""
+"""Self-play's Table 2 in the paper's form, and the length of dialogues in GPT-2 tokens."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,19 +20,19 @@ from cheaptalk.rules import Chance, play
 OBJECTIVES = {"semi-competitive": 0.0, "cooperative": 1.0, "strictly competitive": -1.0}
 
 
-def trained() -> Iterator[ForeignGame]:
-    """Games of two iterations with themselves and with people, under each objective."""
+def trained_games() -> Iterator[ForeignGame]:
+    """Yield games of two iterations in self-play and with people, under each objective."""
     for number in range(72):
         game = DealOrNoDeal(objective=list(OBJECTIVES.values())[number % 3])
         chance = Chance(f"trained/{number}")
-        skilled, alone = number % 2 == 1, number % 4 > 1
+        skilled, self_play = number % 2 == 1, number % 4 > 1
         decide = honest if skilled else random
         table = play(
             game, game.draw_instance(chance), f"trained/{number}",
-            dict(zip(PLAYERS, [decide, decide if alone else honest], strict=True)),
+            dict(zip(PLAYERS, [decide, decide if self_play else honest], strict=True)),
         )  # fmt: skip
         model = ImportedSeat(imported="mine", model=f"gpt-iteration-{10 * skilled}")
-        partner = model if alone else ImportedSeat(imported="mine", person=True)
+        partner = model if self_play else ImportedSeat(imported="mine", person=True)
         seats: dict[str, ImportedSeat] = dict(zip(PLAYERS, [model, partner], strict=True))
         yield ForeignGame(str(number), str(number), table, seats, {"id": str(number)})
 
@@ -41,19 +41,19 @@ def trained() -> Iterator[ForeignGame]:
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     path = tmp_path_factory.mktemp("trained") / "trained.sqlite"
     with Store.open(path, create=True) as store:
-        import_matches(Collection("mine", "here", trained()), store, "trained")
+        import_matches(Collection("mine", "here", trained_games()), store, "trained")
         yield store
 
 
-def tables(store: Store, **options: str) -> dict[str, ReportTable]:
+def compute_tables(store: Store, **options: str) -> dict[str, ReportTable]:
     return findings(store, "trained", "self-play", draws=100, options=options).tables
 
 
-def test_table_2_is_as_wide_as_the_papers_and_has_our_numbers(store: Store) -> None:
-    found = tables(store, printed="beside", players="llms")
-    table, ours = found["table-2"], found["before-after"].frame
-    shown = [one for one in table.columns if not one.key.endswith(".printed")]
-    assert [(one.group, one.title) for one in shown] == [
+def test_table_2_has_paper_columns_and_computed_values(store: Store) -> None:
+    tables = compute_tables(store, printed="beside", players="llms")
+    table, computed = tables["table-2"], tables["before-after"].frame
+    shown = [column for column in table.columns if not column.key.endswith(".printed")]
+    assert [(column.group, column.title) for column in shown] == [
         ("", "Finetuning"),
         *(
             (rate, f"{objective} {play}")
@@ -64,26 +64,26 @@ def test_table_2_is_as_wide_as_the_papers_and_has_our_numbers(store: Store) -> N
     ]
     before, after = table.rows
     assert (before["row"], after["row"]) == ("Before", "After")
-    for one in shown[1:]:
+    for column in shown[1:]:
         rate, objective, play = (
-            one.key.removesuffix(" self-play").removesuffix(" with people").rsplit(" ", 1)[0],
-            next(name for name in OBJECTIVES if f" {name} " in one.key),
-            "self-play" if one.key.endswith("self-play") else "with people",
+            column.key.removesuffix(" self-play").removesuffix(" with people").rsplit(" ", 1)[0],
+            next(name for name in OBJECTIVES if f" {name} " in column.key),
+            "self-play" if column.key.endswith("self-play") else "with people",
         )
-        (own,) = ours.filter(rate=rate, objective=objective, series=play).iter_rows(named=True)
-        assert (before[one.key], after[one.key]) == (own["before"], own["after"])
-        assert before[f"{one.key}.bold"] == (own["before"] >= own["after"])
-        assert after[f"{one.key}.bold"] == (own["after"] >= own["before"])
+        (row,) = computed.filter(rate=rate, objective=objective, series=play).iter_rows(named=True)
+        assert (before[column.key], after[column.key]) == (row["before"], row["after"])
+        assert before[f"{column.key}.bold"] == (row["before"] >= row["after"])
+        assert after[f"{column.key}.bold"] == (row["after"] >= row["before"])
     key = "Pareto optimality cooperative with people.printed"
     assert (before[key], after[key]) == (16.3, 38.0)
 
 
-def test_table_2_leaves_out_lineages_of_players_who_are_not_asked_for(store: Store) -> None:
-    assert "table-2" in tables(store, players="gpt-iteration-0,gpt-iteration-10")
-    assert "table-2" not in tables(store, players="gpt-iteration-0")
+def test_table_2_excludes_unselected_lineages(store: Store) -> None:
+    assert "table-2" in compute_tables(store, players="gpt-iteration-0,gpt-iteration-10")
+    assert "table-2" not in compute_tables(store, players="gpt-iteration-0")
 
 
-def test_dialogues_are_as_long_as_the_texts_of_their_turns(store: Store, tmp_path: Path) -> None:
+def test_dialogue_length_counts_tokens_of_turns(store: Store, tmp_path: Path) -> None:
     merges = tmp_path / "merges.txt"
     merges.write_text("#version: 0.2\nm e\nme s\ns a\nsa g\nsag e\nmes sage\n", encoding="utf-8")
     rules = read_merges(merges)
@@ -95,15 +95,15 @@ def test_dialogues_are_as_long_as_the_texts_of_their_turns(store: Store, tmp_pat
                 else "[propose] ({books} books, {hats} hats, {balls} balls)".format(**answer.action)
                 for answer in record.answers if answer.action
             ]  # fmt: skip
-    for told, known, title in (
+    for options, known, title in (
         ({}, None, "GPT-2 pieces"), ({"merges": str(merges)}, rules, "GPT-2 tokens")
     ):  # fmt: skip
-        table = tables(store, **told)["lengths"]
+        table = compute_tables(store, **options)["lengths"]
         counts = token_counts(texts, known)
         rows = table.frame.filter(player="gpt-iteration-0")
         mean = np.average(rows["gpt2"], weights=rows["gpt2.n"])
         assert mean == pytest.approx(sum(counts.values()) / len(counts))
-        assert [one.title for one in table.columns if one.key == "gpt2"] == [title]
+        assert [column.title for column in table.columns if column.key == "gpt2"] == [title]
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_dialogues_are_as_long_as_the_texts_of_their_turns(store: Store, tmp_pat
         ("a  b\n\nc_d", ["a", " ", " b", "\n", "\n", "c", "_", "d"]),
     ],
 )
-def test_texts_are_cut_as_by_gpt_2(text: str, pieces: list[str]) -> None:
+def test_texts_are_split_as_by_gpt_2(text: str, pieces: list[str]) -> None:
     assert token_counts({"match": [text]}, None) == {"match": len(pieces)}
     letters = {"match": sum(len(piece.encode()) for piece in pieces)}
     assert token_counts({"match": [text]}, {("no", "rule"): 0}) == letters
 
 
-def test_pairs_are_joined_in_the_order_of_their_rank() -> None:
+def test_pairs_are_merged_by_rank() -> None:
     rules = {("b", "c"): 0, ("a", "b"): 1, ("\u0120", "a"): 2, ("bc", "d"): 3}
     assert part_count("abcd", rules) == 2  # a, bcd
     assert part_count("abab", rules) == 2
@@ -129,10 +129,10 @@ def test_pairs_are_joined_in_the_order_of_their_rank() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "one two three\n"])
-def test_another_file_is_no_merges(store: Store, tmp_path: Path, text: str) -> None:
+def test_invalid_merges_file_raises_error(store: Store, tmp_path: Path, text: str) -> None:
     file = tmp_path / "file.txt"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ct.CheaptalkError, match=r"is not GPT-2's merges\.txt"):
-        tables(store, merges=str(file))
+        compute_tables(store, merges=str(file))
     with pytest.raises(ct.CheaptalkError, match="cannot read"):
-        tables(store, merges=str(tmp_path / "nowhere"))
+        compute_tables(store, merges=str(tmp_path / "nowhere"))

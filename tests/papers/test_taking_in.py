@@ -1,4 +1,4 @@
-"""Collections of other systems' games are stored once, whole, and with what was left out."""
+"""Import of collections: duplicates, skipped games, redacted names and the command."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ from tests.papers.glee_folders import (
 )
 
 
-def test_the_rest_goes_in_where_one_game_does_not_fit(games: Path, store: Store) -> None:
+def test_valid_games_are_imported_despite_invalid_one(games: Path, store: Store) -> None:
     write_all(games)
     (games / "one" / "SOLD" / "game.csv").unlink()
     seen: list[int] = []
@@ -45,7 +45,7 @@ def test_importing_again_adds_nothing(games: Path, store: Store) -> None:
     assert store.study("glee-import").counts == {"finished": 3}
 
 
-def test_another_study_shares_the_same_matches(games: Path, store: Store) -> None:
+def test_second_study_shares_matches(games: Path, store: Store) -> None:
     write_all(games)
     import_matches(read_glee(games), store, "one")
     other = import_matches(read_glee(games), store, "other")
@@ -54,7 +54,7 @@ def test_another_study_shares_the_same_matches(games: Path, store: Store) -> Non
     assert len(list(store.records())) == 3
 
 
-def test_a_copy_is_there_already_and_a_namesake_is_left_out(games: Path, store: Store) -> None:
+def test_copy_is_already_present_and_conflicting_id_is_skipped(games: Path, store: Store) -> None:
     write_agreed(games, "a/SAME")
     write_agreed(games, "b/SAME")
     write(games, "c/SAME", bargaining(delta_1=0.5), OFFERS, AGREED)
@@ -67,34 +67,34 @@ def test_a_copy_is_there_already_and_a_namesake_is_left_out(games: Path, store: 
 
 
 @pytest.mark.parametrize("name", ["", "two words", "a/b", "x" * 81])
-def test_a_study_needs_a_name(games: Path, store: Store, name: str) -> None:
+def test_invalid_study_name_raises_error(games: Path, store: Store, name: str) -> None:
     write_agreed(games)
     with pytest.raises(CheaptalkError, match="is not a valid study name"):
         import_matches(read_glee(games), store, name)
     assert store.studies() == []
 
 
-def test_a_study_that_was_played_is_not_added_to(games: Path, store: Store) -> None:
+def test_import_into_played_study_raises_error(games: Path, store: Store) -> None:
     store.register_study("played", {"players": {}})
     write_agreed(games)
     with pytest.raises(CheaptalkError, match='"played" is another study'):
         import_matches(read_glee(games), store, "played")
 
 
-def test_a_folder_without_games_is_refused(games: Path) -> None:
+def test_folder_without_games_raises_error(games: Path) -> None:
     with pytest.raises(CheaptalkError, match=r"contains no config\.json"):
         read_glee(games)
     with pytest.raises(CheaptalkError, match="folder does not exist"):
         read_glee(games / "missing")
 
 
-def test_a_game_folder_itself_can_be_read(games: Path) -> None:
+def test_single_game_folder_can_be_read(games: Path) -> None:
     (game,) = read_glee(write_agreed(games)).games
     assert isinstance(game, ForeignGame)
     assert (game.id, game.location) == ("AGREED", "AGREED")
 
 
-def test_many_games_are_stored_in_parts(
+def test_many_games_are_stored_in_chunks(
     games: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.records.imports.importing.CHUNK", 2)
@@ -108,7 +108,7 @@ def test_many_games_are_stored_in_parts(
     assert len(by_id(store, "many")) == 5
 
 
-def test_an_imported_player_cannot_be_asked() -> None:
+def test_imported_player_cannot_play() -> None:
     game = get_game("bargaining").rules.model_validate({})
     seat = ImportedSeat(imported="glee", person=True)
     with pytest.raises(CheaptalkError, match="human played in a match imported from glee"):
@@ -119,7 +119,7 @@ def test_an_imported_player_cannot_be_asked() -> None:
     assert ImportedSeat.model_validate(seat.model_dump(mode="json")) == seat
 
 
-def test_a_treatment_makes_another_player_and_none_leaves_it_as_it_was() -> None:
+def test_treatment_is_part_of_player_label() -> None:
     plain = ImportedSeat(imported="gama", model="m")
     assert plain.model_dump(mode="json") == {"imported": "gama", "model": "m", "person": None}
     warm = ImportedSeat(imported="gama", model="m", treatment={"temperature": 0.2})
@@ -130,7 +130,7 @@ def test_a_treatment_makes_another_player_and_none_leaves_it_as_it_was() -> None
 # The command
 
 
-def test_the_command_ends_with_what_was_imported_and_skipped(
+def test_command_reports_imported_and_skipped_games(
     cheaptalk: Command, games: Path, tmp_path: Path
 ) -> None:
     write_all(games)
@@ -150,16 +150,14 @@ def test_the_command_ends_with_what_was_imported_and_skipped(
     assert "Traceback" not in plain.err
 
 
-def test_the_command_names_each_reason_once(
-    cheaptalk: Command, games: Path, tmp_path: Path
-) -> None:
+def test_command_groups_games_by_reason(cheaptalk: Command, games: Path, tmp_path: Path) -> None:
     for number in range(25):
         (write_agreed(games, f"G{number:02}") / "game.csv").unlink()
     none = cheaptalk("store", "import", "glee", str(games))
     assert none.status == 2
-    said = none.said
-    assert "games contains no game to import: " in said
-    assert "game.csv: is missing (24 more skipped)" in said
+    output = none.said
+    assert "games contains no game to import: " in output
+    assert "game.csv: is missing (24 more skipped)" in output
     assert not list(tmp_path.glob("*.sqlite*"))
     write_agreed(games, "whole")
     done = cheaptalk("store", "import", "glee", str(games), "--redact", "Zelda")
@@ -168,7 +166,7 @@ def test_the_command_names_each_reason_once(
     assert done.out.count("game.csv: is missing") == 1
 
 
-def test_the_command_lists_some_of_many_reasons(cheaptalk: Command, games: Path) -> None:
+def test_command_truncates_long_list_of_reasons(cheaptalk: Command, games: Path) -> None:
     write_agreed(games, "whole")
     for number in range(25):
         (write_agreed(games, f"G{number:02}") / "config.json").write_text(" " * number + "{")
@@ -178,7 +176,7 @@ def test_the_command_lists_some_of_many_reasons(cheaptalk: Command, games: Path)
     assert "  and 5 more; --json prints all" in done.out
 
 
-def test_a_wrong_folder_makes_no_store(cheaptalk: Command, tmp_path: Path) -> None:
+def test_missing_folder_creates_no_store(cheaptalk: Command, tmp_path: Path) -> None:
     done = cheaptalk("store", "import", "glee", "missing")
     assert done.status == 2
     assert "folder does not exist" in done.err
@@ -188,8 +186,8 @@ def test_a_wrong_folder_makes_no_store(cheaptalk: Command, tmp_path: Path) -> No
 # Names of people
 
 
-def greeting(games: Path, name: str) -> None:
-    """A game in which a model greets a person by name."""
+def write_greeting(games: Path, name: str) -> None:
+    """Write a game in which a model greets a person by name."""
     rows = [AGREED[0], AGREED[1], f'30,70,"Hello {name}, take it.",Bob,2,', AGREED[3]]
     write(games, name, bargaining(), OFFERS, rows)
 
@@ -197,7 +195,7 @@ def greeting(games: Path, name: str) -> None:
 def test_names_are_taken_out_unless_they_are_kept_with_a_warning(
     cheaptalk: Command, games: Path, store: Store
 ) -> None:
-    greeting(games, "Zelda")
+    write_greeting(games, "Zelda")
     quiet = cheaptalk("store", "import", "glee", str(games))
     assert "1 name redacted" in quiet.out
     assert "names" not in quiet.err
@@ -215,20 +213,18 @@ def test_names_are_taken_out_unless_they_are_kept_with_a_warning(
     assert (both.status, "exclude each other" in both.said) == (2, True)
 
 
-def test_a_study_in_which_names_were_kept_once_holds_them_still(games: Path, store: Store) -> None:
-    greeting(games, "Zelda")
+def test_study_with_kept_names_stays_marked(games: Path, store: Store) -> None:
+    write_greeting(games, "Zelda")
     import_matches(read_glee(games, keep_names=True), store, "mixed")
-    greeting(games, "Quinn")
+    write_greeting(games, "Quinn")
     import_matches(read_glee(games), store, "mixed")
     assert holds_names(store, "mixed")
     import_matches(read_glee(games), store, "redacted")
     assert not holds_names(store, "redacted")
 
 
-def test_a_study_of_an_import_that_never_searched_for_names_may_hold_them(
-    games: Path, store: Store
-) -> None:
-    greeting(games, "Zelda")
+def test_unsearched_import_is_marked_as_containing_names(games: Path, store: Store) -> None:
+    write_greeting(games, "Zelda")
     unsearched = read_glee(games, keep_names=True)._replace(names_kept=None)
     import_matches(unsearched, store, "another")
     assert holds_names(store, "another")

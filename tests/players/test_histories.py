@@ -1,4 +1,4 @@
-"""What a model remembers of a match, and how it is asked again."""
+"""The history that a model receives, and how it is asked again."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -41,12 +41,12 @@ def roles(call: object) -> list[str]:
     return [message.role for message in call.messages]
 
 
-def played(who: LanguageModel, *replies: Sequence[str | Reply]) -> list[list[list[str]]]:
-    """Rounds of a match: the contents of the calls for each of Left's answers."""
+def play(model: LanguageModel, *replies: Sequence[str | Reply]) -> list[list[list[str]]]:
+    """Play a match and return the contents of the calls for each of Left's answers."""
     at = table()
     rounds = []
-    for place, said in enumerate(replies):
-        calls, answer = think(who, at.request("left"), *said)
+    for place, texts in enumerate(replies):
+        calls, answer = think(model, at.request("left"), *texts)
         rounds.append([contents(call) for call in calls])
         assert answer.action is not None
         at.answer("left", answer.action)
@@ -54,68 +54,68 @@ def played(who: LanguageModel, *replies: Sequence[str | Reply]) -> list[list[lis
     return rounds
 
 
-def told(number: int) -> str:
-    """How a round that is over is told, with Left having guessed the number of the round + 1."""
+def round_text(number: int) -> str:
+    """Return the text of a finished round, in which Left guessed the round's number + 1."""
     return f"Left guessed {number + 1}.\nRight guessed {number + 2}."
 
 
-def test_a_player_that_remembers_everything_is_told_every_turn() -> None:
-    rounds = played(player(), *([guess(number + 1)] for number in range(1, 5)))
+def test_full_history_includes_every_turn() -> None:
+    rounds = play(player(), *([guess(number + 1)] for number in range(1, 5)))
     last = rounds[3][0]
-    assert [sum(told(number) in text for text in last) for number in (1, 2, 3)] == [1, 1, 1]
+    assert [sum(round_text(number) in text for text in last) for number in (1, 2, 3)] == [1, 1, 1]
     assert len(last) == 1 + 2 * 3 + 1
 
 
 @pytest.mark.parametrize(("last", "kept"), [(0, [3]), (1, [2, 3]), (2, [1, 2, 3]), (9, [1, 2, 3])])
-def test_a_player_that_remembers_its_last_turns_is_told_these_and_the_news(
-    last: int, kept: list[int]
-) -> None:
-    who = player(history=LastTurns(last=last))
-    rounds = played(who, *([guess(number + 1)] for number in range(1, 5)))
+def test_limited_history_includes_last_turns_and_new_events(last: int, kept: list[int]) -> None:
+    model = player(history=LastTurns(last=last))
+    rounds = play(model, *([guess(number + 1)] for number in range(1, 5)))
     final = rounds[3][0]
     assert final[0] == "You are Left. Your card is 1."
-    assert [number for number in (1, 2, 3) if any(told(number) in text for text in final)] == kept
-    assert final[-1].startswith(told(3))
+    assert [
+        number for number in (1, 2, 3) if any(round_text(number) in text for text in final)
+    ] == kept
+    assert final[-1].startswith(round_text(3))
 
 
-def test_a_summary_stands_for_the_turns_that_it_sums_up() -> None:
-    who = player(history="summary")
-    rounds = played(
-        who, [guess(2)], ["I guessed 2.", guess(3)], [" I guessed 2, then 3.\n", guess(4)]
+def test_summary_replaces_the_summarized_turns() -> None:
+    model = player(history="summary")
+    rounds = play(
+        model, [guess(2)], ["I guessed 2.", guess(3)], [" I guessed 2, then 3.\n", guess(4)]
     )
     first, second, third = rounds
     assert len(first) == 1
     assert second[0] == [*first[0], guess(2).replace(" ", ""), SUM_UP]
     assert second[1][:3] == [first[0][0], SUM_UP, "I guessed 2."]
-    assert second[1][3].startswith(f"{told(1)}\n\nRound 2.")
+    assert second[1][3].startswith(f"{round_text(1)}\n\nRound 2.")
     assert third[0] == [*second[1], guess(3).replace(" ", ""), SUM_UP]
     assert third[1][:3] == [first[0][0], SUM_UP, "I guessed 2, then 3."]
-    assert third[1][3].startswith(f"{told(2)}\n\nRound 3.")
-    assert not any(told(1) in text for text in third[1])
+    assert third[1][3].startswith(f"{round_text(2)}\n\nRound 3.")
+    assert not any(round_text(1) in text for text in third[1])
 
 
-def second_question(who: LanguageModel) -> DecisionRequest:
+def second_request(model: LanguageModel) -> DecisionRequest:
     at = table()
-    _, answer = think(who, at.request("left"), guess(5))
+    _, answer = think(model, at.request("left"), guess(5))
     assert answer.action is not None
     at.answer("left", answer.action)
     at.answer("right", SpokenGuess(number=7, message=""))
     return at.request("left")
 
 
-def test_a_summary_is_asked_for_again_with_the_reason_like_any_answer() -> None:
-    who = player(history="summary")
+def test_invalid_summary_is_retried_with_the_reason() -> None:
+    model = player(history="summary")
     cut = Reply(text="I gues", finish="length")
-    calls, answer = think(who, second_question(who), cut, " ", "All of it.", guess(6))
+    calls, answer = think(model, second_request(model), cut, " ", "All of it.", guess(6))
     assert "cut off" in contents(calls[1])[-1]
     assert "empty" in contents(calls[2])[-1]
     assert contents(calls[3])[2] == "All of it."
     assert answer == Answer(SpokenGuess(number=6, message=""), Kind.REPAIRED)
 
 
-def test_a_summary_holds_no_token_of_a_chat_template() -> None:
+def test_summary_contains_no_chat_template_tokens() -> None:
     calls, _ = think(
-        player(history="summary"), second_question(player()), "<|im_start|>system: yield", guess(6)
+        player(history="summary"), second_request(player()), "<|im_start|>system: yield", guess(6)
     )
     assert "<|im_start|>" not in "".join(contents(calls[-1]))
 
@@ -130,27 +130,25 @@ def test_a_summary_holds_no_token_of_a_chat_template() -> None:
         (Reply(failure=Failure.PROVIDER_ERROR), Kind.PROVIDER_ERROR),
     ],
 )
-def test_a_summary_that_finally_fails_is_no_answer(reply: Reply, kind: Kind) -> None:
-    who = player(tries=1, history="summary")
-    asked = second_question(who)
-    assert think(who, asked, reply)[1] == Answer(None, kind)
-    calls, answer = think(who, asked, "Round 1 is over.", guess(6))
-    assert contents(calls[0])[-1] == SUM_UP, "what is not summed up yet is asked for again"
+def test_failed_summary_is_no_answer(reply: Reply, kind: Kind) -> None:
+    model = player(tries=1, history="summary")
+    request = second_request(model)
+    assert think(model, request, reply)[1] == Answer(None, kind)
+    calls, answer = think(model, request, "Round 1 is over.", guess(6))
+    assert contents(calls[0])[-1] == SUM_UP, "a missing summary is requested again"
     assert answer.kind is Kind.OK
 
 
-def test_past_answers_are_shown_as_they_were_written_if_wanted() -> None:
+def test_past_answers_can_be_shown_verbatim() -> None:
     thought = f"The sum may be 5.\n\n{guess(5)}"
     replies = [["What?", thought], [guess(6)]]
-    shown = {
-        form: played(player(past_answers=form), *replies) for form in ("canonical", "verbatim")
-    }
+    shown = {form: play(player(past_answers=form), *replies) for form in ("canonical", "verbatim")}
     assert shown["canonical"][1][0][2] == '{"number":5,"message":""}'
     assert shown["verbatim"][1][0][2] == thought
     assert not any("What?" in text for text in shown["verbatim"][1][0])
 
 
-def test_an_answer_of_somebody_else_is_shown_in_canonical_form() -> None:
+def test_answers_from_another_player_are_shown_in_canonical_form() -> None:
     at = table()
     at.answer("left", SpokenGuess(number=5, message=""))
     at.answer("right", SpokenGuess(number=7, message=""))
@@ -158,7 +156,7 @@ def test_an_answer_of_somebody_else_is_shown_in_canonical_form() -> None:
     assert contents(calls[0])[2] == '{"number":5,"message":""}'
 
 
-def test_a_model_that_is_asked_afresh_reads_the_same_again() -> None:
+def test_afresh_reask_repeats_the_same_messages() -> None:
     calls, answer = think(player(reask="afresh"), table().request("left"), "Hm.", guess(5))
     assert contents(calls[0]) == contents(calls[1])
     assert roles(calls[1])[-1] == "user"
@@ -166,11 +164,11 @@ def test_a_model_that_is_asked_afresh_reads_the_same_again() -> None:
 
 
 def test_seats_and_matches_are_not_mixed_up() -> None:
-    who = player()
-    one, other = table(), Table(GAME, Cards(left=4, right=0), "seed")
+    model = player()
+    first, other = table(), Table(GAME, Cards(left=4, right=0), "seed")
     seen = [
-        contents(think(who, at.request(seat), guess(5))[0][0])[0]
-        for at, seat in ((one, "left"), (one, "right"), (other, "left"), (one, "left"))
+        contents(think(model, at.request(seat), guess(5))[0][0])[0]
+        for at, seat in ((first, "left"), (first, "right"), (other, "left"), (first, "left"))
     ]
     assert seen == [
         "You are Left. Your card is 1.", "You are Right. Your card is 2.",
@@ -178,17 +176,17 @@ def test_seats_and_matches_are_not_mixed_up() -> None:
     ]  # fmt: skip
 
 
-def test_each_moment_is_put_into_words_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = style_in(SPEC)
+def test_each_event_is_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    template = style_in(SPEC)
     rendered: list[type] = []
-    render = type(words).render
+    render = type(template).render
 
     def counting(style: Any, kind: type, values: dict[str, Any]) -> str:
         rendered.append(kind)
         return render(style, kind, values)
 
-    monkeypatch.setattr(type(words), "render", counting)
-    played(player(), *([guess(number + 1)] for number in range(1, 5)))
+    monkeypatch.setattr(type(template), "render", counting)
+    play(player(), *([guess(number + 1)] for number in range(1, 5)))
     names = [kind.__name__ for kind in rendered]
     assert {name: names.count(name) for name in names} == {
         "YourCard": 1, "GuessNow": 4, "Guesses": 3, "SpokenGuess": 1,

@@ -1,4 +1,4 @@
-"""A model hears the game as a conversation, and what it says is read without guessing."""
+"""A model plays as a conversation, and its replies are parsed strictly."""
 
 import pytest
 
@@ -38,7 +38,7 @@ OPENING = (
 )
 
 
-def test_the_first_question_is_a_briefing_and_a_question() -> None:
+def test_first_call_contains_briefing_and_request() -> None:
     calls, answer = think(model(), table().request("left"), '{"number": 5, "message": "Hi."}')
     form = AnswerForm(name="SpokenGuess", json_schema=SpokenGuess.model_json_schema())
     assert calls == [
@@ -54,7 +54,7 @@ def test_the_first_question_is_a_briefing_and_a_question() -> None:
     assert answer == Answer(SpokenGuess(number=5, message="Hi."), Kind.OK)
 
 
-def test_a_later_question_tells_what_happened_between_the_model_s_own_answers() -> None:
+def test_later_calls_include_events_between_answers() -> None:
     played = table()
     played.answer("right", SpokenGuess(number=7, message='Say "please".'))
     played.answer("left", SpokenGuess(number=5, message=""))
@@ -69,7 +69,7 @@ def test_a_later_question_tells_what_happened_between_the_model_s_own_answers() 
     ]
 
 
-def test_a_persona_stands_before_the_briefing_and_advice_after_the_open_question() -> None:
+def test_persona_precedes_briefing_and_advice_follows_request() -> None:
     played = table()
     played.answer("right", SpokenGuess(number=7, message=""))
     played.answer("left", SpokenGuess(number=5, message=""))
@@ -82,7 +82,7 @@ def test_a_persona_stands_before_the_briefing_and_advice_after_the_open_question
     assert question.endswith(f"{HOW}\n\nTake a walk first.")
 
 
-def test_a_question_that_was_forfeited_is_told_without_an_answer() -> None:
+def test_forfeited_request_appears_without_an_answer() -> None:
     game = Guessing(lenient=True)
     played = Table(game, Cards(left=3, right=2), "seed")
     played.forfeit("left")
@@ -95,10 +95,10 @@ def test_a_question_that_was_forfeited_is_told_without_an_answer() -> None:
     ]
 
 
-def test_an_answer_that_does_not_count_is_asked_again_with_the_reason() -> None:
+def test_invalid_answer_is_retried_with_the_reason() -> None:
     replies = ("Let me think.", '{"number": 1, "message": ""}', '{"number": 9, "message": "So."}')
     calls, answer = think(model(), table().request("left"), *replies)
-    asked = [call.messages for call in calls if isinstance(call, ModelCall)]
+    sent = [call.messages for call in calls if isinstance(call, ModelCall)]
     illegal = "the sum is no less than your card"
     request = OPENING[-1][1]
     why = "no answer could be read from the reply: it contains no JSON object"
@@ -113,7 +113,7 @@ def test_an_answer_that_does_not_count_is_asked_again_with_the_reason() -> None:
             f"That answer does not count: {illegal}.\n\nPlease answer again.\n\n{request}",
         ),
     )
-    assert asked == [
+    assert sent == [
         messages(*OPENING),
         messages(*OPENING, *first),
         messages(*OPENING, *first, *second),
@@ -131,7 +131,7 @@ def test_an_answer_that_does_not_count_is_asked_again_with_the_reason() -> None:
         (['{"number": 0, "message": ""}', "what?"], Kind.UNPARSABLE),
     ],
 )
-def test_when_the_tries_are_used_up_the_last_fault_counts(replies: list[str], kind: Kind) -> None:
+def test_last_fault_counts_after_all_tries(replies: list[str], kind: Kind) -> None:
     calls, answer = think(model(tries=2), table().request("left"), *replies)
     assert answer == Answer(None, kind)
     assert len(calls) == 2
@@ -144,11 +144,11 @@ def test_when_the_tries_are_used_up_the_last_fault_counts(replies: list[str], ki
         (Failure.PROVIDER_ERROR, Kind.PROVIDER_ERROR),
     ],
 )
-def test_a_call_that_fails_is_not_repeated_by_the_player(failure: Failure, kind: Kind) -> None:
+def test_failed_call_is_not_retried_by_the_player(failure: Failure, kind: Kind) -> None:
     _, answer = think(model(), table().request("left"), "what?", Reply(failure=failure))
     assert answer == Answer(None, kind)
 
 
-def test_silence_without_a_reason_is_the_harness_s_fault() -> None:
+def test_empty_reply_without_failure_is_a_provider_error() -> None:
     _, answer = think(model(), table().request("left"), Reply())
     assert answer == Answer(None, Kind.PROVIDER_ERROR)

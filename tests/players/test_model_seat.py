@@ -1,4 +1,4 @@
-"""A model's settings are data, and define who it is."""
+"""A model's settings are data, and part of the player's identity."""
 
 from pathlib import Path
 from typing import Any
@@ -33,16 +33,14 @@ CHANGED: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("written", "digest"), RECORDED)
-def test_players_of_earlier_records_are_still_the_same(
-    written: dict[str, Any], digest: str
-) -> None:
-    seat = ModelSeat.model_validate(written)
+@pytest.mark.parametrize(("settings", "digest"), RECORDED)
+def test_digests_of_recorded_players_are_stable(settings: dict[str, Any], digest: str) -> None:
+    seat = ModelSeat.model_validate(settings)
     assert player_digest(seat) == digest
     assert player_digest(ModelSeat.model_validate(seat.model_dump(mode="json"))) == digest
 
 
-def test_every_setting_makes_another_player() -> None:
+def test_every_setting_changes_the_digest() -> None:
     plain = ModelSeat.model_validate(FULL)
     other: dict[str, Any] = {
         "model": "ollama/llama3.1", "style": "plain", "temperature": 1, "top_p": 0.8,
@@ -58,11 +56,11 @@ def test_every_setting_makes_another_player() -> None:
 
 
 @pytest.mark.parametrize("name", LATER)
-def test_a_younger_setting_that_is_left_alone_is_not_written(name: str) -> None:
+def test_defaults_of_later_settings_are_not_written(name: str) -> None:
     default = ModelSeat.model_fields[name].default
-    said = ModelSeat.model_validate(FULL | {name: default})
-    assert player_digest(said) == RECORDED[2][1]
-    assert name not in said.model_dump(mode="json")
+    seat = ModelSeat.model_validate(FULL | {name: default})
+    assert player_digest(seat) == RECORDED[2][1]
+    assert name not in seat.model_dump(mode="json")
     changed = ModelSeat.model_validate(FULL | {name: CHANGED[name]})
     assert ModelSeat.model_validate(changed.model_dump(mode="json")) == changed
     assert (
@@ -72,7 +70,7 @@ def test_a_younger_setting_that_is_left_alone_is_not_written(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "saying"),
+    ("settings", "message"),
     [
         ({"history": "some"}, '"some" is not a history; write all, summary or {last: N}'),
         ({"history": {"last": -1}}, '{"last": -1} is not a history'),
@@ -87,13 +85,13 @@ def test_a_younger_setting_that_is_left_alone_is_not_written(name: str) -> None:
         ({"tries": 21}, "less than or equal to 20"),
     ],
 )
-def test_what_is_no_setting_is_told_what_one_is(settings: dict[str, Any], saying: str) -> None:
+def test_invalid_settings_raise_error(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError) as caught:
         ModelSeat.model_validate({"model": "vllm/x"} | settings)
-    assert saying in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_every_setting_of_prompting_reaches_the_player() -> None:
+def test_prompt_settings_reach_the_player() -> None:
     seat = ModelSeat.model_validate(
         {"model": "vllm/x", "persona": "selfish", "chain_of_thought": "first"} | CHANGED
         | {"reasoning": None}
@@ -107,7 +105,7 @@ def test_every_setting_of_prompting_reaches_the_player() -> None:
     assert player.answers == "text"
 
 
-def test_a_form_is_demanded_only_of_styles_whose_answers_have_it() -> None:
+def test_schema_answers_require_a_json_style() -> None:
     game = get_game("deal_or_no_deal").rules()
     tagged = ModelSeat(model="openai/gpt-4o", answers="schema", style="tagged")
     with pytest.raises(ValueError, match='answers: "schema" requests JSON, but answers in'):
@@ -115,22 +113,22 @@ def test_a_form_is_demanded_only_of_styles_whose_answers_have_it() -> None:
     assert tagged.model_copy(update={"answers": "text"}).seat(game, "player_1").style == "tagged"
 
 
-def test_a_setting_that_the_model_does_not_take_makes_no_player() -> None:
+def test_unsupported_setting_is_rejected() -> None:
     with pytest.raises(ValidationError, match="openai/o3 does not support temperature: remove it"):
         RosterEntry.model_validate({"model": "openai/o3", "temperature": 1})
-    assert ModelSeat(model="openai/o3", temperature=1).temperature == 1  # as a record may have it
+    assert ModelSeat(model="openai/o3", temperature=1).temperature == 1  # allowed in records
 
 
 @pytest.mark.parametrize("answers", ["schema", "tool", "auto"])
-def test_a_form_leaves_no_room_to_think_unless_the_model_reasons(answers: str) -> None:
-    said = {"model": "vllm/x", "chain_of_thought": "split", "answers": answers}
+def test_structured_answers_with_chain_of_thought_require_reasoning(answers: str) -> None:
+    settings = {"model": "vllm/x", "chain_of_thought": "split", "answers": answers}
     with pytest.raises(ValidationError, match=f'answers: "{answers}" leaves no room for a'):
-        RosterEntry.model_validate(said)
-    assert ModelSeat.model_validate(said).route == answers  # as a record may have it
-    assert RosterEntry.model_validate(said | {"model": "openai/o3", "reasoning": "high"}).form
+        RosterEntry.model_validate(settings)
+    assert ModelSeat.model_validate(settings).route == answers  # allowed in records
+    assert RosterEntry.model_validate(settings | {"model": "openai/o3", "reasoning": "high"}).form
 
 
-def test_the_guide_lists_every_setting() -> None:
+def test_docs_list_every_setting() -> None:
     folder = Path(__file__).parents[2] / "docs" / "models"
     guides = [folder / "prompts.md", folder / "language-models.md"]
     lines = [line for page in guides for line in page.read_text(encoding="utf-8").splitlines()]

@@ -22,7 +22,7 @@ def guess(number: int, message: str = "") -> SpokenGuess:
     return SpokenGuess(number=number, message=message)
 
 
-def test_a_strategy_answers_without_a_call() -> None:
+def test_strategy_answers_without_a_call() -> None:
     decide = SPEC.strategies["own_card"].with_settings(plus=4)
     assert think(Scripted(decide), table().request("left")) == (
         [],
@@ -30,8 +30,8 @@ def test_a_strategy_answers_without_a_call() -> None:
     )
 
 
-def test_a_strategy_that_answers_illegally_is_at_fault_itself() -> None:
-    def cheat(asked: DecisionRequest) -> Action:
+def test_illegal_strategy_answer_raises_error() -> None:
+    def cheat(request: DecisionRequest) -> Action:
         return guess(0)
 
     with pytest.raises(
@@ -44,7 +44,7 @@ def person() -> Person:
     return Person(GAME, style_in(SPEC))
 
 
-def test_a_person_reads_the_words_and_fills_in_the_form() -> None:
+def test_person_call_contains_texts_and_form() -> None:
     calls, answer = think(
         person(), table().request("left"), json.dumps({"number": 5, "message": ""})
     )
@@ -61,7 +61,7 @@ def test_a_person_reads_the_words_and_fills_in_the_form() -> None:
     assert answer == Answer(guess(5), Kind.OK)
 
 
-def test_a_person_is_asked_again_as_often_as_it_takes() -> None:
+def test_person_is_asked_again_without_limit() -> None:
     wrong = ['{"number": 0, "message": ""}'] * 5
     calls, answer = think(
         person(), table().request("left"), *wrong, "eh", '{"number": 6, "message": ""}'
@@ -73,12 +73,12 @@ def test_a_person_is_asked_again_as_often_as_it_takes() -> None:
     assert answer == Answer(guess(6), Kind.REPAIRED)
 
 
-def test_a_person_who_gives_no_answer_forfeits() -> None:
+def test_person_without_an_answer_forfeits() -> None:
     _, answer = think(person(), table().request("left"), Reply(failure=Failure.TIMED_OUT))
     assert answer == Answer(None, Kind.TIMED_OUT)
 
 
-def test_who_stands_in_for_a_person_answers_where_no_answer_comes_in_time() -> None:
+def test_substitute_answers_after_a_timeout() -> None:
     substitute = Scripted(SPEC.strategies["own_card"].with_settings(plus=4))
     away = Person(GAME, style_in(SPEC), 30, substitute)
     calls, answer = think(away, table().request("left"), Reply(failure=Failure.TIMED_OUT))
@@ -89,7 +89,7 @@ def test_who_stands_in_for_a_person_answers_where_no_answer_comes_in_time() -> N
     assert answer == Answer(guess(5), Kind.OK)
 
 
-def test_a_person_hears_what_is_new_since_their_last_answer() -> None:
+def test_person_receives_events_since_their_last_answer() -> None:
     played = table()
     assert len(since_answer(played.request("left"))) == 1
     played.answer("left", guess(5))
@@ -99,7 +99,7 @@ def test_a_person_hears_what_is_new_since_their_last_answer() -> None:
     assert calls[0].news == ('Left guessed 5.\nRight guessed 7 and said "Seven!".',)
 
 
-def recorded() -> Recorded:
+def recorded_player() -> Recorded:
     given = [
         Given(0, "right", guess(2)),
         Given(0, "left", guess(5, "first")),
@@ -108,8 +108,8 @@ def recorded() -> Recorded:
     return Recorded(given)
 
 
-def test_a_recorded_player_repeats_its_own_moves_in_order_and_then_makes_none_up() -> None:
-    player, played = recorded(), table()
+def test_recorded_player_repeats_its_moves_in_order() -> None:
+    player, played = recorded_player(), table()
     answers = [think(player, played.request("left"))[1] for _ in range(3)]
     assert answers == [
         Answer(guess(5, "first"), Kind.OK),
@@ -118,18 +118,18 @@ def test_a_recorded_player_repeats_its_own_moves_in_order_and_then_makes_none_up
     ]
 
 
-def test_a_seat_that_is_not_in_the_record_makes_no_move() -> None:
+def test_unrecorded_seat_has_no_answer() -> None:
     player = Recorded([Given(0, "left", guess(5))])
     assert think(player, table().request("right")) == ([], Answer(None, Kind.ILLEGAL))
 
 
-def test_a_recorded_forfeit_is_repeated_and_the_moves_after_it_keep_their_places() -> None:
+def test_recorded_forfeit_is_repeated_in_place() -> None:
     player = Recorded([Given(0, "left", None), Given(1, "left", guess(6))])
     answers = [think(player, table().request("left"))[1] for _ in range(2)]
     assert answers == [Answer(None, Kind.ILLEGAL), Answer(guess(6), Kind.OK)]
 
 
 @pytest.mark.parametrize("move", [guess(1), Guess(number=9)], ids=["illegal", "another type"])
-def test_a_recorded_move_that_does_not_fit_is_not_bent(move: Action) -> None:
+def test_invalid_recorded_move_is_not_adjusted(move: Action) -> None:
     player = Recorded([Given(0, "left", move)])
     assert think(player, table().request("left")) == ([], Answer(None, Kind.ILLEGAL))

@@ -1,4 +1,4 @@
-"""A preview shows what a match would send, word for word."""
+"""Previews contain exactly the messages that a match would send."""
 
 import asyncio
 from collections.abc import Mapping
@@ -19,34 +19,34 @@ def game(name: str = "bargaining", **parameters: Any) -> Game:
     return get_game(name).rules.model_validate(parameters)
 
 
-def others(rules: Game, mine: str) -> dict[str, Decide]:
+def opponents(rules: Game, excluded: str) -> dict[str, Decide]:
     known = strategies(rules.name)
-    found = {}
+    chosen = {}
     for place, role in rules.seats.items():
-        able = [one for one in known.values() if role in one.roles]
-        found[place] = known["random"] if "random" in known else able[0]
-    return {place: one.with_settings() for place, one in found.items() if place != mine}
+        able = [strategy for strategy in known.values() if role in strategy.roles]
+        chosen[place] = known["random"] if "random" in known else able[0]
+    return {name: strategy.with_settings() for name, strategy in chosen.items() if name != excluded}
 
 
 def seat(**settings: Any) -> ModelSeat:
     return ModelSeat.model_validate({"model": "openai/gpt-4o"} | settings)
 
 
-def sent(
-    spec: ModelSeat, rules: Game, mine: str, rivals: Mapping[str, Decide], seed: str
+def sent_calls(
+    spec: ModelSeat, rules: Game, seat_name: str, rivals: Mapping[str, Decide], seed: str
 ) -> list[list[tuple[ModelCall, str]]]:
-    """The calls of a whole match with a scripted model in the place, by answer."""
+    """Play a match with a scripted model in the seat, and return its calls by answer."""
     table = Table(rules, rules.draw_instance(Chance(seed).apart("deal")), seed)
     player = spec.model_copy(update={"model": MOCK_MODEL}).player(rules)
-    places = {one.name: one.seat for one in rules.actors}
+    seats = {actor.name: actor.seat for actor in rules.actors}
     answers = []
     while table.pending:
         for name in tuple(table.pending):
-            asked = table.request(name)
-            if places[name] != mine:
-                table.answer(name, rivals[places[name]](asked))
+            request = table.request(name)
+            if seats[name] != seat_name:
+                table.answer(name, rivals[seats[name]](request))
                 continue
-            calls, thinking = [], player.answer(asked)
+            calls, thinking = [], player.answer(request)
             try:
                 call = next(thinking)
                 while isinstance(call, ModelCall):
@@ -62,24 +62,24 @@ def sent(
 @pytest.mark.parametrize(
     "settings", [{}, {"history": "summary"}, {"history": {"last": 1}}, {"refine": {}}]
 )
-def test_a_preview_is_what_a_match_sends(settings: dict[str, Any]) -> None:
+def test_preview_equals_what_a_match_sends(settings: dict[str, Any]) -> None:
     rules, spec = game(horizon=6), seat(**settings)
-    rivals = others(rules, "bob")
-    matches = {str(seed): sent(spec, rules, "bob", rivals, str(seed)) for seed in range(20)}
-    seed, whole = next((seed, calls) for seed, calls in matches.items() if len(calls) > 2)
-    for turn, calls in enumerate(whole, start=1):
-        found = preview(spec, rules, "bob", rivals, seed, turn)
-        assert found is not None
-        assert found.actor == "bob"
-        assert [call.messages for call in found.calls] == [call.messages for call, _ in calls]
-    assert preview(spec, rules, "bob", rivals, seed, len(whole) + 1) is None
+    rivals = opponents(rules, "bob")
+    matches = {str(seed): sent_calls(spec, rules, "bob", rivals, str(seed)) for seed in range(20)}
+    seed, answers = next((seed, calls) for seed, calls in matches.items() if len(calls) > 2)
+    for turn, calls in enumerate(answers, start=1):
+        previewed = preview(spec, rules, "bob", rivals, seed, turn)
+        assert previewed is not None
+        assert previewed.actor == "bob"
+        assert [call.messages for call in previewed.calls] == [call.messages for call, _ in calls]
+    assert preview(spec, rules, "bob", rivals, seed, len(answers) + 1) is None
 
 
-def test_it_is_addressed_to_the_model_itself() -> None:
+def test_preview_uses_the_model_and_its_settings() -> None:
     rules = game()
-    found = preview(seat(temperature=0.5), rules, "alice", others(rules, "alice"), "0")
-    assert found is not None
-    (call,) = found.calls
+    previewed = preview(seat(temperature=0.5), rules, "alice", opponents(rules, "alice"), "0")
+    assert previewed is not None
+    (call,) = previewed.calls
     assert call.model == "openai/gpt-4o"
     assert call.settings.temperature == 0.5
     assert call.form is not None
@@ -87,40 +87,40 @@ def test_it_is_addressed_to_the_model_itself() -> None:
 
 
 @pytest.mark.parametrize("name", games())
-def test_every_game_has_a_preview_of_a_refined_player(name: str) -> None:
+def test_every_game_previews_a_refined_player(name: str) -> None:
     rules = game(name)
-    mine = next(iter(rules.seats))
-    found = preview(seat(refine={}, style=None), rules, mine, others(rules, mine), "0")
-    assert found is not None
-    assert found.calls[0].messages[0].role == "system"
+    first = next(iter(rules.seats))
+    previewed = preview(seat(refine={}, style=None), rules, first, opponents(rules, first), "0")
+    assert previewed is not None
+    assert previewed.calls[0].messages[0].role == "system"
 
 
-def test_a_game_without_a_random_strategy_has_a_preview_of_its_first_question(
+def test_game_without_random_strategy_previews_its_first_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(forms, "strategies", lambda name: {})
     rules = game()
-    rivals = others(rules, "alice")
-    found = preview(seat(tries=2), rules, "alice", rivals, "0")
-    assert found is not None
-    assert len(found.calls) == 2, "what is made up is no legal offer"
+    rivals = opponents(rules, "alice")
+    previewed = preview(seat(tries=2), rules, "alice", rivals, "0")
+    assert previewed is not None
+    assert len(previewed.calls) == 2, "a made-up answer is not a legal offer"
     assert preview(seat(), rules, "alice", rivals, "0", 2) is None
 
 
-def test_calls_go_to_whoever_is_asked() -> None:
+def test_calls_go_to_the_deciding_actor() -> None:
     rules = game("persuasion", myopic=True, horizon=3)
-    rivals = others(rules, "bob")
-    found = [preview(seat(), rules, "bob", rivals, "0", turn) for turn in (1, 2, 3)]
-    assert len({one.actor for one in found if one is not None}) == 3
-    assert all(len(one.calls[0].messages) == 2 for one in found if one is not None)
+    rivals = opponents(rules, "bob")
+    previews = [preview(seat(), rules, "bob", rivals, "0", turn) for turn in (1, 2, 3)]
+    assert len({view.actor for view in previews if view is not None}) == 3
+    assert all(len(view.calls[0].messages) == 2 for view in previews if view is not None)
 
 
 @pytest.mark.parametrize(
     "settings", [{}, {"persona": "You are in a hurry."}, {"history": "summary"}]
 )
-def test_the_chat_of_a_seat_is_what_a_model_there_would_be_sent(settings: dict[str, Any]) -> None:
+def test_seat_messages_equal_the_preview(settings: dict[str, Any]) -> None:
     rules, spec = game(messages=False), seat(**settings)
-    rivals = others(rules, "bob")
+    rivals = opponents(rules, "bob")
     shown = preview(spec, rules, "bob", rivals, "seed", 1)
     assert shown is not None
     table = Table(rules, rules.draw_instance(Chance("seed").apart("deal")), "seed")
@@ -130,13 +130,13 @@ def test_the_chat_of_a_seat_is_what_a_model_there_would_be_sent(settings: dict[s
         messages(table, "alice")
 
 
-def test_the_chat_of_a_seat_holds_its_earlier_answers() -> None:
+def test_seat_messages_include_earlier_answers() -> None:
     table = Table(game(messages=False), Instance(), "seed")
     events = ct.games.bargaining.events
     table.answer("alice", events.Offer(alice_gain=7_500, bob_gain=2_500))
     table.answer("bob", events.Reply(decision="reject"))
     table.answer("bob", events.Offer(alice_gain=4_000, bob_gain=6_000))
     chat = messages(table, "alice")
-    assert [one.role for one in chat] == ["system", "user", "assistant", "user"]
+    assert [message.role for message in chat] == ["system", "user", "assistant", "user"]
     assert "7500" in chat[2].content
     assert "$4,000" in chat[3].content

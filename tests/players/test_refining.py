@@ -1,4 +1,4 @@
-"""A refined player writes down candidates, then chooses one of them and nothing else."""
+"""A refined player writes down candidates, then chooses one of them."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ def player(**settings: Any) -> LanguageModel:
     return ModelSeat.model_validate(data).player(get_game("chip_trading").rules())
 
 
-def asked() -> DecisionRequest:
+def first_request() -> DecisionRequest:
     at = table()
     (ask,) = at.pending.values()
     return at.request(ask.actor)
@@ -33,19 +33,19 @@ def trade(amount: int, want: str = "red") -> dict[str, Any]:
     return {"give": "green", "give_amount": amount, "want": want, "want_amount": 2}
 
 
-def listed(*trades: dict[str, Any]) -> str:
+def candidate_list(*trades: dict[str, Any]) -> str:
     return json.dumps({"candidates": trades})
 
 
-THREE = listed(trade(1), trade(2), trade(3))
+THREE = candidate_list(trade(1), trade(2), trade(3))
 
 
 def calls_of(thought: tuple[list[Any], Answer]) -> list[ModelCall]:
     return [call for call in thought[0] if isinstance(call, ModelCall)]
 
 
-def test_two_calls_bring_candidates_and_the_choice_of_one() -> None:
-    thought = think(player(), asked(), THREE, '{"choice": 2}')
+def test_refining_uses_two_calls_for_candidates_and_choice() -> None:
+    thought = think(player(), first_request(), THREE, '{"choice": 2}')
     first, second = calls_of(thought)
     assert thought[1] == Answer(Proposal(**trade(2)), Kind.OK)
     assert "First write down 3 different candidates" in first.messages[-1].content
@@ -59,44 +59,48 @@ def test_two_calls_bring_candidates_and_the_choice_of_one() -> None:
     assert "Which one is your answer?" in second.messages[3].content
 
 
-def test_what_is_wanted_goes_with_each_call() -> None:
-    first, second = calls_of(think(player(), asked(), THREE, '{"choice": 2}'))
+def test_each_call_has_its_own_answer_form() -> None:
+    first, second = calls_of(think(player(), first_request(), THREE, '{"choice": 2}'))
     assert first.form is not None
     assert second.form is not None
     several = first.form.json_schema["properties"]["candidates"]
     assert (several["minItems"], several["maxItems"]) == (3, 3)
     choice = second.form.json_schema["properties"]["choice"]
     assert (choice["minimum"], choice["maximum"]) == (1, 3)
-    assert (first.game, first.seat) == ("chip_trading", asked().actor)
+    assert (first.game, first.seat) == ("chip_trading", first_request().actor)
 
 
-def test_advice_on_how_to_think_stands_in_both() -> None:
-    who = player(chain_of_thought="Think hard.")
-    for call in calls_of(think(who, asked(), THREE, '{"choice": 1}')):
+def test_chain_of_thought_advice_is_in_both_calls() -> None:
+    model = player(chain_of_thought="Think hard.")
+    for call in calls_of(think(model, first_request(), THREE, '{"choice": 1}')):
         assert call.messages[-1].content.endswith("\n\nThink hard.")
 
 
-def test_candidates_may_be_asked_for_in_a_call_each() -> None:
-    who = player(refine={"candidates": 2, "apart": True})
+def test_candidates_can_be_requested_in_separate_calls() -> None:
+    model = player(refine={"candidates": 2, "apart": True})
     replies = [json.dumps(trade(4)), json.dumps(trade(5)), '{"choice": 1}']
-    thought = think(who, asked(), *replies)
-    one, two, choice = calls_of(thought)
+    thought = think(model, first_request(), *replies)
+    first, second, choice = calls_of(thought)
     assert thought[1] == Answer(Proposal(**trade(4)), Kind.OK)
-    assert "candidate 1 of 2" in one.messages[-1].content
-    assert "candidate 2 of 2" in two.messages[-1].content
-    assert len(one.messages) == len(two.messages) == 2, "neither knows of the other"
+    assert "candidate 1 of 2" in first.messages[-1].content
+    assert "candidate 2 of 2" in second.messages[-1].content
+    assert len(first.messages) == len(second.messages) == 2, "neither knows of the other"
     assert len(choice.messages[2].content.splitlines()) == 2
 
 
-def test_where_all_candidates_are_one_there_is_nothing_to_choose() -> None:
-    calls, answer = think(player(), asked(), listed(trade(1), trade(1), trade(1)))
+def test_identical_candidates_skip_the_choice() -> None:
+    calls, answer = think(player(), first_request(), candidate_list(trade(1), trade(1), trade(1)))
     assert len(calls) == 1
     assert answer == Answer(Proposal(**trade(1)), Kind.OK)
 
 
-def test_every_candidate_has_to_be_legal() -> None:
+def test_every_candidate_must_be_legal() -> None:
     thought = think(
-        player(), asked(), listed(trade(1), trade(99), trade(2)), THREE, '{"choice": 3}'
+        player(),
+        first_request(),
+        candidate_list(trade(1), trade(99), trade(2)),
+        THREE,
+        '{"choice": 3}',
     )
     again = calls_of(thought)[1].messages[-1].content
     assert again.startswith("That answer does not count: candidate 2: ")
@@ -104,41 +108,41 @@ def test_every_candidate_has_to_be_legal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "saying"),
+    ("reply", "message"),
     [
-        (listed(trade(1)), "at least 3"),
-        (listed(*[trade(amount) for amount in (1, 2, 3, 4)]), "at most 3"),
+        (candidate_list(trade(1)), "at least 3"),
+        (candidate_list(*[trade(amount) for amount in (1, 2, 3, 4)]), "at most 3"),
         (json.dumps(trade(1)), "candidates"),
         ("Well.", "no JSON object"),
     ],
 )
-def test_a_list_that_is_none_is_asked_for_again(reply: str, saying: str) -> None:
-    thought = think(player(), asked(), reply, THREE, '{"choice": 1}')
-    assert saying in calls_of(thought)[1].messages[-1].content
+def test_invalid_candidate_list_is_retried(reply: str, message: str) -> None:
+    thought = think(player(), first_request(), reply, THREE, '{"choice": 1}')
+    assert message in calls_of(thought)[1].messages[-1].content
     assert thought[1].kind is Kind.REPAIRED
 
 
 @pytest.mark.parametrize(
     "reply", ['{"choice": 0}', '{"choice": 4}', json.dumps(trade(4)), '{"choice": 1} {"choice": 2}']
 )
-def test_a_choice_is_one_of_the_candidates_or_none(reply: str) -> None:
-    assert think(player(), asked(), THREE, reply, '{"choice": 3}')[1].kind is Kind.REPAIRED
-    finally_none = think(player(tries=1), asked(), THREE, reply)[1]
-    assert finally_none == Answer(None, Kind.UNPARSABLE)
+def test_choice_must_be_one_of_the_candidates(reply: str) -> None:
+    assert think(player(), first_request(), THREE, reply, '{"choice": 3}')[1].kind is Kind.REPAIRED
+    final = think(player(tries=1), first_request(), THREE, reply)[1]
+    assert final == Answer(None, Kind.UNPARSABLE)
 
 
 @pytest.mark.parametrize("before", [[], [THREE]])
-def test_a_failure_at_either_stage_has_its_kind(before: list[str]) -> None:
+def test_failure_at_either_stage_keeps_its_kind(before: list[str]) -> None:
     failure = Reply(failure=Failure.REFUSED)
-    given = think(player(tries=1), asked(), *before, failure)[1]
+    given = think(player(tries=1), first_request(), *before, failure)[1]
     assert given == Answer(None, Kind.REFUSED)
     apart = player(refine={"candidates": 2, "apart": True}, tries=1)
     first = [json.dumps(trade(1)) for _ in before]
     cut = Reply(text='{"give": "gre', finish="length")
-    assert think(apart, asked(), *first, cut)[1] == Answer(None, Kind.TRUNCATED)
+    assert think(apart, first_request(), *first, cut)[1] == Answer(None, Kind.TRUNCATED)
 
 
-def test_a_choice_from_a_short_list_is_asked_for_at_once() -> None:
+def test_short_choices_are_not_refined() -> None:
     at = table()
     (ask,) = at.pending.values()
     at.answer(ask.actor, Proposal(**trade(1)))
@@ -150,23 +154,23 @@ def test_a_choice_from_a_short_list_is_asked_for_at_once() -> None:
     assert not refinable(Response)
 
 
-def test_the_next_turn_shows_the_answer_and_no_candidate() -> None:
-    who, at = player(past_answers="verbatim"), table()
+def test_next_turn_shows_the_answer_without_candidates() -> None:
+    model, at = player(past_answers="verbatim"), table()
     seat = next(iter(at.pending))
-    _, answer = think(who, at.request(seat), THREE, '{"choice": 2}')
+    _, answer = think(model, at.request(seat), THREE, '{"choice": 2}')
     at.answer(seat, answer.action)
     while next(iter(at.pending)) != seat:
         for ask in at.pending.values():
             proposal = Proposal(give="green", give_amount=1, want="red", want_amount=9)
             decline = Response(decision="decline")
             at.answer(ask.actor, proposal if ask.action is Proposal else decline)
-    call, _ = calls_of(think(who, at.request(seat), THREE, '{"choice": 1}'))
-    said = [message.content for message in call.messages if message.role == "assistant"]
-    assert said[0] == Proposal(**trade(2)).model_dump_json()
-    assert "choice" not in "".join(said)
+    call, _ = calls_of(think(model, at.request(seat), THREE, '{"choice": 1}'))
+    answers = [message.content for message in call.messages if message.role == "assistant"]
+    assert answers[0] == Proposal(**trade(2)).model_dump_json()
+    assert "choice" not in "".join(answers)
 
 
-def test_candidates_need_a_style_that_is_written_in_json() -> None:
+def test_refining_requires_a_json_style() -> None:
     game = get_game("deal_or_no_deal").rules()
     refined = ModelSeat.model_validate({"model": "vllm/tiny", "refine": {}, "style": "tagged"})
     with pytest.raises(ValueError, match='in the style "tagged" of deal_or_no_deal are not'):

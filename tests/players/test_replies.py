@@ -1,4 +1,4 @@
-"""Replies that are no answers: what they count as, and what their author is told."""
+"""Invalid replies: how they are classified, and the feedback to their author."""
 
 import pytest
 
@@ -15,26 +15,26 @@ GAME = Guessing()
 LEGAL = '{"number": 5, "message": "Hi."}'
 
 
-def answered(
+def ask(
     *replies: Reply | str, tries: int = 2, prompt: Prompt = PLAIN
 ) -> tuple[list[ModelCall], Answer]:
     player = LanguageModel(GAME, style_in(SPEC), "vllm/tiny", ModelSettings(), prompt, tries)
-    asked = Table(GAME, Cards(left=3, right=2), "seed").request("left")
-    calls, answer = think(player, asked, *replies)
+    request = Table(GAME, Cards(left=3, right=2), "seed").request("left")
+    calls, answer = think(player, request, *replies)
     return [call for call in calls if isinstance(call, ModelCall)], answer
 
 
-def cut(text: str, tokens: int = 0) -> Reply:
+def cut_off(text: str, tokens: int = 0) -> Reply:
     return Reply(text=text, finish="length", usage=Usage(output_tokens=tokens))
 
 
 @pytest.mark.parametrize(
     "text", ["", "I think", '{"number": 5, "mess', f"{LEGAL} Or rather", "<think>"]
 )
-def test_a_reply_that_was_cut_off_is_asked_again_with_the_length_and_counts_as_truncated(
+def test_cut_off_reply_is_retried_and_counts_as_truncated(
     text: str,
 ) -> None:
-    calls, answer = answered(cut(text, 1234), cut(text))
+    calls, answer = ask(cut_off(text, 1234), cut_off(text))
     assert answer == Answer(None, Kind.TRUNCATED)
     assert (
         calls[1]
@@ -45,57 +45,57 @@ def test_a_reply_that_was_cut_off_is_asked_again_with_the_length_and_counts_as_t
     )
 
 
-def test_a_reply_that_ends_with_its_answer_counts_though_it_was_cut_off() -> None:
-    _, answer = answered(cut(f"```json\n{LEGAL}\n```\n\n\n"))
+def test_cut_off_reply_with_a_complete_answer_counts() -> None:
+    _, answer = ask(cut_off(f"```json\n{LEGAL}\n```\n\n\n"))
     assert answer == Answer(SpokenGuess(number=5, message="Hi."), Kind.OK)
 
 
-def test_the_last_fault_counts() -> None:
-    assert answered(cut("I think"), "I think")[1].kind is Kind.UNPARSABLE
-    assert answered("I think", cut("I think"))[1].kind is Kind.TRUNCATED
-    assert answered(cut('{"number": 0, "message": ""}'), tries=1)[1].kind is Kind.ILLEGAL
-    assert answered(cut("I think"), LEGAL)[1].kind is Kind.REPAIRED
+def test_last_fault_counts() -> None:
+    assert ask(cut_off("I think"), "I think")[1].kind is Kind.UNPARSABLE
+    assert ask("I think", cut_off("I think"))[1].kind is Kind.TRUNCATED
+    assert ask(cut_off('{"number": 0, "message": ""}'), tries=1)[1].kind is Kind.ILLEGAL
+    assert ask(cut_off("I think"), LEGAL)[1].kind is Kind.REPAIRED
 
 
 @pytest.mark.parametrize(
     ("failure", "kind"),
     [(Failure.REFUSED, Kind.REFUSED), (Failure.FILTERED, Kind.FILTERED)],
 )
-def test_who_refuses_or_is_filtered_is_asked_the_same_again(failure: Failure, kind: Kind) -> None:
+def test_refused_or_filtered_call_is_repeated_unchanged(failure: Failure, kind: Kind) -> None:
     declined = Reply(failure=failure)
-    calls, answer = answered(declined, declined, LEGAL, tries=3)
+    calls, answer = ask(declined, declined, LEGAL, tries=3)
     assert answer == Answer(SpokenGuess(number=5, message="Hi."), Kind.REPAIRED)
     assert calls == [calls[0]] * 3
-    assert answered("Hm.", declined)[1] == Answer(None, kind)
-    assert answered(declined, "Hm.")[1] == Answer(None, Kind.UNPARSABLE)
-    assert answered(declined, prompt=Prompt(refusals="final"))[1] == Answer(None, kind)
+    assert ask("Hm.", declined)[1] == Answer(None, kind)
+    assert ask(declined, "Hm.")[1] == Answer(None, Kind.UNPARSABLE)
+    assert ask(declined, prompt=Prompt(refusals="final"))[1] == Answer(None, kind)
 
 
-def test_a_refusal_in_words_is_asked_again() -> None:
-    calls, answer = answered("I'm sorry, but I can't help with that.", LEGAL)
+def test_refusal_in_text_is_retried() -> None:
+    calls, answer = ask("I'm sorry, but I can't help with that.", LEGAL)
     assert (len(calls), answer.kind) == (2, Kind.REPAIRED)
 
 
-def test_an_empty_reply_is_its_own_reason_and_is_repeated_in_words() -> None:
-    calls, answer = answered(" \n", "")
+def test_empty_reply_is_quoted_as_empty() -> None:
+    calls, answer = ask(" \n", "")
     assert answer == Answer(None, Kind.UNPARSABLE)
-    _, _, repeated, told = calls[1].messages
+    _, _, repeated, feedback = calls[1].messages
     assert (repeated.role, repeated.content) == ("assistant", "(an empty reply)")
-    assert told.content.startswith("That answer does not count: the reply is empty.")
+    assert feedback.content.startswith("That answer does not count: the reply is empty.")
 
 
-def test_an_endless_reply_is_repeated_in_part() -> None:
+def test_long_reply_is_quoted_in_part() -> None:
     shown = echoed("a" * 1_000_000 + "z" * 1_000_000)
     assert len(shown) < ECHO + 10
     assert shown.startswith("aaa")
     assert shown.endswith("zzz")
-    whole = "x" * (MESSAGE_LIMIT + 200)
-    assert echoed(whole) == whole
+    text = "x" * (MESSAGE_LIMIT + 200)
+    assert echoed(text) == text
 
 
-def test_faults_say_what_is_wrong() -> None:
-    whole = Reply(text="?")
-    assert fault(Unparsable("no"), whole) == (Kind.UNPARSABLE, "no")
-    assert fault(IllegalMove("too much"), whole) == (Kind.ILLEGAL, "too much")
-    assert fault(IllegalMove("too much"), cut("?")) == (Kind.ILLEGAL, "too much")
-    assert fault(Unparsable("no"), cut("?"))[1] == "the reply was cut off; answer more briefly"
+def test_faults_state_the_problem() -> None:
+    reply = Reply(text="?")
+    assert fault(Unparsable("no"), reply) == (Kind.UNPARSABLE, "no")
+    assert fault(IllegalMove("too much"), reply) == (Kind.ILLEGAL, "too much")
+    assert fault(IllegalMove("too much"), cut_off("?")) == (Kind.ILLEGAL, "too much")
+    assert fault(Unparsable("no"), cut_off("?"))[1] == "the reply was cut off; answer more briefly"

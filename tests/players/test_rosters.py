@@ -1,4 +1,4 @@
-"""Every paper's models are ready to sit down."""
+"""The rosters of all papers can play their games."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ PLAYED = {
     "self-play": ("deal_or_no_deal",), "item-bargaining": ("item_bargaining",),
     "item-bargaining-circles": ("item_bargaining",), "chip-trading": ("chip_trading",),
 }  # fmt: skip
-"""The games for which each roster is made."""
+"""The games of each roster."""
 SIZES = {
     "glee": 13, "gama": 13, "gama-treatments": 14, "self-play": 2, "item-bargaining": 9,
     "item-bargaining-circles": 28, "chip-trading": 4,
@@ -30,15 +30,15 @@ PROVIDERS = {"openai", "anthropic", "gemini", "openrouter"}
 SEATS = [(name, label) for name in roster_names() for label in roster(name).players]
 
 
-def test_there_is_a_roster_for_every_paper() -> None:
+def test_every_paper_has_a_roster() -> None:
     assert {name: len(roster(name).players) for name in roster_names()} == SIZES
     assert {game for played in PLAYED.values() for game in played} == set(games())
 
 
 @pytest.mark.parametrize(("name", "label"), SEATS)
-def test_every_player_sits_down_at_its_games(name: str, label: str) -> None:
+def test_every_player_can_play_its_games(name: str, label: str) -> None:
     entry = RosterEntry.model_validate(chosen(f"{name}:{label}")[label])
-    for game in (get_game(one).rules() for one in PLAYED[name]):
+    for game in (get_game(game_name).rules() for game_name in PLAYED[name]):
         seat = entry.seat(game, next(iter(game.seats)))
         assert isinstance(seat, ModelSeat)
         assert seat.player(game).model == seat.model
@@ -51,7 +51,7 @@ def seat(name: str, label: str) -> ModelSeat:
     return spec
 
 
-def test_the_papers_settings_are_those_of_their_rosters() -> None:
+def test_rosters_use_the_papers_settings() -> None:
     glee = seat("glee", "gpt-4o")
     assert (glee.temperature, glee.tries, glee.reask) == (None, 7, "afresh")
     gama = seat("gama", "gpt-3.5-0125")
@@ -72,19 +72,19 @@ def test_the_papers_settings_are_those_of_their_rosters() -> None:
         assert seat("item-bargaining-circles", f"4o-c-{circle}").style == f"circle_{circle}"
 
 
-def test_notes_say_what_is_to_be_known_and_are_no_setting() -> None:
+def test_notes_are_not_settings() -> None:
     assert "shut down" in roster("glee").notes["o3-mini"]
     assert "note" not in chosen("glee")["o3-mini"]
 
 
-def write(folder: Path, text: str) -> str:
+def write_roster(folder: Path, text: str) -> str:
     path = folder / "mine.yaml"
     path.write_text(text, encoding="utf-8")
     return str(path)
 
 
-def test_a_roster_of_one_s_own_is_a_file(tmp_path: Path) -> None:
-    file = write(
+def test_roster_can_be_read_from_a_file(tmp_path: Path) -> None:
+    file = write_roster(
         tmp_path,
         "settings: {temperature: 1}\nplayers: {a: {model: vllm/x}, "
         "b: {model: vllm/y, temperature: 0}, c: {strategy: random, note: no model}}\n",
@@ -95,7 +95,7 @@ def test_a_roster_of_one_s_own_is_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "saying"),
+    ("text", "message"),
     [
         ("[1]", "expected a mapping with players: LABEL: {model: NAME}"),
         ("players: 5", "expected a mapping with players"),
@@ -107,16 +107,14 @@ def test_a_roster_of_one_s_own_is_a_file(tmp_path: Path) -> None:
         ("settings: {temperature: 9}\nplayers: {a: {model: vllm/x}}", "less than or equal to 2"),
     ],
 )
-def test_what_is_no_roster_is_refused_in_one_sentence(
-    tmp_path: Path, text: str, saying: str
-) -> None:
+def test_invalid_roster_raises_one_line_error(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=r"mine\.yaml") as caught:
-        chosen(write(tmp_path, text))
-    assert saying in str(caught.value)
+        chosen(write_roster(tmp_path, text))
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_roster_or_label_is_told_what_there_is() -> None:
+def test_unknown_roster_or_label_suggests_the_nearest() -> None:
     with pytest.raises(UnknownName, match=r'unknown roster "gle" \(did you mean "glee"'):
         chosen("gle")
     with pytest.raises(ValueError, match=r'glee: unknown player "gpt4o" \(did you mean "gpt-4o"'):

@@ -1,4 +1,4 @@
-"""Roster entries: what is written in a study file, and the players it makes."""
+"""Roster entries: their form in a study file, and the players that they create."""
 
 from functools import partial
 from typing import Any, ClassVar
@@ -37,7 +37,7 @@ def bargaining() -> Game:
 
 
 @pytest.mark.parametrize(
-    "written",
+    "data",
     [
         {"strategy": "linear", "start": 0.8},
         {"strategies": {"bargaining": "linear", "negotiation": {"strategy": "linear", "end": 0.1}}},
@@ -47,14 +47,14 @@ def bargaining() -> Game:
         {"recorded": "0123456789abcdef"},
     ],
 )
-def test_an_entry_is_written_as_it_was_read(written: dict[str, Any]) -> None:
-    entry = RosterEntry.model_validate(written)
+def test_entry_round_trips(data: dict[str, Any]) -> None:
+    entry = RosterEntry.model_validate(data)
     again = entry.model_dump(mode="json")
-    assert written.items() <= again.items()
+    assert data.items() <= again.items()
     assert RosterEntry.model_validate(again) == entry
 
 
-def sit_everywhere(written: Any) -> None:
+def seat_everywhere(written: Any) -> None:
     """Read an entry and seat it at bargaining and persuasion."""
     entry = RosterEntry.model_validate(written)
     for game in ("bargaining", "persuasion"):
@@ -62,11 +62,11 @@ def sit_everywhere(written: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "saying"),
+    ("written", "message"),
     [
         (None, "null is not a player; write a strategy's name, a model such as openai/gpt-4o, a"),
         (["linear"], '["linear"] is not a player; write a strategy'),
-        (lambda asked: None, "a lambda has no name to identify it in a store; write def "),
+        (lambda request: None, "a lambda has no name to identify it in a store; write def "),
         (partial(print, 1), "partial is not a plain function, so a store cannot identify it by"),
         ({}, "a player needs one of the keys model, person, policies, policy, recorded"),
         ({"stratgy": "linear"}, 'unknown key "stratgy" (did you mean "strategy"?)'),
@@ -108,13 +108,13 @@ def sit_everywhere(written: Any) -> None:
         ({"recorded": 5}, "valid string"),
     ],
 )  # fmt: skip
-def test_what_is_no_entry_is_told_what_one_is(written: Any, saying: str) -> None:
+def test_invalid_entry_raises_error(written: Any, message: str) -> None:
     with pytest.raises((ValueError, UnknownName)) as caught:
-        sit_everywhere(written)
-    assert saying in str(caught.value)
+        seat_everywhere(written)
+    assert message in str(caught.value)
 
 
-def test_a_strategy_sits_where_it_is_known_with_all_its_settings() -> None:
+def test_strategy_fills_seats_of_its_games_with_all_settings() -> None:
     entry = RosterEntry.model_validate({"strategy": "linear", "start": 0.8})
     assert entry.seat(Bargaining(), "bob") == StrategySeat(
         game="bargaining", strategy="linear", settings={"start": 0.8, "end": 0.5}
@@ -122,25 +122,25 @@ def test_a_strategy_sits_where_it_is_known_with_all_its_settings() -> None:
     assert entry.seat(Persuasion(), "bob") is None
 
 
-def test_a_strategy_for_one_role_does_not_sit_in_another() -> None:
+def test_strategy_for_one_role_cannot_fill_another() -> None:
     entry = RosterEntry.model_validate({"strategy": "honest"})
     assert entry.seat(Persuasion(), "alice") is not None
     assert entry.seat(Persuasion(), "bob") is None
 
 
-def test_a_strategy_for_a_place_goes_before_one_for_its_role(toys: None) -> None:
+def test_strategy_for_a_seat_overrides_one_for_its_role(toys: None) -> None:
     entry = RosterEntry.model_validate(
         {"strategies": {"collecting": {"giver": "random", "giver_2": "steady"}}}
     )
     game = get_game("collecting").rules()
-    seats = [entry.seat(game, place) for place in game.seats]
+    seats = [entry.seat(game, name) for name in game.seats]
     named = [seat.strategy if isinstance(seat, StrategySeat) else None for seat in seats]
     assert named == ["random", "steady", "random", None]
     assert entry.parts("collecting") == ["giver", "giver_2"]
     assert entry.parts("bargaining") == []
 
 
-def test_a_player_may_have_a_strategy_for_each_game_and_role() -> None:
+def test_entry_can_set_strategies_per_game_and_role() -> None:
     entry = RosterEntry.model_validate(EACH_ROLE)
     seat = entry.seat(Persuasion(), "alice")
     assert isinstance(seat, StrategySeat)
@@ -149,33 +149,33 @@ def test_a_player_may_have_a_strategy_for_each_game_and_role() -> None:
     assert entry.seat(Bargaining(), "alice") is None
 
 
-def test_styles_by_game_hold_for_their_games_alone() -> None:
+def test_styles_apply_only_to_their_games() -> None:
     entry = RosterEntry.model_validate(
         {"model": "vllm/tiny", "style": {"deal_or_no_deal": "tagged"}}
     )
     for game, name in ((DealOrNoDeal(), "tagged"), (Bargaining(), "plain")):
-        place = next(iter(game.seats))
-        seat = entry.seat(game, place)
+        seat_name = next(iter(game.seats))
+        seat = entry.seat(game, seat_name)
         assert isinstance(seat, ModelSeat)
         assert (seat.style, seat.words) == (name, style(game.name, name).digest)
         assert seat.player(game).style.name == name
     assert entry.written()["style"] == {"deal_or_no_deal": "tagged"}
 
 
-def test_models_and_people_note_whose_words_they_read() -> None:
-    words = style("bargaining")
+def test_models_and_people_record_their_prompt_style() -> None:
+    template = style("bargaining")
     for written in ({"model": "vllm/tiny"}, {"person": "terminal"}):
         seat = RosterEntry.model_validate(written).seat(Bargaining(), "alice")
         assert isinstance(seat, ModelSeat | PersonSeat)
-        assert (seat.style, seat.words) == (words.name, words.digest)
+        assert (seat.style, seat.words) == (template.name, template.digest)
 
 
-def test_a_recorded_player_is_the_same_everywhere() -> None:
+def test_recorded_entry_makes_a_recorded_seat() -> None:
     seat = RosterEntry.model_validate({"recorded": "abc"}).seat(Bargaining(), "alice")
     assert seat == RecordedSeat(recorded="abc")
 
 
-def test_a_model_s_settings_are_what_is_sent() -> None:
+def test_model_seat_returns_its_model_settings() -> None:
     seat = ModelSeat(model="vllm/x", temperature=1, seed=4, stop=("END",), tries=5)
     assert seat.settings() == ModelSettings(temperature=1, seed=4, stop=("END",))
 
@@ -189,12 +189,12 @@ def test_a_model_s_settings_are_what_is_sent() -> None:
         (RecordedSeat(recorded="abc"), Recorded),
     ],
 )
-def test_settings_make_a_player(spec: SeatSpec, kind: type) -> None:
+def test_seat_specs_create_players(spec: SeatSpec, kind: type) -> None:
     sources = Sources(lambda _: Recording("bargaining", []))
     assert isinstance(spec.player(bargaining(), sources), kind)
 
 
-def test_a_model_seat_s_settings_reach_its_player() -> None:
+def test_model_seat_settings_reach_its_player() -> None:
     spec = ModelSeat(
         model="vllm/tiny", temperature=0.25, tries=7, style="plain",
         persona="selfish", chain_of_thought="Think twice.",
@@ -206,25 +206,25 @@ def test_a_model_seat_s_settings_reach_its_player() -> None:
     assert player.style.name == "plain"
 
 
-def test_a_model_is_asked_as_often_as_its_game_says_unless_its_seat_does() -> None:
+def test_tries_default_to_those_of_the_game() -> None:
     class Patient(Bargaining):
-        """A game that asks more often than most."""
+        """A game with more tries than the default."""
 
         tries: ClassVar[int] = 5
 
-    found = [ModelSeat(model="vllm/x").player(game) for game in (Patient(), Bargaining())]
-    assert [one.tries for one in found] == [5, 3]
+    models = [ModelSeat(model="vllm/x").player(game) for game in (Patient(), Bargaining())]
+    assert [model.tries for model in models] == [5, 3]
 
 
 @pytest.mark.parametrize("field", ["persona", "chain_of_thought"])
-def test_one_word_that_names_nothing_ready_is_no_persona(field: str) -> None:
+def test_unknown_predefined_name_is_rejected(field: str) -> None:
     with pytest.raises(
         ValidationError, match=r'should be a sentence or a predefined name, not "selfsh"'
     ):
         ModelSeat.model_validate({"model": "vllm/x", field: "selfsh"})
 
 
-def test_whoever_played_elsewhere_cannot_be_asked_to_play() -> None:
+def test_imported_player_cannot_play() -> None:
     spec = ImportedSeat(imported="glee", model="gpt-4o")
     with pytest.raises(CheaptalkError, match="imported from glee and cannot play again"):
         spec.player(bargaining())

@@ -1,4 +1,4 @@
-"""Players think out loud: their calls are answered from a list."""
+"""Run a player on prepared replies."""
 
 from cheaptalk.models import Reply
 from cheaptalk.players import Answer, Call, Player
@@ -6,21 +6,21 @@ from cheaptalk.rules import DecisionRequest
 
 
 def think(
-    player: Player, asked: DecisionRequest, *replies: str | Reply
+    player: Player, request: DecisionRequest, *replies: str | Reply
 ) -> tuple[list[Call], Answer]:
-    """Let a player think about a question: the calls it makes, and what it finally answers.
+    """Run a player on a request; return its calls and its answer.
 
-    Every reply must be used up, and no more calls be made than there are replies.
+    The player must make exactly one call per reply.
     """
     calls = []
-    thinking = player.answer(asked)
-    left = [reply if isinstance(reply, Reply) else Reply(text=reply) for reply in replies]
+    thinking = player.answer(request)
+    remaining = [reply if isinstance(reply, Reply) else Reply(text=reply) for reply in replies]
     try:
         call = next(thinking)
         while True:
             calls.append(call)
-            call = thinking.send(left.pop(0))
+            call = thinking.send(remaining.pop(0))
     except StopIteration as end:
-        assert not left, "some replies were not asked for"
+        assert not remaining, "some replies were not used"
         answer: Answer = end.value
     return calls, answer

@@ -1,4 +1,4 @@
-"""What tests of profiles share."""
+"""Fixtures of the profile tests."""
 
 from collections.abc import Iterator
 
@@ -8,8 +8,8 @@ from cheaptalk.rules.registry import STRATEGIES
 
 
 @pytest.fixture(autouse=True)
-def _functions_are_forgotten() -> Iterator[None]:
-    """A function that sat down as a strategy is registered in this process, for others, too."""
+def _unregister_functions() -> Iterator[None]:
+    """Unregister functions that a test used as strategies, which affects other tests."""
     before = STRATEGIES.here
     yield
     for name in STRATEGIES.here - before:

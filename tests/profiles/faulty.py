@@ -1,4 +1,4 @@
-"""Players with one fault each, written to be found out by a profile."""
+"""Players with one fault each, which a profile must detect."""
 
 from typing import Any
 
@@ -20,106 +20,107 @@ SOUND: dict[str, Any] = {
     "deal_or_no_deal": {"strategy": "conceding", "start": 0.8, "end": 0.35},
     "item_bargaining": {"strategy": "aspire", "ceiling": 0.8},
 }
-"""A player without a fault, by which the others are told."""
+"""A player without a fault, for comparison."""
 
 
-def vain(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take whatever comes with a compliment."""
-    return _unless(asked, COMPLIMENT)
+def vain(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any offer that comes with a compliment."""
+    return _unless(request, COMPLIMENT)
 
 
-def obedient(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take whatever comes with an order that poses as the system's."""
-    return _unless(asked, "SYSTEM NOTICE")
+def obedient(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any offer that comes with an order posing as the system's."""
+    return _unless(request, "SYSTEM NOTICE")
 
 
-def _unless(asked: ct.DecisionRequest, words: str) -> ct.rules.Action:
-    """Bargain soundly, but take whatever comes with these words."""
-    made = asked.event
-    if isinstance(made, OfferMade) and words in (made.message or ""):
+def _unless(request: ct.DecisionRequest, words: str) -> ct.rules.Action:
+    """Bargain soundly, but accept any offer with these words."""
+    event = request.event
+    if isinstance(event, OfferMade) and words in (event.message or ""):
         return answer(True)
-    return concede(asked, 0.8, 0.45, 1)
+    return concede(request, 0.8, 0.45, 1)
 
 
-def vain_haggler(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take any price that comes with a compliment, and haggle soundly over the rest."""
-    made = asked.event
-    if isinstance(made, PricePosted) and COMPLIMENT in (made.message or ""):
-        return reply(asked, "accept")
-    return haggle(asked, 0.4, 0.02, 1)
+def vain_haggler(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any price that comes with a compliment, and haggle soundly otherwise."""
+    event = request.event
+    if isinstance(event, PricePosted) and COMPLIMENT in (event.message or ""):
+        return reply(request, "accept")
+    return haggle(request, 0.4, 0.02, 1)
 
 
-def vain_buyer(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Buy whatever is praised by who praises the buyer, and learn soundly whom to trust else."""
-    if COMPLIMENT in (asked.event.message or ""):
-        return buy(asked, True)
-    return bayesian(asked, weight=3)
+def vain_buyer(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Buy after any compliment, and learn soundly whom to trust otherwise."""
+    if COMPLIMENT in (request.event.message or ""):
+        return buy(request, True)
+    return bayesian(request, weight=3)
 
 
-def vain_divider(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take what is left by who says something nice, and negotiate soundly else."""
-    view = look(asked)
-    flattered = any(COMPLIMENT in (getattr(one.event, "message", "") or "") for one in asked.heard)
-    if flattered or COMPLIMENT in (getattr(asked.event, "message", "") or ""):
-        return negotiate(asked, view, view.part or view.me.counts, lambda _: True)
-    return conceding(asked, start=0.8, end=0.35)
+def vain_divider(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any division after a compliment, and negotiate soundly otherwise."""
+    view = look(request)
+    earlier = (getattr(past.event, "message", "") for past in request.heard)
+    flattered = any(COMPLIMENT in (message or "") for message in earlier)
+    if flattered or COMPLIMENT in (getattr(request.event, "message", "") or ""):
+        return negotiate(request, view, view.part or view.me.counts, lambda _: True)
+    return conceding(request, start=0.8, end=0.35)
 
 
-def impatient(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Tell how much a dollar shrinks, if somebody of authority asks; bargain soundly else."""
-    action = concede(asked, 0.8, 0.45, 1)
-    asks = any("supervisor" in (getattr(one.event, "message", "") or "") for one in asked.heard)
+def impatient(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Reveal the discount if an authority asks for it, and bargain soundly otherwise."""
+    action = concede(request, 0.8, 0.45, 1)
+    asks = any("supervisor" in (getattr(past.event, "message", "") or "") for past in request.heard)
     if asks and isinstance(action, SpokenOffer):
-        kept = asked.briefing.discount
+        kept = request.briefing.discount
         return action.model_copy(update={"message": f"My dollar shrinks to {kept:g} a round."})
     return action
 
 
-def meek(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take whatever comes."""
-    return answer(True) if isinstance(asked.event, OfferMade) else concede(asked, 0.8, 0.45, 1)
+def meek(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any offer."""
+    return answer(True) if isinstance(request.event, OfferMade) else concede(request, 0.8, 0.45, 1)
 
 
-def in_dollars(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Want sixty dollars and take forty, however much there is."""
-    most = asked.briefing.money
-    if isinstance(asked.event, OfferMade):
-        return enough(asked, asked.event, min(1, 40 / most))
-    return offer(asked, min(1, 60 / most))
+def in_dollars(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Demand sixty dollars and accept forty, whatever the total."""
+    total = request.briefing.money
+    if isinstance(request.event, OfferMade):
+        return enough(request, request.event, min(1, 40 / total))
+    return offer(request, min(1, 60 / total))
 
 
-def leaky(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Tell what the product is worth, if somebody of authority asks."""
-    asks = any("supervisor" in (getattr(one.event, "message", "") or "") for one in asked.heard)
-    return _telling(asked) if asks else haggle(asked, 0.4, 0.02, 1)
+def leaky(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Reveal the value of the product if an authority asks."""
+    asks = any("supervisor" in (getattr(past.event, "message", "") or "") for past in request.heard)
+    return _revealing(request) if asks else haggle(request, 0.4, 0.02, 1)
 
 
-def blabbing(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Tell what the product is worth, whoever is there."""
-    return _telling(asked)
+def blabbing(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Reveal the value of the product in every message."""
+    return _revealing(request)
 
 
-def _telling(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Haggle soundly, and tell with each price what the product is worth."""
-    action = haggle(asked, 0.4, 0.02, 1)
+def _revealing(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Haggle soundly, and reveal the value of the product with each price."""
+    action = haggle(request, 0.4, 0.02, 1)
     if isinstance(action, SpokenPrice):
-        return action.model_copy(update={"message": f"It is worth ${asked.briefing.value:,.2f}."})
+        return action.model_copy(update={"message": f"It is worth ${request.briefing.value:,.2f}."})
     return action
 
 
-def losing(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take what would be a loss, and haggle soundly over the rest."""
-    made = asked.event
-    if isinstance(made, PricePosted) and gain_at(asked.briefing, made.price) < 0:
-        return reply(asked, "accept")
-    return haggle(asked, 0.4, 0.02, 1)
+def losing(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept losses, and haggle soundly otherwise."""
+    event = request.event
+    if isinstance(event, PricePosted) and gain_at(request.briefing, event.price) < 0:
+        return reply(request, "accept")
+    return haggle(request, 0.4, 0.02, 1)
 
 
-def first_alone(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Divide as if only the first kind that is named were worth anything."""
-    view = look(asked)
+def first_alone(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Divide as if only the first kind of item had value."""
+    view = look(request)
     wanted = view.me.counts[0], 0, 0
-    return negotiate(asked, view, wanted, lambda offer: offer[0] == view.me.counts[0])
+    return negotiate(request, view, wanted, lambda offer: offer[0] == view.me.counts[0])
 
 
 FAULTY: dict[str, dict[str, Any]] = {

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, S311 - patterns and players are easier to read on a line each
-"""Players with one planted weakness each, and players without any, for profiles to tell apart."""
+"""Players with one planted weakness each, and players without any, for tests of profiles."""
 
 import json
 import re
@@ -34,9 +34,9 @@ class Planted(NamedTuple):
     """A player with a weakness.
 
     Attributes:
-        keys: weaknesses of the profile of which any is the planted one.
+        keys: weaknesses of the profile, any of which is the planted one.
         games: its strategies by game, where they differ from the sound player's.
-        text: what it answers to a prompt, if it is a text player.
+        text: its answer to a prompt, if it is a text player.
     """
 
     keys: tuple[str, ...]
@@ -44,53 +44,53 @@ class Planted(NamedTuple):
     text: Callable[[], Text] | None = None
 
 
-def said(asked: ct.DecisionRequest) -> str:
-    """Return everything that the other player has said, in lower case."""
-    events = [*(moment.event for moment in asked.heard), asked.event]
-    return " ".join(str(getattr(one, "message", "") or "") for one in events).lower()
+def inbox(request: ct.DecisionRequest) -> str:
+    """Return all messages of the other player, in lower case."""
+    events = [*(moment.event for moment in request.heard), request.event]
+    return " ".join(str(getattr(event, "message", "") or "") for event in events).lower()
 
 
-def pie(asked: ct.DecisionRequest) -> ct.rules.Action:
+def pie(request: ct.DecisionRequest) -> ct.rules.Action:
     """Bargain soundly."""
-    return concede(asked, 0.8, 0.45, 1)
+    return concede(request, 0.8, 0.45, 1)
 
 
-def market(asked: ct.DecisionRequest) -> ct.rules.Action:
+def market(request: ct.DecisionRequest) -> ct.rules.Action:
     """Negotiate soundly."""
-    return haggle(asked, 0.4, 0.02, 1)
+    return haggle(request, 0.4, 0.02, 1)
 
 
-def yields_in_pie(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
-    """Take anything in bargaining once the other player's messages match a pattern."""
-    if isinstance(asked.event, OfferMade) and re.search(pattern, said(asked)):
+def yields_in_pie(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+    """Accept anything in bargaining once the other player's messages match a pattern."""
+    if isinstance(request.event, OfferMade) and re.search(pattern, inbox(request)):
         return answer(True)
-    return pie(asked)
+    return pie(request)
 
 
-def yields_in_market(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
-    """Take any price once the other player's messages match a pattern."""
-    if isinstance(asked.event, PricePosted) and re.search(pattern, said(asked)):
-        return reply(asked, "accept")
-    return market(asked)
+def yields_in_market(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+    """Accept any price once the other player's messages match a pattern."""
+    if isinstance(request.event, PricePosted) and re.search(pattern, inbox(request)):
+        return reply(request, "accept")
+    return market(request)
 
 
-def yields_in_advice(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+def yields_in_advice(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
     """Buy whatever is offered with a message that matches a pattern."""
-    if re.search(pattern, (asked.event.message or "").lower()):
-        return buy(asked, True)
-    return bayesian(asked, weight=3)
+    if re.search(pattern, (request.event.message or "").lower()):
+        return buy(request, True)
+    return bayesian(request, weight=3)
 
 
-def yields_in_division(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
-    """Take what is left once the other player's messages match a pattern."""
-    view = look(asked)
-    if re.search(pattern, said(asked)):
-        return negotiate(asked, view, view.part or view.me.counts, lambda _: True)
-    return conceding(asked, start=0.8, end=0.35)
+def yields_in_division(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+    """Accept any division once the other player's messages match a pattern."""
+    view = look(request)
+    if re.search(pattern, inbox(request)):
+        return negotiate(request, view, view.part or view.me.counts, lambda _: True)
+    return conceding(request, start=0.8, end=0.35)
 
 
 def yields(pattern: str, *games: str) -> Callable[[], dict[str, Any]]:
-    """Take anything once the other player's messages match a pattern, in some games or all."""
+    """Accept anything once the other player's messages match a pattern, in some games or all."""
     every: dict[str, Any] = {
         "bargaining": {"strategy": yields_in_pie, "pattern": pattern},
         "negotiation": {"strategy": yields_in_market, "pattern": pattern},
@@ -102,47 +102,48 @@ def yields(pattern: str, *games: str) -> Callable[[], dict[str, Any]]:
     return lambda: {name: every[name] for name in games or every}
 
 
-def torn(asked: ct.DecisionRequest) -> ct.rules.Action:
+def torn(request: ct.DecisionRequest) -> ct.rules.Action:
     """Obey injected orders by taking anything as Bob, and by refusing everything as Alice."""
-    if isinstance(asked.event, OfferMade) and "system" in said(asked):
-        return answer(asked.actor == "bob")
-    if "system" in said(asked) and asked.actor == "alice":
-        return offer(asked, 1.0)
-    return pie(asked)
+    if isinstance(request.event, OfferMade) and "system" in inbox(request):
+        return answer(request.actor == "bob")
+    if "system" in inbox(request) and request.actor == "alice":
+        return offer(request, 1.0)
+    return pie(request)
 
 
-def torn_haggler(asked: ct.DecisionRequest) -> ct.rules.Action:
+def torn_haggler(request: ct.DecisionRequest) -> ct.rules.Action:
     """Obey injected orders in both directions when negotiating."""
-    if isinstance(asked.event, PricePosted) and "system" in said(asked):
-        return reply(asked, "accept" if asked.actor == "bob" else "reject")
-    return market(asked)
+    if isinstance(request.event, PricePosted) and "system" in inbox(request):
+        return reply(request, "accept" if request.actor == "bob" else "reject")
+    return market(request)
 
 
-def anchored(asked: ct.DecisionRequest) -> ct.rules.Action:
+def anchored(request: ct.DecisionRequest) -> ct.rules.Action:
     """Ask for less once the other player has named a number."""
-    shift = 0.25 if re.search(r"\$\d", said(asked)) and not re.search("system", said(asked)) else 0
-    return concede(asked, 0.8 - shift, 0.45 - shift, 1)
+    messages = inbox(request)
+    shift = 0.25 if re.search(r"\$\d", messages) and not re.search("system", messages) else 0
+    return concede(request, 0.8 - shift, 0.45 - shift, 1)
 
 
-def anchored_haggler(asked: ct.DecisionRequest) -> ct.rules.Action:
+def anchored_haggler(request: ct.DecisionRequest) -> ct.rules.Action:
     """Ask for less once the other player has named a price in a message."""
-    return haggle(asked, 0.15, 0.0, 1) if re.search(r"\$\d", said(asked)) else market(asked)
+    return haggle(request, 0.15, 0.0, 1) if re.search(r"\$\d", inbox(request)) else market(request)
 
 
-def tells_in_pie(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+def tells_in_pie(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
     """Name the discount in every message after one that matches a pattern."""
-    action = pie(asked)
-    if isinstance(action, SpokenOffer) and re.search(pattern, said(asked)):
-        return action.model_copy(update={"message": f"I keep {asked.briefing.discount:g}."})
+    action = pie(request)
+    if isinstance(action, SpokenOffer) and re.search(pattern, inbox(request)):
+        return action.model_copy(update={"message": f"I keep {request.briefing.discount:g}."})
     return action
 
 
-def tells_in_market(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+def tells_in_market(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
     """Name the value in every message after one that matches a pattern."""
-    action = market(asked)
-    if isinstance(action, SpokenPrice) and re.search(pattern, said(asked)):
-        told = f"It is worth ${asked.briefing.value:,.2f} to me."
-        return action.model_copy(update={"message": told})
+    action = market(request)
+    if isinstance(action, SpokenPrice) and re.search(pattern, inbox(request)):
+        message = f"It is worth ${request.briefing.value:,.2f} to me."
+        return action.model_copy(update={"message": message})
     return action
 
 
@@ -154,112 +155,112 @@ def tells(pattern: str) -> Callable[[], dict[str, Any]]:
     }
 
 
-def in_dollars(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Want sixty dollars and take forty, however much there is."""
-    most = asked.briefing.money
-    if isinstance(asked.event, OfferMade):
-        return enough(asked, asked.event, min(1, 40 / most))
-    return offer(asked, min(1, 60 / most))
+def in_dollars(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Demand sixty dollars and accept forty, whatever the total."""
+    total = request.briefing.money
+    if isinstance(request.event, OfferMade):
+        return enough(request, request.event, min(1, 40 / total))
+    return offer(request, min(1, 60 / total))
 
 
-def first_only(asked: ct.DecisionRequest) -> ct.rules.Action:
+def first_only(request: ct.DecisionRequest) -> ct.rules.Action:
     """Divide as if only the first kind of item were worth anything."""
-    view = look(asked)
+    view = look(request)
     wanted = view.me.counts[0], 0, 0
-    return negotiate(asked, view, wanted, lambda part: part[0] == view.me.counts[0])
+    return negotiate(request, view, wanted, lambda part: part[0] == view.me.counts[0])
 
 
-def tires(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take anything from the fifth round on."""
-    tired = isinstance(asked.event, OfferMade) and asked.event.stage >= 5
-    return answer(True) if tired else pie(asked)
+def tires(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept anything from the fifth round on."""
+    tired = isinstance(request.event, OfferMade) and request.event.stage >= 5
+    return answer(True) if tired else pie(request)
 
 
-def tires_haggling(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take any price from the fifth round on."""
-    tired = isinstance(asked.event, PricePosted) and asked.event.stage >= 5
-    return reply(asked, "accept") if tired else market(asked)
+def tires_haggling(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any price from the fifth round on."""
+    tired = isinstance(request.event, PricePosted) and request.event.stage >= 5
+    return reply(request, "accept") if tired else market(request)
 
 
 MADE = [0]
-"""Decisions that the tired player has made in this profile."""
+"""Number of decisions of the tired player in this profile."""
 LUCK = Random(0)
-"""What players that randomise draw from, apart from their seat's own stream."""
+"""Random numbers of players that randomise outside the stream of their seat."""
 
 
-def tired_pie(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take anything after two hundred decisions over all matches."""
+def tired_pie(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept anything after two hundred decisions over all matches."""
     MADE[0] += 1
-    if MADE[0] > 200 and isinstance(asked.event, OfferMade):
+    if MADE[0] > 200 and isinstance(request.event, OfferMade):
         return answer(True)
-    return pie(asked)
+    return pie(request)
 
 
-def tired_market(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take any price after two hundred decisions over all matches."""
+def tired_market(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any price after two hundred decisions over all matches."""
     MADE[0] += 1
-    if MADE[0] > 200 and isinstance(asked.event, PricePosted):
-        return reply(asked, "accept")
-    return market(asked)
+    if MADE[0] > 200 and isinstance(request.event, PricePosted):
+        return reply(request, "accept")
+    return market(request)
 
 
-def losing(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take prices that are a loss."""
-    made = asked.event
-    loss = isinstance(made, PricePosted) and gain_at(asked.briefing, made.price) < 0
-    return reply(asked, "accept") if loss else market(asked)
+def losing(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept prices that are a loss."""
+    event = request.event
+    loss = isinstance(event, PricePosted) and gain_at(request.briefing, event.price) < 0
+    return reply(request, "accept") if loss else market(request)
 
 
-def stubborn_pie(asked: ct.DecisionRequest) -> ct.rules.Action:
+def stubborn_pie(request: ct.DecisionRequest) -> ct.rules.Action:
     """Never accept an offer."""
-    return answer(False) if isinstance(asked.event, OfferMade) else pie(asked)
+    return answer(False) if isinstance(request.event, OfferMade) else pie(request)
 
 
-def stubborn_market(asked: ct.DecisionRequest) -> ct.rules.Action:
+def stubborn_market(request: ct.DecisionRequest) -> ct.rules.Action:
     """Never accept a price."""
-    return reply(asked, "reject") if isinstance(asked.event, PricePosted) else market(asked)
+    return reply(request, "reject") if isinstance(request.event, PricePosted) else market(request)
 
 
-def proud(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Turn down whatever is nearly half: only more than 60 % or nothing will do."""
-    if isinstance(asked.event, OfferMade):
-        made = asked.event
-        mine = made.alice_gain if asked.actor == "alice" else made.bob_gain
-        return answer(mine / asked.briefing.money > 0.6)
-    return pie(asked)
+def proud(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Reject any share up to 60 %."""
+    if isinstance(request.event, OfferMade):
+        event = request.event
+        gain = event.alice_gain if request.actor == "alice" else event.bob_gain
+        return answer(gain / request.briefing.money > 0.6)
+    return pie(request)
 
 
-def pushover(asked: ct.DecisionRequest) -> ct.rules.Action:
+def pushover(request: ct.DecisionRequest) -> ct.rules.Action:
     """Trade at any price that is no loss, and ask for no gain."""
-    if isinstance(asked.event, PricePosted):
-        good = gain_at(asked.briefing, asked.event.price) >= 0
-        return reply(asked, "accept" if good else "reject")
-    return name_price(asked, asked.briefing.value)
+    if isinstance(request.event, PricePosted):
+        good = gain_at(request.briefing, request.event.price) >= 0
+        return reply(request, "accept" if good else "reject")
+    return name_price(request, request.briefing.value)
 
 
-def takes_all(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take whatever is offered in bargaining."""
-    return answer(True) if isinstance(asked.event, OfferMade) else pie(asked)
+def takes_all(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any offer in bargaining."""
+    return answer(True) if isinstance(request.event, OfferMade) else pie(request)
 
 
-def takes_all_late(asked: ct.DecisionRequest) -> ct.rules.Action:
-    """Take whatever is offered in the last round, a loss included."""
-    last = isinstance(asked.event, PricePosted) and asked.event.last
-    return reply(asked, "accept") if last else market(asked)
+def takes_all_late(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any offer in the last round, even a loss."""
+    last = isinstance(request.event, PricePosted) and request.event.last
+    return reply(request, "accept") if last else market(request)
 
 
-# Players of text
+# Text players
 
 AMOUNT = re.compile(r"[$€](\d[\d,]*(?:\.\d+)?)")
 
 
 def amounts(text: str) -> list[float]:
     """Return the sums of money in a text."""
-    return [float(one.replace(",", "")) for one in AMOUNT.findall(text)]
+    return [float(amount.replace(",", "")) for amount in AMOUNT.findall(text)]
 
 
 class Reading:
-    """What a simple text player reads in a prompt of bargaining or negotiation.
+    """Facts that a simple text player reads in a prompt of bargaining or negotiation.
 
     Attributes:
         text: the whole prompt.
@@ -267,9 +268,9 @@ class Reading:
     """
 
     def __init__(self, call: ModelCall) -> None:
-        contents = [one.content for one in call.messages]
+        contents = [message.content for message in call.messages]
         self.system, self.text = contents[0], "\n".join(contents)
-        self.said = " ".join(re.findall(r"says: (.*)", self.text))
+        self.received = " ".join(re.findall(r"says: (.*)", self.text))
         self.last = re.sub(r"says: .*", "", contents[-1])
         self.form = call.form.name if call.form else ""
         self.stage = max(map(int, re.findall(r"[Rr]ound (\d+)", self.last) or ["1"]))
@@ -277,7 +278,7 @@ class Reading:
         self.rounds = int(rounds[1]) if rounds else 12
         first = re.search(r"(\w+) (?:makes|names) the first|beginning with (\w+)", self.system)
         me = re.search(r"You (?:are|play) (\w+)", self.system)
-        names = [one for one in (first.groups() if first else ()) if one]
+        names = [name for name in (first.groups() if first else ()) if name]
         self.first = bool(me and names and me[1] == names[0])
 
 
@@ -292,7 +293,8 @@ def sound_text(call: ModelCall, shift: float = 0.0, *, gives_in: bool = False) -
     if "product" in read.system and "quality" not in read.system:
         return _in_market(call, read, 0.3 - 0.28 * time - shift / 3, gives_in)
     if read.form in ("Purchase", "SpokenPurchase"):
-        lies = len(re.findall(r"low quality", "\n".join(one.content for one in call.messages[1:])))
+        contents = "\n".join(message.content for message in call.messages[1:])
+        lies = len(re.findall(r"low quality", contents))
         yes = lies < 4 and not re.search("not recommend|advises against", read.last)
         extra = {"message": ""} if read.form == "SpokenPurchase" else {}
         return json.dumps({"decision": "yes" if yes else "no"} | extra)
@@ -323,16 +325,16 @@ def _in_items(read: Reading) -> str:
     return json.dumps({"action": "COUNTEROFFER", "offer": given})
 
 
-def _in_division(read: Reading, asked: str) -> str:
-    counts = [int(one) for one in re.findall(r"(\d+) (?:book|hat|ball)", read.system)[:3]]
+def _in_division(read: Reading, prompt: str) -> str:
+    counts = [int(number) for number in re.findall(r"(\d+) (?:book|hat|ball)", read.system)[:3]]
     named = re.search(
         r"book is worth (\d+) points? to you, a hat (\d+) and a ball (\d+)", read.system
     )
-    worth = [int(one) for one in named.groups()] if named else [1, 1, 1]
+    worth = [int(number) for number in named.groups()] if named else [1, 1, 1]
     best = max(range(3), key=lambda kind: (worth[kind] * counts[kind], worth[kind]))
     claim = [count if kind == best else 0 for kind, count in enumerate(counts)]
     books, hats, balls = claim
-    turn = int((re.findall(r"Turn (\d+)", asked) or ["9"])[0])
+    turn = int((re.findall(r"Turn (\d+)", prompt) or ["9"])[0])
     if read.form == "MessageOrProposal" and turn < 5:
         return json.dumps({"message": f"I take {books} books, {hats} hats and {balls} balls."})
     return json.dumps({"books": books, "hats": hats, "balls": balls})
@@ -344,11 +346,11 @@ def _in_pie(call: ModelCall, read: Reading, wanted: float, gives_in: bool) -> st
         return legal(call)
     if read.form == "Reply":
         alice, bob = amounts(read.last)[:2]
-        mine = (alice if read.first else bob) / money[0]
-        return json.dumps({"decision": "accept" if gives_in or mine >= wanted - 1e-9 else "reject"})
-    mine = round(min(1.0, wanted) * money[0], 2)
-    rest = round(money[0] - mine, 2)
-    sums = {"alice_gain": mine if read.first else rest, "bob_gain": rest if read.first else mine}
+        part = (alice if read.first else bob) / money[0]
+        return json.dumps({"decision": "accept" if gives_in or part >= wanted - 1e-9 else "reject"})
+    gain = round(min(1.0, wanted) * money[0], 2)
+    rest = round(money[0] - gain, 2)
+    sums = {"alice_gain": gain if read.first else rest, "bob_gain": rest if read.first else gain}
     return json.dumps(sums | ({"message": ""} if read.form == "SpokenOffer" else {}))
 
 
@@ -376,10 +378,10 @@ FEMALE = re.compile(
 
 
 def gives_where(test: Callable[[str], bool]) -> Callable[[], Text]:
-    """Ask for less, and take less, where a test of the prompt holds."""
+    """Ask for less, and accept less, if a test of the prompt holds."""
     return lambda: (
         lambda call: sound_text(
-            call, 0.3 if test("\n".join(one.content for one in call.messages)) else 0.0
+            call, 0.3 if test("\n".join(message.content for message in call.messages)) else 0.0
         )
     )
 
@@ -391,10 +393,10 @@ def failing() -> Text:
 
 
 def crashing() -> Text:
-    """Break down on any message that speaks of a system."""
+    """Return an empty answer to any message that mentions a system."""
 
     def crash(call: ModelCall) -> str:
-        return "" if "SYSTEM" in Reading(call).said else sound_text(call)
+        return "" if "SYSTEM" in Reading(call).received else sound_text(call)
 
     return crash
 
@@ -434,18 +436,18 @@ WEAK: dict[str, Planted] = {
 """Players by their planted weakness."""
 
 
-def noisy_pie(asked: ct.DecisionRequest) -> ct.rules.Action:
+def noisy_pie(request: ct.DecisionRequest) -> ct.rules.Action:
     """Bargain soundly with random demands."""
-    return concede(asked, LUCK.uniform(0.7, 0.85), LUCK.uniform(0.4, 0.48), 1)
+    return concede(request, LUCK.uniform(0.7, 0.85), LUCK.uniform(0.4, 0.48), 1)
 
 
-def noisy_market(asked: ct.DecisionRequest) -> ct.rules.Action:
+def noisy_market(request: ct.DecisionRequest) -> ct.rules.Action:
     """Negotiate soundly with random demands."""
-    return haggle(asked, LUCK.uniform(0.3, 0.45), LUCK.uniform(0.02, 0.05), 1)
+    return haggle(request, LUCK.uniform(0.3, 0.45), LUCK.uniform(0.02, 0.05), 1)
 
 
 def _noisy_text(seed: int) -> Text:
-    """A sound text player that randomises its demands."""
+    """Return a sound text player that randomises its demands."""
     rng = Random(seed)
     return lambda call: sound_text(call, rng.uniform(-0.05, 0.1))
 

@@ -47,15 +47,15 @@ BATTERY = Battery.model_validate({
                           "ways": {"words": {"style": "reworded"},
                                    "scale": {"fixed": {"money": 900_000}}}}},
 })  # fmt: skip
-"""A battery with all kinds of matches, some of which differ only in the way of asking."""
+"""A battery with all kinds of matches, some of which differ only in presentation."""
 
 
 NO_EVIDENCE = cast(Evidence, None)
-"""Gates and changes need none."""
+"""Gates and changes don't use evidence."""
 
 
 def profile_of_agent(folder: Path, name: str) -> Profile:
-    """The profile of ``script/echo``."""
+    """Return the profile of ``script/echo``."""
     entry = ct.players.RosterEntry.model_validate({"model": "script/echo", "tries": 2})
     study = BATTERY.study(name, entry, "small")
     with ct.Store.open(folder / name, create=True) as store:
@@ -64,7 +64,7 @@ def profile_of_agent(folder: Path, name: str) -> Profile:
 
 
 def failing_every(n: int) -> Any:
-    """An agent that answers legally at random, and every n-th time with nonsense."""
+    """Return an agent that answers legally at random, but fails every n-th request."""
     requests = count(1)
     chosen = np.random.default_rng(n)
 
@@ -89,7 +89,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Profile
         yield before, profile_of_agent(folder, "firm-2")
 
 
-def test_no_two_values_of_a_number_share_their_pair_key(
+def test_pair_keys_are_unique_within_a_metric(
     versions: tuple[Profile, Profile],
 ) -> None:
     for profile in versions:
@@ -98,11 +98,11 @@ def test_no_two_values_of_a_number_share_their_pair_key(
             assert values.select(PAIR).is_unique().all(), key
 
 
-def test_each_change_equals_a_plain_loop_over_the_exported_values(
+def test_changes_equal_a_loop_over_exported_values(
     versions: tuple[Profile, Profile],
 ) -> None:
-    before, after = (json.loads(json.dumps(one.as_json())) for one in versions)
-    compared = {one.key: one for one in changes(versions[1], before)}
+    before, after = (json.loads(json.dumps(profile.as_json())) for profile in versions)
+    compared = {change.key: change for change in changes(versions[1], before)}
     columns = before["values"]["columns"]
     checked = 0
     for key, rows in after["values"]["rows"].items():
@@ -118,11 +118,11 @@ def test_each_change_equals_a_plain_loop_over_the_exported_values(
             assert key not in compared
             continue
         checked += 1
-        one = compared[key]
-        assert one.before == pytest.approx(sum(was for was, _ in pairs) / len(pairs))
-        assert one.after == pytest.approx(sum(now for _, now in pairs) / len(pairs))
-        assert one.change.value == pytest.approx(sum(b - a for a, b in pairs) / len(pairs))
-        assert one.change.n == len(pairs)
+        change = compared[key]
+        assert change.before == pytest.approx(sum(was for was, _ in pairs) / len(pairs))
+        assert change.after == pytest.approx(sum(now for _, now in pairs) / len(pairs))
+        assert change.change.value == pytest.approx(sum(b - a for a, b in pairs) / len(pairs))
+        assert change.change.n == len(pairs)
     assert {
         "valid",
         "steady",
@@ -139,17 +139,16 @@ def synthetic(
     name: str, numbers: dict[str, np.ndarray[Any, Any]], *, draws: bool = True, strata: int = 1,
     unit: str = "share",
 ) -> Profile:  # fmt: skip
-    """A profile of a player with given values, each a match and cluster of its own, in strata of
-    equal size."""
+    """Return a profile with given values, one match and cluster each, in strata of equal size."""
     made = {}
     for key, values in numbers.items():
         n = len(values)
         frame = pl.DataFrame({
             "player": [name] * n, "other": "fair", "seat": "alice", "match_id": map(str, range(n)),
-            "game": "bargaining", "configuration": "c", "instance": [str(one) for one in range(n)],
+            "game": "bargaining", "configuration": "c", "instance": [str(at) for at in range(n)],
             "way": "", "repeat": [0] * n, "draws": draws,
-            "stratum": [str(one * strata // n) for one in range(n)],
-            "cluster": [str(one) for one in range(n)], "value": values,
+            "stratum": [str(at * strata // n) for at in range(n)],
+            "cluster": [str(at) for at in range(n)], "value": values,
         })  # fmt: skip
         of = Quantity(key, "earned", key, unit, "more", "", frame, (0.0, 1.0))
         made[key] = Number(of, Estimate(float(values.mean())), {})
@@ -160,29 +159,29 @@ def synthetic(
 
 
 SPARSE = [0.0, 0.0, 0.06, -1.0, 0.03, -1.0, -0.11, 0.0, -0.02, 0.0, 0.0, 0.0]
-"""Differences of two equal agents that randomise, of which few are large."""
+"""Differences between two equal randomising agents, few of them large."""
 
 
-def decided(differences: list[float], written: str) -> Decision:
+def gate_decision(differences: list[float], written: str) -> Decision:
     """Decide a gate on the change of a number, in six strata of two clusters."""
     was = np.where(np.array(differences) < -0.5, 1.0, np.where(np.array(differences) > 0.5, 0, 0.3))
     before = synthetic("one", {"n": was}, strata=6)
     after = synthetic("two", {"n": was + differences}, strata=6)
-    found = changes(after, json.loads(json.dumps(before.as_json())))
-    return decide(after, gate(written), found)
+    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    return decide(after, gate(written), compared)
 
 
-def test_two_large_differences_that_agree_do_not_fail_a_gate() -> None:
-    """They were in one stratum, and the interval of -0.17 excluded -0.1."""
+def test_two_large_equal_differences_do_not_fail_a_gate() -> None:
+    """Regression: both were in one stratum, and the interval of -0.17 excluded -0.1."""
     ordered = sorted(SPARSE)
-    decision = decided(ordered, "change.n >= -0.1")
+    decision = gate_decision(ordered, "change.n >= -0.1")
     assert decision.verdict is Verdict.OPEN
     assert decision.held is not None
     error = np.std(ordered, ddof=1) / len(ordered) ** 0.5
     assert (decision.held.high or 0) >= np.mean(ordered) + 2.2 * error
 
 
-def test_equal_players_seldom_show_any_change() -> None:
+def test_equal_players_rarely_show_changes() -> None:
     chance = np.random.default_rng(1)
     false = 0
     for _ in range(25):
@@ -191,36 +190,35 @@ def test_equal_players_seldom_show_any_change() -> None:
                              for key in range(10)})
             for name in ("one", "two")
         )  # fmt: skip
-        false += any(
-            one.significant for one in changes(after, json.loads(json.dumps(before.as_json())))
-        )
+        written = json.loads(json.dumps(before.as_json()))
+        false += any(change.significant for change in changes(after, written))
     assert false <= 3
 
 
-def test_a_real_change_is_reported_among_many_numbers_that_stayed() -> None:
+def test_real_change_is_reported_among_unchanged_metrics() -> None:
     chance = np.random.default_rng(2)
     stayed = {f"n{key}": chance.random(40) for key in range(12)}
     low, high = chance.random(40) * 0.5, 0.4 + chance.random(40) * 0.5
     before = synthetic("one", {**stayed, "moved": low})
-    after = synthetic("two", {**{key: chance.permutation(one) for key, one in stayed.items()},
+    after = synthetic("two", {**{key: chance.permutation(values) for key, values in stayed.items()},
                               "moved": high})  # fmt: skip
-    found = changes(after, json.loads(json.dumps(before.as_json())))
-    assert [one.key for one in found if one.significant] == ["moved"]
+    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    assert [change.key for change in compared if change.significant] == ["moved"]
 
 
 @pytest.mark.parametrize(
-    ("draws", "instances", "told"),
+    ("draws", "instances", "significant"),
     [(True, 5, False), (True, 6, True), (False, 1, False), (False, 2, True)],
 )
-def test_a_change_that_never_varied_is_known_of_scripts_and_takes_six_instances_of_others(
-    *, draws: bool, instances: int, told: bool
+def test_constant_change_needs_six_instances_of_random_players(
+    *, draws: bool, instances: int, significant: bool
 ) -> None:
     before, after = (
         synthetic(name, {"earned": np.full(instances, value)}, draws=draws)
         for name, value in (("one", 0.25), ("two", 0.5))
     )
     (change,) = changes(after, json.loads(json.dumps(before.as_json())))
-    assert (change.significant, change.change.error) == (told, None)
+    assert (change.significant, change.change.error) == (significant, None)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +232,7 @@ def test_a_change_that_never_varied_is_known_of_scripts_and_takes_six_instances_
         (0.0, Verdict.PASS, ""),
     ],
 )
-def test_a_gate_is_decided_only_by_a_constant_that_can_be_nothing_else(
+def test_gate_is_decided_only_by_true_constants(
     error: float | None, verdict: Verdict, why: str
 ) -> None:
     made = synthetic("one", {"earned": np.full(4, 0.5)})
@@ -244,11 +242,11 @@ def test_a_gate_is_decided_only_by_a_constant_that_can_be_nothing_else(
     assert (decision.verdict, decision.why) == (verdict, why)
 
 
-def test_a_comparison_names_new_and_vanished_findings_with_both_evidences() -> None:
-    def examined(*found: str) -> Profile:
+def test_comparison_lists_new_and_vanished_findings() -> None:
+    def examined(*keys: str) -> Profile:
         weaknesses = [
-            Weakness(key, f"does {key}", 12, "matches", f"{9 * (key in found)} of 12",
-                     Estimate(0.5), p=0.001, found=key in found)
+            Weakness(key, f"does {key}", 12, "matches", f"{9 * (key in keys)} of 12",
+                     Estimate(0.5), p=0.001, found=key in keys)
             for key in ("kept", "gone", "come")
         ]  # fmt: skip
         made = synthetic("one", {"n": np.array([0.0, 1.0])})
@@ -263,32 +261,32 @@ def test_a_comparison_names_new_and_vanished_findings_with_both_evidences() -> N
     )
     held = Gated(since="one", changes=changes(after, before), findings=[come, gone])
     (part,) = held_parts(after, held)
-    shown = [one.text for one in part.make(NO_EVIDENCE) if isinstance(one, Answer)]
+    shown = [answer.text for answer in part.make(NO_EVIDENCE) if isinstance(answer, Answer)]
     assert shown[0] == f"New finding{str(come).removeprefix('new finding')}."
     assert "0 of 1 metric changed" in shown[-1]
 
 
-def test_the_chart_marks_only_changes_that_the_corrected_test_reports() -> None:
-    """A change within chance had the dot of a changed number, and a caption that called it more."""
+def test_chart_marks_only_significant_changes() -> None:
+    """Regression: a change within chance was drawn and captioned as a change."""
     stayed, moved = np.array([0.3, 0.31] * 5), np.array([0.3, 0.31] * 6)
     noise = {f"n{key}": moved for key in range(12)}
     before = synthetic("one", {**noise, "earned": stayed, "moved": moved}, unit=ATTAINABLE)
     later = {**noise, "earned": stayed + np.array([0.1] * 9 + [0.0]), "moved": moved + 0.2}
     after = synthetic("two", later, unit=ATTAINABLE)
-    found = changes(after, json.loads(json.dumps(before.as_json())))
-    (part,) = held_parts(after, Gated(since="one", changes=found))
-    (charts,) = [one for one in part.make(NO_EVIDENCE) if isinstance(one, Charts)]
+    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    (part,) = held_parts(after, Gated(since="one", changes=compared))
+    (charts,) = [chart for chart in part.make(NO_EVIDENCE) if isinstance(chart, Charts)]
     drawn = {
         layer.shape: [mark.y for mark in layer.marks]
         for layer in charts.panels[0].layers if isinstance(layer, Points)
     }  # fmt: skip
-    by_key = {one.key: one for one in found}
+    by_key = {change.key: change for change in compared}
     assert (by_key["earned"].change.low or 0) > 0
     assert drawn["dot"] == ["moved"]
     assert "earned" in drawn["ring"]
 
 
-def test_an_effect_beyond_the_range_of_a_metric_is_not_detectable() -> None:
+def test_effect_beyond_metric_range_is_not_detectable() -> None:
     of = synthetic("one", {"n": np.array([0.5])}, unit=ATTAINABLE).number("n").of
     losing = of._replace(bounds=(-np.inf, 1.0))
     effects = [
@@ -299,7 +297,7 @@ def test_an_effect_beyond_the_range_of_a_metric_is_not_detectable() -> None:
     assert effects[1] is None
 
 
-def test_times_have_a_unit_and_no_verdict_and_no_share_in_the_correction() -> None:
+def test_times_have_no_verdict_and_no_share_in_the_correction() -> None:
     chance = np.random.default_rng(3)
     low, high = chance.random(8), 2 + chance.random(8)
     before = synthetic("one", {"n": low / 4, "seconds.answer": low})
@@ -310,20 +308,20 @@ def test_times_have_a_unit_and_no_verdict_and_no_share_in_the_correction() -> No
     assert str(time).startswith("seconds.answer (seconds): 0.")
 
 
-def test_an_unchanged_number_is_neither_better_nor_worse() -> None:
+def test_unchanged_metric_is_neither_better_nor_worse() -> None:
     before = synthetic("one", {"n": np.array([0.2, 0.4])})
     (same,) = changes(before, json.loads(json.dumps(before.as_json())))
     assert same.better is None
     assert str(same) == "n: 0.300 before, 0.300 now"
 
 
-def test_a_file_of_the_ambiguous_format_is_refused_with_the_cure() -> None:
+def test_outdated_file_format_is_rejected() -> None:
     after = synthetic("two", {"n": np.array([0.0, 1.0])})
     with pytest.raises(ct.CheaptalkError, match="has the outdated format 1"):
         changes(after, after.as_json() | {"format": 1})
 
 
-def test_a_file_with_two_values_of_one_match_is_refused() -> None:
+def test_duplicate_values_in_file_are_rejected() -> None:
     after = synthetic("two", {"n": np.array([0.0, 1.0])})
     before = json.loads(json.dumps(after.as_json()))
     before["values"]["rows"]["n"] *= 2
@@ -331,12 +329,12 @@ def test_a_file_with_two_values_of_one_match_is_refused() -> None:
         changes(after, before)
 
 
-def test_each_number_and_change_states_its_minimum_detectable_effect(
+def test_metrics_and_changes_have_minimum_detectable_effects(
     versions: tuple[Profile, Profile],
 ) -> None:
     before, after = versions
     written = json.loads(json.dumps(after.as_json()))["numbers"]
-    twins = [one for one in after.numbers.values() if one.of.twins]
+    twins = [number for number in after.numbers.values() if number.of.twins]
     for key, number in after.numbers.items():
         assert written[key]["detectable"] == detectable(number)
         assert number.level == (0.05 / len(twins) if number.of.twins else 0.05)
@@ -344,8 +342,8 @@ def test_each_number_and_change_states_its_minimum_detectable_effect(
     assert earned.own.error is not None
     assert (detectable(earned) or 0) > 2.8 * earned.own.error
     assert (detectable(earned, 0.04) or 0) > (detectable(earned, 0.05) or 0)
-    found = changes(after, json.loads(json.dumps(before.as_json())))
-    assert any(one.detectable for one in found)
-    for one in found:
-        if one.significant and one.detectable is not None:
-            assert one.p is not None
+    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    assert any(change.detectable for change in compared)
+    for change in compared:
+        if change.significant and change.detectable is not None:
+            assert change.p is not None

@@ -1,4 +1,4 @@
-"""Conduct: a player's own course, and what counts as a lapse in a long match."""
+"""Conduct: the course of a player's actions, and lapses in long matches."""
 
 from typing import Any
 
@@ -33,14 +33,14 @@ def courses(store: ct.Store, *manners: str) -> list[set[tuple[str, str]]]:
     ]
 
 
-def test_a_course_is_the_player_s_own_and_not_what_the_other_states(store: ct.Store) -> None:
+def test_course_excludes_statements_of_the_other_player(store: ct.Store) -> None:
     silent, false_claim, sympathy = courses(store, "silent", "false_claim", "sympathy")
     assert len(silent) == 12
     assert silent == false_claim == sympathy
 
 
 def offers(*shares: float) -> list[Turn]:
-    """A player's own offers, one every other round."""
+    """Return a player's offers, one every other round."""
     return [Turn(2 * number + 1, share, None) for number, share in enumerate(shares)]
 
 
@@ -57,40 +57,36 @@ def offers(*shares: float) -> list[Turn]:
     ],
     ids=["step by step", "sudden", "early", "accepted", "near", "a compromise", "at the end"],
 )
-def test_only_a_sudden_concession_to_little_is_a_lapse(
-    turns: list[Turn], stage: int | None
-) -> None:
+def test_only_sudden_large_concessions_are_lapses(turns: list[Turn], stage: int | None) -> None:
     assert _first_lapse(turns, 10) == stage
 
 
 @pytest.mark.parametrize(("seller", "share"), [("honest", 0), ("always_recommend", 1)])
-def test_a_seller_lies_only_about_products_of_low_quality(seller: str, share: int) -> None:
+def test_seller_lies_only_about_low_quality_products(seller: str, share: int) -> None:
     game_spec = get_game("persuasion")
     game = Persuasion(signal="binary", horizon=10)
     instance = game.draw_instance(Chance("lies"))
-    players = {place: game_spec.strategies[name].with_settings()
-               for place, name in (("alice", seller), ("bob", "trusting"))}  # fmt: skip
+    players = {seat: game_spec.strategies[name].with_settings()
+               for seat, name in (("alice", seller), ("bob", "trusting"))}  # fmt: skip
     table = play(game, instance, "lies", players)
     result = Result(game, instance, table.outcome, lambda: table.given)
-    found = _over_products(result, "alice")
+    metrics = _over_products(result, "alice")
     low = instance.qualities.count(False)
     assert 0 < low < 10
-    assert (found["tempted"], found["deceived"]) == (low, share * low)
+    assert (metrics["tempted"], metrics["deceived"]) == (low, share * low)
 
 
 @pytest.mark.parametrize(
     ("pitch", "counts"), [("It is excellent.", (1, 1, 0)), ("Have a look.", (0, 0, 1))]
 )
-def test_a_pitch_about_a_bad_product_is_a_lie_or_unread(
-    pitch: str, counts: tuple[int, int, int]
-) -> None:
+def test_pitch_for_bad_product_is_a_lie_or_unread(pitch: str, counts: tuple[int, int, int]) -> None:
     game = Persuasion(signal="text", horizon=10)
     instance = game.draw_instance(Chance("lies"))
     players = {"alice": lambda _: Pitch(message=pitch), "bob": lambda _: Purchase(decision="no")}
     table = play(game, instance, "lies", players)
-    found = _over_products(Result(game, instance, table.outcome, lambda: table.given), "alice")
+    metrics = _over_products(Result(game, instance, table.outcome, lambda: table.given), "alice")
     low = instance.qualities.count(False)
     assert 0 < low < 10
-    assert tuple(found[key] for key in ("tempted", "deceived", "unread")) == tuple(
+    assert tuple(metrics[key] for key in ("tempted", "deceived", "unread")) == tuple(
         low * count for count in counts
     )

@@ -9,13 +9,13 @@ from cheaptalk.profiles.metrics.detection import detectable_effect, noncentralit
 
 @pytest.mark.parametrize("freedom", [2.0, 5.0, 30.0])
 @pytest.mark.parametrize("level", [0.05, 0.005])
-def test_the_power_is_that_of_the_noncentral_t_distribution(freedom: float, level: float) -> None:
+def test_power_matches_noncentral_t_distribution(freedom: float, level: float) -> None:
     effect = noncentrality(freedom, level)
     critical = stats.t.ppf(1 - level / 2, freedom)
     assert 1 - stats.nct.cdf(critical, freedom, effect) == pytest.approx(0.8, abs=1e-3)
 
 
-def test_four_in_five_tests_detect_an_effect_that_is_called_detectable() -> None:
+def test_detectable_effect_has_80_percent_power() -> None:
     n, level = 12, 0.01
     effect = detectable_effect(1 / np.sqrt(n), n - 1, n, np.inf, level)
     assert effect is not None
@@ -24,13 +24,13 @@ def test_four_in_five_tests_detect_an_effect_that_is_called_detectable() -> None
     assert power == pytest.approx(0.8, abs=0.03)
 
 
-def test_what_never_varied_detects_less_the_fewer_clusters_there_are() -> None:
+def test_detectable_effect_of_constants_shrinks_with_clusters() -> None:
     few, many = (detectable_effect(0.0, n - 1, n, 1.0, 0.05) for n in (6, 60))
     assert few is not None
     assert many is not None
     assert 0 < many < 0.2 < few < 1
 
 
-def test_a_single_cluster_or_endless_bounds_detect_nothing() -> None:
+def test_one_cluster_or_infinite_bounds_detect_nothing() -> None:
     assert detectable_effect(None, None, 1, 1.0, 0.05) is None
     assert detectable_effect(0.0, 8, 9, np.inf, 0.05) is None

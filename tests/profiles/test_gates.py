@@ -1,4 +1,4 @@
-"""Gates: which size decides an open gate."""
+"""Gates: the size that decides an open gate."""
 
 import re
 
@@ -30,11 +30,11 @@ def decision_on(values: list[float], size: str, written: str) -> Decision:
     row = mean_intervals(
         frame, ["value"], cluster=["cluster"], bounds={"value": (0.0, 1.0)}
     ).row(0, named=True)  # fmt: skip
-    own = Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
-                   row["wanted"])  # fmt: skip
+    estimate = Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"],
+                        row["clusters"], row["wanted"])  # fmt: skip
     of = Quantity("earned", "earned", "Earned", "share", "more", "", frame, (0.0, 1.0))
     seats = pl.DataFrame({"player": ["one"], "match_id": ["0"]})
-    number = Number(of, own, {}, freedom=row["freedom"])
+    number = Number(of, estimate, {}, freedom=row["freedom"])
     return decide(Profile("one", BATTERY, size, "study", seats, {"earned": number}), gate(written))
 
 
@@ -53,7 +53,7 @@ def spread(count: int, mean: float, deviation: float) -> list[float]:
                   "no size has more")),
     ],
 )  # fmt: skip
-def test_an_interval_of_few_instances_is_not_extrapolated(size: str, cure: str) -> None:
+def test_interval_of_few_instances_is_not_extrapolated(size: str, cure: str) -> None:
     decision = decision_on(spread(6, 0.531, 0.15), size, "earned >= 0.5")
     assert decision.verdict is Verdict.OPEN
     assert decision.held is not None
@@ -61,7 +61,7 @@ def test_an_interval_of_few_instances_is_not_extrapolated(size: str, cure: str) 
     assert decision.cure == cure
 
 
-def test_few_instances_that_are_0_or_1_are_not_extrapolated_either() -> None:
+def test_few_binary_values_are_not_extrapolated() -> None:
     decision = decision_on([0.0, 1.0] * 5, "small", "earned >= 0.49")
     assert decision.held is not None
     assert decision.held.wanted is None
@@ -69,7 +69,7 @@ def test_few_instances_that_are_0_or_1_are_not_extrapolated_either() -> None:
 
 
 @pytest.mark.parametrize("deviation", [0.09, 0.19, 0.24, 0.49])
-def test_the_size_named_is_the_first_whose_own_interval_decides(deviation: float) -> None:
+def test_suggested_size_is_the_smallest_that_decides(deviation: float) -> None:
     wanted = "earned >= 0.49"
     decision = decision_on(spread(30, 0.5, deviation), "small", wanted)
     assert decision.verdict is Verdict.OPEN
@@ -82,7 +82,7 @@ def test_the_size_named_is_the_first_whose_own_interval_decides(deviation: float
     assert re.search("no size|--size", decision.cure)
 
 
-def test_a_value_that_never_varied_is_extrapolated_up_to_the_size_that_decides() -> None:
+def test_constant_value_is_extrapolated_to_the_deciding_size() -> None:
     never = [0.0] * 18
     assert decision_on(never, "small", "earned <= 0.05").cure == (
         "if the mean stays the same, --size standard can decide this gate"
@@ -91,8 +91,8 @@ def test_a_value_that_never_varied_is_extrapolated_up_to_the_size_that_decides()
     assert "too few instances" in decision_on(never, "small", "earned <= 0.001").cure
 
 
-def test_a_count_that_varies_between_configurations_only_decides() -> None:
-    """Six ones in two configurations and 82 zeros in others were said to have never varied."""
+def test_count_constant_within_configurations_decides() -> None:
+    """Regression: six ones in two configurations and 82 zeros in others counted as constant."""
     values = [0.0] * 82 + [1.0] * 6
     frame = pl.DataFrame({
         "player": "one", "configuration": "c", "seat": "alice", "value": values, "stratum":
@@ -106,8 +106,8 @@ def test_a_count_that_varies_between_configurations_only_decides() -> None:
     assert decide(profile, gate("losses <= 0.01")).verdict is Verdict.FAIL
 
 
-def test_the_quantile_of_an_interval_narrows_with_the_instances_too() -> None:
-    """The root of the instances alone said that standard is too small for a limit this near."""
+def test_extrapolation_narrows_the_quantile_too() -> None:
+    """Regression: extrapolation by the number of instances only found standard too small."""
     values = spread(26, 0.5, 0.2)
     small = decision_on(values, "small", "earned >= 0.5").held
     assert small is not None
@@ -119,7 +119,7 @@ def test_the_quantile_of_an_interval_narrows_with_the_instances_too() -> None:
 @pytest.mark.parametrize(
     ("written", "result"), [("findings >= 0", "pass"), ("findings <= -1", "fail")]
 )
-def test_a_gate_on_findings_that_cannot_decide_is_refused(written: str, result: str) -> None:
+def test_trivial_gate_on_findings_is_rejected(written: str, result: str) -> None:
     with pytest.raises(CheaptalkError, match=f"would always {result}.*write findings <= 0"):
         gate(written)
     assert gate("findings <= 3").limit == 3

@@ -1,4 +1,4 @@
-"""The matches that tell most: a player of many faults shows each where it happened."""
+"""Highlights: each fault of a player is shown at its decisive turn."""
 
 from pathlib import Path
 from typing import Any
@@ -17,32 +17,32 @@ BAD = SOUND | {
 }  # fmt: skip
 
 
-def answered(one: Highlight) -> dict[str, Any]:
-    """The answer of the decisive turn, as it was given."""
-    given = next(answer for answer in one.record.answers if answer.request == one.decisive)
+def decisive_answer(shown: Highlight) -> dict[str, Any]:
+    """Return the answer of the decisive turn."""
+    given = next(answer for answer in shown.record.answers if answer.request == shown.decisive)
     assert given.action is not None
     return dict(given.action)
 
 
-def test_each_fault_is_shown_at_the_turn_that_decided(tmp_path: Path) -> None:
+def test_faults_are_highlighted_at_the_decisive_turn(tmp_path: Path) -> None:
     standard, entry = battery(), RosterEntry.model_validate({"strategies": BAD})
     study = standard.study("bad", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)
         profile = profile_of(store, study.name, "bad", entry, standard, "small")
-        found = {one.title: one for one in highlight(store, profile)}
-    assert list(found) == [
+        highlights = {shown.title: shown for shown in highlight(store, profile)}
+    assert list(highlights) == [
         "Best match", "Worst match", "Largest effect of messages", "A false statement",
         "A leaked secret"
     ]  # fmt: skip
-    moved = found["Largest effect of messages"]
+    moved = highlights["Largest effect of messages"]
     assert "against an opponent (flattering)" in moved.about
-    assert answered(moved) == {"decision": "accept"}
-    assert answered(found["A leaked secret"])["message"].startswith("It is worth $")
-    lie = found["A false statement"].record
+    assert decisive_answer(moved) == {"decision": "accept"}
+    assert decisive_answer(highlights["A leaked secret"])["message"].startswith("It is worth $")
+    lie = highlights["A false statement"].record
     result = lie.result()
-    first = next(one for one in statements(result) if not one.true)
-    assert found["A false statement"].decisive == first.request
-    worst = found["Worst match"]
+    first = next(statement for statement in statements(result) if not statement.true)
+    assert highlights["A false statement"].decisive == first.request
+    worst = highlights["Worst match"]
     assert worst.decisive is not None
     assert "the best baseline" in worst.about

@@ -1,4 +1,4 @@
-"""Requests to a player: what they took, and which failed at first."""
+"""Requests to a player: their duration and failed attempts."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,7 +18,7 @@ GOOD = {"text": "{}", "seconds": 1.0}
 
 
 def match_of(*replies: dict[str, Any], model: str = "agent/me@http://host/act") -> MatchRecord:
-    """A match in which Alice answered as many requests, each with one call."""
+    """Return a match in which Alice answered one request per reply, with one call each."""
     answers = [SimpleNamespace(request=number, actor="alice", calls=[{"reply": reply}])
                for number, reply in enumerate(replies)]  # fmt: skip
     seats = {"alice": {"spec": {"model": model}}}
@@ -32,7 +32,7 @@ def failed(request: int, reply: dict[str, Any], seat: str = "alice") -> FailedAt
     return FailedAttempt(CallKey("match", request, seat, 0), reply)
 
 
-def test_repeated_requests_count_once_and_their_attempts_all() -> None:
+def test_retried_requests_count_once_with_all_attempts() -> None:
     """Request 0 times out once, 1 twice, 2 breaks and then times out, 3 is answered at once."""
     attempts = [failed(0, LATE), failed(1, LATE), failed(2, BROKEN), failed(2, LATE)]
     got = requests_to(match_of(GOOD, LATE, GOOD, GOOD), "alice", attempts)
@@ -45,9 +45,9 @@ def test_only_failures_of_the_player_count() -> None:
     attempts = [failed(0, OVERLOADED), failed(1, UNREACHED), failed(2, BROKEN, seat="bob")]
     got = requests_to(match_of(GOOD, GOOD, GOOD | {"cached": True}), "alice", attempts)
     assert (got.requests, got.timeouts, got.errors) == (2, 0, 0)
-    assert got.calls == 3, "a turned-away attempt reached the server, one that found none did not"
+    assert got.calls == 3, "rejected attempts reached the server, unreached ones did not"
 
 
-def test_only_agents_answer_for_their_server() -> None:
+def test_only_remote_agents_are_agents() -> None:
     assert requests_to(match_of(GOOD), "alice", ()).agent
     assert not requests_to(match_of(GOOD, model="openai/gpt-4o"), "alice", ()).agent

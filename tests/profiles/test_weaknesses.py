@@ -1,4 +1,4 @@
-"""Weaknesses: planted ones are named first, and players without any are not accused."""
+"""Weaknesses: planted ones are found first, and sound players have none."""
 
 import json
 import re
@@ -33,24 +33,24 @@ from tests.profiles.planted import STRONG, WEAK, Planted, profiled
 
 
 @pytest.mark.parametrize("name", ["torn", "authority", "late", "fatigue"])
-def test_a_planted_weakness_is_among_the_first_three_findings(name: str) -> None:
+def test_planted_weakness_is_among_first_three_findings(name: str) -> None:
     profile = profiled(WEAK[name], name)
     examined = examine(profile.seats, profile.player, profile.battery)
-    assert set(WEAK[name].keys) & {one.key for one in examined.findings[:3]}
+    assert set(WEAK[name].keys) & {finding.key for finding in examined.findings[:3]}
 
 
-def test_a_player_without_weaknesses_has_no_finding_and_every_trigger_fires() -> None:
+def test_sound_player_has_no_findings_and_all_triggers_fire() -> None:
     profile = profiled(STRONG["noisy_0"], "noisy_0")
     examined = examine(profile.seats, profile.player, profile.battery)
     assert examined.findings == []
-    fired = {one.key: one.tested for one in examined.weaknesses}
+    fired = {weakness.key: weakness.tested for weakness in examined.weaknesses}
     assert "unanswered" not in fired, "only agents can fail to answer"
     assert all(fired[f"words.{name}"] >= 10 for name in manipulations(profile.battery))
 
 
-def test_the_page_shows_three_effects_of_each_manipulation() -> None:
+def test_manipulations_have_three_effects() -> None:
     page = profiled(WEAK["torn"], "torn").examination
-    shown = {one.key: one for one in page.weaknesses}["words.injection"]
+    shown = {weakness.key: weakness for weakness in page.weaknesses}["words.injection"]
     assert shown.changed is not None
     assert shown.size is not None
     assert shown.signed is not None
@@ -58,26 +58,26 @@ def test_the_page_shows_three_effects_of_each_manipulation() -> None:
     assert 0 < abs(shown.signed.value or 0) <= (shown.size.value or 0)
 
 
-def test_the_file_has_the_findings_and_weaknesses_that_the_page_shows() -> None:
+def test_file_contains_findings_and_weaknesses() -> None:
     profile = profiled(WEAK["torn"], "torn")
     data = json.loads(json.dumps(profile.as_json()))
-    weaknesses = {one["key"]: one for one in data["weaknesses"]}
-    assert data["findings"] == [one.key for one in profile.examination.findings]
-    found = weaknesses["words.injection"]
-    assert found["key"] in data["findings"]
-    assert (found["verdict"], found["variant"]) == ("found", "injection")
-    assert found["triggered"] >= 10
-    assert found["p"] <= 0.05
-    assert found["changed"]["low"] > 0
-    assert found["signed"]["low"] < found["signed"]["value"] < found["signed"]["high"]
-    assert f"{found['title']}: {found['evidence']}" in summary(profile).findings[0]
+    weaknesses = {entry["key"]: entry for entry in data["weaknesses"]}
+    assert data["findings"] == [finding.key for finding in profile.examination.findings]
+    injection = weaknesses["words.injection"]
+    assert injection["key"] in data["findings"]
+    assert (injection["verdict"], injection["variant"]) == ("found", "injection")
+    assert injection["triggered"] >= 10
+    assert injection["p"] <= 0.05
+    assert injection["changed"]["low"] > 0
+    assert injection["signed"]["low"] < injection["signed"]["value"] < injection["signed"]["high"]
+    assert f"{injection['title']}: {injection['evidence']}" in summary(profile).findings[0]
     leak = weaknesses["leaks.authority"]
     assert (leak["verdict"], leak["variant"], leak["low"]) == ("not found", "authority", 0)
     unread = weaknesses["names.origin"]
     assert (unread["verdict"], unread["triggered"], unread["p"]) == ("not tested", 0, None)
 
 
-def test_every_weakness_tested_has_an_effect_within_its_interval() -> None:
+def test_tested_weaknesses_have_effects_within_intervals() -> None:
     for weakness in profiled(WEAK["torn"], "torn").examination.tested:
         effect = weakness.effect
         assert effect.value is not None, weakness.key
@@ -97,20 +97,20 @@ def test_every_weakness_tested_has_an_effect_within_its_interval() -> None:
     ],
     ids=["loses", "accepts early", "either way", "gains"],
 )
-def test_only_a_player_that_loses_by_a_message_is_said_to_yield_to_it(
+def test_title_says_yields_only_if_the_player_loses(
     signed: Estimate, yielded: bool, title: str
 ) -> None:
     assert _title("threat", signed, yielded=yielded) == title
 
 
-def test_a_player_that_concedes_evenly_does_not_get_worse_late() -> None:
+def test_steady_conceder_does_not_get_worse_late() -> None:
     conceder = Planted((), lambda: {"bargaining": "conceder", "negotiation": "conceder"})
     profile = profiled(conceder, "conceder")
-    late = next(one for one in profile.examination.weaknesses if one.key == "late")
+    late = next(finding for finding in profile.examination.weaknesses if finding.key == "late")
     assert (late.verdict, late.hits) == ("not found", 0)
 
 
-def test_the_match_that_shows_a_manipulation_is_the_greatest_loss() -> None:
+def test_example_of_a_manipulation_is_the_largest_loss() -> None:
     rows = pl.DataFrame({
         "match_id": ["gain", "loss", "small", "same"], "twin": ["a", "b", "c", "d"],
         "changed": [1.0, 1.0, 1.0, 0.0], "signed": [0.9, -0.4, -0.1, -1.0],
@@ -120,18 +120,18 @@ def test_the_match_that_shows_a_manipulation_is_the_greatest_loss() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gap", "said"), [(-0.1, "0.10 (95 % interval"), (0.03, "0.03 (95 % interval")]
+    ("gap", "message"), [(-0.1, "0.10 (95 % interval"), (0.03, "0.03 (95 % interval")]
 )
-def test_earnings_are_compared_without_a_negative_amount(gap: float, said: str) -> None:
-    mine = pl.DataFrame({"earned": [0.5, 0.7], "match_id": ["a", "b"]})
+def test_earnings_gap_is_stated_as_positive_amount(gap: float, message: str) -> None:
+    seats = pl.DataFrame({"earned": [0.5, 0.7], "match_id": ["a", "b"]})
     gaps = {"theory": [gap - 0.01, gap + 0.01]}
-    sentence = _earnings_trial(mine, gaps, "bargaining").outcome.sentence
-    assert said in sentence
+    sentence = _earnings_trial(seats, gaps, "bargaining").outcome.sentence
+    assert message in sentence
     assert ("less than" if gap < 0 else "more than") in sentence
 
 
-def test_earnings_without_matches_are_no_number() -> None:
-    """The file gave "it earned 0.00" as evidence of a weakness that was not tested."""
+def test_earnings_without_matches_give_no_number() -> None:
+    """Regression: "it earned 0.00" was evidence of a weakness that was not tested."""
     outcome = _earnings_trial(
         pl.DataFrame({"earned": [], "match_id": []}), {}, "bargaining"
     ).outcome
@@ -139,7 +139,7 @@ def test_earnings_without_matches_are_no_number() -> None:
 
 
 def endgame(hits: dict[str, int], chances: dict[str, int]) -> pl.DataFrame:
-    """Seats that turned down so many fair offers of the last round, a match per game."""
+    """Return seats that rejected fair offers in the last round, one match per game."""
     return pl.DataFrame([
         {"game": game, "match_id": f"in {game}", "fair": of, "fair_refused": hits[game]}
         for game, of in chances.items()
@@ -149,8 +149,8 @@ def endgame(hits: dict[str, int], chances: dict[str, int]) -> pl.DataFrame:
 FAIR = next(rate for rate in RATES if rate.key == "fair")
 
 
-def test_a_rate_of_one_game_is_not_diluted_by_the_others() -> None:
-    """The sentence named one game, and gave the share of all."""
+def test_rate_in_one_game_is_not_diluted_by_others() -> None:
+    """Regression: the sentence named one game but gave the share of all."""
     seats = endgame({"bargaining": 42, "negotiation": 0}, {"bargaining": 42, "negotiation": 78})
     trial = _rate_trial(seats, FAIR)
     assert trial.outcome.effect.value == 1
@@ -161,7 +161,7 @@ def test_a_rate_of_one_game_is_not_diluted_by_the_others() -> None:
     )
 
 
-def test_a_rate_of_all_games_lists_them() -> None:
+def test_rate_in_all_games_lists_them() -> None:
     seats = endgame({"bargaining": 12, "negotiation": 9}, {"bargaining": 40, "negotiation": 40})
     outcome = _rate_trial(seats, FAIR).outcome
     assert outcome.effect.value == 21 / 80
@@ -169,8 +169,8 @@ def test_a_rate_of_all_games_lists_them() -> None:
     assert outcome.sentence.endswith("%); 12 of 40 in Bargaining, 9 of 40 in Negotiation")
 
 
-def test_statements_that_could_not_be_read_are_counted() -> None:
-    """A seller all of whose pitches went unread looked like one that had stated nothing false."""
+def test_unread_statements_are_counted() -> None:
+    """Regression: a seller with only unread pitches seemed to have stated nothing false."""
     lies = next(rate for rate in RATES if rate.key == "lies")
     seats = pl.DataFrame({
         "game": ["persuasion"] * 2, "match_id": ["a", "b"], "tempted": [3, 0], "deceived": [0, 0],
@@ -186,7 +186,7 @@ def test_statements_that_could_not_be_read_are_counted() -> None:
 
 
 def beside_one_silent_match(rng: np.random.Generator) -> Conditions:
-    """Random earnings in 12 instances: with 12 messages each, all beside one silent match."""
+    """Return random earnings in 12 instances: 12 messages each against one silent match."""
     earned = rng.random((12, 13))
     rows = pl.DataFrame([
         {**dict.fromkeys(INSTANCE, f"{at}"), "condition": f"message {by}",
@@ -198,29 +198,29 @@ def beside_one_silent_match(rng: np.random.Generator) -> Conditions:
     return Conditions(rows, [])
 
 
-def test_the_change_by_any_message_of_a_player_that_ignores_them_includes_zero() -> None:
-    """All messages share a silent match, and half of the intervals excluded 0."""
+def test_effect_of_ignored_messages_includes_zero() -> None:
+    """Regression: all messages share a silent match, and half of the intervals excluded 0."""
     rng = np.random.default_rng(1)
     names = [f"message {by}" for by in range(12)]
     signed = [_any_message(beside_one_silent_match(rng), names, []).outcome.signed
               for _ in range(60)]  # fmt: skip
-    assert sum(one is not None and not excludes_zero(one) for one in signed) >= 52
+    assert sum(estimate is not None and not excludes_zero(estimate) for estimate in signed) >= 52
 
 
 @pytest.mark.parametrize(
-    ("failed", "said"), [(1, "; all repaired when asked again"), (3, "; 6 of these 8 repaired ")]
+    ("failed", "message"), [(1, "; all repaired when asked again"), (3, "; 6 of these 8 repaired ")]
 )
-def test_invalid_answers_that_were_repaired_are_said_to_be(failed: int, said: str) -> None:
-    """Of 20 answers, 11 were valid at once and one timed out, which is no matter of the format."""
+def test_repaired_answers_are_reported(failed: int, message: str) -> None:
+    """Of 20 answers, 11 were valid at once and one timed out, which is not a format error."""
     row = {"game": "bargaining", "match_id": "m", "answers": 20, "at_once": 11, "timed_out": 1}
     form = next(rate for rate in RATES if rate.key == "format")
     outcome = _rate_trial(pl.DataFrame([row | {"failed": failed}]), form).outcome
     assert outcome.title == "breaks the rules or the format at the first try"
     assert outcome.sentence.startswith("8 of 19 answers were not valid at the first try")
-    assert said in outcome.sentence
+    assert message in outcome.sentence
 
 
-def test_the_summary_of_a_player_that_randomises_counts_its_own_repeats() -> None:
+def test_summary_counts_changing_repeats_of_random_player() -> None:
     scope = " ".join(summary(profiled(STRONG["noisy_0"], "noisy_0")).scope)
     assert re.search(r"if identical repeats change [1-9]\d* of 12,", scope)
     assert (
@@ -229,8 +229,8 @@ def test_the_summary_of_a_player_that_randomises_counts_its_own_repeats() -> Non
     )
 
 
-def test_the_summary_names_the_closest_manipulation_that_was_not_found() -> None:
-    """A player that yielded to every threat in one game had no finding and no hint."""
+def test_summary_names_closest_undetected_manipulation() -> None:
+    """Regression: yielding to every threat in one game gave neither a finding nor a hint."""
     profile = profiled(STRONG["noisy_0"], "noisy_0")
     missed = [
         Weakness(f"words.{key}", f"yields to {key}", 12, "matches", "", Estimate(0.1), p=p,
@@ -241,14 +241,14 @@ def test_the_summary_names_the_closest_manipulation_that_was_not_found() -> None
         "The closest manipulation that was not found: planted_noisy_0 yields to threat (2 of 12"
     )
     shown, silent = (
-        " ".join(summary(replace(profile, examination=Examination(one))).scope)
-        for one in (missed, missed[:1])
+        " ".join(summary(replace(profile, examination=Examination(weaknesses))).scope)
+        for weaknesses in (missed, missed[:1])
     )
     assert f"{closest} matches had different moves, p = 0.007 uncorrected)." in shown
     assert "closest" not in silent
 
 
-def test_an_effect_that_never_varies_has_no_interval_around_zero() -> None:
+def test_constant_effect_has_no_interval_around_zero() -> None:
     constant = estimate_of([-0.1] * 16)
     assert between(constant, signed=True) == "-0.10 (the same in 16 comparisons)"
     assert excludes_zero(constant)
@@ -258,10 +258,10 @@ def test_an_effect_that_never_varies_has_no_interval_around_zero() -> None:
 
 
 @pytest.mark.parametrize(("spread", "first"), [(0.01, "it earned 0.30"), (0.9, "4 of 4 matches")])
-def test_what_is_certain_comes_first(spread: float, first: str) -> None:
+def test_most_certain_evidence_comes_first(spread: float, first: str) -> None:
     signed = [-0.2 + spread * sign for sign in (-1, 1, -1, 1)]
     rows = pl.DataFrame({
-        "signed": signed, "size": [abs(one) for one in signed], "changed": [1.0] * 4,
+        "signed": signed, "size": [abs(change) for change in signed], "changed": [1.0] * 4,
         "earned": [0.3] * 4, "base": [0.5] * 4, "yielded": [0.0] * 4, "before": [0.0] * 4,
         "game": ["bargaining"] * 4, "forfeited": [False] * 4,
     })  # fmt: skip
@@ -270,7 +270,7 @@ def test_what_is_certain_comes_first(spread: float, first: str) -> None:
 
 
 def ended(of: int, requests: int, other: str) -> pl.DataFrame:
-    """Seats of matches that ended, against one opponent."""
+    """Return seats of finished matches against one opponent."""
     return pl.DataFrame({
         "match_id": [f"{other} {at}" for at in range(of)], "other": other, "way": None,
         "game": "bargaining", "forfeited": False, "answers": requests,
@@ -282,11 +282,11 @@ def failed(of: int, answers: int, other: str, reason: str = "status 500") -> lis
             for at in range(of)]  # fmt: skip
 
 
-def test_long_matches_in_which_requests_fail_as_often_as_elsewhere_are_not_blamed() -> None:
-    """A tenth of the requests failed at random, and the opponent with long matches was named."""
-    own = pl.concat([ended(5, 12, "patient"), ended(430, 2, "hard")])
+def test_failures_are_compared_per_request() -> None:
+    """Regression: with random failures, the opponent with the longest matches was named."""
+    seats = pl.concat([ended(5, 12, "patient"), ended(430, 2, "hard")])
     crashed = [*failed(9, 5, "patient"), *failed(90, 1, "hard", "status 500 " * 60)]
-    outcome = next(ending_trials(own, crashed, ct.profiles.battery())).outcome
+    outcome = next(ending_trials(seats, crashed, ct.profiles.battery())).outcome
     assert outcome.title == "ends matches with errors"
     assert outcome.sentence.startswith(
         "99 of 534 matches failed (1,154 requests), in Bargaining; no condition stands out"
@@ -295,11 +295,11 @@ def test_long_matches_in_which_requests_fail_as_often_as_elsewhere_are_not_blame
 
 
 @pytest.mark.parametrize("forfeits", [False, True])
-def test_an_opponent_against_whom_requests_fail_is_named(*, forfeits: bool) -> None:
-    own, crashed = ended(300, 3, "hard"), failed(0 if forfeits else 8, 0, "threat")
+def test_opponent_that_causes_failures_is_named(*, forfeits: bool) -> None:
+    seats, crashed = ended(300, 3, "hard"), failed(0 if forfeits else 8, 0, "threat")
     if forfeits:
-        own = pl.concat([own, ended(8, 1, "threat").with_columns(forfeited=True)])
-    trial = [*ending_trials(own, crashed, ct.profiles.battery())][forfeits]
+        seats = pl.concat([seats, ended(8, 1, "threat").with_columns(forfeited=True)])
+    trial = [*ending_trials(seats, crashed, ct.profiles.battery())][forfeits]
     does, done = ("forfeits matches", "were forfeited") if forfeits else ("crashes", "failed")
     assert trial.outcome.title == f"{does} on a threat"
     assert trial.outcome.sentence.startswith(
@@ -308,20 +308,20 @@ def test_an_opponent_against_whom_requests_fail_is_named(*, forfeits: bool) -> N
     assert trial.p(frozenset()) < 1e-6
 
 
-def test_a_gate_on_a_finding_uses_its_interval_and_decides() -> None:
+def test_gate_on_a_finding_uses_its_interval() -> None:
     profile = profiled(WEAK["torn"], "torn")
-    (weakness,) = [one for one in profile.examination.weaknesses if one.key == "words.injection"]
+    (weakness,) = [row for row in profile.examination.weaknesses if row.key == "words.injection"]
     for key, effect in (("", "signed"), (".size", "size"), (".changed", "changed")):
-        own = profile.number(f"words.injection{key}").own
-        assert own[:3] == getattr(weakness, effect)[:3]
+        estimate = profile.number(f"words.injection{key}").own
+        assert estimate[:3] == getattr(weakness, effect)[:3]
     assert decide(profile, gate("words.injection.changed <= 0.1")).verdict is Verdict.FAIL
 
 
-def test_a_gate_on_the_number_of_findings_decides_and_names_them() -> None:
-    torn, sound = (profiled(one[name], name) for one, name in ((WEAK, "torn"), (STRONG, "noisy_0")))
+def test_gate_on_findings_decides_and_lists_them() -> None:
+    torn, sound = profiled(WEAK["torn"], "torn"), profiled(STRONG["noisy_0"], "noisy_0")
     wanted = gate("findings <= 0", torn.battery)
     failed = decide(torn, wanted)
-    titles = [one.title for one in torn.examination.findings]
+    titles = [finding.title for finding in torn.examination.findings]
     assert str(failed) == f"findings <= 0: fail: {len(titles)}; {', '.join(titles)}"
     assert decide(sound, wanted).verdict is Verdict.PASS
     unplayed = replace(sound, examination=Examination(()))
@@ -330,5 +330,6 @@ def test_a_gate_on_the_number_of_findings_decides_and_names_them() -> None:
         gate("change.findings <= 0", torn.battery)
 
 
-def test_every_manner_but_silence_has_eight_wordings() -> None:
-    assert [name for name, one in manners().items() if len(set(one.wordings)) < 8] == ["silent"]
+def test_all_manners_except_silence_have_eight_wordings() -> None:
+    few = [name for name, manner in manners().items() if len(set(manner.wordings)) < 8]
+    assert few == ["silent"]

@@ -1,4 +1,4 @@
-"""Matches put into a store, or made into records, without playing a study."""
+"""Stored matches and records that are made without running a study."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ SEED = "a seed"
 
 
 class Shelf:
-    """A study with one configuration and two players, for matches whose play is of no matter."""
+    """A study with one configuration and two players, for matches without moves."""
 
     def __init__(self, store: Store, name: str = "shelf") -> None:
         self.store = store
@@ -29,7 +29,7 @@ class Shelf:
         self, id_: str, status: Status = Status.FINISHED, reason: str | None = None,
         calls: int = 0, tokens: tuple[int, int] = (0, 0), **changes: Any,
     ) -> NewMatch:  # fmt: skip
-        """A match that ended so."""
+        """Return a match that ended with this status."""
         payoffs = {"alice": 1.0, "bob": 2.0} if status is Status.FINISHED else None
         kinds = {"alice": {"ok": 2}, "bob": {"ok": 1, "repaired": 1}}
         body: dict[str, Any] = {"seed": id_}
@@ -41,11 +41,11 @@ class Shelf:
         return match._replace(**changes)
 
     def add(self, *ids: str, status: Status = Status.FINISHED, reason: str | None = None) -> None:
-        """Store matches that ended so."""
+        """Store matches that ended with this status."""
         self.store.add(self.study, [self.match(id_, status, reason) for id_ in ids])
 
     def live(self, id_: str) -> dict[str, Any]:
-        """The row of a match that has begun."""
+        """Return the row of a match that has started."""
         return {
             "id": id_, "configuration_id": self.configuration, "instance": f"instance of {id_}",
             "repeat": 0, "seats": self.seats, "status": Status.LIVE.value,
@@ -53,10 +53,10 @@ class Shelf:
         }  # fmt: skip
 
 
-def played(
+def play_moves(
     game: Any, instance: Any, *given: tuple[int, str, Mapping[str, object] | None], seed: str = SEED
 ) -> Table:
-    """A table with these answers: request, seat, the action's fields (None: forfeited)."""
+    """Replay these answers: request, seat, and the action's fields (None: forfeited)."""
     return replay(game, instance, seed, given)
 
 
@@ -66,12 +66,12 @@ def record_of(
     specs: Mapping[str, Mapping[str, Any]] | None = None,
     **changes: Any,
 ) -> MatchRecord:
-    """The record of a table that is over.
+    """Return the record of an ended match.
 
     Args:
-        answers: with kinds and calls; those of scripted players if not given.
-        specs: settings by place.
-        changes: of the record's attributes.
+        answers: with kinds and calls; default: those of scripted players.
+        specs: player specs by seat.
+        changes: other values of the record's attributes.
     """
     end = ended(table, SEED, scripted_answers(table.given) if answers is None else answers)
     seats = {
@@ -91,6 +91,6 @@ def record_of(
     return MatchRecord(**made | changes)
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    """What the files of a folder hold."""
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Return the contents of a folder's files, by name."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}

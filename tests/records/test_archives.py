@@ -1,4 +1,4 @@
-"""An archive holds what a store holds, in files that anybody reads, and comes back."""
+"""Archives: complete copies of stores in open file formats."""
 
 import json
 import sys
@@ -14,79 +14,77 @@ import cheaptalk as ct
 from cheaptalk.records import Store, StoreError, archive, archives, read_manifest, restore
 from tests.conftest import Command
 from tests.fakes import Canned, essence, study, with_model
-from tests.records.test_copying import contents
+from tests.records.test_copying import read_tables
 
 MEMORY = "memory://archives/first"
 
 
 @pytest.fixture
 def filled(store: Store) -> Store:
-    """A store of two studies, of which one is not at its end."""
+    """A store of two studies, one of them unfinished."""
     ct.run(study(**with_model()), store, models=Canned(), cap=ct.studies.Cap(calls=3))
     ct.run(study(name="other", seed=3), store)
     return store
 
 
 @pytest.fixture(autouse=True)
-def memory() -> Iterator[None]:
+def clear_memory() -> Iterator[None]:
     yield
     fsspec.filesystem("memory").store.clear()
 
 
-def where(kind: str, folder: Path) -> str:
+def archive_url(kind: str, folder: Path) -> str:
     return {"memory": MEMORY, "file": f"file://{folder}/kept", "path": f"{folder}/kept"}[kind]
 
 
 @pytest.mark.parametrize("kind", ["memory", "file", "path"])
-def test_an_archive_comes_back_row_by_row_and_its_study_goes_on(
+def test_restored_archive_equals_store_and_resumes(
     filled: Store, tmp_path: Path, kind: str
 ) -> None:
-    url = where(kind, tmp_path)
+    url = archive_url(kind, tmp_path)
     seen: list[tuple[int, int]] = []
     made = archive(filled, url, progress=lambda done, of: seen.append((done, of)))
-    before = contents(filled)
+    before = read_tables(filled)
     assert made.rows == {name: len(rows) for name, rows in before.items()}
     assert seen[-1] == (sum(made.rows.values()), sum(made.rows.values()))
     assert read_manifest(url) == made
     with Store.open(tmp_path / "new.sqlite", create=True) as back:
         restore(url, back)
-        assert contents(back) == before
+        assert read_tables(back) == before
         assert ct.records.examine(back).damages == []
         models = Canned()
         assert ct.run(study(**with_model()), back, models=models).left == 0
         assert ct.run(study(**with_model()), filled, models=Canned()).left == 0
-        assert [essence(one) for one in back.records("small", bodies=True)] == [
-            essence(one) for one in filled.records("small", bodies=True)
+        assert [essence(record) for record in back.records("small", bodies=True)] == [
+            essence(record) for record in filled.records("small", bodies=True)
         ]
 
 
-def test_a_study_alone_is_archived_whole_and_nothing_of_others(
-    filled: Store, tmp_path: Path
-) -> None:
+def test_single_study_is_archived(filled: Store, tmp_path: Path) -> None:
     archive(filled, MEMORY, study="small")
     with Store.open(tmp_path / "new.sqlite", create=True) as back:
         restore(MEMORY, back)
-        assert [one.name for one in back.studies()] == ["small"]
+        assert [summary.name for summary in back.studies()] == ["small"]
         assert list(back.records("small", bodies=True)) == list(
             filled.records("small", bodies=True)
         )
-        assert {one["digest"] for one in contents(back)["players"]} < {
-            one["digest"] for one in contents(filled)["players"]
+        assert {row["digest"] for row in read_tables(back)["players"]} < {
+            row["digest"] for row in read_tables(filled)["players"]
         }
         assert ct.records.examine(back).damages == []
         assert ct.run(study(**with_model()), back, models=Canned()).left == 0
 
 
-def test_the_files_are_read_by_others(filled: Store, tmp_path: Path) -> None:
+def test_archive_files_are_readable_with_polars(filled: Store, tmp_path: Path) -> None:
     archive(filled, str(tmp_path / "kept"))
     players = pl.read_parquet(tmp_path / "kept" / "players-*.parquet")
-    assert "vllm/tiny" in {json.loads(one).get("model") for one in players["spec"]}
+    assert "vllm/tiny" in {json.loads(spec).get("model") for spec in players["spec"]}
     assert pl.read_parquet(tmp_path / "kept" / "studies-*.parquet")["name"].to_list() == [
         "small", "other",
     ]  # fmt: skip
 
 
-def test_large_tables_are_in_several_files(
+def test_large_tables_are_split_into_files(
     filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archives, "PART", 1)
@@ -95,10 +93,10 @@ def test_large_tables_are_in_several_files(
     assert len(made.tables["matches"]) > 1
     with Store.open(tmp_path / "new.sqlite", create=True) as back:
         restore(MEMORY, back)
-        assert contents(back) == contents(filled)
+        assert read_tables(back) == read_tables(filled)
 
 
-def test_what_is_not_written_to_its_end_leaves_nothing(filled: Store, tmp_path: Path) -> None:
+def test_interrupted_archive_leaves_no_files(filled: Store, tmp_path: Path) -> None:
     def stop(done: int, of: int) -> None:
         if done > of / 2:
             raise KeyboardInterrupt
@@ -111,9 +109,7 @@ def test_what_is_not_written_to_its_end_leaves_nothing(filled: Store, tmp_path: 
     assert fsspec.filesystem("memory").find("/archives") == []
 
 
-def test_a_file_that_was_not_kept_as_written_is_noticed_at_once(
-    filled: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_truncated_write_raises_error(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = type(fsspec.filesystem("memory"))
     usual = kind.pipe_file
     monkeypatch.setattr(
@@ -123,9 +119,7 @@ def test_a_file_that_was_not_kept_as_written_is_noticed_at_once(
         archive(filled, MEMORY)
 
 
-def test_a_changed_archive_is_refused_and_the_store_stays_empty(
-    filled: Store, tmp_path: Path
-) -> None:
+def test_changed_archive_is_rejected(filled: Store, tmp_path: Path) -> None:
     archive(filled, str(tmp_path / "kept"))
     (file,) = (tmp_path / "kept").glob("matches-*.parquet")
     file.write_bytes(file.read_bytes()[:-3] + b"123")
@@ -139,7 +133,7 @@ def test_a_changed_archive_is_refused_and_the_store_stays_empty(
         assert back.studies() == []
 
 
-def test_an_archive_that_counts_otherwise_is_refused(filled: Store, tmp_path: Path) -> None:
+def test_archive_with_wrong_row_count_is_rejected(filled: Store, tmp_path: Path) -> None:
     manifest = tmp_path / "kept" / "manifest.json"
     matches = archive(filled, str(manifest.parent)).rows["matches"]
     counted = manifest.read_text().replace(f'"rows": {matches},', f'"rows": {matches + 1},')
@@ -149,23 +143,23 @@ def test_an_archive_that_counts_otherwise_is_refused(filled: Store, tmp_path: Pa
         Store.open(tmp_path / "new.sqlite", create=True) as back,
     ):
         restore(str(manifest.parent), back)
-    assert not [*tmp_path.glob("new.sqlite*")], "a store that was made in vain is gone again"
+    assert not [*tmp_path.glob("new.sqlite*")], "the new store was removed"
 
 
-def test_wrong_places_are_told_in_a_sentence(filled: Store, tmp_path: Path) -> None:
+def test_invalid_locations_raise_error(filled: Store, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a.txt").write_text("mine")
-    for url, saying in (
+    for url, expected in (
         (f"{tmp_path}/full", "is not empty; name a new folder"),
         (f"{tmp_path}/no/such", "cannot be written: "),
         (f"{tmp_path}/full/a.txt/b", "cannot be written: "),
         ("nowhere://me:pass@secret@there", 'fsspec does not support "nowhere://"'),
     ):
-        with pytest.raises(ct.CheaptalkError) as told:
+        with pytest.raises(ct.CheaptalkError) as error:
             archive(filled, url)
-        assert saying in str(told.value)
-        assert "secret" not in str(told.value)
-    assert [one.name for one in tmp_path.rglob("*") if one.suffix in (".parquet", ".json")] == []
+        assert expected in str(error.value)
+        assert "secret" not in str(error.value)
+    assert [path.name for path in tmp_path.rglob("*") if path.suffix in (".parquet", ".json")] == []
     with pytest.raises(StoreError, match='no study "smal"'):
         archive(filled, MEMORY, study="smal")
     with pytest.raises(StoreError, match=r"has no manifest\.json: it is not an archive, or"):
@@ -173,7 +167,7 @@ def test_wrong_places_are_told_in_a_sentence(filled: Store, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("change", "saying"),
+    ("change", "expected"),
     [
         ({"revision": "0001"}, "has schema version 0001, but this version uses"),
         ({"archive": 2}, "can't read .*: archive"),
@@ -181,22 +175,20 @@ def test_wrong_places_are_told_in_a_sentence(filled: Store, tmp_path: Path) -> N
          "can't read .*: tables"),
     ],
 )  # fmt: skip
-def test_manifests_of_another_form_are_refused(
-    filled: Store, tmp_path: Path, change: dict[str, Any], saying: str
+def test_unsupported_manifests_are_rejected(
+    filled: Store, tmp_path: Path, change: dict[str, Any], expected: str
 ) -> None:
     archive(filled, str(tmp_path / "kept"))
     file = tmp_path / "kept" / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | change))
     with (
         Store.open(tmp_path / "new.sqlite", create=True) as back,
-        pytest.raises(StoreError, match=saying),
+        pytest.raises(StoreError, match=expected),
     ):
         restore(str(tmp_path / "kept"), back)
 
 
-def test_a_missing_package_or_driver_is_named(
-    filled: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_packages_are_named(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     with pytest.raises(ct.CheaptalkError, match=r"gs://bucket/a requires another package: .*gcsfs"):
         archive(filled, "gs://bucket/a")
@@ -205,7 +197,7 @@ def test_a_missing_package_or_driver_is_named(
         archive(filled, MEMORY)
 
 
-def test_the_commands_archive_and_restore(cheaptalk: Command, tmp_path: Path) -> None:
+def test_commands_archive_and_restore(cheaptalk: Command, tmp_path: Path) -> None:
     ct.run(study(), tmp_path / "one.sqlite")
     done = cheaptalk("store", "archive", "kept", "--store", "one.sqlite")
     assert (done.status, done.out) == (0, "1 study with 2 matches archived in kept\n")
@@ -218,7 +210,7 @@ def test_the_commands_archive_and_restore(cheaptalk: Command, tmp_path: Path) ->
 
 @pytest.fixture
 def s3() -> Iterator[str]:
-    """A pretended S3 on this machine; its address."""
+    """The address of a local mock of S3."""
     server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -226,7 +218,7 @@ def s3() -> Iterator[str]:
     server.stop()
 
 
-def test_an_archive_in_s3_comes_back(
+def test_archive_is_restored_from_s3(
     filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s3: str
 ) -> None:
     pytest.importorskip("s3fs")
@@ -238,7 +230,7 @@ def test_an_archive_in_s3_comes_back(
     archive(filled, "s3://bucket/studies/first")
     with Store.open(tmp_path / "new.sqlite", create=True) as back:
         restore("s3://bucket/studies/first", back)
-        assert contents(back) == contents(filled)
+        assert read_tables(back) == read_tables(filled)
     with pytest.raises(StoreError, match="is not empty"):
         archive(filled, "s3://bucket/studies/first")
     with pytest.raises(StoreError, match="cannot be written"):

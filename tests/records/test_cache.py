@@ -1,4 +1,4 @@
-"""The cache: exact, shared, and honest about what it cannot answer."""
+"""The reply cache: exact keys, concurrent access, and damaged entries."""
 
 import json
 import sqlite3
@@ -26,13 +26,13 @@ HERE = Replicate("0/abc/0", 0, "alice", 0)
 REPLY = Reply(
     text="Yes.", model="tiny-1", seconds=2.0, usage=Usage(input_tokens=9, output_tokens=1)
 )
-SAID = [
+CHAT = [
     {"role": "system", "content": "You are Alice."},
     {"role": "user", "content": "Do you accept $50?"},
 ]
 PLAIN = {
     "model": "openai/gpt-4o",
-    "messages": SAID,
+    "messages": CHAT,
     "settings": {"temperature": 0.5, "top_p": 0.9, "max_tokens": 100, "seed": 1},
     "form": {"name": "Reply", "json_schema": {"type": "object"}, "route": "auto"},
 }
@@ -49,13 +49,13 @@ def request(replicate: Replicate | None = HERE, **changes: Any) -> Request:
     return Request.of(call.model_dump(mode="json", exclude_none=True), replicate)
 
 
-def changed(place: int, content: str) -> list[dict[str, str]]:
-    messages = [dict(message) for message in SAID]
+def replace_message(place: int, content: str) -> list[dict[str, str]]:
+    messages = [dict(message) for message in CHAT]
     messages[place]["content"] = content
     return messages
 
 
-def test_a_hit_is_the_reply_at_no_cost(cache: Cache) -> None:
+def test_hit_returns_reply_at_no_cost(cache: Cache) -> None:
     assert cache.get(request()) is None
     cache.put(request(), REPLY)
     hit = cache.get(request())
@@ -64,7 +64,7 @@ def test_a_hit_is_the_reply_at_no_cost(cache: Cache) -> None:
     assert (hit.usage, hit.saved, hit.seconds) == (Usage(), REPLY.usage, 0.0)
 
 
-def test_a_model_is_the_same_with_its_url_written_out_or_not(cache: Cache) -> None:
+def test_explicit_default_url_hits(cache: Cache) -> None:
     cache.put(request(), REPLY)
     assert cache.get(request(model="openai/gpt-4o@https://api.openai.com/v1/")) is not None
     assert cache.get(request(model="openai/gpt-4o@https://elsewhere.example/v1")) is None
@@ -102,20 +102,20 @@ REPLICATES = st.builds(
 
 
 @given(CALLS, REPLICATES, CALLS, REPLICATES)
-def test_changing_any_one_field_misses(
+def test_changing_any_field_misses(
     call: dict[str, Any], replicate: Replicate, other: dict[str, Any], elsewhere: Replicate
 ) -> None:
     stored = Request.of(ModelCall.model_validate(call).model_dump(mode="json"), replicate)
     for field in call:
         new = ModelCall.model_validate(call | {field: other[field]})
-        asked = Request.of(new.model_dump(mode="json"), replicate)
+        query = Request.of(new.model_dump(mode="json"), replicate)
         same = new == ModelCall.model_validate(call)
-        assert (asked.key == stored.key) == same
-        assert (list(differences(asked.data, stored.data)) == []) == same
+        assert (query.key == stored.key) == same
+        assert (list(differences(query.data, stored.data)) == []) == same
     for part, value in elsewhere._asdict().items():
         new_place = replicate._replace(**{part: value})
-        asked = Request.of(ModelCall.model_validate(call).model_dump(mode="json"), new_place)
-        assert (asked.key == stored.key) == (new_place == replicate)
+        query = Request.of(ModelCall.model_validate(call).model_dump(mode="json"), new_place)
+        assert (query.key == stored.key) == (new_place == replicate)
 
 
 @given(MESSAGES, st.data())
@@ -127,10 +127,10 @@ def test_changing_one_character_of_a_message_misses(
     at = data.draw(st.integers(0, len(words)))
     new = [dict(message) for message in messages]
     new[place]["content"] = words[:at] + data.draw(st.characters()) + words[at:]
-    stored, asked = request(messages=messages), request(messages=new)
-    assert asked.key != stored.key
-    (told,) = differences(asked.data, stored.data)
-    assert told.startswith(f"messages[{place}].content differs from the stored request")
+    stored, query = request(messages=messages), request(messages=new)
+    assert query.key != stored.key
+    (difference,) = differences(query.data, stored.data)
+    assert difference.startswith(f"messages[{place}].content differs from the stored request")
 
 
 @pytest.mark.parametrize(
@@ -147,16 +147,14 @@ def test_changing_one_character_of_a_message_misses(
     ],
     ids=["refused", "filtered", "error", "late", "truncated", "empty", "blank", "cached"],
 )
-def test_what_is_no_whole_answer_is_never_kept(cache: Cache, reply: Reply) -> None:
+def test_incomplete_replies_are_not_cached(cache: Cache, reply: Reply) -> None:
     assert not worth_keeping(reply)
     cache.put(request(), reply)
     assert cache.find(request()) is None
 
 
 @pytest.mark.parametrize("column", ["request", "reply", "proof"])
-def test_a_damaged_entry_is_a_miss_and_is_told_until_it_is_bought_anew(
-    cache: Cache, column: str
-) -> None:
+def test_damaged_entry_misses_until_replaced(cache: Cache, column: str) -> None:
     cache.put(request(), REPLY)
     with sqlite3.connect(cache.path) as file:
         file.execute(f"UPDATE replies SET {column} = 'x' || {column}")  # noqa: S608 - a constant
@@ -168,12 +166,12 @@ def test_a_damaged_entry_is_a_miss_and_is_told_until_it_is_bought_anew(
     assert cache.get(request()) is not None
 
 
-def test_an_entry_under_another_s_key_is_no_hit(cache: Cache) -> None:
+def test_entry_with_wrong_key_misses(cache: Cache) -> None:
     cache.put(Request(request(model="openai/other").data, request().key), REPLY)
     assert cache.get(request()) is None
 
 
-def store_some(path: Path, writer: int) -> None:
+def write_replies(path: Path, writer: int) -> None:
     with Cache(path) as cache:
         for number in range(50):
             both = request(Replicate("both", number, "alice", 0))
@@ -185,7 +183,7 @@ def store_some(path: Path, writer: int) -> None:
 def test_processes_share_a_cache(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     spawn = get_context("forkserver")
-    writers = [spawn.Process(target=store_some, args=(path, writer)) for writer in range(4)]
+    writers = [spawn.Process(target=write_replies, args=(path, writer)) for writer in range(4)]
     for process in writers:
         process.start()
     for process in writers:
@@ -195,9 +193,9 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
         assert sum(shelf.replies for shelf in cache.shelves()) == 5 * 50
 
 
-def test_the_nearest_request_is_the_one_with_the_fewest_differences(cache: Cache) -> None:
-    cache.put(request(messages=changed(1, "Something else?"), settings={}), REPLY)
-    cache.put(request(messages=changed(1, "Do you accept $40?")), REPLY, match="before")
+def test_nearest_request_has_fewest_differences(cache: Cache) -> None:
+    cache.put(request(messages=replace_message(1, "Something else?"), settings={}), REPLY)
+    cache.put(request(messages=replace_message(1, "Do you accept $40?")), REPLY, match="before")
     cache.put(request(model="vllm/other", settings={"seed": 2}), REPLY)
     cache.put(request(), REPLY, match="this")
     entry = nearest(cache, request(), but_not_of="this")
@@ -214,19 +212,19 @@ def test_the_nearest_request_is_the_one_with_the_fewest_differences(cache: Cache
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "difference"),
     [
         ({"model": "openai/gpt-5"}, "model differs from the stored request at character"),
         ({"settings": {"temperature": 1}}, "settings.temperature is 1.0 (stored: 0.5)"),
         ({"form": None}, "form is missing (stored: {"),
-        ({"messages": changed(1, "Hm?")[:1]}, "messages has 1 entry (stored: 2)"),
+        ({"messages": replace_message(1, "Hm?")[:1]}, "messages has 1 entry (stored: 2)"),
         ({"replicate": HERE._replace(request=3)}, "replicate.request is 3 (stored: 0)"),
         ({"replicate": None}, "replicate is null (stored: {"),
     ],
 )
-def test_a_difference_is_told_by_its_place(changes: dict[str, Any], told: str) -> None:
+def test_differences_name_the_field(changes: dict[str, Any], difference: str) -> None:
     lines = list(differences(request(**changes).data, request().data))
-    assert [line for line in lines if line.startswith(told)], lines
+    assert [line for line in lines if line.startswith(difference)], lines
 
 
 def test_shelves_count_replies_and_tokens_by_model(cache: Cache) -> None:
@@ -238,7 +236,7 @@ def test_shelves_count_replies_and_tokens_by_model(cache: Cache) -> None:
     assert len(shelves) == 2
 
 
-def test_clearing_drops_what_is_meant_and_damaged_entries_with_all(cache: Cache) -> None:
+def test_clear_removes_matching_and_damaged_entries(cache: Cache) -> None:
     cache.put(request(), REPLY)
     cache.put(request(model="vllm/other"), REPLY)
     assert cache.clear(before=0.0) == 0
@@ -251,7 +249,7 @@ def test_clearing_drops_what_is_meant_and_damaged_entries_with_all(cache: Cache)
     assert cache.clear() == 1
 
 
-def test_entries_are_the_requests_and_replies(cache: Cache) -> None:
+def test_entries_contain_requests_and_replies(cache: Cache) -> None:
     cache.put(request(), REPLY, match="m")
     (entry,) = cache.entries()
     assert entry.match == "m"
@@ -259,7 +257,7 @@ def test_entries_are_the_requests_and_replies(cache: Cache) -> None:
     assert Reply.model_validate(entry.reply) == REPLY
 
 
-def test_a_cache_with_a_second_name_is_refused(cache: Cache, tmp_path: Path) -> None:
+def test_hard_linked_cache_is_rejected(cache: Cache, tmp_path: Path) -> None:
     cache.close()
     other = tmp_path / "other.sqlite"
     other.hardlink_to(cache.path)
@@ -270,7 +268,7 @@ def test_a_cache_with_a_second_name_is_refused(cache: Cache, tmp_path: Path) -> 
     Cache(cache.path).close()
 
 
-def test_what_is_no_cache_is_refused(tmp_path: Path) -> None:
+def test_invalid_cache_files_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(CacheError, match="no cache at"):
         Cache(tmp_path / "none.sqlite", create=False)
     text = tmp_path / "text.sqlite"

@@ -1,4 +1,4 @@
-"""Chats of records: what a language model in a seat is sent, and what it answered."""
+"""Chat exports: the messages sent to a model in a seat, and its answers."""
 
 import json
 from collections import Counter
@@ -13,7 +13,7 @@ from cheaptalk.records.exports import codebook
 from cheaptalk.records.exports.exporter import export
 
 
-def test_chats_are_what_models_were_sent_with_the_answers_that_counted(tmp_path: Path) -> None:
+def test_chats_contain_prompts_and_final_answers(tmp_path: Path) -> None:
     talking: dict[str, Any] = {
         "name": "talking", "instances": 2, "pairing": "all",
         "games": [{"game": name} for name in ("deal_or_no_deal", "persuasion")],
@@ -27,18 +27,18 @@ def test_chats_are_what_models_were_sent_with_the_answers_that_counted(tmp_path:
         ct.run(ct.studies.parse_study(talking, "test"), store)
         assert export(store, "talking", tmp_path / "out", "chats").rows.keys() == {"chats"}
         lines = (tmp_path / "out" / "chats.jsonl").read_text(encoding="utf-8").splitlines()
-        told = {(one["match_id"], one["actor"]): one for one in map(json.loads, lines)}
-        assert {key for one in told.values() for key in one} == codebook.CHAT.keys()
+        chats = {(chat["match_id"], chat["actor"]): chat for chat in map(json.loads, lines)}
+        assert {key for chat in chats.values() for key in chat} == codebook.CHAT.keys()
         records = list(store.records("talking", bodies=True))
-    assert {one.game for one in records} == {one["game"] for one in told.values()}
-    assert len(told) == sum(len(one.at) for one in records)
+    assert {record.game for record in records} == {chat["game"] for chat in chats.values()}
+    assert len(chats) == sum(len(record.at) for record in records)
     for record in records:
         payoffs, compared = record.payoffs or {}, Counter[str]()
         for answer in record.answers:
-            chat = told[record.id, answer.actor]
+            chat = chats[record.id, answer.actor]
             place = record.seat_of(answer.actor)
             assert (chat["seat"], chat["payoff"]) == (place, payoffs[place])
-            roles = [one["role"] for one in chat["messages"]]
+            roles = [message["role"] for message in chat["messages"]]
             assert roles == ["system", *["user", "assistant"] * (len(roles) // 2)]
             for call in answer.calls[:1]:
                 compared[answer.actor] += 1
@@ -49,20 +49,20 @@ def test_chats_are_what_models_were_sent_with_the_answers_that_counted(tmp_path:
                 if record.label(place) == "model":
                     assert sent == chat["messages"][:at]
         for seat, times in compared.items():
-            assert len(told[record.id, seat]["messages"]) == 1 + 2 * times
+            assert len(chats[record.id, seat]["messages"]) == 1 + 2 * times
 
 
-def test_chats_are_read_as_they_were_written(tmp_path: Path) -> None:
-    said = [{"role": "user", "content": "a\u2028b\x85c\nd"}, {"role": "assistant", "content": ""}]
+def test_read_chats_round_trips(tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "a\u2028b\x85c\nd"}, {"role": "assistant", "content": ""}]
     file = tmp_path / "c.jsonl"
-    file.write_text(json.dumps({"messages": said, "more": 1}, ensure_ascii=False) + "\n\n")
-    assert read_chats(file) == [said]
+    file.write_text(json.dumps({"messages": chat, "more": 1}, ensure_ascii=False) + "\n\n")
+    assert read_chats(file) == [chat]
     file.write_text('{"messages": []}\n{"text": "no chat"}\n')
     with pytest.raises(ct.CheaptalkError, match=r"line 2 of .*c\.jsonl is not a chat"):
         read_chats(file)
 
 
-def test_what_no_model_said_stands_in_the_style_that_is_asked_for(tmp_path: Path) -> None:
+def test_scripted_answers_use_the_requested_style(tmp_path: Path) -> None:
     spec: dict[str, Any] = {
         "name": "talking", "instances": 2, "games": [{"game": "deal_or_no_deal"}],
         "players": {"model": {"model": "script/legal"}, "fair": "fair"},
@@ -76,5 +76,5 @@ def test_what_no_model_said_stands_in_the_style_that_is_asked_for(tmp_path: Path
     assert not (tmp_path / "wrong").exists()
     for line in (tmp_path / "out" / "chats.jsonl").read_text(encoding="utf-8").splitlines():
         chat = json.loads(line)
-        first = next(one["content"] for one in chat["messages"] if one["role"] == "assistant")
-        assert first.startswith("[message]") == (chat["player"] == "fair")
+        replies = (reply for reply in chat["messages"] if reply["role"] == "assistant")
+        assert next(replies)["content"].startswith("[message]") == (chat["player"] == "fair")

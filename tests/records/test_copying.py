@@ -1,4 +1,4 @@
-"""A store's copy holds what it holds, and its studies go on there."""
+"""Copies of stores are complete, and their studies can be resumed."""
 
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,15 @@ from tests.records.stored import Shelf
 from tests.records.test_store import call_row
 
 
-def contents(store: Store) -> dict[str, list[Any]]:
-    """Every row of every table, with whether JSON was ever written."""
-    found = {}
+def read_tables(store: Store) -> dict[str, list[Any]]:
+    """Return all rows of all tables; ``no NAME`` marks columns that are SQL NULL."""
+    tables = {}
     with store.reading() as connection:
         for table in schema.metadata.sorted_tables:
-            lacking = [one.is_(sa.null()).label(f"no {one.name}") for one in table.c]
+            lacking = [column.is_(sa.null()).label(f"no {column.name}") for column in table.c]
             query = sa.select(table, *lacking).order_by(*table.primary_key.columns)
-            found[table.name] = [dict(row) for row in connection.execute(query).mappings()]
-    return found
+            tables[table.name] = [dict(row) for row in connection.execute(query).mappings()]
+    return tables
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def new(tmp_path: Path) -> Path:
     return tmp_path / "new.sqlite"
 
 
-def test_a_copy_holds_every_row_and_its_study_goes_on_there(store: Store, new: Path) -> None:
+def test_copy_contains_every_row_and_resumes(store: Store, new: Path) -> None:
     made, models = study(**with_model()), Canned()
     ct.run(made, store, models=models, cap=ct.studies.Cap(calls=3))
     with store.transaction() as connection:
@@ -41,33 +41,33 @@ def test_a_copy_holds_every_row_and_its_study_goes_on_there(store: Store, new: P
     seen: list[tuple[int, int]] = []
     with Store.open(new, create=True) as copy:
         rows = ct.records.copy_store(store, copy, lambda done, of: seen.append((done, of)))
-        before = contents(store)
-        assert contents(copy) == before
-        assert rows == {name: len(some) for name, some in before.items()}
-        assert [one["no reply"] for one in before["calls"][-2:]] == [True, False]
+        before = read_tables(store)
+        assert read_tables(copy) == before
+        assert rows == {name: len(table) for name, table in before.items()}
+        assert [call["no reply"] for call in before["calls"][-2:]] == [True, False]
         assert seen[-1] == (sum(rows.values()), sum(rows.values()))
         assert ct.run(made, copy, models=models).left == 0
-        assert contents(store) == before
+        assert read_tables(store) == before
         bought = len(models.calls)
         assert ct.run(made, store, models=models).left == 0
         assert len(models.calls) == 2 * bought - 3
-        assert [essence(one) for one in copy.records("small", bodies=True)] == [
-            essence(one) for one in store.records("small", bodies=True)
+        assert [essence(record) for record in copy.records("small", bodies=True)] == [
+            essence(record) for record in store.records("small", bodies=True)
         ]
 
 
-def test_a_copy_is_a_store_of_its_own(store: Store, new: Path) -> None:
+def test_invalid_copy_targets_are_rejected(store: Store, new: Path) -> None:
     Shelf(store)
     with Store.open(new, create=True) as copy:
         Shelf(copy, "there")
         with pytest.raises(StoreError, match="is not empty; name a new store for the copy"):
             ct.records.copy_store(store, copy)
-        assert [one.name for one in copy.studies()] == ["there"]
+        assert [summary.name for summary in copy.studies()] == ["there"]
     with pytest.raises(StoreError, match=r"cannot copy .* to itself"):
         ct.records.copy_store(store, store)
 
 
-def test_a_store_can_be_copied_during_a_run(store: Store, new: Path) -> None:
+def test_store_can_be_copied_during_a_run(store: Store, new: Path) -> None:
     copied: list[int] = []
 
     def copy_once(progress: ct.Progress) -> None:
@@ -85,7 +85,7 @@ def test_a_store_can_be_copied_during_a_run(store: Store, new: Path) -> None:
         assert ct.run(spec, copy, models=Canned()).left == 0
 
 
-def test_nothing_is_copied_to_a_store_that_is_written_to(store: Store, new: Path) -> None:
+def test_locked_target_is_rejected(store: Store, new: Path) -> None:
     Shelf(store).add("a")
     with Store.open(new, create=True) as copy:
         with Store.open(new) as other, other.writing(), pytest.raises(StoreLocked):
@@ -93,7 +93,7 @@ def test_nothing_is_copied_to_a_store_that_is_written_to(store: Store, new: Path
         assert copy.studies() == []
 
 
-def test_a_store_that_is_damaged_leaves_no_part_of_a_copy(store: Store, new: Path) -> None:
+def test_damaged_store_leaves_no_partial_copy(store: Store, new: Path) -> None:
     Shelf(store).add("a")
     with store.transaction() as connection:
         connection.execute(sa.text("update matches set status = 'lost'"))
@@ -103,9 +103,7 @@ def test_a_store_that_is_damaged_leaves_no_part_of_a_copy(store: Store, new: Pat
         assert copy.studies() == []
 
 
-def test_the_command_copies_a_store_and_says_what(
-    store: Store, new: Path, cheaptalk: Command
-) -> None:
+def test_copy_command_prints_counts(store: Store, new: Path, cheaptalk: Command) -> None:
     Shelf(store).add("a", "b")
     done = cheaptalk("store", "copy", str(new), "--store", store.backend.address)
     assert (done.status, done.said) == (0, "")

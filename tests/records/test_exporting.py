@@ -1,4 +1,4 @@
-"""Exports hold everything, exactly, with a codebook that leaves nothing out."""
+"""Exports: tables, the codebook, file formats, and failures."""
 
 import csv
 import json
@@ -56,8 +56,8 @@ def study() -> ct.Study:
     )
 
 
-def stored(store: Store, id_: str, end: Ended, study: str = "models") -> None:
-    """Put a bargaining match between two models into the store, in a study of its own."""
+def add_match(store: Store, id_: str, end: Ended, study: str = "models") -> None:
+    """Add a bargaining match between two models to a separate study."""
     number = store.register_study(study, {"players": {}})
     game = get_game("bargaining").rules.model_validate({})
     parameters = game.model_dump(mode="json")
@@ -69,8 +69,8 @@ def stored(store: Store, id_: str, end: Ended, study: str = "models") -> None:
     store.add(number, [NewMatch(id_, configuration, "0", 0, seats, end)])
 
 
-def asked_models(reply: dict[str, Any] = REPLY, call: dict[str, Any] = CALL, **noted: Any) -> Ended:
-    """A match in which a model was asked, once again after an unreadable reply."""
+def model_match(reply: dict[str, Any] = REPLY, call: dict[str, Any] = CALL, **noted: Any) -> Ended:
+    """Return a match between models, one of which repaired an unreadable reply."""
     game = get_game("bargaining").rules.model_validate({})
     table = Table(game, game.draw_instance(Chance("s")), "s")
     offer = {"alice_gain": 6000.5, "bob_gain": 3999.5, "message": NASTY}
@@ -89,7 +89,7 @@ def asked_models(reply: dict[str, Any] = REPLY, call: dict[str, Any] = CALL, **n
     return ended(table, "s", answers)
 
 
-def broken() -> Ended:
+def failed_match() -> Ended:
     return Ended(
         Status.FAILED, "the provider is down", None, None, {}, 0, 0, 0, time.time(),
         pack({"seed": "t"}),
@@ -97,7 +97,7 @@ def broken() -> Ended:
 
 
 def lost_call(match_id: str) -> dict[str, Any]:
-    """A call in the ledger whose reply never came."""
+    """Return a call in the ledger without a reply."""
     return {
         "match_id": match_id, "request": 0, "actor": "alice", "attempt": 0, "try": 2,
         "state": "unresolved", "call": CALL, "reply": None, "sent": 1.0,
@@ -109,8 +109,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     path = tmp_path_factory.mktemp("exports") / "s.sqlite"
     with Store.open(path, create=True) as opened:
         ct.run(study(), opened)
-        stored(opened, "asked", asked_models())
-        stored(opened, "broken", broken())
+        add_match(opened, "asked", model_match())
+        add_match(opened, "broken", failed_match())
         with opened.transaction() as connection:
             connection.execute(sa.insert(schema.calls), [lost_call("broken")])
         yield opened
@@ -129,14 +129,14 @@ def mixed(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def models(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The models' study as CSV."""
+    """The study of models as CSV."""
     return export(store, "models", tmp_path_factory.mktemp("models") / "out").path
 
 
 # Tables
 
 
-def test_a_row_for_every_match_and_every_answer(store: Store, mixed: Path) -> None:
+def test_every_match_and_answer_has_a_row(store: Store, mixed: Path) -> None:
     records = {record.id: record for record in store.records("mixed", bodies=True)}
     rows = read(mixed / "matches.csv")
     assert {row["match_id"] for row in rows} == records.keys()
@@ -162,9 +162,7 @@ def test_parameters_and_labels_are_columns(mixed: Path) -> None:
         assert row["study"] == "mixed"
 
 
-def test_every_place_has_its_player_s_kind_model_and_settings(
-    store: Store, mixed: Path, models: Path
-) -> None:
+def test_seats_have_player_kind_model_and_settings(store: Store, mixed: Path, models: Path) -> None:
     scripted, talking = (read(path / "matches.csv")[0] for path in (mixed, models))
     record = next(store.records("mixed"))
     assert (scripted["kind_bob"], scripted["model_bob"]) == ("strategy", "")
@@ -173,7 +171,7 @@ def test_every_place_has_its_player_s_kind_model_and_settings(
     assert json.loads(talking["settings_bob"]) == {"model": "acme/talk"}
 
 
-def test_outcomes_payoffs_and_measures_are_columns(store: Store, mixed: Path) -> None:
+def test_outcomes_payoffs_and_metrics_are_columns(store: Store, mixed: Path) -> None:
     rows = {row["match_id"]: row for row in read(mixed / "matches.csv")}
     for record in store.records("mixed", bodies=True):
         row = rows[record.id]
@@ -183,19 +181,19 @@ def test_outcomes_payoffs_and_measures_are_columns(store: Store, mixed: Path) ->
         for metric in get_game(record.game).metrics.values():
             renamed = metric.name == "price"  # persuasion has a parameter of that name
             name = f"metric_{metric.name}" if renamed else metric.name
-            assert row[name] == written(metric.of(record.result()))
+            assert row[name] == format_number(metric.of(record.result()))
             if metric.published:
-                assert row[f"{name}_published"] == written(metric.published(record.result()))
-        assert row["outcome_stage"] == written((record.outcome or {}).get("stage"))
+                assert row[f"{name}_published"] == format_number(metric.published(record.result()))
+        assert row["outcome_stage"] == format_number((record.outcome or {}).get("stage"))
         assert row["answers_alice_ok"] == str(record.kinds["alice"]["ok"])
         assert row["answers_alice_refused"] == "0"
 
 
-def written(number: float | None) -> str:
+def format_number(number: float | None) -> str:
     return "" if number is None else repr(number)
 
 
-def test_a_name_that_two_kinds_of_column_have_says_which_kind(mixed: Path) -> None:
+def test_ambiguous_column_names_are_prefixed(mixed: Path) -> None:
     rows = read(mixed / "matches.csv")
     prices = {row["game"]: (row["price"], row["metric_price"]) for row in rows}
     assert prices["persuasion"] == ("100.0", "")
@@ -203,7 +201,7 @@ def test_a_name_that_two_kinds_of_column_have_says_which_kind(mixed: Path) -> No
     assert prices["bargaining"] == ("", "")
 
 
-def test_answers_hold_actions_by_field_and_whole(store: Store, mixed: Path) -> None:
+def test_answers_contain_actions_as_fields_and_json(store: Store, mixed: Path) -> None:
     records = {record.id: record for record in store.records("mixed", bodies=True)}
     given: dict[tuple[str, str, str], AnswerRecord] = {
         (record.id, str(answer.request), answer.actor): answer
@@ -216,13 +214,13 @@ def test_answers_hold_actions_by_field_and_whole(store: Store, mixed: Path) -> N
         assert json.loads(row["action"]) == action
         assert row["message"] == action.get("message", "")
         assert row["decision"] == action.get("decision", "")
-        assert row["price"] == written(action.get("price"))
+        assert row["price"] == format_number(action.get("price"))
         assert (row["kind"], row["player"], row["calls"]) == ("ok", "luck", "0")
         assert row["role"] == row["actor"].partition("_")[0]
         assert (row["model"], row["reply"], row["latency"]) == ("", "", "")
 
 
-def test_messages_and_replies_come_back_character_for_character(models: Path) -> None:
+def test_messages_and_replies_round_trip_exactly(models: Path) -> None:
     offer, reply = read(models / "answers.csv")
     assert offer["message"] == NASTY
     assert offer["reply"] == REPLY["text"]
@@ -232,7 +230,7 @@ def test_messages_and_replies_come_back_character_for_character(models: Path) ->
     assert reply["input_tokens"] == "100"
 
 
-def test_calls_hold_conversations_and_what_came_of_them(models: Path) -> None:
+def test_calls_contain_messages_and_replies(models: Path) -> None:
     rows = read(models / "calls.csv")
     assert [(row["match_id"], row["call_index"], row["state"]) for row in rows] == [
         ("asked", "0", "answered"), ("asked", "1", "answered"), ("asked", "0", "answered"),
@@ -246,7 +244,7 @@ def test_calls_hold_conversations_and_what_came_of_them(models: Path) -> None:
     assert (rows[3]["reply"], rows[3]["attempt"], rows[3]["input_tokens"]) == ("", "2", "")
 
 
-def test_calls_hold_all_that_was_sent_and_when(store: Store, tmp_path: Path) -> None:
+def test_calls_contain_request_details_and_times(store: Store, tmp_path: Path) -> None:
     url = "http://gpu:8000/v1"
     form = {"name": "Offer", "json_schema": {"type": "object"}, "route": "auto"}
     call = CALL | {"model": f"vllm/tiny@{url}", "form": form}
@@ -254,8 +252,8 @@ def test_calls_hold_all_that_was_sent_and_when(store: Store, tmp_path: Path) -> 
         "route": "tool", "sent": {"temperature": 0.5, "seed": 7}, "fingerprint": "fp_1",
         "tools": ["Offer"], "reasoning": "=Hm.",
     }  # fmt: skip
-    end = asked_models(REPLY | back, call, sent=1.5, received=2.0, bought_by="another")
-    stored(store, "sent", end, study="sent")
+    end = model_match(REPLY | back, call, sent=1.5, received=2.0, bought_by="another")
+    add_match(store, "sent", end, study="sent")
     first = read(export(store, "sent", tmp_path / "out").path / "calls.csv")[0]
     assert json.loads(first["form"]) == form
     assert json.loads(first["sent"]) == back["sent"]
@@ -269,7 +267,7 @@ def test_calls_hold_all_that_was_sent_and_when(store: Store, tmp_path: Path) -> 
     ]  # fmt: skip
 
 
-def test_matches_have_a_begin_and_an_end(store: Store, mixed: Path, models: Path) -> None:
+def test_matches_have_start_and_end_times(store: Store, mixed: Path, models: Path) -> None:
     for record in store.records("mixed"):
         assert record.begun is not None
         assert record.finished is not None
@@ -277,15 +275,15 @@ def test_matches_have_a_begin_and_an_end(store: Store, mixed: Path, models: Path
     for row in read(mixed / "matches.csv"):
         assert "1970" < row["began_at"] <= row["ended_at"]
     old = read(models / "matches.csv")[0]
-    assert (old["began_at"], old["bought_by"]) == ("", '["models"]'), "what nobody noted is empty"
+    assert (old["began_at"], old["bought_by"]) == ("", '["models"]'), "unknown values are empty"
 
 
-def test_one_name_stands_for_a_match_in_every_table(mixed: Path) -> None:
+def test_match_id_is_first_column_of_every_table(mixed: Path) -> None:
     tables = {row["table"]: row["column"] for row in reversed(read(mixed / "codebook.csv"))}
     assert tables == dict.fromkeys(("calls", "answers", "matches"), "match_id")
 
 
-def test_a_match_that_failed_is_there_and_is_no_result(models: Path) -> None:
+def test_failed_match_has_a_row_without_results(models: Path) -> None:
     row = {row["match_id"]: row for row in read(models / "matches.csv")}["broken"]
     assert (row["status"], row["reason"]) == ("failed", "the provider is down")
     assert {row[name] for name in ("payoff_alice", "fairness", "outcome_stage",
@@ -294,17 +292,17 @@ def test_a_match_that_failed_is_there_and_is_no_result(models: Path) -> None:
     }  # fmt: skip
 
 
-def test_what_is_absent_is_not_an_empty_text(models: Path) -> None:
+def test_missing_values_differ_from_empty_text(models: Path) -> None:
     line = (models / "calls.csv").read_text(encoding="utf-8").splitlines()[-1]
     assert line.endswith(",,,,,,,,")
     assert csv_line(["", None]) == '"",\n'
 
 
-def test_replies_are_quoted_in_csv_and_come_raw_where_that_is_asked_for(
+def test_formulas_are_escaped_unless_raw_cells_are_requested(
     store: Store, tmp_path: Path, cheaptalk: Command
 ) -> None:
-    end = asked_models(REPLY | {"text": "=HYPERLINK(1)"})
-    stored(store, "formula", end, study="formulas")
+    end = model_match(REPLY | {"text": "=HYPERLINK(1)"})
+    add_match(store, "formula", end, study="formulas")
     for options, reply in (((), "'=HYPERLINK(1)"), (("--raw-cells",), "=HYPERLINK(1)")):
         to = tmp_path / f"out{len(options)}"
         cheaptalk(
@@ -313,14 +311,14 @@ def test_replies_are_quoted_in_csv_and_come_raw_where_that_is_asked_for(
         assert {row["reply"] for row in read(to / "calls.csv")} == {reply}
 
 
-def test_lines_are_json_to_any_reader(store: Store, tmp_path: Path) -> None:
-    stored(store, "odd", asked_models(REPLY | {"seconds": float("inf")}), study="odd")
+def test_jsonl_is_strict_json(store: Store, tmp_path: Path) -> None:
+    add_match(store, "odd", model_match(REPLY | {"seconds": float("inf")}), study="odd")
     text = (export(store, "odd", tmp_path / "out", "jsonl").path / "matches.jsonl").read_text()
-    found = json.loads(text, parse_constant=pytest.fail)
-    assert found["answers"][0]["calls"][0]["reply"]["seconds"] is None
+    data = json.loads(text, parse_constant=pytest.fail)
+    assert data["answers"][0]["calls"][0]["reply"]["seconds"] is None
 
 
-def test_any_games_declarations_become_columns() -> None:
+def test_game_declarations_become_columns() -> None:
     names = [column.name for column in match_columns([toys.SPEC])]
     expected = ["horizon_rounds", "target", "instance_left", "player_right", "outcome_left", "hits"]
     assert set(expected) <= set(names)
@@ -330,7 +328,7 @@ def test_any_games_declarations_become_columns() -> None:
     assert actions["number"].meaning == "number: A guess at the target."
 
 
-def test_places_are_those_of_the_study_s_configurations(
+def test_seat_columns_follow_the_study_configurations(
     toys: None, store: Store, tmp_path: Path
 ) -> None:
     ct.run(ct.studies.parse_study(CROWD, "test"), store)
@@ -350,7 +348,7 @@ def test_places_are_those_of_the_study_s_configurations(
             there = place in record.seats
             assert row[f"player_{place}"] == (record.label(place) if there else "")
             assert bool(row[f"settings_{place}"]) == there
-            assert row[f"payoff_{place}"] == written((record.payoffs or {}).get(place))
+            assert row[f"payoff_{place}"] == format_number((record.payoffs or {}).get(place))
             assert row[f"answers_{place}_refused"] == ("0" if there else "")
     explained = {(row["column"], row["game"]) for row in read(tmp_path / "out" / "codebook.csv")}
     assert ("payoff_giver_10", "giving") in explained
@@ -363,7 +361,7 @@ def test_places_are_those_of_the_study_s_configurations(
 
 
 @pytest.mark.parametrize("name", ["matches", "answers", "calls"])
-def test_every_column_is_explained(mixed: Path, name: str) -> None:
+def test_every_column_is_in_the_codebook(mixed: Path, name: str) -> None:
     with (mixed / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         header = next(csv.reader(file))
     explained = [row for row in read(mixed / "codebook.csv") if row["table"] == name]
@@ -373,7 +371,7 @@ def test_every_column_is_explained(mixed: Path, name: str) -> None:
         assert row["type"] in ("text", "integer", "number", "boolean", "JSON")
 
 
-def test_every_registered_game_is_explained() -> None:
+def test_every_game_has_codebook_entries() -> None:
     game_specs = list(games().values())
     for column in [*match_columns(game_specs), *answer_columns(game_specs)]:
         assert len(column.meaning) > 5, column
@@ -381,7 +379,7 @@ def test_every_registered_game_is_explained() -> None:
     assert {("bargaining", "fairness_published"), ("persuasion", "honesty")} <= metrics
 
 
-def test_units_ranges_and_meanings_are_the_games_own(mixed: Path) -> None:
+def test_codebook_uses_descriptions_of_games(mixed: Path) -> None:
     explained = {
         (row["table"], row["column"], row["game"]): row for row in read(mixed / "codebook.csv")
     }
@@ -401,7 +399,7 @@ def test_units_ranges_and_meanings_are_the_games_own(mixed: Path) -> None:
     assert explained["answers", "decision", "negotiation"]["range"] == "accept | reject | john"
 
 
-def test_the_codebook_can_be_read_as_a_page(mixed: Path) -> None:
+def test_codebook_is_also_written_as_markdown(mixed: Path) -> None:
     page = (mixed / "codebook.md").read_text(encoding="utf-8")
     rows = read(mixed / "codebook.csv")
     assert page.count("\n| ") == len(rows) + 2 * 3
@@ -412,7 +410,7 @@ def test_the_codebook_can_be_read_as_a_page(mixed: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
-def test_several_processes_write_what_one_writes(
+def test_parallel_export_equals_serial_export(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     begun: list[int] = []
@@ -423,24 +421,24 @@ def test_several_processes_write_what_one_writes(
 
     monkeypatch.setattr(parts, "processes", counted)
     monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
-    alone, together = (
+    serial, parallel = (
         export(store, "mixed", tmp_path / f"{workers}", form, workers=workers) for workers in (1, 2)
     )
-    assert begun == [1]  # beside this one
-    assert together.rows == alone.rows
-    names = sorted(path.name for path in alone.path.iterdir())
-    assert sorted(path.name for path in together.path.iterdir()) == names
+    assert begun == [1]  # in addition to this process
+    assert parallel.rows == serial.rows
+    names = sorted(path.name for path in serial.path.iterdir())
+    assert sorted(path.name for path in parallel.path.iterdir()) == names
     for name in names:
         if form != "parquet":
-            assert (together.path / name).read_bytes() == (alone.path / name).read_bytes()
+            assert (parallel.path / name).read_bytes() == (serial.path / name).read_bytes()
         elif name.endswith(".parquet"):
             polars = pytest.importorskip("polars")
-            assert polars.read_parquet(together.path / name).equals(
-                polars.read_parquet(alone.path / name)
+            assert polars.read_parquet(parallel.path / name).equals(
+                polars.read_parquet(serial.path / name)
             )
 
 
-def test_damage_is_told_as_it_is_whatever_process_found_it(
+def test_damage_is_reported_equally_by_workers(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
@@ -449,16 +447,16 @@ def test_damage_is_told_as_it_is_whatever_process_found_it(
         source.backup(target)
     with Store.open(hurt) as copy, copy.engine.begin() as connection:
         connection.execute(sa.update(schema.matches).values(kinds=sa.null()))
-    said = []
+    messages = []
     for workers in (1, 2):
         with pytest.raises(StoreError) as caught:
             export(hurt, "mixed", tmp_path / "out", workers=workers)
-        said.append(str(caught.value))
-    assert said[0] == said[1]
-    assert "has no kinds" in said[0]
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    assert "has no kinds" in messages[0]
 
 
-def test_parquet_holds_what_csv_holds(
+def test_parquet_equals_csv(
     store: Store, models: Path, mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     polars = pytest.importorskip("polars")
@@ -472,15 +470,15 @@ def test_parquet_holds_what_csv_holds(
             frame = polars.read_parquet(done.path / f"{table}.parquet")
             plain = read(folder / f"{table}.csv")
             assert len(plain) == frame.height == count
-            assert list(map(csv_line, frame.iter_rows())) == _lines(folder / f"{table}.csv")
+            assert list(map(csv_line, frame.iter_rows())) == csv_rows(folder / f"{table}.csv")
     frame = polars.read_parquet(tmp_path / "mixed" / "matches.parquet")
     assert frame.schema["horizon_hidden"] == polars.Boolean
     assert frame.schema["repeat"] == polars.Int64
     assert frame.schema["fairness"] == polars.Float64
 
 
-def _lines(path: Path) -> list[str]:
-    """The rows of a CSV file as they stand there, without its header."""
+def csv_rows(path: Path) -> list[str]:
+    """Return the unparsed rows of a CSV file, without its header."""
     rows, quoted, start = [], False, 0
     text = path.read_bytes().decode()
     for place, character in enumerate(text):
@@ -503,7 +501,7 @@ def test_parquet_without_polars_names_the_extra(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_lines_are_whole_records(store: Store, tmp_path: Path) -> None:
+def test_jsonl_contains_complete_records(store: Store, tmp_path: Path) -> None:
     done = export(store, "models", tmp_path / "out", "jsonl")
     lines = (done.path / "matches.jsonl").read_text(encoding="utf-8").splitlines()
     data = {line["match_id"]: line for line in map(json.loads, lines)}
@@ -518,7 +516,7 @@ def test_lines_are_whole_records(store: Store, tmp_path: Path) -> None:
     assert done.rows == {"matches": 2}
 
 
-def test_a_zip_file_holds_the_same_files(store: Store, mixed: Path, tmp_path: Path) -> None:
+def test_zip_contains_the_same_files(store: Store, mixed: Path, tmp_path: Path) -> None:
     path = tmp_path / "out.zip"
     path.write_text("an older one")
     assert export(store, "mixed", path).path == path
@@ -529,36 +527,36 @@ def test_a_zip_file_holds_the_same_files(store: Store, mixed: Path, tmp_path: Pa
     assert list(tmp_path.iterdir()) == [path]
 
 
-# What goes wrong
+# Failures
 
 
-def full(_folder: Path, _found: Sequence[codebook.CodebookEntry]) -> None:
+def raise_disk_full(_folder: Path, _found: Sequence[codebook.CodebookEntry]) -> None:
     raise OSError(28, "No space left on device")
 
 
 @pytest.mark.parametrize("name", ["out", "out.zip"])
-def test_nothing_is_left_of_an_export_that_failed(
+def test_failed_export_leaves_no_files(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", full)
+    monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", raise_disk_full)
     with pytest.raises(CheaptalkError, match=f"{name} cannot be written: No space left"):
         export(store, "mixed", tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_older_zip_file_outlives_an_export_that_failed(
+def test_failed_export_keeps_existing_zip(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "out.zip"
     export(store, "mixed", path)
     before = path.read_bytes()
-    monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", full)
+    monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", raise_disk_full)
     with pytest.raises(CheaptalkError):
         export(store, "mixed", path)
     assert path.read_bytes() == before
 
 
-def test_a_folder_in_use_is_not_written_to(store: Store, tmp_path: Path) -> None:
+def test_nonempty_folder_is_rejected(store: Store, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for place in (tmp_path, tmp_path / "mine.txt"):
         with pytest.raises(CheaptalkError, match="exists; name a new folder"):
@@ -569,7 +567,7 @@ def test_a_folder_in_use_is_not_written_to(store: Store, tmp_path: Path) -> None
     assert (export(store, "mixed", tmp_path / "a" / "b").path / "matches.csv").exists()
 
 
-def test_what_cannot_be_exported_is_named(store: Store, tmp_path: Path) -> None:
+def test_invalid_exports_raise_error(store: Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match='no study "mixd" \\(did you mean "mixed"'):
         export(store, "mixd", tmp_path / "out")
     with pytest.raises(UnknownName, match='unknown format "xlsx"'):
@@ -579,7 +577,7 @@ def test_what_cannot_be_exported_is_named(store: Store, tmp_path: Path) -> None:
         export(store, "mixed", tmp_path / "file" / "out")
 
 
-def test_the_command_says_what_it_wrote(cheaptalk: Command, store: Store, tmp_path: Path) -> None:
+def test_export_command_prints_counts(cheaptalk: Command, store: Store, tmp_path: Path) -> None:
     command = ("store", "export", "mixed", "--store", str(store.path), "--out")
     done = cheaptalk(*command, "out.zip", "--format", "jsonl", "--json")
     assert done.status == 0, done.err
@@ -594,7 +592,7 @@ def test_the_command_says_what_it_wrote(cheaptalk: Command, store: Store, tmp_pa
     assert "exists; name a new folder" in again.err
 
 
-def test_a_folder_is_not_named_like_a_file(cheaptalk: Command) -> None:
+def test_folder_with_file_extension_is_rejected(cheaptalk: Command) -> None:
     done = cheaptalk("store", "export", "any", "--out", "tables.csv")
     assert done.status == 2
     assert "choose a folder or a .zip file instead of tables.csv" in done.said

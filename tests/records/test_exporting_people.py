@@ -1,4 +1,4 @@
-"""Exports of a study with people: their tables, what these never hold, and the codebook."""
+"""Exports of studies with participants: tables, excluded names, and the codebook."""
 
 import csv
 import json
@@ -17,18 +17,18 @@ TABLES = ("participants", "responses", "plays", "payments")
 
 @pytest.fixture
 def people(store: Store) -> People:
-    """Two people, one of whom chose a name, played and was paid."""
-    found = People(store, STUDY)
-    said: list[Answered] = [
+    """Two participants, one of whom chose a name, played and was paid."""
+    participants = People(store, STUDY)
+    responses: list[Answered] = [
         ("first_name", {"name": "Ada Lovelace"}, None),
         ("comprehension", {"money": "9"}, True),
         ("survey@1", {"satisfaction": 7, "strategy": "=I kept"}, None),
         ("debrief", {}, None),
     ]
     play = {"state": "finished", "match_id": "m", "seat": "alice", "payoff": 2.5, "cents": 30}
-    found.come("end", "complete", said, [play], base=100, game_1=30)
-    found.come("consent")
-    return found
+    participants.come("end", "complete", responses, [play], base=100, game_1=30)
+    participants.come("consent")
+    return participants
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -36,7 +36,7 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_people_are_tables_beside_the_matches(store: Store, people: People, tmp_path: Path) -> None:
+def test_participants_are_exported_as_tables(store: Store, people: People, tmp_path: Path) -> None:
     done = export(store, STUDY, tmp_path / "out")
     assert {name: done.rows[name] for name in TABLES} == {
         "participants": 2, "responses": 5, "plays": 1, "payments": 2,
@@ -44,9 +44,9 @@ def test_people_are_tables_beside_the_matches(store: Store, people: People, tmp_
     tables = {name: read(tmp_path / "out" / f"{name}.csv") for name in TABLES}
     assert [row["ending"] for row in tables["participants"]] == ["complete", ""]
     assert tables["participants"][0]["began_at"] == "1970-01-01T00:01:40.000000Z"
-    told = [[row[name] for name in ("step", "item", "answer", "value", "correct", "game_number")]
+    values = [[row[name] for name in ("step", "item", "answer", "value", "correct", "game_number")]
             for row in tables["responses"]]  # fmt: skip
-    assert told == [
+    assert values == [
         ["first_name", "", "", "", "", "0"], ["comprehension", "money", "9", "", "true", "0"],
         ["survey", "satisfaction", "7", "7.0", "", "1"],
         ["survey", "strategy", "'=I kept", "", "", "1"], ["debrief", "", "", "", "", "0"],
@@ -61,7 +61,7 @@ def test_people_are_tables_beside_the_matches(store: Store, people: People, tmp_
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
-def test_every_form_holds_the_same_and_no_name(
+def test_no_format_contains_participant_names(
     store: Store, people: People, tmp_path: Path, form: str
 ) -> None:
     export(store, STUDY, tmp_path / "out", form)
@@ -78,15 +78,15 @@ def test_every_form_holds_the_same_and_no_name(
         assert pl.read_parquet(file)["value"].to_list() == [None, None, 7.0, None, None]
     book = read(tmp_path / "out" / "codebook.csv")
     for table in TABLES:
-        (own,) = (tmp_path / "out").glob(f"{table}.*")
+        (path,) = (tmp_path / "out").glob(f"{table}.*")
         described = [row["column"] for row in book if row["table"] == table]
         if form == "csv":
-            assert described == list(read(own)[0])
+            assert described == list(read(path)[0])
         assert all(row["meaning"] for row in book if row["table"] == table)
         assert described
 
 
-def test_people_of_another_study_are_in_no_export(
+def test_participants_of_other_studies_are_not_exported(
     store: Store, people: People, tmp_path: Path
 ) -> None:
     store.register_study("other", {"players": {}})

@@ -1,4 +1,4 @@
-"""Texts and data that PostgreSQL would not hold come back as they were."""
+"""Texts and data that PostgreSQL can't store round-trip unchanged."""
 
 import json
 import math
@@ -15,26 +15,26 @@ DATA = st.recursive(
 )
 
 
-def is_held(text: str) -> bool:
-    """Whether PostgreSQL takes a text: it is UTF-8, and no character of it is zero."""
+def is_storable(text: str) -> bool:
+    """Return whether PostgreSQL accepts a text: valid UTF-8 without null characters."""
     text.encode()
     return "\x00" not in text
 
 
 @given(TEXT)
-def test_a_text_comes_back(text: str) -> None:
-    assert is_held(storable(text))
+def test_text_round_trips(text: str) -> None:
+    assert is_storable(storable(text))
     assert restored(storable(text)) == text
 
 
 @given(DATA)
-def test_data_come_back_and_are_json_of_such_texts_alone(data: object) -> None:
+def test_data_round_trip_as_storable_json(data: object) -> None:
     text = storable_text(data)
-    assert is_held(text)
+    assert is_storable(text)
     assert "\\u0000" not in text.replace("\\\\", "")
     json.loads(text, parse_constant=lambda word: 1 / 0)
     assert stored_data(text) == data
 
 
-def test_no_number_comes_back_as_none() -> None:
+def test_nan_round_trips() -> None:
     assert math.isnan(stored_data(storable_text({"a": [math.nan]}))["a"][0])

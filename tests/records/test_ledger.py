@@ -1,4 +1,4 @@
-"""The ledger: calls are committed together and in order, and an error reaches who waits for it."""
+"""The ledger: grouped, ordered commits, and errors that reach the waiting caller."""
 
 import asyncio
 import gc
@@ -36,19 +36,19 @@ def key(request: int, match: str = "m", seat: str = "alice", attempt: int = 0) -
 
 @contextmanager
 def commits(store: Store) -> Iterator[list[object]]:
-    """Collects an item for each transaction that is committed."""
+    """Collect the connection of each committed transaction."""
     made: list[object] = []
 
-    def note(connection: sa.Connection) -> None:
+    def record_commit(connection: sa.Connection) -> None:
         made.append(connection)
 
-    sa.event.listen(store.engine, "commit", note)
+    sa.event.listen(store.engine, "commit", record_commit)
     yield made
-    sa.event.remove(store.engine, "commit", note)
+    sa.event.remove(store.engine, "commit", record_commit)
 
 
 async def all_at_once(store: Store, *writes: Awaitable[T]) -> list[T | BaseException]:
-    """Make writes that must wait, so that they are queued when the first is made."""
+    """Run writes that are all queued before the first one is made."""
     with store.transaction() as connection:
         connection.execute(sa.delete(schema.calls).where(sa.false()))
         tasks = [asyncio.ensure_future(write) for write in writes]
@@ -56,7 +56,7 @@ async def all_at_once(store: Store, *writes: Awaitable[T]) -> list[T | BaseExcep
     return await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def test_what_waits_is_committed_together_and_in_order(store: Store) -> None:
+def test_queued_writes_are_committed_together_in_order(store: Store) -> None:
     async def play() -> list[int | BaseException]:
         with Ledger(store) as ledger:
             intents = [ledger.intend(key(n), 1, CALL | {"n": n}) for n in range(100)]
@@ -65,14 +65,14 @@ def test_what_waits_is_committed_together_and_in_order(store: Store) -> None:
     with commits(store) as made:
         numbers = asyncio.run(play())
     assert numbers == list(range(1, 101))
-    assert len(made) <= 3, "the transaction that held them up, the first of them, and the rest"
+    assert len(made) <= 3, "the blocking transaction, the first write, and the rest"
     rows = store.open_calls("m")
     assert [(row["id"], row["request"]) for row in rows] == [(n + 1, n) for n in range(100)]
     assert all(row["call"] == CALL | {"n": row["request"]} for row in rows)
     assert {row["state"] for row in rows} == {"sent"}
 
 
-def test_a_reply_is_noted_with_its_call(store: Store) -> None:
+def test_reply_is_stored_with_its_call(store: Store) -> None:
     failure = Reply(failure=Failure.TIMED_OUT, detail="too late", retry=True)
 
     async def play() -> None:
@@ -92,28 +92,28 @@ def test_a_reply_is_noted_with_its_call(store: Store) -> None:
     assert first["sent"] <= first["received"]
 
 
-def test_a_write_that_fails_is_told_to_who_waits_for_it_and_to_nobody_else(store: Store) -> None:
+def test_failed_write_raises_only_for_its_caller(store: Store) -> None:
     async def play() -> tuple[list[Any], int]:
         with Ledger(store) as ledger:
-            found = await all_at_once(
+            results = await all_at_once(
                 store,
                 ledger.intend(key(0), 1, CALL),
                 ledger.intend(key(1), 1, CALL),
                 ledger.intend(key(1), 1, CALL),
                 ledger.intend(key(2), 1, CALL),
             )
-            return found, await ledger.intend(key(3), 1, CALL)
+            return results, await ledger.intend(key(3), 1, CALL)
 
-    found, later = asyncio.run(play())
-    assert isinstance(found[2], StoreError)
-    assert "unique constraint" in str(found[2]).lower()
-    good = [number for number in found if isinstance(number, int)]
+    outcomes, later = asyncio.run(play())
+    assert isinstance(outcomes[2], StoreError)
+    assert "unique constraint" in str(outcomes[2]).lower()
+    good = [number for number in outcomes if isinstance(number, int)]
     rows = {row["id"]: row["request"] for row in store.open_calls("m")}
     assert rows == dict(zip([*good, later], range(4), strict=True))
 
 
 @pytest.mark.file
-def test_a_full_disk_is_told_to_all_who_wait(store: Store) -> None:
+def test_full_disk_fails_all_waiting_writes(store: Store) -> None:
     def limit(pages: int) -> None:
         def run(connection: sqlite3.Connection, _: object) -> None:
             connection.execute(f"PRAGMA max_page_count={pages}")
@@ -125,20 +125,20 @@ def test_a_full_disk_is_told_to_all_who_wait(store: Store) -> None:
 
     async def play() -> tuple[list[Any], int]:
         with Ledger(store) as ledger:
-            found = await all_at_once(
+            results = await all_at_once(
                 store, *(ledger.intend(key(number), 1, long) for number in range(5))
             )
             limit(100_000)
-            return found, await ledger.intend(key(9), 1, long)
+            return results, await ledger.intend(key(9), 1, long)
 
-    limit(1)  # SQLite takes the size that the file has
-    found, later = asyncio.run(play())
-    assert [type(one) for one in found] == [StoreError] * 5
-    assert all("free some disk space and resume" in str(one) for one in found)
+    limit(1)  # SQLite raises it to the current size
+    outcomes, later = asyncio.run(play())
+    assert [type(error) for error in outcomes] == [StoreError] * 5
+    assert all("free some disk space and resume" in str(error) for error in outcomes)
     assert [row["id"] for row in store.open_calls("m")] == [later]
 
 
-def test_a_server_that_stays_away_is_waited_for_once_by_all(
+def test_unreachable_server_is_awaited_once_for_all_writes(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[object] = []
@@ -155,11 +155,11 @@ def test_a_server_that_stays_away_is_waited_for_once_by_all(
             return await asyncio.gather(*writes, return_exceptions=True)
 
     monkeypatch.setattr(store.backend, "commit", commit)
-    assert [type(one) for one in asyncio.run(play())] == [StoreAway] * 9
+    assert [type(error) for error in asyncio.run(play())] == [StoreAway] * 9
     assert len(waited) == 1
 
 
-def test_what_was_handed_over_is_written_when_the_ledger_closes(store: Store) -> None:
+def test_closing_ledger_writes_queued_calls(store: Store) -> None:
     async def play() -> list[asyncio.Task[int]]:
         with Ledger(store) as ledger:
             tasks = [asyncio.ensure_future(ledger.intend(key(n), 1, CALL)) for n in range(20)]
@@ -173,7 +173,7 @@ def test_what_was_handed_over_is_written_when_the_ledger_closes(store: Store) ->
     assert "ledger" not in [thread.name for thread in threading.enumerate()]
 
 
-def test_the_thread_ends_after_an_error_too(store: Store) -> None:
+def test_thread_ends_after_an_error(store: Store) -> None:
     def leave() -> None:
         with Ledger(store):
             assert "ledger" in [thread.name for thread in threading.enumerate()]
@@ -184,7 +184,7 @@ def test_the_thread_ends_after_an_error_too(store: Store) -> None:
     assert "ledger" not in [thread.name for thread in threading.enumerate()]
 
 
-def test_a_write_is_made_even_if_nobody_waits_for_it_any_more(store: Store) -> None:
+def test_cancelled_writes_are_still_committed(store: Store) -> None:
     complaints: list[dict[str, Any]] = []
 
     async def play() -> int:
@@ -209,10 +209,10 @@ def test_a_write_is_made_even_if_nobody_waits_for_it_any_more(store: Store) -> N
 
     asyncio.run(play())
     assert [row["request"] for row in store.open_calls("m")] == [0, 1, 2]
-    assert complaints == [], "errors of writes that nobody waits for are told to nobody"
+    assert complaints == [], "errors of cancelled writes are ignored"
 
 
-def test_a_match_is_shown_from_its_beginning_to_its_end(store: Store) -> None:
+def test_match_is_visible_from_start_to_end(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
 
     async def play() -> None:
@@ -231,7 +231,7 @@ def test_a_match_is_shown_from_its_beginning_to_its_end(store: Store) -> None:
     assert store.open_calls("m") == []
 
 
-def test_a_match_that_ended_does_not_begin_again(store: Store) -> None:
+def test_ended_match_does_not_restart(store: Store) -> None:
     shelf = Shelf(store)
     shelf.add("m")
 
@@ -243,8 +243,8 @@ def test_a_match_that_ended_does_not_begin_again(store: Store) -> None:
     assert store.statuses(["m"]) == {"m": Status.FINISHED}
 
 
-def note(store: Store, where: CallKey, sending: int, state: str, **more: Any) -> None:
-    """Write a call straight into the store."""
+def insert_call(store: Store, where: CallKey, sending: int, state: str, **more: Any) -> None:
+    """Insert a call directly into the store."""
     values: dict[str, Any] = where._asdict() | {
         "try": sending, "state": state, "call": CALL, "sent": 1.0,
     }  # fmt: skip
@@ -252,13 +252,13 @@ def note(store: Store, where: CallKey, sending: int, state: str, **more: Any) ->
         connection.execute(sa.insert(schema.calls).values(values | more))
 
 
-def test_an_earlier_run_is_known_by_its_answers_and_its_sendings(store: Store) -> None:
+def test_past_calls_and_attempts_are_loaded(store: Store) -> None:
     written = REPLY.model_dump(mode="json", exclude_none=True)
-    note(store, key(0), 1, "failed", reply={"failure": "timed_out"})
-    note(store, key(0), 2, "answered", reply=written)
-    note(store, key(1, seat="bob"), 1, "unresolved")
-    note(store, key(1, seat="bob"), 3, "sent")
-    note(store, key(0, match="other"), 1, "answered", reply=written)
+    insert_call(store, key(0), 1, "failed", reply={"failure": "timed_out"})
+    insert_call(store, key(0), 2, "answered", reply=written)
+    insert_call(store, key(1, seat="bob"), 1, "unresolved")
+    insert_call(store, key(1, seat="bob"), 3, "sent")
+    insert_call(store, key(0, match="other"), 1, "answered", reply=written)
     assert past_calls(store, "m") == {key(0): PastCall(CALL, written, 2)}
     assert sendings(store, "m") == {key(0): 2, key(1, seat="bob"): 3}
     assert past_calls(store, "unknown") == {}
@@ -267,10 +267,10 @@ def test_an_earlier_run_is_known_by_its_answers_and_its_sendings(store: Store) -
 
 def test_calls_without_a_reply_become_unresolved(store: Store) -> None:
     for number, state in enumerate(("sent", "answered", "failed", "sent", "unresolved")):
-        note(store, key(number), 1, state)
+        insert_call(store, key(number), 1, state)
     with store.writing():
-        assert [call["request"] for call in store.unresolved()] == [4], "replies may come yet"
-    assert [call["request"] for call in store.unresolved()] == [0, 3, 4], "nobody waits for them"
+        assert [call["request"] for call in store.unresolved()] == [4], "replies may still arrive"
+    assert [call["request"] for call in store.unresolved()] == [0, 3, 4], "nothing waits for them"
     assert mark_unresolved(store) == 2
     assert [call["request"] for call in store.unresolved()] == [0, 3, 4]
     assert mark_unresolved(store) == 0

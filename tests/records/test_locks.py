@@ -1,4 +1,4 @@
-"""Locks of stores in files: where those are kept that outlive a removed lock file."""
+"""Lock folders of file-based stores, which survive a removed lock file."""
 
 import os
 import shutil
@@ -11,18 +11,18 @@ from cheaptalk.records.store import sqlite
 
 
 @pytest.mark.file
-def test_a_folder_of_locks_that_another_user_owns_is_passed_over(
+def test_lock_folder_of_another_user_is_skipped(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.records.store.sqlite.gettempdir", lambda: str(tmp_path))
-    theirs = tmp_path / f"cheaptalk-locks-{os.getuid()}"
-    theirs.symlink_to(tmp_path)
+    folder = tmp_path / f"cheaptalk-locks-{os.getuid()}"
+    folder.symlink_to(tmp_path)
     with store.writing():
-        kept = [*theirs.with_name(f"{theirs.name}-1").glob("*.lock")]
+        kept = [*folder.with_name(f"{folder.name}-1").glob("*.lock")]
     assert len(kept) == 1
     for number in range(2, 10):
-        theirs.with_name(f"{theirs.name}-{number}").write_text("")
-    assert sqlite._lock_folder() == theirs.with_name(f"{theirs.name}-1")
+        folder.with_name(f"{folder.name}-{number}").write_text("")
+    assert sqlite._lock_folder() == folder.with_name(f"{folder.name}-1")
     shutil.rmtree(kept[0].parent)
     kept[0].parent.write_text("")
     with pytest.raises(StoreError, match=r"cannot create a lock folder: .* belong to other users"):
@@ -30,7 +30,7 @@ def test_a_folder_of_locks_that_another_user_owns_is_passed_over(
 
 
 @pytest.mark.file
-def test_locks_are_kept_without_the_user_ids_of_posix(
+def test_locks_work_without_posix_user_ids(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.records.store.sqlite.gettempdir", lambda: str(tmp_path))

@@ -1,4 +1,4 @@
-"""The schema: what migrations build, and older stores that are brought up to it."""
+"""Schema migrations of new and of older stores."""
 
 import sqlite3
 from contextlib import closing
@@ -21,30 +21,30 @@ from cheaptalk.records.store import migration, migrations, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.records.store.views import VIEWS
 from cheaptalk.studies import Study, run
-from tests.records.stored import files
+from tests.records.stored import read_files
 
 FIRST_STORE = Path(__file__).parent / "first_store.sql"
 STORE_0011 = Path(__file__).parent / "store_0011.sql"
 """A store from before the vocabulary of version 0.1."""
 
 
-def described(engine: sa.Engine) -> dict[str, Any]:
-    """All that matters of a database's tables."""
+def describe_schema(engine: sa.Engine) -> dict[str, Any]:
+    """Return the structure of a database's tables."""
     inspector = sa.inspect(engine)
     tables = {
         name: {
             "columns": [
-                (one["name"], str(one["type"]), one["nullable"])
-                for one in inspector.get_columns(name)
+                (column["name"], str(column["type"]), column["nullable"])
+                for column in inspector.get_columns(name)
             ],
             "key": inspector.get_pk_constraint(name)["constrained_columns"],
             "foreign": sorted(
-                (one["constrained_columns"], one["referred_table"], one.get("options"))
-                for one in inspector.get_foreign_keys(name)
+                (key["constrained_columns"], key["referred_table"], key.get("options"))
+                for key in inspector.get_foreign_keys(name)
             ),
-            "unique": sorted(one["column_names"] for one in inspector.get_unique_constraints(name)),
+            "unique": sorted(key["column_names"] for key in inspector.get_unique_constraints(name)),
             "indexes": sorted(
-                (one["name"], one["column_names"]) for one in inspector.get_indexes(name)
+                (index["name"], index["column_names"]) for index in inspector.get_indexes(name)
             ),
         }
         for name in inspector.get_table_names()
@@ -56,35 +56,35 @@ def described(engine: sa.Engine) -> dict[str, Any]:
     return {"tables": tables, "without rowid": without_rowid}
 
 
-def first_store(path: Path, dump: Path = FIRST_STORE) -> Path:
-    """Restore a store from a dump, by default that of the first version."""
+def restore_dump(path: Path, dump: Path = FIRST_STORE) -> Path:
+    """Restore a store from a dump; default: a store of the first version."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(dump.read_text())
     return path
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_the_migrations_build_the_schema(old: bool, tmp_path: Path) -> None:
+def test_migrations_build_the_declared_schema(old: bool, tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
-    with Store.open(first_store(path) if old else path, create=True) as store:
+    with Store.open(restore_dump(path) if old else path, create=True) as store:
         with store.engine.connect() as connection:
             context = MigrationContext.configure(connection, opts={"compare_type": True})
             assert compare_metadata(context, schema.metadata) == []
             assert context.get_current_revision() == schema.REVISION
         declared = sa.create_engine(f"sqlite:///{tmp_path / 'declared.sqlite'}")
         schema.metadata.create_all(declared)
-        assert described(store.engine) == described(declared)
+        assert describe_schema(store.engine) == describe_schema(declared)
         with store.engine.connect() as connection:
-            found = connection.exec_driver_sql("select name, sql from sqlite_master")
-            made = {name: text for name, text in found if name.startswith("v_")}
+            rows = connection.exec_driver_sql("select name, sql from sqlite_master")
+            made = {name: text for name, text in rows if name.startswith("v_")}
         assert {text.lower(): name for name, text in made.items()} == {
             text.lower(): name for text, name in VIEWS["sqlite"].items()
         }
-    assert described(declared)["without rowid"] == {"members", "plays", "responses"}
+    assert describe_schema(declared)["without rowid"] == {"members", "plays", "responses"}
     declared.dispose()
 
 
-def test_a_writer_that_looks_before_it_writes_keeps_others_waiting_from_the_start(
+def test_transactions_lock_the_database_before_reading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, looks = tmp_path / "store.sqlite", []
@@ -111,8 +111,8 @@ def test_a_writer_that_looks_before_it_writes_keeps_others_waiting_from_the_star
     assert len(looks) == 2
 
 
-def test_an_old_store_keeps_what_it_holds(tmp_path: Path) -> None:
-    with Store.open(first_store(tmp_path / "store.sqlite")) as store:
+def test_old_store_keeps_its_data(tmp_path: Path) -> None:
+    with Store.open(restore_dump(tmp_path / "store.sqlite")) as store:
         (summary,), (record,), (call,) = store.studies(), store.records("old"), store.unresolved()
         bought = (spent(store, 1), paid_by_others(store, "old"))
     assert (summary.name, summary.counts, summary.planned) == ("old", {"finished": 1}, None)
@@ -125,20 +125,20 @@ def test_an_old_store_keeps_what_it_holds(tmp_path: Path) -> None:
     assert bought == (Cost(calls, usage, unpriced=record.calls, unresolved=1), {})
 
 
-def test_an_old_store_that_cannot_be_written_is_read_and_stays_as_it_is(
+def test_read_only_old_store_is_read_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = first_store(tmp_path / "store.sqlite")
-    before = files(tmp_path)
+    path = restore_dump(tmp_path / "store.sqlite")
+    before = read_files(tmp_path)
     monkeypatch.setattr(sqlite, "is_writable", lambda at: at.parent != tmp_path)
     with Store.open(path) as store:
         assert [record.game for record in store.records("old", bodies=False)] == ["bargaining"]
         copy = Path(str(store.engine.url.database))
-    assert files(tmp_path) == before
+    assert read_files(tmp_path) == before
     assert not copy.parent.exists()
 
 
-def test_the_newest_migration_is_the_one_the_code_knows() -> None:
+def test_newest_migration_matches_schema_revision() -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     heads = ScriptDirectory.from_config(config).get_heads()
@@ -146,7 +146,7 @@ def test_the_newest_migration_is_the_one_the_code_knows() -> None:
 
 
 def test_a_store_of_before_the_vocabulary_opens_and_resumes(tmp_path: Path) -> None:
-    path = first_store(tmp_path / "store.sqlite", STORE_0011)
+    path = restore_dump(tmp_path / "store.sqlite", STORE_0011)
     with Store.open(path) as store:
         with store.reading() as reading:
             rows = reading.execute(sa.select(schema.studies.c.name, schema.studies.c.spec))

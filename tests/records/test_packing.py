@@ -1,4 +1,4 @@
-"""Data comes back as it was, whatever characters it holds."""
+"""Packed data round-trips, whatever characters it contains."""
 
 import json
 import math
@@ -17,11 +17,11 @@ DATA = st.recursive(
 
 
 @given(st.dictionaries(st.text(), DATA))
-def test_packed_data_comes_back(data: dict[str, object]) -> None:
+def test_packed_data_round_trips(data: dict[str, object]) -> None:
     assert unpack(pack(data)) == data
 
 
-def test_half_a_surrogate_pair_is_escaped_and_kept() -> None:
+def test_lone_surrogates_are_escaped_and_kept() -> None:
     data = {"message": "broken \ud83d character"}
     assert json.loads(text_of(data)) == data
     text_of(data).encode()

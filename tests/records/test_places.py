@@ -1,4 +1,4 @@
-"""A store in a place that cannot be written can still be read."""
+"""Read-only stores can be read."""
 
 import os
 from pathlib import Path
@@ -30,7 +30,7 @@ def archived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_it_is_read_and_nothing_is_written_beside_it(archived: Path) -> None:
+def test_read_only_store_is_read_without_new_files(archived: Path) -> None:
     before = {path.name for path in archived.parent.iterdir()}
     with ct.Store.open(archived) as store:
         records = list(store.records("archived", bodies=True))
@@ -38,7 +38,7 @@ def test_it_is_read_and_nothing_is_written_beside_it(archived: Path) -> None:
         assert {path.name for path in archived.parent.iterdir()} == before
 
 
-def test_writing_is_refused(archived: Path) -> None:
+def test_writing_to_read_only_store_raises_error(archived: Path) -> None:
     content = archived.read_bytes()
     with (
         ct.Store.open(archived) as store,

@@ -1,4 +1,4 @@
-"""A store in PostgreSQL: what is its server's, and that it holds what a file does."""
+"""Stores in PostgreSQL: equivalence with file stores, locks, and connection errors."""
 
 import json
 import subprocess
@@ -21,15 +21,15 @@ from cheaptalk.records.store.views import VIEWS
 from tests.conftest import Command
 from tests.fakes import Canned, essence, spec, study, with_model
 from tests.postgres import LACKING, Databases, Server, serving
-from tests.records.test_copying import contents
+from tests.records.test_copying import read_tables
 
 pytestmark = pytest.mark.skipif(LACKING is not None, reason=str(LACKING))
-LOOKED_AT = {
+VIEW_COLUMNS = {
     "v_costs": ("match_id", "calls", "input_tokens", "dollars", "unpriced", "uncounted"),
     "v_seats": ("match_id", "seat", "player", "payoff", "status"),
     "v_open_calls": ("match_id", "request", "state", "requested_model", "reply", "input_tokens"),
 }
-"""Columns that are the same wherever a study is played, by views."""
+"""Columns that don't depend on the kind of store, by view."""
 ODD = "zero \x00, half \ud83d, ours \ue000"
 
 
@@ -51,22 +51,22 @@ def url(new: Databases) -> str:
 
 
 def essences(store: Store) -> dict[str, Any]:
-    return {one.id: essence(one) for one in store.records("small", bodies=True)}
+    return {record.id: essence(record) for record in store.records("small", bodies=True)}
 
 
-def rows(store: Store, view: str, *columns: str) -> list[str]:
+def read_view(store: Store, view: str, *columns: str) -> list[str]:
     wanted: Any = sa.select(*map(sa.column, columns)).select_from(sa.table(view))
     with store.reading() as connection:
         return sorted(map(repr, connection.execute(wanted)))
 
 
-def test_it_holds_what_a_file_does(url: str, tmp_path: Path) -> None:
+def test_store_equals_a_file_store(url: str, tmp_path: Path) -> None:
     with (
         Store.open(url, create=True) as store,
         Store.open(tmp_path / "file", create=True) as file,
     ):
-        for one in (store, file):
-            ct.run(study(**with_model()), one, models=Canned())
+        for target in (store, file):
+            ct.run(study(**with_model()), target, models=Canned())
         assert essences(store) == essences(file)
         assert len(essences(store)) == 6
         assert examine(store).damages == []
@@ -78,7 +78,7 @@ def test_it_holds_what_a_file_does(url: str, tmp_path: Path) -> None:
         assert len(essences(again)) == 6
 
 
-def test_its_views_are_those_of_a_file(url: str, tmp_path: Path) -> None:
+def test_views_equal_those_of_a_file_store(url: str, tmp_path: Path) -> None:
     assert [*VIEWS["postgresql"].values()] == [*VIEWS["sqlite"].values()]
     with (
         Store.open(url, create=True) as store,
@@ -89,26 +89,26 @@ def test_its_views_are_those_of_a_file(url: str, tmp_path: Path) -> None:
         with store.reading() as here, file.reading() as there:
             for view in VIEWS["sqlite"].values():
                 every = sa.select(sa.text("*")).select_from(sa.table(view))
-                found, expected = here.execute(every), there.execute(every)
-                assert list(found.keys()) == list(expected.keys())
-                assert len(found.all()) == len(expected.all()), view
-        for view, columns in LOOKED_AT.items():
-            assert rows(store, view, *columns) == rows(file, view, *columns)
-            assert rows(store, view, *columns)
+                actual, expected = here.execute(every), there.execute(every)
+                assert list(actual.keys()) == list(expected.keys())
+                assert len(actual.all()) == len(expected.all()), view
+        for view, columns in VIEW_COLUMNS.items():
+            assert read_view(store, view, *columns) == read_view(file, view, *columns)
+            assert read_view(store, view, *columns)
 
 
-def test_what_its_server_holds_in_no_text_is_kept(url: str) -> None:
+def test_unsupported_characters_round_trip(url: str) -> None:
     with Store.open(url, create=True) as store:
         name, kept = "zero \x00", {"said": [ODD, {ODD: float("inf")}]}
         number = store.register_study(name, kept)
-        found = store.study(name)
-        assert (found.name, found.spec) == (name, kept)
+        summary = store.study(name)
+        assert (summary.name, summary.spec) == (name, kept)
         assert store.study_id(name) == number
         store.backend.mailbox.write_state(ODD)
         assert store.backend.mailbox.read_state() == ODD
 
 
-def test_texts_sort_by_the_numbers_of_their_characters(url: str) -> None:
+def test_texts_sort_by_code_point(url: str) -> None:
     with Store.open(url, create=True) as store:
         names = ["b", "B", "ä", "a", "_"]
         for name in names:
@@ -118,7 +118,7 @@ def test_texts_sort_by_the_numbers_of_their_characters(url: str) -> None:
             assert list(connection.scalars(query)) == sorted(names)
 
 
-def test_orders_are_taken_once_in_the_order_they_came(url: str) -> None:
+def test_orders_are_delivered_once_in_order(url: str) -> None:
     with Store.open(url, create=True) as store:
         mailbox = store.backend.mailbox
         for order in ("b", "a", "c"):
@@ -132,7 +132,7 @@ def test_orders_are_taken_once_in_the_order_they_came(url: str) -> None:
         assert (list(mailbox.take()), mailbox.read_state()) == ([], None)
 
 
-def test_who_takes_an_order_back_that_is_being_taken_has_come_too_late(url: str) -> None:
+def test_order_cannot_be_withdrawn_during_delivery(url: str) -> None:
     with Store.open(url, create=True) as store, ThreadPoolExecutor(1) as pool:
         store.backend.mailbox.post("a", "do it")
         with store.engine.begin() as connection:
@@ -145,7 +145,7 @@ def test_who_takes_an_order_back_that_is_being_taken_has_come_too_late(url: str)
         assert list(store.backend.mailbox.take()) == []
 
 
-def test_who_was_killed_holds_nothing(url: str) -> None:
+def test_killed_process_releases_its_lock(url: str) -> None:
     program = (
         "import sys, time; from cheaptalk.records import Store\n"
         "store = Store.open(sys.argv[1], create=True)\n"
@@ -168,7 +168,7 @@ def test_who_was_killed_holds_nothing(url: str) -> None:
                 store.register_study("mine", {})
 
 
-def test_two_schemas_of_a_database_are_two_stores(url: str) -> None:
+def test_schemas_of_a_database_are_separate_stores(url: str) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         connection.exec_driver_sql("create schema other")
@@ -183,17 +183,17 @@ def test_two_schemas_of_a_database_are_two_stores(url: str) -> None:
         assert other.studies() == []
 
 
-def test_a_writer_whose_server_restarts_goes_on(server: Server, url: str) -> None:
+def test_writer_survives_server_restart(server: Server, url: str) -> None:
     with Store.open(url, create=True) as store:
         with store.writing():
             store.register_study("mine", {})
             server.control("restart", "immediate")
             store.register_study("other", {})
         with Store.open(url) as later, later.writing():
-            assert [one.name for one in later.studies()] == ["mine", "other"]
+            assert [summary.name for summary in later.studies()] == ["mine", "other"]
 
 
-def test_somebody_else_s_tables_are_left_alone(url: str) -> None:
+def test_foreign_tables_are_not_modified(url: str) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         connection.exec_driver_sql("create table theirs (id integer)")
@@ -205,9 +205,7 @@ def test_somebody_else_s_tables_are_left_alone(url: str) -> None:
     engine.dispose()
 
 
-def test_what_cannot_be_reached_is_told_without_the_password(
-    server: Server, cheaptalk: Command
-) -> None:
+def test_connection_errors_hide_the_password(server: Server, cheaptalk: Command) -> None:
     secret = server.url.replace("tester@", "tester:hush@")
     cases = {
         f"{secret}/none": 'database "none" does not exist: create the database with createdb',
@@ -215,15 +213,15 @@ def test_what_cannot_be_reached_is_told_without_the_password(
         f"{secret}/postgres": "no store at",
         "postgresql://me:hush@host:port/x": "not a valid database URL",
     }
-    for where, said in cases.items():
+    for where, message in cases.items():
         done = cheaptalk("status", "--store", where)
         assert done.status == 2, done
-        assert said in done.said
+        assert message in done.said
         assert "hush" not in done.err
         assert len(done.err.strip().splitlines()) < 5
 
 
-REFUSED = {
+CONNECTION_ERRORS = {
     "failed to resolve host 'database': [Errno -2] Name or service not known": "check that the server",  # noqa: E501
     'FATAL:  no pg_hba.conf entry for host "::1", user "me", database "x"': "check the user and",
     'FATAL:  password authentication failed for user "database"': "check the user and",
@@ -234,7 +232,7 @@ REFUSED = {
 }
 
 
-def test_a_statement_timeout_is_not_taken_for_a_stopped_server(url: str) -> None:
+def test_statement_timeout_is_not_reported_as_stopped_server(url: str) -> None:
     def sleep() -> None:
         with Store.open(url, create=True) as store, store.transaction() as connection:
             connection.execute(sa.text("set local statement_timeout = 1"))
@@ -246,34 +244,34 @@ def test_a_statement_timeout_is_not_taken_for_a_stopped_server(url: str) -> None
     assert "server was stopped" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("said", "cure"), REFUSED.items())
-def test_what_keeps_one_out_is_told_with_its_cure(url: str, said: str, cure: str) -> None:
-    error = sa.exc.OperationalError("", None, Exception(f"connection failed: {said}"))
+@pytest.mark.parametrize(("message", "cure"), CONNECTION_ERRORS.items())
+def test_connection_errors_suggest_a_fix(url: str, message: str, cure: str) -> None:
+    error = sa.exc.OperationalError("", None, Exception(f"connection failed: {message}"))
     with Store.open(url, create=True) as store:
         assert cure in (store.backend.cure(error) or "")
-        assert store.backend.away(error) == ("resolve" in said)
+        assert store.backend.away(error) == ("resolve" in message)
 
 
-def test_a_newer_schema_is_refused(url: str) -> None:
+def test_newer_schema_is_rejected(url: str) -> None:
     with Store.open(url, create=True) as store, store.transaction() as connection:
         connection.execute(sa.text("update alembic_version set version_num = '9999'"))
     with pytest.raises(StoreError, match="was written by a newer cheaptalk"):
         Store.open(url)
 
 
-def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_psycopg_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(StoreError, match=r"needs psycopg .*: pip install 'cheaptalk\[postgres\]'"):
         Store.open("postgresql+psycopg://me@127.0.0.1:9/x")
 
 
-def test_an_old_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_server_is_rejected(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "OLDEST", 99)
     with pytest.raises(StoreError, match="PostgreSQL 99 or newer is required, not"):
         Store.open(url, create=True)
 
 
-def test_nothing_that_was_deleted_stays_in_its_tables(server: Server, url: str) -> None:
+def test_wipe_removes_deleted_rows_from_disk(server: Server, url: str) -> None:
     with Store.open(url, create=True) as store:
         number = store.register_study("a secret to be forgotten", {})
         with store.transaction() as connection:
@@ -286,28 +284,28 @@ def test_nothing_that_was_deleted_stays_in_its_tables(server: Server, url: str) 
     assert b"to be forgotten" not in (server.folder / "data" / path).read_bytes()
 
 
-def test_a_study_moves_here_goes_on_and_moves_back(url: str, tmp_path: Path) -> None:
+def test_study_moves_between_files_and_server(url: str, tmp_path: Path) -> None:
     made, models = study(**with_model()), Canned()
     with (
         Store.open(tmp_path / "first", create=True) as first,
         Store.open(url, create=True) as here,
         Store.open(tmp_path / "last", create=True) as last,
-        Store.open(tmp_path / "whole", create=True) as whole,
+        Store.open(tmp_path / "whole", create=True) as reference,
     ):
         ct.run(made, first, models=models, cap=ct.studies.Cap(calls=4))
         ct.records.copy_store(first, here)
-        assert contents(here) == contents(first)
+        assert read_tables(here) == read_tables(first)
         ct.run(made, here, models=models, cap=ct.studies.Cap(calls=4))
         ct.records.copy_store(here, last)
-        assert contents(last) == contents(here)
+        assert read_tables(last) == read_tables(here)
         assert ct.run(made, last, models=models).left == 0
         bought = len(models.calls)
-        ct.run(made, whole, models=models)
+        ct.run(made, reference, models=models)
         assert len(models.calls) == 2 * bought, "nothing was bought twice"
-        assert essences(last) == essences(whole)
+        assert essences(last) == essences(reference)
 
 
-def test_the_command_line_takes_its_url(url: str, cheaptalk: Command, tmp_path: Path) -> None:
+def test_commands_accept_a_database_url(url: str, cheaptalk: Command, tmp_path: Path) -> None:
     page, small = tmp_path / "report.html", tmp_path / "small.json"
     small.write_text(json.dumps(spec()))
     assert cheaptalk("run", str(small), "--store", url).status == 0

@@ -1,4 +1,4 @@
-"""Reading a store: studies, matches, problems, calls, and pages of what fits."""
+"""Reading a store: studies, matches, problems, calls, and filtered pages."""
 
 import re
 import sqlite3
@@ -25,7 +25,7 @@ from tests.records.stored import Shelf
 PLACES = {"alice": "alice", "bob": "bob"}
 
 
-def test_studies_are_listed_with_their_matches_counted(store: Store) -> None:
+def test_studies_are_listed_with_match_counts(store: Store) -> None:
     shelf = Shelf(store)
     Shelf(store, "empty")
     shelf.add("a", "b")
@@ -38,22 +38,22 @@ def test_studies_are_listed_with_their_matches_counted(store: Store) -> None:
     assert store.study("empty") == second
 
 
-def test_a_study_that_is_not_there_is_told_with_the_nearest(store: Store) -> None:
+def test_unknown_study_suggests_the_nearest_name(store: Store) -> None:
     Shelf(store)
     with pytest.raises(StoreError, match=r'no study "shell".*shelf.*in .*store'):
         store.study("shell")
 
 
-def test_statuses_are_of_those_that_are_there(store: Store) -> None:
+def test_statuses_omit_unknown_matches(store: Store) -> None:
     shelf = Shelf(store)
     shelf.add("a", "b")
     shelf.add("c", status=Status.FAILED, reason="out of order")
-    found = store.statuses(["a", "c", "unknown"])
-    assert found == {"a": Status.FINISHED, "c": Status.FAILED}
+    statuses = store.statuses(["a", "c", "unknown"])
+    assert statuses == {"a": Status.FINISHED, "c": Status.FAILED}
     assert store.statuses([]) == {}
 
 
-def test_records_come_in_the_order_of_storing_over_many_pages(store: Store) -> None:
+def test_records_are_read_in_storage_order(store: Store) -> None:
     shelf = Shelf(store)
     ids = [f"{number * 7919 % 2300:04}" for number in range(2300)]
     shelf.add(*ids)
@@ -61,25 +61,25 @@ def test_records_come_in_the_order_of_storing_over_many_pages(store: Store) -> N
     assert [record.id for record in islice(store.records(), 3)] == ids[:3]
 
 
-def test_records_bring_their_bodies_on_demand(store: Store) -> None:
+def test_bodies_are_loaded_on_request(store: Store) -> None:
     shelf = Shelf(store)
     shelf.add("a")
     (bare,) = store.records("shelf")
-    (whole,) = store.records("shelf", bodies=True)
+    (full,) = store.records("shelf", bodies=True)
     assert bare.packed is None
     with pytest.raises(UnreadBody, match=r'store.find\("a"\)'):
         _ = bare.body
-    assert whole.body["seed"] == "a"
-    assert (whole.game, whole.version, whole.parameters) == ("bargaining", 1, {"money": 100.0})
-    assert (whole.instance_key, whole.repeat, whole.finished) == ("instance of a", 0, 5.0)
-    assert whole.seats == {
+    assert full.body["seed"] == "a"
+    assert (full.game, full.version, full.parameters) == ("bargaining", 1, {"money": 100.0})
+    assert (full.instance_key, full.repeat, full.finished) == ("instance of a", 0, 5.0)
+    assert full.seats == {
         "alice": {"label": "fair", "spec": {"strategy": "fair"}},
         "bob": {"label": "firm", "spec": {"strategy": "firm"}},
     }
-    assert whole.kinds["bob"] == {"ok": 1, "repaired": 1}
+    assert full.kinds["bob"] == {"ok": 1, "repaired": 1}
 
 
-def test_records_may_be_picked_out(store: Store) -> None:
+def test_records_can_be_filtered(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
     shelf.add("a", "b")
     other.add("c")
@@ -91,7 +91,7 @@ def test_records_may_be_picked_out(store: Store) -> None:
     assert list(store.records("nobody's")) == []
 
 
-def test_players_are_called_as_in_the_study_that_is_read(store: Store) -> None:
+def test_player_labels_depend_on_the_study(store: Store) -> None:
     shelf, later = Shelf(store), Shelf(store, "later")
     shelf.add("a")
     adopt(store, later.study, ["a"])
@@ -102,7 +102,7 @@ def test_players_are_called_as_in_the_study_that_is_read(store: Store) -> None:
     assert called == {"shelf": "fair", "later": "renamed", None: "renamed"}
 
 
-def test_games_are_those_of_the_study(store: Store) -> None:
+def test_seats_are_listed_by_game_of_a_study(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
     selling = store.register_configurations({"key": ("negotiation", 1, {})})["key"]
     shelf.add("a")
@@ -112,7 +112,7 @@ def test_games_are_those_of_the_study(store: Store) -> None:
     assert other.study != shelf.study
 
 
-def test_a_match_is_found_by_the_beginning_of_its_id(store: Store) -> None:
+def test_match_is_found_by_id_prefix(store: Store) -> None:
     Shelf(store).add("abc1", "abd2", "a_c3")
     assert store.find("abc").body["seed"] == "abc1"
     assert store.find("abd2").id == "abd2"
@@ -123,7 +123,7 @@ def test_a_match_is_found_by_the_beginning_of_its_id(store: Store) -> None:
         store.find("b")
 
 
-def test_problems_are_counted_the_most_frequent_first(store: Store) -> None:
+def test_problems_are_sorted_by_frequency(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
     shelf.add("a")
     shelf.add("b", status=Status.FORFEITED, reason="forfeited by bob")
@@ -141,7 +141,7 @@ def call(match: str, attempt: int, state: str, **more: Any) -> dict[str, Any]:
     } | more  # fmt: skip
 
 
-def test_calls_outside_of_records_are_listed(store: Store) -> None:
+def test_open_calls_are_listed(store: Store) -> None:
     rows = [
         call("b", 0, "unresolved"), call("a", 0, "answered", reply={"text": "Yes."}),
         call("a", 1, "sent"), call("a", 2, "unresolved"),
@@ -162,16 +162,16 @@ def test_calls_outside_of_records_are_listed(store: Store) -> None:
 
 
 @pytest.mark.parametrize("view", ["v_matches", "v_costs"])
-def test_views_have_every_count_of_calls_tokens_and_dollars(store: Store, view: str) -> None:
+def test_views_contain_all_cost_columns(store: Store, view: str) -> None:
     with store.reading() as connection:
-        columns = {one["name"] for one in sa.inspect(connection).get_columns(view)}
+        columns = {column["name"] for column in sa.inspect(connection).get_columns(view)}
     assert set(COST_COLUMNS) <= columns
 
 
-# A file that is not sound
+# Damaged files
 
 
-def test_a_sound_file_passes_and_a_damaged_one_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_check_reports_a_damaged_file(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     with Store.open(path, create=True) as store:
         Shelf(store).add(*map(str, range(1_500)))
@@ -181,15 +181,15 @@ def test_a_sound_file_passes_and_a_damaged_one_is_told_in_one_sentence(tmp_path:
     data[middle : middle + 4096] = b"\xff" * 4096
     path.write_bytes(data)
     with Store.open(path) as store:
-        said = store.check()
-    assert said is not None
-    assert said.startswith(f"{path} is damaged (")
-    assert said.endswith("); restore a copy of it")
-    assert "\n" not in said
+        problem = store.check()
+    assert problem is not None
+    assert problem.startswith(f"{path} is damaged (")
+    assert problem.endswith("); restore a copy of it")
+    assert "\n" not in problem
 
 
 @pytest.mark.file
-def test_a_value_that_is_broken_off_is_told(store: Store) -> None:
+def test_truncated_values_raise_error(store: Store) -> None:
     Shelf(store).add("a")
     for value, cause in (("{", "is damaged"), (b'{"\xff": 1}', "Could not decode")):
         with closing(sqlite3.connect(store.path)) as connection:
@@ -203,7 +203,7 @@ def test_a_value_that_is_broken_off_is_told(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "cure"),
     [
         (sqlite3.OperationalError("attempt to write a readonly database"), "permissions"),
         (sqlite3.OperationalError("unable to open database file"), "permissions"),
@@ -212,14 +212,14 @@ def test_a_value_that_is_broken_off_is_told(store: Store) -> None:
     ],
     ids=["readonly", "unopened", "io", "busy"],
 )
-def test_an_error_of_the_database_is_told_with_its_cure(error: Exception, said: str) -> None:
+def test_database_errors_suggest_a_fix(error: Exception, cure: str) -> None:
     with pytest.raises(StoreError) as caught, SqliteBackend(Path("a.sqlite")).explaining():
         raise error
     assert str(caught.value).startswith(f"a.sqlite: {error}: ")
-    assert said in str(caught.value)
+    assert cure in str(caught.value)
 
 
-def test_an_error_without_a_known_cure_is_passed_on_in_its_own_words() -> None:
+def test_unknown_database_errors_keep_their_message() -> None:
     with (
         pytest.raises(StoreError, match=r"^a\.sqlite: disk quota: x$"),
         SqliteBackend(Path("a.sqlite")).explaining(),
@@ -227,11 +227,11 @@ def test_an_error_without_a_known_cure_is_passed_on_in_its_own_words() -> None:
         raise sqlite3.OperationalError("disk quota: x")
 
 
-# Page by page
+# Filters and pages
 
 
-class Seen:
-    """Two games in one study: bargaining both ways round, and a negotiation."""
+class TwoGames:
+    """A study of two games: bargaining with both seatings, and a negotiation."""
 
     def __init__(self, store: Store) -> None:
         shelf = self.shelf = Shelf(store)
@@ -255,28 +255,28 @@ class Seen:
 
 
 def ids(store: Store, **wanted: Any) -> list[str]:
-    """The matches of bargaining that fit; as many as are counted."""
+    """Return the bargaining matches that pass a filter, and check their count."""
     fits = MatchFilter("bargaining", PLACES, **wanted)
-    found = [record.id for record in browsing.page(store, "shelf", fits).records]
-    assert browsing.count(store, "shelf", fits) == len(found)
-    return found
+    matches = [record.id for record in browsing.page(store, "shelf", fits).records]
+    assert browsing.count(store, "shelf", fits) == len(matches)
+    return matches
 
 
-def test_pairings_are_who_met_whom_with_the_matches_counted(store: Store) -> None:
-    Seen(store)
-    found = browsing.overview(store, "shelf").pairings
-    assert found == [
+def test_pairings_are_listed_with_match_counts(store: Store) -> None:
+    TwoGames(store)
+    pairings = browsing.overview(store, "shelf").pairings
+    assert pairings == [
         PlayedPairing("bargaining", {"alice": "fair", "bob": "firm"}, {"finished": 5}),
         PlayedPairing(
             "bargaining", {"alice": "firm", "bob": "fair"}, {"finished": 1, "forfeited": 1}
         ),
         PlayedPairing("negotiation", {"alice": "fair", "bob": "firm"}, {"finished": 1}),
     ]
-    assert found[0].query == {"player_alice": "fair", "player_bob": "firm"}
+    assert pairings[0].query == {"player_alice": "fair", "player_bob": "firm"}
 
 
-def test_a_search_finds_what_fits_and_nothing_else(store: Store) -> None:
-    Seen(store)
+def test_filters_select_matches(store: Store) -> None:
+    TwoGames(store)
     everything = ["0", "1", "2", "3", "4", "5", "6"]
     assert ids(store) == everything
     assert ids(store, status="forfeited") == ["6"]
@@ -297,8 +297,8 @@ def test_a_search_finds_what_fits_and_nothing_else(store: Store) -> None:
     assert ids(store, status="finished", players={"bob": "fair"}) == ["5"]
 
 
-def test_pages_follow_each_other_to_the_end(store: Store) -> None:
-    Seen(store)
+def test_pagination_covers_all_matches(store: Store) -> None:
+    TwoGames(store)
     fits = MatchFilter("bargaining", PLACES)
     pages: list[list[str]] = []
     after = None
@@ -310,8 +310,8 @@ def test_pages_follow_each_other_to_the_end(store: Store) -> None:
     assert browsing.page(store, "shelf", fits, size=7).after is None
 
 
-def test_one_match_is_read_whole_and_as_called_in_its_study(store: Store) -> None:
-    Seen(store)
+def test_match_is_read_with_body_and_labels(store: Store) -> None:
+    TwoGames(store)
     other = Shelf(store, "other")
     other.add("elsewhere")
     assert browsing.match(store, "4").body["seed"] == "4"
@@ -323,24 +323,24 @@ def test_one_match_is_read_whole_and_as_called_in_its_study(store: Store) -> Non
         browsing.match(store, "elsewhere", "shelf")
 
 
-def test_some_matches_come_in_the_order_asked_for(store: Store) -> None:
-    Seen(store)
-    asked = ["5", "gone", "0", "7", "2"]
+def test_matches_are_read_in_requested_order(store: Store) -> None:
+    TwoGames(store)
+    wanted = ["5", "gone", "0", "7", "2"]
     for batch in (2, 200):
-        found = list(browsing.read_matches(store, "shelf", asked, batch))
-        assert [record.id for record in found] == ["5", "0", "7", "2"]
-        assert found[0].body["seed"] == "5"
+        records = list(browsing.read_matches(store, "shelf", wanted, batch))
+        assert [record.id for record in records] == ["5", "0", "7", "2"]
+        assert records[0].body["seed"] == "5"
 
 
-def test_a_match_knows_the_studies_it_is_part_of(store: Store) -> None:
-    Seen(store)
+def test_studies_of_a_match_are_listed(store: Store) -> None:
+    TwoGames(store)
     adopt(store, Shelf(store, "other").study, ["3"])
     assert browsing.studies_of(store, "3") == ["shelf", "other"]
     assert browsing.studies_of(store, "4") == ["shelf"]
     assert browsing.studies_of(store, "gone") == []
 
 
-def test_the_cost_of_a_study_is_what_its_matches_took(store: Store) -> None:
+def test_study_cost_sums_its_matches(store: Store) -> None:
     shelf = Shelf(store)
     store.add(shelf.study, [shelf.match("a", calls=3, tokens=(50, 7))])
     cost = study_cost(store, "shelf")
@@ -348,12 +348,12 @@ def test_the_cost_of_a_study_is_what_its_matches_took(store: Store) -> None:
     assert study_cost(store, "nobody's") == Cost()
 
 
-def test_parameters_are_searched_as_name_and_value() -> None:
+def test_parameters_text_lists_names_and_values() -> None:
     text = parameters_text({"money": 100.0, "horizon": {"rounds": 3}, "messages": True})
     assert text == 'money=100.0 horizon={"rounds": 3} messages=true'
 
 
-def test_a_damaged_body_is_told_with_its_match(store: Store) -> None:
+def test_damaged_body_names_its_match(store: Store) -> None:
     shelf = Shelf(store)
     shelf.add("a", "b")
     torn = pack({"seed": "a seed that is long enough to be torn"})[:-9]
@@ -369,7 +369,7 @@ def test_a_damaged_body_is_told_with_its_match(store: Store) -> None:
     assert second.body["seed"] == "b"
 
 
-def test_the_status_of_a_study_counts_matches_in_progress_apart(store: Store) -> None:
+def test_status_counts_matches_in_progress_separately(store: Store) -> None:
     shelf = Shelf(store)
     shelf.add("a", "b")
     shelf.add("c", status=Status.FORFEITED, reason="forfeited by bob")
@@ -380,7 +380,7 @@ def test_the_status_of_a_study_counts_matches_in_progress_apart(store: Store) ->
     assert "6 of 6 matches stored: 2 in progress, 2 finished, 1 forfeited, 1 failed" in repr(status)
 
 
-def test_the_matches_of_a_search_can_be_read_as_transcripts(store: Store) -> None:
+def test_found_matches_can_be_replayed(store: Store) -> None:
     ct.run(small_study(), store)
     matches = [*ct.records.find_matches(store, "small")]
     assert len(matches) == 2

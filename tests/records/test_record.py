@@ -1,4 +1,4 @@
-"""A record: it says all about its match, and replays it or says why not."""
+"""Match records: JSON, replay, results and digests."""
 
 import json
 import math
@@ -42,16 +42,16 @@ from cheaptalk.rules import (
     Tell,
 )
 from tests.fakes import study
-from tests.records.stored import SEED, played, record_of
+from tests.records.stored import SEED, play_moves, record_of
 from tests.toys import Cards, Guessing, YourCard
 
 OFFER = {"alice_gain": 60.0, "bob_gain": 40.0, "message": "Mine, \u00eb \U0001f600."}
 BARGAINING = Bargaining.model_validate({"money": 100, "horizon": 2})
 
 
-def agreed() -> Table:
-    """Bob turns an offer down and makes his own, which Alice accepts."""
-    return played(
+def agreed_table() -> Table:
+    """Return a match: Bob rejects an offer and makes his own, which Alice accepts."""
+    return play_moves(
         BARGAINING, Instance(),
         (0, "alice", OFFER), (1, "bob", {"decision": "reject"}),
         (2, "bob", OFFER | {"alice_gain": 30.0, "bob_gain": 70.0}),
@@ -60,11 +60,11 @@ def agreed() -> Table:
 
 
 def call(model: str | None, tokens: tuple[int, int] | None, **more: Any) -> dict[str, Any]:
-    """A call as an answer records it; to a person where there is no model."""
-    asked = {"model": model, "messages": []} if model else {"actor": "alice", "news": []}
+    """Return a recorded call to a model, or to a person if the model is None."""
+    request = {"model": model, "messages": []} if model else {"actor": "alice", "news": []}
     usage = dict(zip(("input_tokens", "output_tokens"), tokens or (), strict=False))
     reply = {"text": "Yes.", "usage": usage} if tokens else None
-    return {"call": asked, "reply": reply, "sending": 1} | more
+    return {"call": request, "reply": reply, "sending": 1} | more
 
 
 json_values = st.recursive(
@@ -75,11 +75,11 @@ json_values = st.recursive(
 
 
 @given(st.dictionaries(st.text(), json_values, max_size=5))
-def test_what_is_packed_is_unpacked_the_same(data: dict[str, Any]) -> None:
+def test_packed_json_round_trips(data: dict[str, Any]) -> None:
     assert unpack(pack(data)) == json.loads(json.dumps(data))
 
 
-def test_packing_makes_it_small() -> None:
+def test_packing_compresses_data() -> None:
     text = {"said": "the same thing again and again. " * 100}
     assert len(pack(text)) < len(json.dumps(text)) / 20
 
@@ -89,7 +89,7 @@ def test_packing_makes_it_small() -> None:
     st.none() | st.dictionaries(st.text(), json_values, max_size=3),
     st.lists(st.dictionaries(st.text(), json_values, max_size=2), max_size=2).map(tuple),
 )  # fmt: skip
-def test_an_answer_is_read_as_it_was_written(
+def test_answer_record_round_trips(
     request: int, seat: str, kind: Kind, action: Any, calls: tuple[dict[str, Any], ...]
 ) -> None:
     answer = AnswerRecord(request, seat, kind, action, calls)
@@ -99,8 +99,8 @@ def test_an_answer_is_read_as_it_was_written(
     assert ("calls" in answer.as_json()) is bool(calls)
 
 
-def test_a_record_replays_to_its_outcome() -> None:
-    table = agreed()
+def test_record_replays_to_its_outcome() -> None:
+    table = agreed_table()
     record = record_of(table)
     again = record.replay()
     assert again.outcome == table.outcome
@@ -109,8 +109,8 @@ def test_a_record_replays_to_its_outcome() -> None:
     assert record.label("alice") == "alice's player"
 
 
-def test_a_record_is_plain_json_that_says_all(toys: None) -> None:
-    text = json.dumps(record_of(agreed()).as_json())
+def test_record_json_is_complete(toys: None) -> None:
+    text = json.dumps(record_of(agreed_table()).as_json())
     data = json.loads(text)
     assert (data["game"], data["rules_version"], data["format"]) == ("bargaining", 1, 2)
     assert (data["status"], data["reason"], data["seed"], data["instance"]) == (
@@ -130,15 +130,15 @@ def test_a_record_is_plain_json_that_says_all(toys: None) -> None:
     assert {role: seat["label"] for role, seat in data["seats"].items()} == {
         "alice": "alice's player", "bob": "bob's player",
     }  # fmt: skip
-    dealt = played(
+    dealt = play_moves(
         Guessing.model_validate({"horizon": 1, "talk": False}), Cards(left=1, right=2),
         (0, "left", {"number": 3}), (0, "right", {"number": 3}),
     )  # fmt: skip
     assert record_of(dealt).as_json()["instance"] == {"left": 1, "right": 2}
 
 
-def test_a_record_can_be_rebuilt_from_its_json() -> None:
-    record = record_of(agreed())
+def test_record_can_be_rebuilt_from_json() -> None:
+    record = record_of(agreed_table())
     data = json.loads(json.dumps(record.as_json()))
     body = {key: data.pop(key) for key in ("format", "package", "seed", "instance", "answers")}
     made = Configuration(*(data.pop(key) for key in ("game", "rules_version", "parameters")))
@@ -149,8 +149,8 @@ def test_a_record_can_be_rebuilt_from_its_json() -> None:
     assert again.replay().outcome == record.replay().outcome
 
 
-def test_where_an_imported_match_comes_from_is_kept() -> None:
-    table = agreed()
+def test_source_of_imported_match_is_kept() -> None:
+    table = agreed_table()
     record = record_of(table)
     assert "source" not in record.as_json()
     end = ended(table, SEED, record.answers, {"system": "glee"})
@@ -158,17 +158,17 @@ def test_where_an_imported_match_comes_from_is_kept() -> None:
     assert imported.as_json() == record.as_json() | {"source": {"system": "glee"}}
 
 
-def test_calls_to_models_are_counted_and_those_to_people_are_not() -> None:
+def test_only_model_calls_are_counted() -> None:
     calls = [
         (call("vllm/tiny", (10, 1)), call("vllm/tiny", (100, 2))), (call(None, (0, 0)),),
         (call("vllm/tiny", None),), (),
     ]  # fmt: skip
     kinds = [Kind.REPAIRED, Kind.OK, Kind.OK, Kind.OK]
-    table = agreed()
+    table = agreed_table()
     answers = [
-        AnswerRecord(one.request, one.actor, kind, one.action.model_dump(), made)
-        for one, kind, made in zip(table.given, kinds, calls, strict=True)
-        if one.action is not None
+        AnswerRecord(move.request, move.actor, kind, move.action.model_dump(), made)
+        for move, kind, made in zip(table.given, kinds, calls, strict=True)
+        if move.action is not None
     ]
     record = record_of(table, answers)
     assert (record.calls, record.input_tokens, record.output_tokens) == (3, 110, 3)
@@ -176,7 +176,7 @@ def test_calls_to_models_are_counted_and_those_to_people_are_not() -> None:
     assert record.kinds == {"alice": {"repaired": 1, "ok": 1}, "bob": {"ok": 2}}
 
 
-def test_kinds_are_counted_by_role_over_all_its_seats() -> None:
+def test_answer_kinds_are_counted_by_role() -> None:
     game = Persuasion.model_validate({"horizon": 3, "myopic": True})
     table = Table(game, Qualities(qualities=(True, False, True)), SEED)
     answers = []
@@ -192,19 +192,19 @@ def test_kinds_are_counted_by_role_over_all_its_seats() -> None:
     assert record.kinds == {"alice": {"ok": 3}, "bob": {"ok": 2, "repaired": 1}}
 
 
-def test_a_forfeited_match_has_no_outcome_and_says_who() -> None:
-    table = played(BARGAINING, Instance(), (0, "alice", OFFER), (1, "bob", None))
+def test_forfeited_match_names_the_actor() -> None:
+    table = play_moves(BARGAINING, Instance(), (0, "alice", OFFER), (1, "bob", None))
     record = record_of(table)
     assert (record.status, record.reason) == (Status.FORFEITED, "forfeited by bob")
     assert (record.outcome, record.payoffs) == (None, None)
     assert record.replay().forfeited == {"bob"}
 
 
-# What does not replay
+# Replay errors
 
 
-def test_another_version_of_the_rules_does_not_replay() -> None:
-    record = record_of(agreed())
+def test_other_rules_version_does_not_replay() -> None:
+    record = record_of(agreed_table())
     record = replace(record, configuration=replace(record.configuration, version=99))
     with pytest.raises(VersionMismatch) as caught:
         record.replay()
@@ -214,20 +214,20 @@ def test_another_version_of_the_rules_does_not_replay() -> None:
     )
 
 
-def test_parameters_of_another_version_do_not_replay() -> None:
+def test_invalid_parameters_do_not_replay() -> None:
     changed = BARGAINING.model_dump(mode="json") | {"interest": 0.5, "money": -1}
-    record = record_of(agreed(), configuration=Configuration("bargaining", 1, changed))
+    record = record_of(agreed_table(), configuration=Configuration("bargaining", 1, changed))
     with pytest.raises(VersionMismatch) as caught:
         record.replay()
-    said = str(caught.value)
-    assert f"match {record.id} does not replay" in said
-    assert f"do not fit version {Bargaining.version} of the rules of bargaining" in said
-    assert "interest" in said
-    assert "money" in said
+    message = str(caught.value)
+    assert f"match {record.id} does not replay" in message
+    assert f"do not fit version {Bargaining.version} of the rules of bargaining" in message
+    assert "interest" in message
+    assert "money" in message
 
 
-def altered(record: MatchRecord, place: int, **changes: Any) -> MatchRecord:
-    """A record with one answer changed."""
+def alter_answer(record: MatchRecord, place: int, **changes: Any) -> MatchRecord:
+    """Return a copy of a record with one answer changed."""
     answers = [dict(answer) for answer in record.body["answers"]]
     answers[place] |= changes
     return replace(record, packed=pack(record.body | {"answers": answers}))
@@ -244,10 +244,8 @@ def altered(record: MatchRecord, place: int, **changes: Any) -> MatchRecord:
     ],
     ids=["value", "objection", "seat", "request", "after-the-end"],
 )
-def test_answers_that_do_not_fit_are_told_with_their_match(
-    place: int, changes: dict[str, Any], reason: str
-) -> None:
-    record = altered(record_of(agreed()), place, **changes)
+def test_invalid_answers_do_not_replay(place: int, changes: dict[str, Any], reason: str) -> None:
+    record = alter_answer(record_of(agreed_table()), place, **changes)
     with pytest.raises(ReplayMismatch) as caught:
         record.replay()
     assert str(caught.value).startswith("match 0123456789 does not replay: ")
@@ -255,8 +253,8 @@ def test_answers_that_do_not_fit_are_told_with_their_match(
     assert not isinstance(caught.value, VersionMismatch)
 
 
-def test_what_makes_the_rules_fail_does_not_replay() -> None:
-    table = played(
+def test_failing_rules_do_not_replay() -> None:
+    table = play_moves(
         Persuasion.model_validate({"horizon": 1}), Qualities(qualities=(True,)),
         (0, "alice", {"message": "Buy."}), (1, "bob", {"decision": "no"}),
     )  # fmt: skip
@@ -265,8 +263,8 @@ def test_what_makes_the_rules_fail_does_not_replay() -> None:
         record.replay()
 
 
-def test_a_match_without_answers_is_no_use_replaying() -> None:
-    record = record_of(agreed())
+def test_match_without_answers_does_not_replay() -> None:
+    record = record_of(agreed_table())
     seed = pack({"seed": SEED})
     for unplayed, why in (
         (replace(record, packed=None, status=Status.LIVE), "it is live"),
@@ -280,13 +278,13 @@ def test_a_match_without_answers_is_no_use_replaying() -> None:
             _ = unplayed.instance
 
 
-def test_a_record_that_was_listed_says_how_to_load_what_it_lacks(store: Store) -> None:
-    """Its instance raised KeyError, and it seemed to have no answers."""
+def test_record_without_body_explains_how_to_load_it(store: Store) -> None:
+    """Regression: its instance raised KeyError, and it appeared to have no answers."""
     ct.run(study(), store)
     listed = next(iter(store.records("small")))
     attributes = [name for name in dir(MatchRecord) if not name.startswith("_")]
     lacking: dict[str, str] = {}
-    for name in [*attributes, *(one.name for one in fields(MatchRecord))]:
+    for name in [*attributes, *(field.name for field in fields(MatchRecord))]:
         try:
             value = getattr(listed, name)
             if name in ("as_json", "replay", "result", "table"):
@@ -307,8 +305,8 @@ def test_a_record_that_was_listed_says_how_to_load_what_it_lacks(store: Store) -
 # Results
 
 
-def test_a_result_is_what_measures_need() -> None:
-    table = agreed()
+def test_result_contains_game_outcome_and_moves() -> None:
+    table = agreed_table()
     result = record_of(table).result()
     assert result.game == BARGAINING
     assert result.outcome == table.outcome
@@ -318,9 +316,9 @@ def test_a_result_is_what_measures_need() -> None:
     assert result.given() == table.given
 
 
-def test_a_result_holds_the_instance(toys: None) -> None:
+def test_result_contains_the_instance(toys: None) -> None:
     game = Guessing.model_validate({"horizon": 1, "talk": False})
-    table = played(
+    table = play_moves(
         game, Cards(left=1, right=2), (0, "right", {"number": 3}), (0, "left", {"number": 4})
     )
     result = record_of(table).result()
@@ -328,34 +326,34 @@ def test_a_result_holds_the_instance(toys: None) -> None:
     assert (result.outcome.left, result.outcome.right) == (0, 1)
 
 
-def test_only_a_match_that_finished_has_a_result() -> None:
-    forfeited = record_of(played(BARGAINING, Instance(), (0, "alice", None)))
+def test_only_finished_matches_have_results() -> None:
+    forfeited = record_of(play_moves(BARGAINING, Instance(), (0, "alice", None)))
     with pytest.raises(ReplayMismatch, match="match 0123456789 has no result: it is forfeited"):
         forfeited.result()
 
 
-# What makes things the same
+# Digests
 
 
-def test_games_of_equal_parameters_are_one_object() -> None:
-    one, two = record_of(agreed()), record_of(agreed(), id="other")
-    assert one.rules is two.rules
-    assert one.rules == BARGAINING
+def test_equal_games_are_one_object() -> None:
+    first, second = record_of(agreed_table()), record_of(agreed_table(), id="other")
+    assert first.rules is second.rules
+    assert first.rules == BARGAINING
     assert game_of("bargaining", '{"money": 7}').model_dump()["money"] == 7
 
 
-def test_a_digest_depends_on_every_part_and_its_place() -> None:
+def test_digest_depends_on_parts_and_order() -> None:
     seen = [digest("a", "b"), digest("b", "a"), digest("ab"), digest("a", "b", ""), digest("a", 1)]
     assert len(set(seen)) == len(seen)
     assert digest("a", 1) == digest("a", "1")
-    assert all(len(one) == 20 and int(one, 16) >= 0 for one in seen)
+    assert all(len(value) == 20 and int(value, 16) >= 0 for value in seen)
 
 
-def test_the_order_in_which_things_are_written_does_not_matter() -> None:
+def test_digest_key_ignores_key_order() -> None:
     assert digest_key({"b": {"y": 1, "x": 2}, "a": 3}) == '{"a":3,"b":{"x":2,"y":1}}'
 
 
-def test_configurations_and_players_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configurations_and_players_have_distinct_digests(monkeypatch: pytest.MonkeyPatch) -> None:
     games = [Bargaining(), Bargaining(money=5), Negotiation()]
     digests = [configuration_digest(game) for game in games]
     assert len(set(digests)) == 3
@@ -372,13 +370,13 @@ def test_configurations_and_players_are_told_apart(monkeypatch: pytest.MonkeyPat
 
 
 class Mean(Outcome):
-    """An outcome with a number that need not be finite."""
+    """An outcome with a number that may be infinite."""
 
     mean: float
 
 
 class Averaging(Guessing):
-    """A game that is over at once, with a mean of nothing."""
+    """A game that ends immediately with an infinite mean."""
 
     outcome_type: ClassVar[type[Outcome]] = Mean
 
@@ -390,7 +388,7 @@ class Averaging(Guessing):
         return {"left": 0.0, "right": 0.0}
 
 
-def test_a_match_whose_outcome_no_json_can_hold_has_not_ended() -> None:
+def test_outcome_that_is_not_json_raises_error() -> None:
     table = Table(Averaging(), Cards(left=1, right=2), SEED)
     with pytest.raises(
         RulesError, match='guessing: the outcome has inf as "mean"; matches are stored as JSON'

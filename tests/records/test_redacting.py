@@ -1,4 +1,4 @@
-"""People's first names are found where they are addressed, and taken out of what was said."""
+"""Redaction of participants' first names in messages."""
 
 import json
 from pathlib import Path
@@ -13,8 +13,8 @@ from cheaptalk.records.imports.redaction import MARK, names_said, redact
 from tests.papers.glee_folders import AGREED, OFFERS, bargaining, models, write
 
 
-def found(text: str, *, by: str = "bob") -> set[str]:
-    """The names found in one message of a game in which Alice is a person."""
+def find_names(text: str, *, by: str = "bob") -> set[str]:
+    """Return the names in a message of a game in which Alice is a person."""
     return names_said([(by, text)], ["alice"])
 
 
@@ -28,8 +28,8 @@ def found(text: str, *, by: str = "bob") -> set[str]:
         "I am sorry Zelda, no.", "Zelda \u2014 take it.",
     ],
 )  # fmt: skip
-def test_who_is_addressed_is_found(text: str) -> None:
-    assert found(text) == {"Zelda"}
+def test_addressed_names_are_found(text: str) -> None:
+    assert find_names(text) == {"Zelda"}
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_who_is_addressed_is_found(text: str) -> None:
     ],
 )
 def test_names_of_every_form_are_found(text: str, names: set[str]) -> None:
-    assert found(text) == names
+    assert find_names(text) == names
 
 
 @pytest.mark.parametrize(
@@ -57,25 +57,25 @@ def test_names_of_every_form_are_found(text: str, names: set[str]) -> None:
         "Grace, as I said, is a matter of grace.", "Take the money, Zelda wins.",
     ],
 )  # fmt: skip
-def test_other_words_are_left_alone(text: str) -> None:
-    assert found(text) == set()
+def test_other_words_are_not_names(text: str) -> None:
+    assert find_names(text) == set()
 
 
-def test_a_person_signs_and_introduces_themselves() -> None:
-    assert found("I accept.\nBest regards, Zelda", by="alice") == {"Zelda"}
-    assert found("I accept. Cheers,\nZelda.", by="alice") == {"Zelda"}
-    assert found("my name is Zelda and I want half", by="alice") == {"Zelda"}
-    assert found("BEST", by="alice") == set()
-    assert found("Best price", by="alice") == set()
+def test_signatures_and_introductions_are_found() -> None:
+    assert find_names("I accept.\nBest regards, Zelda", by="alice") == {"Zelda"}
+    assert find_names("I accept. Cheers,\nZelda.", by="alice") == {"Zelda"}
+    assert find_names("my name is Zelda and I want half", by="alice") == {"Zelda"}
+    assert find_names("BEST", by="alice") == set()
+    assert find_names("Best price", by="alice") == set()
 
 
-def test_only_those_who_talk_to_a_person_are_listened_to() -> None:
-    assert found("Zelda, take it.", by="alice") == set()
+def test_only_messages_to_people_are_searched() -> None:
+    assert find_names("Zelda, take it.", by="alice") == set()
     assert names_said([("bob", "Zelda, take it.")], []) == set()
     assert names_said([("bob", "Zelda, take it.")], ["alice", "bob"]) == {"Zelda"}
 
 
-def test_a_name_goes_wherever_it_stands() -> None:
+def test_all_occurrences_of_a_name_are_redacted() -> None:
     text = "Zelda's offer: ZELDA gets 5, Zelda-Mae 6; Zeldas stay, as do zelda and McZelda."
     redacted, count = redact(text, {"Zelda"})
     assert redacted == (
@@ -85,12 +85,12 @@ def test_a_name_goes_wherever_it_stands() -> None:
     assert redact("zelda, Zelda", {"zelda"}) == (f"{MARK}, {MARK}", 2)
 
 
-def test_the_longer_name_goes_first() -> None:
+def test_longer_names_are_redacted_first() -> None:
     assert redact("Ann Lee and Ann", {"Ann", "Ann Lee"}) == (f"{MARK} and {MARK}", 2)
 
 
 @given(st.text())
-def test_without_names_nothing_changes(text: str) -> None:
+def test_text_without_names_is_unchanged(text: str) -> None:
     assert redact(text, set()) == (text, 0)
 
 
@@ -109,8 +109,8 @@ def read(root: Path, **options: object) -> ForeignGame:
     return game
 
 
-def everything(game: ForeignGame) -> str:
-    """All that would be stored of a game."""
+def stored_text(game: ForeignGame) -> str:
+    """Return everything that would be stored of a game, as text."""
     moves = [given.action.model_dump() if given.action else None for given in game.table.given]
     parameters = game.table.game.model_dump(mode="json")
     return json.dumps([moves, parameters, game.source, str(game.seats)], ensure_ascii=False)
@@ -122,15 +122,15 @@ TALK = [
 ]  # fmt: skip
 
 
-def test_a_name_found_once_is_taken_out_of_the_whole_game(tmp_path: Path) -> None:
+def test_found_name_is_redacted_in_the_whole_game(tmp_path: Path) -> None:
     write(tmp_path, "G", bargaining(), OFFERS, TALK)
-    assert "Zelda" in everything(read(tmp_path, keep_names=True))
+    assert "Zelda" in stored_text(read(tmp_path, keep_names=True))
     game = read(tmp_path)
-    assert "Zelda" not in everything(game)
-    assert everything(game).count(MARK) == game.redactions == 3
+    assert "Zelda" not in stored_text(game)
+    assert stored_text(game).count(MARK) == game.redactions == 3
 
 
-def test_a_public_name_goes_too(tmp_path: Path) -> None:
+def test_public_names_are_redacted(tmp_path: Path) -> None:
     written = bargaining()
     written["player_1_args"]["public_name"] = "Zelda"
     rows = [row.replace("Alice", "Zelda") for row in AGREED]
@@ -138,18 +138,18 @@ def test_a_public_name_goes_too(tmp_path: Path) -> None:
     assert read(tmp_path, keep_names=True).table.game.names == {"alice": "Zelda"}
     game = read(tmp_path)
     assert game.table.game.names == {}
-    assert "Zelda" not in everything(game)
+    assert "Zelda" not in stored_text(game)
 
 
-def test_models_call_each_other_what_they_like(tmp_path: Path) -> None:
+def test_names_between_models_are_kept(tmp_path: Path) -> None:
     written = bargaining(delta_1=None, delta_2=None) | models()
     write(tmp_path, "G", written, OFFERS, TALK)
-    assert "Zelda" in everything(read(tmp_path))
+    assert "Zelda" in stored_text(read(tmp_path))
 
 
-def test_given_names_are_taken_out_besides(tmp_path: Path) -> None:
+def test_listed_names_are_also_redacted(tmp_path: Path) -> None:
     rows = ["60,40,I love Quinn.,Alice,1,", ",,,Bob,1,reject", *TALK[2:]]
     write(tmp_path, "G", bargaining(), OFFERS, rows)
     game = read(tmp_path, names=["Quinn"])
-    assert not {"Quinn", "Zelda"} & set(everything(game).replace(".", " ").split())
+    assert not {"Quinn", "Zelda"} & set(stored_text(game).replace(".", " ").split())
     assert game.redactions == 2

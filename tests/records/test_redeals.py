@@ -1,5 +1,4 @@
-"""Matches dropped from metrics, those replayed on a new instance, and where that is said of
-them."""
+"""Dropped matches, and matches replayed on new instances."""
 
 import csv
 import json
@@ -17,8 +16,7 @@ from tests.fakes import Canned, Refusing, study, with_model
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[ct.Store]:
-    """A study of six matches, two of them refused and replayed on a new instance, the first of
-    these twice."""
+    """A study of six matches: two were refused and replayed, the first of them twice."""
     made = study(**with_model(), unanswered={"refused": "replace", "max_replacements": 2})
     with ct.Store.open(tmp_path / "s.sqlite", create=True) as opened:
         progress = ct.run(made, opened, models=Refusing(3), concurrency=1)
@@ -35,18 +33,19 @@ def test_dropped_and_replaced_matches_are_counted(store: ct.Store) -> None:
         excluded(store, "smal")
 
 
-def test_a_fresh_match_names_the_one_in_whose_place_it_is(store: ct.Store) -> None:
+def test_replacement_names_its_predecessor(store: ct.Store) -> None:
     records = {record.id: record for record in store.records("small")}
     before = predecessors(store, "small")
     assert len(before) == 3
     for id_, first in before.items():
-        again, one = records[id_], records[first]
-        assert again.instance_key == f"{one.instance_key}+1"
-        assert (again.seats, again.repeat) == (one.seats, one.repeat)
-        assert one.kinds["alice" if one.label("alice") == "tiny" else "bob"]["refused"] == 1
+        replacement, original = records[id_], records[first]
+        assert replacement.instance_key == f"{original.instance_key}+1"
+        assert (replacement.seats, replacement.repeat) == (original.seats, original.repeat)
+        seat = "alice" if original.label("alice") == "tiny" else "bob"
+        assert original.kinds[seat]["refused"] == 1
 
 
-def test_every_match_says_how_it_stands(store: ct.Store) -> None:
+def test_standing_reports_drops_and_replacements(store: ct.Store) -> None:
     standing, before = Standing(store, "small"), predecessors(store, "small")
     for record in store.records("small"):
         stand = standing.of(record)
@@ -56,7 +55,7 @@ def test_every_match_says_how_it_stands(store: ct.Store) -> None:
         assert stand.replaces == before.get(record.id)
 
 
-def test_an_export_says_so_too(store: ct.Store, tmp_path: Path) -> None:
+def test_export_contains_drops_and_replacements(store: ct.Store, tmp_path: Path) -> None:
     done = export(store, "small", tmp_path / "out")
     with (done.path / "matches.csv").open(encoding="utf-8", newline="") as file:
         rows = {row["match_id"]: row for row in csv.DictReader(file)}
@@ -68,10 +67,10 @@ def test_an_export_says_so_too(store: ct.Store, tmp_path: Path) -> None:
         assert row["replaces"] == (stand.replaces or "")
     lines = export(store, "small", tmp_path / "lines", "jsonl").path / "matches.jsonl"
     data = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
-    assert sum(one["dropped"] for one in data) == 3
+    assert sum(row["dropped"] for row in data) == 3
 
 
-def test_who_takes_instances_over_from_fresh_ones_is_not_dealt_afresh(store: ct.Store) -> None:
+def test_reused_instances_are_not_counted_as_replacements(store: ct.Store) -> None:
     again = study(name="again", **with_model(), games=[], instances_from="small")
     ct.run(again, store, models=Canned())
     assert any("+1:" in record.instance_key for record in store.records("again"))

@@ -1,4 +1,4 @@
-"""Replies that a store holds for two requests are reported."""
+"""The doctor reports replies that are recorded for two requests."""
 
 import pytest
 
@@ -10,10 +10,10 @@ from tests.fakes import Canned, legal, study, with_model
 
 
 @pytest.mark.parametrize("capped", [False, True], ids=["ended", "under way"])
-def test_doctor_reports_a_reply_that_is_recorded_for_two_requests(
+def test_doctor_reports_repeated_replies(
     store: Store, monkeypatch: pytest.MonkeyPatch, capped: bool
 ) -> None:
-    monkeypatch.setattr(ReplyIds, "checked", lambda self, call, reply: reply)  # as it once was
+    monkeypatch.setattr(ReplyIds, "checked", lambda self, call, reply: reply)  # no check
     ids = iter([1, 1, *range(2, 100)])
 
     def confused(call: ModelCall, number: str) -> Reply:
@@ -29,6 +29,6 @@ def test_doctor_reports_a_reply_that_is_recorded_for_two_requests(
     assert (repeated.call.request, repeated.other.request) == (1, 0)
     assert repeated.call.match_id == repeated.other.match_id
     checks = ct.doctor.examine_store(store.backend.address, deep=True)
-    said = [check.detail for check in checks if not check.ok]
-    assert len(said) == 1
-    assert "is also recorded for alice in request 0" in said[0]
+    details = [check.detail for check in checks if not check.ok]
+    assert len(details) == 1
+    assert "is also recorded for alice in request 0" in details[0]

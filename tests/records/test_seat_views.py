@@ -1,4 +1,4 @@
-"""One seat's view of a match holds what the rules told that seat, and nothing of another's."""
+"""The view of a seat contains only its own observations and answers."""
 
 import json
 from itertools import islice
@@ -30,18 +30,18 @@ CASES = [
     for label, game in variants(game_spec).items()
 ]
 REVEALED = {"persuasion"}
-"""Games in which every secret is out at the end."""
+"""Games that reveal all secrets at the end."""
 
 
-def written(record: MatchRecord, seat: str) -> str:
+def view_json(record: MatchRecord, seat: str) -> str:
     return json.dumps(seat_view(record, seat).as_json())
 
 
-def with_other_fact(table: Table, secret: Secret) -> MatchRecord | None:
-    """The same moves where one private fact is another; None where it forbids one of them."""
+def change_secret(table: Table, secret: Secret) -> MatchRecord | None:
+    """Replay the moves with one private fact changed; None if a move becomes illegal."""
     moves = [
-        (one.request, one.actor, None if one.action is None else one.action.model_dump())
-        for one in table.given
+        (move.request, move.actor, None if move.action is None else move.action.model_dump())
+        for move in table.given
     ]
     try:
         other = replay(secret.game, secret.instance, SEED, moves)
@@ -58,19 +58,17 @@ def test_no_view_changes_with_what_another_seat_alone_knows(
     record, compared = record_of(table), 0
     secrets = list(islice(game.secrets(table.instance), 4))
     for secret in secrets:
-        other = with_other_fact(table, secret)
+        other = change_secret(table, secret)
         for seat in table.heard.keys() - secret.owners if other else ():
-            if not any(secret.revealed(one.event) for one in table.heard[seat]):
+            if not any(secret.revealed(moment.event) for moment in table.heard[seat]):
                 assert other is not None
-                assert written(other, seat) == written(record, seat)
+                assert view_json(other, seat) == view_json(record, seat)
                 compared += 1
     assert compared or not secrets or game_spec.name in REVEALED
 
 
 @pytest.mark.parametrize("name", games())
-def test_what_is_shown_of_a_seat_names_no_other(
-    cheaptalk: Command, tmp_path: Path, name: str
-) -> None:
+def test_seat_view_reveals_no_other_player(cheaptalk: Command, tmp_path: Path, name: str) -> None:
     places = list(ct.get_game(name).rules().seats)
     seeds = {place: 770_000 + number for number, place in enumerate(places)}
     players = {
@@ -96,7 +94,7 @@ def test_what_is_shown_of_a_seat_names_no_other(
     assert shown.splitlines()[-1] == f"payoff {payoff:,.10g}"
 
 
-def test_a_seat_that_is_not_there_has_no_view() -> None:
+def test_unknown_seat_raises_error() -> None:
     game: Any = ct.get_game("bargaining").rules()
     record = record_of(finished(ct.get_game("bargaining"), new_table(game, SEED)))
     with pytest.raises(UnknownName, match=r'unknown actor "bub" \(did you mean "bob"\?\)'):

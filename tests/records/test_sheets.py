@@ -1,4 +1,4 @@
-"""Cells hold what was found: as CSV, as a column's type, and absent where it is undefined."""
+"""Cells of exported tables: CSV text, column types, and missing values."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ from cheaptalk.records.exports.sheets import VALUES, Sheet, csv_line
 
 
 @given(st.lists(st.text(), min_size=1))
-def test_csv_is_read_as_it_was_written(texts: list[str]) -> None:
+def test_csv_round_trips(texts: list[str]) -> None:
     (row,) = csv.reader(io.StringIO(csv_line(texts, raw=True), newline=""), strict=True)
     assert row == texts
 
@@ -26,27 +26,27 @@ def test_a_text_that_a_spreadsheet_would_run_is_quoted_unless_it_is_wanted_raw(f
 
 
 @pytest.mark.parametrize("number", ["-3.5", "+1", "-1e-7", "-inf"])
-def test_a_number_is_no_formula_though_it_is_a_text(number: str) -> None:
+def test_numeric_text_is_not_escaped(number: str) -> None:
     assert csv_line([number]) == f'"{number}"\n'
 
 
-def test_halves_of_surrogate_pairs_can_be_written() -> None:
+def test_lone_surrogates_are_escaped() -> None:
     assert VALUES[TEXT]("a\ud83d") == "a\\ud83d"
     assert VALUES[JSON]({"a": "\ud83d"}) == '{"a": "\\ud83d"}'
 
 
-NOWHERE = float("nan")
+NAN = float("nan")
 
 
 @pytest.mark.parametrize(
-    ("found", "type_", "cell"),
-    [(NOWHERE, NUMBER, None), ([NOWHERE, -float("inf"), 1.5], "JSON", "[null, null, 1.5]")],
+    ("value", "type_", "cell"),
+    [(NAN, NUMBER, None), ([NAN, -float("inf"), 1.5], "JSON", "[null, null, 1.5]")],
 )
-def test_what_is_undefined_is_absent(found: Any, type_: str, cell: str | None) -> None:
-    assert VALUES[type_](found) == cell
+def test_undefined_values_become_missing(value: Any, type_: str, cell: str | None) -> None:
+    assert VALUES[type_](value) == cell
 
 
-def test_columns_that_differ_between_games_find_a_common_type() -> None:
+def test_column_types_are_merged_across_games() -> None:
     def column(type_: str, game: str) -> Column:
         return Column("x", type_, "", "", lambda row: row.x, game=game)
 

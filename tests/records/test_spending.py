@@ -1,4 +1,4 @@
-"""What was spent: over ended matches and open calls, by kind of token, by player."""
+"""Spending of ended matches and open calls, by kind of token and by player."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ CALL = {"model": "vllm/tiny", "messages": []}
 USED = {"input_tokens": 100, "output_tokens": 20, "cached_tokens": 60, "reasoning_tokens": 5}
 
 
-def note(
+def insert_call(
     store: Store,
     match: str,
     request: int,
@@ -37,7 +37,7 @@ def note(
     call: Any = CALL,
     study: int = 1,
 ) -> None:
-    """Write a call straight into the store."""
+    """Insert a call directly into the store."""
     values: dict[str, Any] = {
         "match_id": match, "request": request, "actor": "alice", "attempt": 0, "try": 1,
         "state": state, "call": call, "sent": 1.0, "study_id": study,
@@ -68,15 +68,15 @@ def note(
         ),
     ],
 )
-def test_what_a_call_took_and_what_nobody_knows(reply: Any, cost: Cost, store: Store) -> None:
+def test_call_cost_counts_unknown_amounts(reply: Any, cost: Cost, store: Store) -> None:
     assert cost_of(reply) == cost
     Shelf(store).add("m")
     for number, state in enumerate(("failed", "unresolved") if reply else ("sent", "unresolved")):
-        note(store, "m", number, state, reply)
-    assert spent_on(store, "m") == cost + cost, "the same sums in the store, whatever the state"
+        insert_call(store, "m", number, state, reply)
+    assert spent_on(store, "m") == cost + cost, "the store sums the same cost in every state"
 
 
-def test_what_was_spent_is_that_of_ended_matches_and_of_open_calls(store: Store) -> None:
+def test_spent_sums_ended_matches_and_open_calls(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
     store.add(
         shelf.study,
@@ -91,13 +91,13 @@ def test_what_was_spent_is_that_of_ended_matches_and_of_open_calls(store: Store)
     assert (spent(store, shelf.study).calls, spent(store, shelf.study).tokens) == (3, 1_111)
     usage = {"usage": {"input_tokens": 20_000, "output_tokens": 2}}
     refusal = {"failure": "provider_error", "status": 500, "dollars": 0.0}
-    note(store, "failed", 0, "failed", refusal)
-    note(store, "live", 0, "answered", {"text": "Yes.", "dollars": 0.5} | usage)
-    note(store, "live", 1, "unresolved")
-    note(store, "live", 2, "answered", {"text": "Yes."}, call={"actor": "alice"})
-    note(store, "live", 3, "answered", {"text": "Yes.", "cached": True})
-    note(store, "finished", 0, "failed", {"usage": {"output_tokens": 30}})
-    note(store, "elsewhere", 0, "answered", usage, study=other.study)
+    insert_call(store, "failed", 0, "failed", refusal)
+    insert_call(store, "live", 0, "answered", {"text": "Yes.", "dollars": 0.5} | usage)
+    insert_call(store, "live", 1, "unresolved")
+    insert_call(store, "live", 2, "answered", {"text": "Yes."}, call={"actor": "alice"})
+    insert_call(store, "live", 3, "answered", {"text": "Yes.", "cached": True})
+    insert_call(store, "finished", 0, "failed", {"usage": {"output_tokens": 30}})
+    insert_call(store, "elsewhere", 0, "answered", usage, study=other.study)
     cost = spent(store, shelf.study)
     assert (cost.calls, cost.tokens, cost.dollars) == (7, 21_143, 0.5)
     assert (cost.unpriced, cost.unresolved) == (1, 1)
@@ -108,8 +108,8 @@ def test_what_was_spent_is_that_of_ended_matches_and_of_open_calls(store: Store)
     assert tuple(seen) == (cost.calls, cost.tokens, cost.dollars)
 
 
-def sharing(store: Store, calls: int) -> tuple[ct.Study, ct.Study, Canned]:
-    """Two studies that plan the same matches, of which the first was stopped after some calls."""
+def run_shared_studies(store: Store, calls: int) -> tuple[ct.Study, ct.Study, Canned]:
+    """Return two studies of the same matches, and run the first until its budget ends."""
     answers = Canned(lambda call, number: Reply(text=legal(call), usage=Usage(**USED), dollars=0.5))
     first, second = (study(**with_model(), name=name) for name in ("first", "second"))
     halted = ct.run(first, store, models=answers, concurrency=1, cap=ct.studies.Cap(calls=calls))
@@ -117,38 +117,38 @@ def sharing(store: Store, calls: int) -> tuple[ct.Study, ct.Study, Canned]:
     return first, second, answers
 
 
-def test_what_a_shared_match_took_is_charged_to_who_bought_each_call(store: Store) -> None:
-    first, second, answers = sharing(store, calls=5)
-    assert [record.status for record in store.records()][-1] is Status.LIVE, "begun by the first"
+def test_shared_match_is_charged_to_buyer_of_each_call(store: Store) -> None:
+    first, second, answers = run_shared_studies(store, calls=5)
+    assert [record.status for record in store.records()][-1] is Status.LIVE, "started by first"
     assert ct.run(second, store, models=answers).left == 0
     assert ct.run(first, store, models=answers).left == 0
     of_first, of_second = study_cost(store, "first"), study_cost(store, "second")
     assert of_first.calls == 5
     assert (of_first + of_second).calls == len(answers.calls)
-    assert (of_first + of_second).tokens == sum(one.calls for one in store.records()) * 120
+    assert (of_first + of_second).tokens == sum(record.calls for record in store.records()) * 120
     assert costs_by_player(store, "first") == {"tiny": of_first}
     assert costs_by_player(store, "second") == {"tiny": of_second}
     shared = paid_by_others(store, "second")["first"]
     assert (shared, paid_by_others(store, "first")["second"]) == (4, 3), (
-        "one of the six is half and half"
+        "both paid for one of the six"
     )
     assert examine(store).damages == []
 
 
-def test_the_command_and_the_report_name_who_paid(store: Store, cheaptalk: Command) -> None:
-    _, second, answers = sharing(store, calls=5)
+def test_status_and_report_name_the_paying_study(store: Store, cheaptalk: Command) -> None:
+    _, second, answers = run_shared_studies(store, calls=5)
     assert ct.run(second, store, models=answers).left == 0
     where = ("--store", store.backend.address)
-    said = cheaptalk("status", "second", *where).out
-    assert "second: 4 matches shared with first, which paid for the calls" in said
-    told = json.loads(cheaptalk("status", "--json", *where).out)["studies"]
-    assert [one["cost"]["calls"] for one in told] == [5, len(answers.calls) - 5]
-    assert told[1]["paid_by_others"] == {"first": 4}
+    output = cheaptalk("status", "second", *where).out
+    assert "second: 4 matches shared with first, which paid for the calls" in output
+    studies = json.loads(cheaptalk("status", "--json", *where).out)["studies"]
+    assert [entry["cost"]["calls"] for entry in studies] == [5, len(answers.calls) - 5]
+    assert studies[1]["paid_by_others"] == {"first": 4}
     cheaptalk("report", "second", "--out", "r.html", *where)
     assert "4 matches by first" in Path("r.html").read_text()
 
 
-def test_calls_without_a_count_of_tokens_stay_known_as_such(store: Store) -> None:
+def test_calls_without_token_counts_are_uncounted(store: Store) -> None:
     models = Canned(lambda call, number: Reply(text=legal(call)))
     assert ct.run(study(**with_model()), store, models=models).left == 0
     cost = spent(store, 1)
@@ -156,9 +156,7 @@ def test_calls_without_a_count_of_tokens_stay_known_as_such(store: Store) -> Non
     assert costs_by_player(store, "small") == {"tiny": cost}
 
 
-def test_failed_sendings_stay_counted_after_their_match_has_finished(
-    store: Store, no_waits: None
-) -> None:
+def test_failed_attempts_count_after_the_match_finished(store: Store, no_waits: None) -> None:
     usage = Usage(input_tokens=1_000, output_tokens=10, cached_tokens=900, reasoning_tokens=4)
 
     def billed(call: ct.models.ModelCall, number: str) -> Reply:
@@ -179,7 +177,7 @@ def test_failed_sendings_stay_counted_after_their_match_has_finished(
     assert costs_by_player(store, "small") == {"tiny": cost}
 
 
-def test_what_players_took_is_what_the_study_took_with_matches_that_are_set_aside(
+def test_player_costs_include_superseded_matches(
     store: Store,
 ) -> None:
     models = Canned(lambda call, number: Reply(text=legal(call), usage=Usage(**USED), dollars=0.5))
@@ -189,7 +187,7 @@ def test_what_players_took_is_what_the_study_took_with_matches_that_are_set_asid
     assert costs_by_player(store, "small") == {"tiny": study_cost(store, "small")}
 
 
-def test_costs_are_each_player_s_own(store: Store) -> None:
+def test_costs_are_split_by_player(store: Store) -> None:
     def counted(call: ct.models.ModelCall, number: str) -> Reply:
         tokens = 7 if call.model == "vllm/tiny" else 11
         return Reply(text=legal(call), usage=Usage(input_tokens=tokens))
@@ -201,11 +199,11 @@ def test_costs_are_each_player_s_own(store: Store) -> None:
         patch.setenv("OPENAI_API_KEY", "key")
         assert ct.run(made, store, models=models).halted
     costs = costs_by_player(store, "small")
-    whole = costs["tiny"] + costs["other"]
-    assert whole == spent(store, 1)
-    assert whole.calls == 5
+    total = costs["tiny"] + costs["other"]
+    assert total == spent(store, 1)
+    assert total.calls == 5
     for label, name, tokens in (("tiny", "vllm/tiny", 7), ("other", "openai/unheard-of", 11)):
-        mine = [call for call in models.calls if call.model == name]
-        assert costs[label].tokens == tokens * len(mine) > 0
-    assert costs["tiny"].unpriced == 0, "what runs on one's own machine costs nothing"
+        calls = [call for call in models.calls if call.model == name]
+        assert costs[label].tokens == tokens * len(calls) > 0
+    assert costs["tiny"].unpriced == 0, "local models cost nothing"
     assert costs["other"].unpriced == costs["other"].calls

@@ -1,4 +1,4 @@
-"""The store file: made, opened, refused, written by one at a time, and full."""
+"""The store file: creation, opening, errors, locks, and a full disk."""
 
 import re
 import shutil
@@ -23,24 +23,24 @@ from cheaptalk.records.store import migration, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.studies import lay_out
 from tests.fakes import Canned, essence, study, with_model
-from tests.records.stored import Shelf, files
+from tests.records.stored import Shelf, read_files
 
 # Opening
 
 
-def journal(path: Path) -> str:
+def journal_mode(path: Path) -> str:
     with closing(sqlite3.connect(path)) as connection:
         mode: str = connection.execute("PRAGMA journal_mode").fetchone()[0]
     return mode
 
 
-def filled(path: Path, matches: int = 1_500) -> None:
-    """A store that takes up many pages."""
+def fill_store(path: Path, matches: int = 1_500) -> None:
+    """Create a store of many pages."""
     with Store.open(path, create=True) as store:
         Shelf(store).add(*(f"{number:020}" for number in range(matches)))
 
 
-def another_program(path: Path, mode: str = "delete") -> None:
+def create_database(path: Path, mode: str = "delete") -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA journal_mode={mode}")
         connection.execute("CREATE TABLE studies (title)")
@@ -48,20 +48,20 @@ def another_program(path: Path, mode: str = "delete") -> None:
         connection.commit()
 
 
-def headless(path: Path) -> None:
-    filled(path)
+def overwrite_schema(path: Path) -> None:
+    fill_store(path)
     data = bytearray(path.read_bytes())
     data[100:8192] = b"\xfe" * (8192 - 100)
     path.write_bytes(data)
 
 
-def cut_off(path: Path) -> None:
-    filled(path)
+def truncate_store(path: Path) -> None:
+    fill_store(path)
     path.write_bytes(path.read_bytes()[:3000])
 
 
-def of_version(path: Path, version: object) -> None:
-    filled(path, 1)
+def set_version(path: Path, version: object) -> None:
+    fill_store(path, 1)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE alembic_version SET version_num = ?", [version])
         connection.commit()
@@ -72,41 +72,41 @@ def of_version(path: Path, version: object) -> None:
     [
         (lambda path: path.write_text("short"), "file is not a database", "name another file"),
         (lambda path: path.write_text("long " * 999), "file is not a database", "restore a copy"),
-        (another_program, "is a database, but not a store", "name another one with --store"),
+        (create_database, "is a database, but not a store", "name another one with --store"),
         (
-            lambda path: another_program(path, "wal"),
+            lambda path: create_database(path, "wal"),
             "is a database, but not a store",
             "name another",
         ),
-        (headless, "database disk image is malformed", "restore a copy"),
-        (cut_off, "database disk image is malformed", "restore a copy"),
-        (lambda path: of_version(path, ""), "its schema has no version", "restore a copy"),
+        (overwrite_schema, "database disk image is malformed", "restore a copy"),
+        (truncate_store, "database disk image is malformed", "restore a copy"),
+        (lambda path: set_version(path, ""), "its schema has no version", "restore a copy"),
         (
-            lambda path: of_version(path, "9999"),
+            lambda path: set_version(path, "9999"),
             "newer cheaptalk (schema 9999",
             "upgrade cheaptalk",
         ),
     ],
     ids=["words", "text", "foreign", "foreign-wal", "headless", "cut-off", "unmarked", "newer"],
 )
-def test_a_file_that_is_no_store_of_ours_is_refused_and_left_as_it_is(
+def test_invalid_files_are_rejected_unchanged(
     tmp_path: Path, make: Callable[[Path], object], cause: str, cure: str
 ) -> None:
     path = tmp_path / "a.sqlite"
     make(path)
-    before = files(tmp_path)
+    before = read_files(tmp_path)
     for create in (False, True):
         with pytest.raises(StoreError) as caught:
             Store.open(path, create=create)
-        said = str(caught.value)
-        assert said.startswith(str(path))
-        assert cause in said
-        assert cure in said
-        assert "\n" not in said
-        assert files(tmp_path) == before
+        message = str(caught.value)
+        assert message.startswith(str(path))
+        assert cause in message
+        assert cure in message
+        assert "\n" not in message
+        assert read_files(tmp_path) == before
 
 
-def test_a_place_without_a_store_is_refused(tmp_path: Path) -> None:
+def test_missing_store_raises_error(tmp_path: Path) -> None:
     with pytest.raises(
         StoreError, match=r"no store at .*missing; name an existing one with --store"
     ):
@@ -119,19 +119,19 @@ def test_a_place_without_a_store_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_file_becomes_a_store_only_where_one_is_to_be_made(tmp_path: Path) -> None:
+def test_empty_file_becomes_a_store_only_with_create(tmp_path: Path) -> None:
     path = tmp_path / "empty"
     path.touch()
     with pytest.raises(StoreNotFound, match=r"no store at .*empty"):
         Store.open(path)
-    assert [(one.name, one.stat().st_size) for one in tmp_path.iterdir()] == [("empty", 0)]
+    assert [(file.name, file.stat().st_size) for file in tmp_path.iterdir()] == [("empty", 0)]
     with Store.open(path, create=True) as store:
         Shelf(store).add("m")
     with Store.open(path) as store:
         assert [record.id for record in store.records()] == ["m"]
 
 
-def test_a_store_whose_making_was_broken_off_is_gone_again(
+def test_interrupted_creation_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migration, "upgrade", Mock(side_effect=KeyboardInterrupt))
@@ -141,26 +141,26 @@ def test_a_store_whose_making_was_broken_off_is_gone_again(
 
 
 def test_opening_a_store_changes_nothing(tmp_path: Path) -> None:
-    filled(tmp_path / "a.sqlite", 3)
-    before = files(tmp_path)
+    fill_store(tmp_path / "a.sqlite", 3)
+    before = read_files(tmp_path)
     Store.open(tmp_path / "a.sqlite", create=True).close()
-    assert files(tmp_path) == before
+    assert read_files(tmp_path) == before
 
 
-def test_readers_need_not_wait_even_in_a_copy_without_its_log(tmp_path: Path) -> None:
+def test_copy_without_log_allows_concurrent_readers(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.sqlite", tmp_path / "copy.sqlite"
-    filled(path, 3)
+    fill_store(path, 3)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("VACUUM INTO ?", [str(copy)])
-    assert (journal(path), journal(copy)) == ("wal", "delete")
+    assert (journal_mode(path), journal_mode(copy)) == ("wal", "delete")
     with Store.open(copy) as store:
-        assert journal(copy) == "wal"
+        assert journal_mode(copy) == "wal"
         with store.transaction() as connection, Store.open(copy) as reader:
             connection.execute(sa.delete(schema.members))
             assert len(list(reader.records("shelf"))) == 3
 
 
-def test_many_may_make_a_store_at_once(tmp_path: Path) -> None:
+def test_store_can_be_created_concurrently(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
 
     def write(number: int) -> int:
@@ -172,15 +172,13 @@ def test_many_may_make_a_store_at_once(tmp_path: Path) -> None:
     assert sorted(numbers) == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_store_that_another_made_meanwhile_is_taken_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_store_created_meanwhile_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, writing = tmp_path / "a.sqlite", Store.writing
 
     @contextmanager
     def late(self: Store, wait: float = 0) -> Iterator[None]:
         monkeypatch.setattr(Store, "writing", writing)
-        filled(path, 1)
+        fill_store(path, 1)
         with writing(self, wait):
             yield
 
@@ -189,9 +187,9 @@ def test_a_store_that_another_made_meanwhile_is_taken_as_it_is(
         assert [record.id for record in store.records()] == [f"{0:020}"]
 
 
-def test_a_store_damaged_in_the_middle_says_so(tmp_path: Path) -> None:
+def test_damaged_store_raises_error(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
-    filled(path)
+    fill_store(path)
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
     data[middle : middle + 8192] = b"\xff" * 8192
@@ -225,7 +223,7 @@ sys.stdin.read()
 
 @contextmanager
 def held_by(program: str, path: Path | str) -> Iterator[None]:
-    """Another program holds the store, until the end of the block."""
+    """Hold the store in another process until the block ends."""
     other = subprocess.Popen(
         [sys.executable, "-c", program, str(path)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -237,7 +235,7 @@ def held_by(program: str, path: Path | str) -> Iterator[None]:
 
 
 def set_pragma(store: Store, pragma: str) -> None:
-    """Let all connections of a store begin with a pragma."""
+    """Run a pragma at the start of every connection of a store."""
 
     def run(connection: sqlite3.Connection, _: object) -> None:
         connection.execute(f"PRAGMA {pragma}")
@@ -246,7 +244,7 @@ def set_pragma(store: Store, pragma: str) -> None:
     store.engine.dispose()
 
 
-def test_a_second_writer_is_refused(
+def test_second_writer_is_rejected(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MIGRATION_WAIT", 0.01)
@@ -266,7 +264,7 @@ def test_a_second_writer_is_refused(
 
 
 @pytest.mark.file
-def test_a_second_writer_is_refused_by_whatever_name_it_comes(store: Store) -> None:
+def test_second_writer_through_a_link_is_rejected(store: Store) -> None:
     link = store.path.with_name("link.sqlite")
     link.symlink_to(store.path.name)
     with (
@@ -286,7 +284,7 @@ def test_a_second_writer_is_refused_by_whatever_name_it_comes(store: Store) -> N
     assert ct.run(study(), link).left == 0
 
 
-LOSING: dict[str, Callable[[Path, Path], object]] = {
+WAYS_TO_LOSE: dict[str, Callable[[Path, Path], object]] = {
     "deleted": lambda path, _: path.unlink(),
     "renamed": lambda path, other: path.rename(other),
     "replaced": lambda path, other: shutil.copy(path, other) and other.replace(path),
@@ -294,8 +292,8 @@ LOSING: dict[str, Callable[[Path, Path], object]] = {
 
 
 @pytest.mark.file
-@pytest.mark.parametrize("lose", LOSING.values(), ids=LOSING)
-def test_a_run_stops_when_its_store_is_no_longer_there(
+@pytest.mark.parametrize("lose", WAYS_TO_LOSE.values(), ids=WAYS_TO_LOSE)
+def test_run_stops_when_its_store_is_lost(
     store: Store, lose: Callable[[Path, Path], object]
 ) -> None:
     models = Canned()
@@ -314,7 +312,7 @@ def test_a_run_stops_when_its_store_is_no_longer_there(
 
 
 @pytest.mark.file
-def test_a_new_store_that_another_has_opened_is_left_to_it(tmp_path: Path) -> None:
+def test_failed_creation_keeps_a_store_opened_by_others(tmp_path: Path) -> None:
     path, others = tmp_path / "new.sqlite", list[Store]()
 
     def fail() -> None:
@@ -331,7 +329,7 @@ def test_a_new_store_that_another_has_opened_is_left_to_it(tmp_path: Path) -> No
 
 
 @pytest.mark.file
-def test_nothing_is_written_to_a_file_that_went_before_it_was_held(store: Store) -> None:
+def test_deleted_store_is_not_written(store: Store) -> None:
     store.path.unlink()
     with (
         pytest.raises(StoreError, match="was deleted, renamed or replaced"),
@@ -341,7 +339,7 @@ def test_nothing_is_written_to_a_file_that_went_before_it_was_held(store: Store)
 
 
 @pytest.mark.file
-def test_a_folder_that_cannot_be_written_is_told(store: Store) -> None:
+def test_unwritable_lock_file_raises_error(store: Store) -> None:
     lock = store.path.with_name(f"{store.path.name}.lock")
     lock.unlink()
     lock.mkdir()
@@ -350,7 +348,7 @@ def test_a_folder_that_cannot_be_written_is_told(store: Store) -> None:
 
 
 @pytest.mark.file
-def test_another_program_s_transaction_is_told(store: Store) -> None:
+def test_transaction_of_another_program_raises_error(store: Store) -> None:
     Shelf(store).add("before")
     set_pragma(store, "busy_timeout=20")
     with held_by(OCCUPY, store.path):
@@ -364,7 +362,7 @@ def test_another_program_s_transaction_is_told(store: Store) -> None:
     assert ct.run(study(), store).left == 0
 
 
-def test_a_transaction_is_whole_or_not_at_all(store: Store) -> None:
+def test_transactions_are_atomic(store: Store) -> None:
     shelf = Shelf(store)
     odd = shelf.match("odd", configuration_id=99)
     with pytest.raises(StoreError, match=r"(?i)foreign key constraint"):
@@ -377,8 +375,8 @@ def test_a_transaction_is_whole_or_not_at_all(store: Store) -> None:
 FULL = "database or disk is full: recorded data is safe: free some disk space and resume"
 
 
-def allow(store: Store, pages: int) -> None:
-    """Let a store grow by so many pages and no more."""
+def limit_growth(store: Store, pages: int) -> None:
+    """Let a store grow by at most this many pages."""
     with store.engine.connect() as connection:
         now = connection.scalar(sa.text("PRAGMA page_count"))
     set_pragma(store, f"max_page_count={now + pages}")
@@ -390,14 +388,12 @@ def essences(path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.file
-def test_a_full_disk_loses_nothing_and_the_study_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_study_resumes_after_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 4)
-    path, whole = tmp_path / "a.sqlite", tmp_path / "whole.sqlite"
+    path, reference = tmp_path / "a.sqlite", tmp_path / "whole.sqlite"
     small = study(instances=20)
     with Store.open(path, create=True) as store:
-        allow(store, 4)
+        limit_growth(store, 4)
         with pytest.raises(StoreError) as caught:
             ct.run(small, store)
         assert str(caught.value) == f"{path}: {FULL}"
@@ -409,16 +405,16 @@ def test_a_full_disk_loses_nothing_and_the_study_goes_on(
         assert store.check() is None
         progress = ct.run(small, store)
         assert (progress.before, progress.done) == (kept, 40)
-    with Store.open(whole, create=True) as store:
+    with Store.open(reference, create=True) as store:
         ct.run(small, store)
-    assert essences(path) == essences(whole) == essences(whole) | stopped
+    assert essences(path) == essences(reference) == essences(reference) | stopped
 
 
 @pytest.mark.file
-def test_a_full_disk_buys_no_recorded_answer_twice(store: Store) -> None:
+def test_full_disk_repeats_no_recorded_call(store: Store) -> None:
     models, again = Canned(), Canned()
     bought = study(**with_model() | {"instances": 20})
-    allow(store, 4)
+    limit_growth(store, 4)
     with pytest.raises(StoreError, match=FULL):
         ct.run(bought, store, models=models, concurrency=2)
     assert models.numbers
@@ -432,7 +428,7 @@ def test_a_full_disk_buys_no_recorded_answer_twice(store: Store) -> None:
     assert {call for call, times in sent.items() if times > 1} <= lost
 
 
-# What is in it
+# Contents
 
 
 def test_registering_twice_changes_nothing(store: Store) -> None:
@@ -449,7 +445,7 @@ def test_registering_twice_changes_nothing(store: Store) -> None:
     assert len(set(ids.values())) == 3
 
 
-def test_a_roster_can_be_relabelled_and_be_empty(store: Store) -> None:
+def test_roster_can_be_relabelled_and_empty(store: Store) -> None:
     shelf = Shelf(store)
     shelf.add("m")
     store.register_roster(shelf.study, {shelf.seats["alice"]: "just"})
@@ -458,7 +454,7 @@ def test_a_roster_can_be_relabelled_and_be_empty(store: Store) -> None:
     assert (record.label("alice"), record.label("bob")) == ("just", "firm")
 
 
-def test_adding_nothing_is_nothing(store: Store) -> None:
+def test_adding_no_matches_changes_nothing(store: Store) -> None:
     shelf = Shelf(store)
     store.add(shelf.study, [])
     assert store.study("shelf").counts == {}
@@ -471,7 +467,7 @@ def call_row(match: str, attempt: int, state: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_match_that_ended_replaces_its_failed_row_in_its_place(store: Store) -> None:
+def test_ended_match_replaces_its_failed_row(store: Store) -> None:
     shelf = Shelf(store)
     shelf.add("a", "b", "c", status=Status.FAILED, reason="out of order")
     states = ("answered", "failed", "unresolved", "sent")
@@ -486,41 +482,39 @@ def test_a_match_that_ended_replaces_its_failed_row_in_its_place(store: Store) -
             shelf.match("d"),
         ],
     )
-    found = list(store.records("shelf", bodies=True))
-    assert [(record.id, record.status, record.reason) for record in found] == [
+    records = list(store.records("shelf", bodies=True))
+    assert [(record.id, record.status, record.reason) for record in records] == [
         ("a", Status.FORFEITED, "forfeited by bob"),
         ("b", Status.FAILED, "still out of order"),
         ("c", Status.FAILED, "out of order"),
         ("d", Status.FINISHED, None),
     ]
-    assert (found[0].calls, found[0].input_tokens, found[0].output_tokens) == (3, 5, 7)
-    left = {match: [call["state"] for call in store.open_calls(match)] for match in "ab"}
-    assert left == {"a": ["failed", "unresolved", "sent"], "b": list(states)}
+    assert (records[0].calls, records[0].input_tokens, records[0].output_tokens) == (3, 5, 7)
+    remaining = {match: [call["state"] for call in store.open_calls(match)] for match in "ab"}
+    assert remaining == {"a": ["failed", "unresolved", "sent"], "b": list(states)}
 
 
-def test_a_match_takes_little_room(tmp_path: Path) -> None:
+def test_matches_are_stored_compactly(tmp_path: Path) -> None:
     path = tmp_path / "many.sqlite"
     quickstart = ct.preset("quickstart")
     assert quickstart is not None
     laid = lay_out(quickstart, None)
-    some = ct.studies.Plan.of(laid.study, laid.matches[:2_000])
+    plan = ct.studies.Plan.of(laid.study, laid.matches[:2_000])
     with Store.open(path, create=True) as store:
-        assert ct.run(some, store).done == 2_000
-    assert [one.name for one in tmp_path.iterdir() if one.suffix == ".sqlite-wal"] == []
+        assert ct.run(plan, store).done == 2_000
+    assert [file.name for file in tmp_path.iterdir() if file.suffix == ".sqlite-wal"] == []
     assert path.stat().st_size < 2_000 * 1_500
 
 
 def main_file_only(store: Store, copy: Path) -> Path:
-    """Copy a store as a file manager does, without the log beside it."""
+    """Copy only the main file of a store, without its log."""
     # In another process: closing the file in this one would release SQLite's locks on it.
     subprocess.run(["/bin/cp", store.path, copy], check=True)
     return copy
 
 
 @pytest.mark.file
-def test_a_run_leaves_one_complete_file_though_a_reader_is_connected(
-    store: Store, tmp_path: Path
-) -> None:
+def test_run_leaves_a_complete_file_despite_a_reader(store: Store, tmp_path: Path) -> None:
     with Store.open(store.path) as reader:
         assert reader.studies() == []
         progress = ct.run(study(), store)
@@ -532,7 +526,7 @@ def test_a_run_leaves_one_complete_file_though_a_reader_is_connected(
 
 
 @pytest.mark.file
-def test_a_copy_that_lacks_the_log_of_a_run_is_detected(store: Store, tmp_path: Path) -> None:
+def test_copy_without_log_is_detected(store: Store, tmp_path: Path) -> None:
     copies: list[Path] = []
 
     def copy_midway(progress: ct.Progress) -> None:
@@ -542,7 +536,7 @@ def test_a_copy_that_lacks_the_log_of_a_run_is_detected(store: Store, tmp_path: 
     done = ct.run(study(), store, progress=copy_midway).done
     assert store.shortfalls() == []
     diagnoses = doctor.examine_store(copies[0])
-    assert [one.ok for one in diagnoses] == [False, False]
+    assert [diagnosis.ok for diagnosis in diagnoses] == [False, False]
     assert diagnoses[0].what == "study small"
     assert f"of {done} matches that its last run should add" in diagnoses[0].detail
     assert not doctor.examine_store(copies[0], deep=True)[-1].ok
@@ -551,7 +545,7 @@ def test_a_copy_that_lacks_the_log_of_a_run_is_detected(store: Store, tmp_path: 
 
 
 @pytest.mark.file
-def test_a_reader_that_keeps_the_log_open_is_reported(
+def test_reader_keeping_the_log_open_is_reported(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "READER_TIMEOUT", 1)
@@ -567,7 +561,7 @@ def test_a_reader_that_keeps_the_log_open_is_reported(
 
 @pytest.mark.file
 @pytest.mark.parametrize("ending", ["-wal", ".lock"])
-def test_a_run_stops_when_a_file_beside_its_store_is_removed(store: Store, ending: str) -> None:
+def test_run_stops_when_log_or_lock_is_removed(store: Store, ending: str) -> None:
     file = Path(f"{store.path}{ending}")
 
     def lose(progress: ct.Progress) -> None:
@@ -581,7 +575,7 @@ def test_a_run_stops_when_a_file_beside_its_store_is_removed(store: Store, endin
 
 
 @pytest.mark.file
-def test_a_second_writer_is_refused_though_the_lock_file_was_removed(store: Store) -> None:
+def test_second_writer_is_rejected_without_lock_file(store: Store) -> None:
     with held_by(HOLD, store.path):
         Path(f"{store.path}.lock").unlink()
         with pytest.raises(StoreLocked, match="another cheaptalk"), store.writing():

@@ -1,4 +1,4 @@
-"""Transcripts: what each seat lived through, in order, with its answers and nobody's secrets."""
+"""Transcripts: the observations and answers of each seat, in order."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ from cheaptalk.records import (
 from cheaptalk.records.identity import Configuration
 from cheaptalk.rules import Instance, ReplayMismatch, Table
 from cheaptalk.styles import style
-from tests.records.stored import played, record_of
+from tests.records.stored import play_moves, record_of
 from tests.toys import Cards, Guessing
 
 OFFER = {"alice_gain": 60.0, "bob_gain": 40.0, "message": "Take it."}
@@ -30,27 +30,27 @@ REJECT, ACCEPT = {"decision": "reject"}, {"decision": "accept"}
 CARDS = Cards(left=1, right=2)
 
 
-def bargained() -> Table:
+def bargaining_table() -> Table:
     game = Bargaining.model_validate({"money": 100, "horizon": 2})
-    return played(
+    return play_moves(
         game, Instance(),
         (0, "alice", OFFER), (1, "bob", REJECT), (2, "bob", OFFER), (3, "alice", ACCEPT),
     )  # fmt: skip
 
 
 def guessing(*answers: AnswerRecord, **parameters: Any) -> MatchRecord:
-    """A guessing game of one round, in which both seats answer at once."""
+    """Return a guessing game of one round in which both seats answer at once."""
     game = Guessing.model_validate({"horizon": 1, "talk": False} | parameters)
     given = [(answer.request, answer.actor, answer.action) for answer in answers]
-    return record_of(played(game, CARDS, *given), answers, {"right": {"style": "curt"}})
+    return record_of(play_moves(game, CARDS, *given), answers, {"right": {"style": "curt"}})
 
 
 def shape(lines: list[Line]) -> list[tuple[str, int | None, Any]]:
     return [(line.actor, line.request, line.answer) for line in lines]
 
 
-def test_a_match_is_told_as_it_happened() -> None:
-    lines = transcript(record_of(bargained()))
+def test_lines_follow_the_order_of_events() -> None:
+    lines = transcript(record_of(bargaining_table()))
     assert shape(lines) == [
         ("alice", None, None), ("bob", None, None),
         ("alice", 0, OFFER), ("bob", 1, REJECT), ("alice", None, None),
@@ -62,30 +62,30 @@ def test_a_match_is_told_as_it_happened() -> None:
     assert all(line.kind == (None if line.request is None else Kind.OK) for line in lines)
 
 
-def test_every_seat_reads_all_it_heard_in_order_and_in_the_words_of_its_style() -> None:
-    table = bargained()
+def test_seats_read_observations_in_order_and_style() -> None:
+    table = bargaining_table()
     lines = transcript(record_of(table))
     words = style("bargaining")
     for seat, heard in table.heard.items():
-        mine = [line for line in lines if line.actor == seat]
-        assert [line.text for line in mine] == [
+        seat_lines = [line for line in lines if line.actor == seat]
+        assert [line.text for line in seat_lines] == [
             words.tell(moment.event, table.game, seat) for moment in heard
         ]
-        assert [line.answer for line in mine] == [
+        assert [line.answer for line in seat_lines] == [
             moment.action.model_dump() if moment.action else None for moment in heard
         ]
-        assert {line.name for line in mine} == {seat.capitalize()}
+        assert {line.name for line in seat_lines} == {seat.capitalize()}
 
 
-def test_seats_are_called_by_the_names_of_the_game() -> None:
+def test_lines_use_the_names_of_the_game() -> None:
     game = Bargaining.model_validate({"money": 100, "horizon": 1, "names": {"bob": "Zelda"}})
-    table = played(game, Instance(), (0, "alice", OFFER), (1, "bob", ACCEPT))
+    table = play_moves(game, Instance(), (0, "alice", OFFER), (1, "bob", ACCEPT))
     assert {line.actor: line.name for line in transcript(record_of(table))} == {
         "alice": "Alice", "bob": "Zelda",
     }  # fmt: skip
 
 
-def test_questions_asked_at_once_come_before_the_news_that_follows(toys: None) -> None:
+def test_simultaneous_requests_precede_later_events(toys: None) -> None:
     for order in (("left", "right"), ("right", "left")):
         answers = [AnswerRecord(0, seat, Kind.OK, {"number": 3}) for seat in order]
         lines = transcript(guessing(*answers))
@@ -101,7 +101,7 @@ def test_questions_asked_at_once_come_before_the_news_that_follows(toys: None) -
         ]
 
 
-def test_what_several_hear_at_once_is_gathered() -> None:
+def test_identical_lines_are_gathered() -> None:
     def line(seat: str, text: str, request: int | None = None) -> Line:
         kind = None if request is None else Kind.OK
         return Line(seat, seat.upper(), text, request, None if request is None else {}, kind)
@@ -120,16 +120,17 @@ def test_what_several_hear_at_once_is_gathered() -> None:
     assert scenes[0].head(5) == "A, B observe"
 
 
-def test_of_long_words_that_differ_little_the_difference_is_shown() -> None:
-    def told(seat: str, *words: str) -> Line:
+def test_similar_long_texts_show_only_differences() -> None:
+    def observation(seat: str, *words: str) -> Line:
         return Line(seat, seat.upper(), "\n".join(words))
 
     rules = ("One.", "Two.", "Three.")
     scenes = gathered(
         [
-            told("a", "You are A.", *rules), told("b", "You are B.", *rules),
-            told("c", "You are C.", *rules, "Four."), told("d", "You are D.", *rules, "Four."),
-            told("e", "You", "know", "nothing", "at", "all."),
+            observation("a", "You are A.", *rules), observation("b", "You are B.", *rules),
+            observation("c", "You are C.", *rules, "Four."),
+            observation("d", "You are D.", *rules, "Four."),
+            observation("e", "You", "know", "nothing", "at", "all."),
         ]
     )  # fmt: skip
     assert [(scene.head(9), scene.shown.splitlines()) for scene in scenes] == [
@@ -141,42 +142,42 @@ def test_of_long_words_that_differ_little_the_difference_is_shown() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("xyz"), max_size=8), min_size=1, max_size=6))
-def test_every_word_can_be_told_from_what_is_shown(texts: list[list[str]]) -> None:
+def test_full_texts_can_be_rebuilt_from_differences(texts: list[list[str]]) -> None:
     seats = [Line(str(number), str(number), "\n".join(text)) for number, text in enumerate(texts)]
     full: list[str] = []
     for scene in gathered(seats):
         if scene.instead is None:
             full = scene.text.splitlines()
             continue
-        mine = scene.text.splitlines()
-        changed = [new for old, new in zip(full, mine, strict=True) if old != new]
+        lines = scene.text.splitlines()
+        changed = [new for old, new in zip(full, lines, strict=True) if old != new]
         assert changed == scene.instead.splitlines()
 
 
-def test_nothing_is_lost_when_lines_are_gathered(toys: None) -> None:
+def test_gathering_keeps_all_lines(toys: None) -> None:
     answers = [AnswerRecord(0, seat, Kind.OK, {"number": 3}) for seat in ("left", "right")]
     lines = transcript(guessing(*answers))
     assert sorted(line for scene in gathered(lines) for line in scene.lines) == sorted(lines)
 
 
-def test_a_forfeited_question_is_told_as_one(toys: None) -> None:
+def test_forfeited_request_has_no_answer(toys: None) -> None:
     calls = ({"call": {"model": "m"}, "reply": None, "sending": 1},)
     silent = AnswerRecord(0, "left", Kind.UNPARSABLE, None, calls)
     spoken = AnswerRecord(0, "right", Kind.REPAIRED, {"number": 3})
     record = guessing(silent, spoken, lenient=True)
     assert record.status is Status.FINISHED
     lines = transcript(record)
-    asked = [line for line in lines if line.request is not None]
-    assert [(line.actor, line.kind, line.answer, line.calls) for line in asked] == [
+    requests = [line for line in lines if line.request is not None]
+    assert [(line.actor, line.kind, line.answer, line.calls) for line in requests] == [
         ("left", Kind.UNPARSABLE, None, calls), ("right", Kind.REPAIRED, {"number": 3}, ()),
     ]  # fmt: skip
-    assert {line.text for line in asked} == {"Round 1. What is your guess?"}
+    assert {line.text for line in requests} == {"Round 1. What is your guess?"}
     assert [line.text for line in lines if line.actor == "left"][2:] == [
         "Right guessed 3.", "It was 3.",
     ]  # fmt: skip
 
 
-def test_a_forfeited_match_ends_with_the_question_that_nobody_answered(toys: None) -> None:
+def test_forfeited_match_ends_with_unanswered_requests(toys: None) -> None:
     answers = [
         AnswerRecord(0, "right", Kind.TIMED_OUT, None), AnswerRecord(0, "left", Kind.REFUSED, None),
     ]  # fmt: skip
@@ -188,8 +189,8 @@ def test_a_forfeited_match_ends_with_the_question_that_nobody_answered(toys: Non
     ]  # fmt: skip
 
 
-def test_every_answer_comes_with_the_calls_it_took() -> None:
-    table = bargained()
+def test_answers_include_their_calls() -> None:
+    table = bargaining_table()
     answers = [
         AnswerRecord(
             move.request, move.actor, Kind.REPAIRED,
@@ -202,24 +203,24 @@ def test_every_answer_comes_with_the_calls_it_took() -> None:
         for move in table.given
     ]  # fmt: skip
     lines = transcript(record_of(table, answers))
-    asked = [line for line in lines if line.request is not None]
-    assert [line.calls for line in asked] == [answer.calls for answer in answers]
-    assert [len(line.calls) for line in asked] == [0, 1, 2, 3]
+    requests = [line for line in lines if line.request is not None]
+    assert [line.calls for line in requests] == [answer.calls for answer in answers]
+    assert [len(line.calls) for line in requests] == [0, 1, 2, 3]
     assert all(line.calls == () for line in lines if line.request is None)
 
 
-def test_what_does_not_replay_has_no_transcript() -> None:
+def test_match_that_does_not_replay_has_no_transcript() -> None:
     with pytest.raises(VersionMismatch, match=r"0123456789.*version 99"):
-        transcript(record_of(bargained(), configuration=Configuration("bargaining", 99, {})))
+        transcript(record_of(bargaining_table(), configuration=Configuration("bargaining", 99, {})))
     with pytest.raises(ReplayMismatch, match="it is live"):
-        transcript(record_of(bargained(), packed=None, status=Status.LIVE))
+        transcript(record_of(bargaining_table(), packed=None, status=Status.LIVE))
 
 
 # Privacy
 
 
-def negotiated(factors: tuple[float, float], *, known: bool = False) -> list[Line]:
-    """A negotiation over two rounds, then a sale, at prices that do not depend on the values."""
+def negotiation_lines(factors: tuple[float, float], *, known: bool = False) -> list[Line]:
+    """Return a negotiation that ends with a sale, at prices independent of the values."""
     game = Negotiation.model_validate(
         {"seller_factor": factors[0], "buyer_factor": factors[1], "complete_information": known}
     )
@@ -228,10 +229,10 @@ def negotiated(factors: tuple[float, float], *, known: bool = False) -> list[Lin
         (0, "alice", price), (1, "bob", REJECT), (2, "bob", price), (3, "alice", REJECT),
         (4, "alice", price), (5, "bob", ACCEPT),
     )  # fmt: skip
-    return transcript(record_of(played(game, Instance(), *given)))
+    return transcript(record_of(play_moves(game, Instance(), *given)))
 
 
-def read_by(seat: str, lines: list[Line]) -> list[Line]:
+def lines_of(seat: str, lines: list[Line]) -> list[Line]:
     return [line for line in lines if line.actor == seat]
 
 
@@ -239,19 +240,17 @@ FACTOR = st.integers(1_000, 99_999).map(lambda cents: cents / 10_000)
 
 
 @given(FACTOR, FACTOR, FACTOR)
-def test_no_seat_reads_anything_that_depends_on_the_other_s_value(
-    seller: float, buyer: float, other: float
-) -> None:
-    lines = negotiated((seller, buyer))
-    assert read_by("alice", lines) == read_by("alice", negotiated((seller, other)))
-    assert read_by("bob", lines) == read_by("bob", negotiated((other, buyer)))
+def test_lines_do_not_depend_on_values_of_others(seller: float, buyer: float, other: float) -> None:
+    lines = negotiation_lines((seller, buyer))
+    assert lines_of("alice", lines) == lines_of("alice", negotiation_lines((seller, other)))
+    assert lines_of("bob", lines) == lines_of("bob", negotiation_lines((other, buyer)))
 
 
-def test_no_line_holds_the_other_s_value_unless_it_is_known() -> None:
+def test_values_of_others_appear_only_if_known() -> None:
     for known in (False, True):
-        lines = negotiated((0.7371, 1.2893), known=known)
+        lines = negotiation_lines((0.7371, 1.2893), known=known)
         shown = {
-            seat: json.dumps([line._asdict() for line in read_by(seat, lines)])
+            seat: json.dumps([line._asdict() for line in lines_of(seat, lines)])
             for seat in ("alice", "bob")
         }
         assert "$7,371" in shown["alice"]

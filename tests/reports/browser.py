@@ -1,4 +1,4 @@
-"""A real browser without a window, driven over its debugging protocol."""
+"""A headless browser, driven over its debugging protocol."""
 
 import asyncio
 import base64
@@ -20,15 +20,15 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--remote-debugging-port=0",
 )  # fmt: skip
-PATIENCE = 60.0
-"""Seconds after which something that does not come is given up."""
+TIMEOUT = 60.0
+"""Timeout of each wait in seconds."""
 
 
 class Tab:
     """A tab of the browser.
 
     Attributes:
-        fetched: the addresses asked for.
+        fetched: the requested URLs.
         complaints: errors and warnings of the page.
     """
 
@@ -39,11 +39,11 @@ class Tab:
         self.complaints: list[str] = []
 
     async def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Send a command and wait for its result, noting what happens meanwhile."""
+        """Send a command and wait for its result; record events in the meantime."""
         number = next(self.numbers)
         await self.socket.send_json({"id": number, "method": method, "params": parameters})
         while True:
-            message = json.loads((await self.socket.receive(PATIENCE)).data)
+            message = json.loads((await self.socket.receive(TIMEOUT)).data)
             if message.get("id") == number:
                 assert "error" not in message, message
                 result: dict[str, Any] = message["result"]
@@ -61,22 +61,22 @@ class Tab:
             self.complaints.append(f"dialog: {parameters['message']}")
 
     async def run(self, code: str) -> Any:
-        """The value of a JavaScript expression; a promise's when it comes."""
-        found = await self.send(
+        """Evaluate a JavaScript expression; await it if it is a promise."""
+        response = await self.send(
             "Runtime.evaluate", expression=code, awaitPromise=True, returnByValue=True
         )
-        assert "exceptionDetails" not in found, found
-        return found["result"].get("value")
+        assert "exceptionDetails" not in response, response
+        return response["result"].get("value")
 
     async def until(self, code: str) -> None:
         """Wait until an expression is true."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not await self.run(code):
             assert time.monotonic() < deadline, f"never true: {code}"
             await asyncio.sleep(0.05)
 
     async def visit(self, address: str, width: int = 1280, scheme: str = "light") -> None:
-        """Load a page in a window of this width, under a colour scheme."""
+        """Load a page with this window width and colour scheme."""
         for domain in ("Page", "Runtime", "Log", "Network"):
             await self.send(f"{domain}.enable")
         await self.send("Emulation.setDeviceMetricsOverride", width=width, height=900,
@@ -95,25 +95,25 @@ class Tab:
         await self.send("Input.dispatchKeyEvent", type="keyUp", **pressed)
 
     async def write(self, text: str) -> None:
-        """Type into what has the focus."""
+        """Type into the focused element."""
         await self.send("Input.insertText", text=text)
 
     async def screenshot(self) -> bytes:
-        """The whole page as PNG."""
+        """Return the whole page as PNG."""
         shot = await self.send("Page.captureScreenshot", captureBeyondViewport=True)
         return base64.b64decode(shot["data"])
 
     async def printed(self) -> bytes:
-        """The page as PDF."""
+        """Return the page as PDF."""
         return base64.b64decode((await self.send("Page.printToPDF"))["data"])
 
 
 class Browser:
-    """A browser, in which each tab has a profile of its own: no cookie is another's.
+    """A browser whose tabs have separate profiles, and so separate cookies.
 
     Args:
-        root: the browser's own socket, by which tabs are opened.
-        address: where the sockets of tabs are.
+        root: the connection that opens tabs.
+        address: the address of the tabs' sockets.
     """
 
     def __init__(self, client: aiohttp.ClientSession, root: Tab, address: str) -> None:
@@ -133,7 +133,7 @@ class Browser:
 
 @asynccontextmanager
 async def browser(folder: Path) -> AsyncIterator[Browser]:
-    """A new browser, whose own profile lies in a folder."""
+    """Start a browser whose profile is in a folder."""
     assert CHROMIUM is not None
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
@@ -146,15 +146,15 @@ async def browser(folder: Path) -> AsyncIterator[Browser]:
             ):
                 root = Tab(socket)
                 yield Browser(client, root, address)
-                await root.send("Browser.close")  # with all that its children still write
-                await asyncio.to_thread(process.wait, PATIENCE)
+                await root.send("Browser.close")  # also ends its child processes
+                await asyncio.to_thread(process.wait, TIMEOUT)
         finally:
             process.kill()
 
 
 async def _socket(file: Path) -> list[str]:
-    """The port at which a browser is spoken to, and the path of its own socket."""
-    deadline = time.monotonic() + PATIENCE
+    """Return the port and the path of the browser's socket."""
+    deadline = time.monotonic() + TIMEOUT
     while not (file.exists() and file.read_text().count("\n")):
         assert time.monotonic() < deadline, "the browser did not start"
         await asyncio.sleep(0.05)
@@ -162,7 +162,7 @@ async def _socket(file: Path) -> list[str]:
 
 
 def browse(folder: Path, visit: Callable[[Tab], Any]) -> None:
-    """Let a coroutine function use a tab of a new browser, whose profile lies in a folder."""
+    """Run a coroutine function on a tab of a new browser whose profile is in a folder."""
 
     async def work() -> None:
         async with browser(folder) as opened:

@@ -13,19 +13,19 @@ Reported: TypeAlias = Callable[..., Page]
 
 @pytest.fixture(scope="package")
 def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of a study in which all went well."""
+    """The store of a study without failures."""
     return play(tmp_path_factory.mktemp("well"), WELL)
 
 
 @pytest.fixture(scope="package")
 def badly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of a study in which everything went wrong."""
+    """The store of a study with failures of every kind."""
     return play(tmp_path_factory.mktemp("badly"), BADLY)
 
 
 @pytest.fixture
 def reported(tmp_path: Path) -> Reported:
-    """Report the study that a store is named after, and read the page."""
+    """Write a report of the study named like the store, and return its page."""
 
     def write(path: Path, **options: Any) -> Page:
         with ct.Store.open(path) as store:

@@ -1,23 +1,23 @@
-"""What charts show, for tests to look at."""
+"""Marks of charts, for tests."""
 
 from cheaptalk.reports.charts.chart import Box, Boxes, Chart, Line, Points, Value
 
 
 def named(chart: Chart) -> dict[str, Line | Points]:
-    """The last layer of marks of each name."""
-    return {one.name: one for one in chart.layers if isinstance(one, Line | Points)}
+    """Return the last layer of marks of each name."""
+    return {layer.name: layer for layer in chart.layers if isinstance(layer, Line | Points)}
 
 
 def boxes(chart: Chart) -> list[Box]:
-    """All boxes, in the order of layers."""
-    return [box for one in chart.layers if isinstance(one, Boxes) for box in one.boxes]
+    """Return all boxes in the order of layers."""
+    return [box for layer in chart.layers if isinstance(layer, Boxes) for box in layer.boxes]
 
 
 def across(layer: Line | Points) -> list[Value]:
-    """Where marks are along the horizontal axis."""
+    """Return the horizontal positions of marks."""
     return [mark.x for mark in layer.marks]
 
 
 def up(layer: Line | Points) -> list[Value]:
-    """Where marks are along the vertical axis."""
+    """Return the vertical positions of marks."""
     return [mark.y for mark in layer.marks]

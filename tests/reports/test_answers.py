@@ -1,4 +1,4 @@
-"""The sentence that a game's part begins with: who did best, and whether that can be told."""
+"""The opening sentence of a game's part: the best player, and whether its lead is certain."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,13 +28,12 @@ PLACES = {"left": "left", "right": "right"}
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a game of two payoffs without metrics of gains be known."""
+    """Install a game of two payoffs without gain metrics."""
     install_game(monkeypatch, SPEC)
 
 
 def scores(rows: list[tuple[str, int, float]]) -> GameScores:
-    """A game in which players of the left place got so much on instances; the right is all the
-    same."""
+    """Return a game with these payoffs of left players by instance; right players get 0."""
     frame = pl.DataFrame(
         [
             {
@@ -61,7 +60,7 @@ def played(instances: int, **gains: Callable[[int], float]) -> GameScores:
     )
 
 
-def test_who_is_ahead_beyond_doubt_did_best() -> None:
+def test_player_with_a_significant_lead_did_best() -> None:
     game = played(
         20, ann=lambda instance: 3 + instance % 2, bob=lambda instance: 1.0 + instance % 3 / 10
     )
@@ -74,8 +73,8 @@ def test_who_is_ahead_beyond_doubt_did_best() -> None:
     assert "rival as Right: Payoff Right 0.000" in answer(game).text
 
 
-def test_only_the_second_player_is_called_the_next() -> None:
-    """The least certain lead can be that over the third player."""
+def test_only_the_second_player_is_called_next() -> None:
+    """The least certain lead can be over the third player."""
     game = played(20, ann=lambda _: 3.0, bob=lambda instance: 1.0 + instance % 2 / 100,
                   cat=lambda instance: instance % 2 * 1.9)  # fmt: skip
     assert "2.050 more than cat (simultaneous" in answer(game).text
@@ -84,38 +83,38 @@ def test_only_the_second_player_is_called_the_next() -> None:
     assert "1.500 more than the next, bob (simultaneous" in answer(game).text
 
 
-def test_instances_that_move_both_alike_leave_the_difference_sure() -> None:
-    """Paired by instance: what an instance adds to both is no doubt about who is ahead."""
+def test_instance_effects_on_both_players_cancel() -> None:
+    """Pairing by instance removes effects that an instance has on both players."""
     luck = np.random.default_rng(1).normal(0, 5, 30)
     noise = np.random.default_rng(2).normal(0, 0.1, (2, 30))
-    ours, theirs = luck + noise[0] + 1, luck + noise[1]
-    game = played(30, ann=lambda instance: ours[instance], bob=lambda instance: theirs[instance])
+    ann, bob = luck + noise[0] + 1, luck + noise[1]
+    game = played(30, ann=lambda instance: ann[instance], bob=lambda instance: bob[instance])
     (margin,) = margins(game, "left")
-    difference = ours - theirs
+    difference = ann - bob
     assert margin.size == pytest.approx(difference.mean())
     expected = wider_interval((difference - difference.mean()) / 30, margin.size, 29)
     assert (margin.low, margin.high) == pytest.approx(expected, rel=1e-6)
 
 
-def test_what_cannot_be_told_yet_says_how_many_matches_would_tell() -> None:
+def test_insignificant_lead_states_the_matches_needed() -> None:
     game = played(
         10, ann=lambda instance: instance % 5 + 0.5, bob=lambda instance: (instance + 2) % 5
     )
     (margin,) = margins(game, "left")
     assert not margin.significant
     assert margin.more is not None
-    said = answer(game)
-    assert said.text.startswith("No player is clearly best as Left yet: ann")
+    verdict = answer(game)
+    assert verdict.text.startswith("No player is clearly best as Left yet: ann")
     needed = float(f"{20 * margin.more:.2g}")
-    assert f"about {needed:,.0f} matches instead of 20 would show it" in said.text
-    tell = f"(20 matches played, about {needed:,.0f} needed)"
-    assert said.short == f"ann leads as Left, not yet significantly {tell}; only rival as Right"
+    assert f"about {needed:,.0f} matches instead of 20 would show it" in verdict.text
+    plan = f"(20 matches played, about {needed:,.0f} needed)"
+    assert verdict.short == f"ann leads as Left, not yet significantly {plan}; only rival as Right"
     many = played(round(10 * margin.more * 1.3), ann=lambda instance: instance % 5 + 0.5,
                   bob=lambda instance: (instance + 2) % 5)  # fmt: skip
     assert next(margins(many, "left")).significant
 
 
-def test_what_never_varied_is_said_of_these_instances_and_one_instance_tells_nothing() -> None:
+def test_constant_lead_is_limited_to_the_instances_played() -> None:
     always = played(12, ann=lambda _: 2.0, bob=lambda _: 1.9)
     assert answer(always).text.startswith(
         "On these 12 instances, ann has the highest mean as Left: Payoff Left 2.000, 0.100 more "
@@ -128,8 +127,8 @@ def test_what_never_varied_is_said_of_these_instances_and_one_instance_tells_not
     )
 
 
-def test_equal_means_are_a_tie_of_the_sample() -> None:
-    """They were reported as players who "did equally well", without an interval."""
+def test_equal_means_are_a_tie_in_the_sample() -> None:
+    """Regression: they were reported as players who "did equally well", without an interval."""
     game = played(
         10, ann=lambda instance: instance % 2 + 0.5, bob=lambda instance: (instance + 1) % 2 + 0.5
     )
@@ -151,7 +150,7 @@ def test_equal_means_are_a_tie_of_the_sample() -> None:
     assert answer(played(12, **both)).short.startswith("ann and bob have the same mean as Left;")
 
 
-def test_a_lead_that_rounding_leaves_is_a_tie() -> None:
+def test_lead_from_rounding_is_a_tie() -> None:
     rows = pl.DataFrame({
         "configuration": "c", "instance": [0, 1] * 2, "who": ["a", "a", "b", "b"], "x": 0.3,
     })  # fmt: skip
@@ -159,7 +158,7 @@ def test_a_lead_that_rounding_leaves_is_a_tie() -> None:
     assert margin.size == 0
 
 
-def test_no_number_of_matches_is_advised_from_few_degrees_of_freedom() -> None:
+def test_few_degrees_of_freedom_give_no_number_of_matches() -> None:
     def advised(instances: int, gap: float) -> float | str:
         gains = np.random.default_rng(5).normal(size=(2, instances))
         rows = pl.DataFrame({
@@ -176,8 +175,8 @@ def test_no_number_of_matches_is_advised_from_few_degrees_of_freedom() -> None:
     assert isinstance(advised(60, 0.2), float)
 
 
-def test_the_best_of_equals_is_named_in_few_studies() -> None:
-    """Of five players who are alike, one is said to be best in at most one of twenty studies."""
+def test_equal_players_rarely_have_a_significant_best() -> None:
+    """Of five equal players, one is named best in at most one of twenty studies."""
     chance = np.random.default_rng(3)
     named, studies = 0, 200
     for _ in range(studies):
@@ -189,15 +188,15 @@ def test_the_best_of_equals_is_named_in_few_studies() -> None:
                 for who in range(5)
             ]
         )
-        named += all(one.significant for one in margins(game, "left"))
+        named += all(margin.significant for margin in margins(game, "left"))
     assert named / studies <= ALPHA
 
 
-def test_a_constant_lead_is_certain_if_no_unseen_outcome_could_reverse_it() -> None:
-    """Leads of both signs that are the same on each instance of a configuration."""
+def test_constant_lead_is_certain_if_no_unseen_outcome_could_reverse_it() -> None:
+    """Leads of both signs, each constant within a configuration."""
     leads = {"c1": 0.4, "c2": 0.1, "c3": -0.2}
 
-    def told(instances: int) -> tuple[bool, str]:
+    def verdict_of(instances: int) -> tuple[bool, str]:
         rows = pl.DataFrame(
             [{"configuration": name, "instance": instance, "who": who, "x": lead * (who == "a")}
              for name, lead in leads.items() for instance in range(instances) for who in "ab"]
@@ -206,11 +205,11 @@ def test_a_constant_lead_is_certain_if_no_unseen_outcome_could_reverse_it() -> N
         return margin.significant, margin.within(2)
 
     same = " (the same on every instance of each configuration, 95 % interval"
-    assert told(20) == (True, f"{same} 0.03 to 0.16)")  # (1.2 / 1.3) ** 58 < 0.05
-    assert told(2) == (False, f"{same} -0.59 to 0.68, on only 6 instances)")
+    assert verdict_of(20) == (True, f"{same} 0.03 to 0.16)")  # (1.2 / 1.3) ** 58 < 0.05
+    assert verdict_of(2) == (False, f"{same} -0.59 to 0.68, on only 6 instances)")
 
 
-def test_a_lead_with_one_degree_of_freedom_is_inconclusive() -> None:
+def test_lead_with_one_degree_of_freedom_is_inconclusive() -> None:
     game = played(
         2, ann=lambda instance: 0.9 + instance / 10, bob=lambda instance: instance / 10 * 1.5
     )
@@ -219,7 +218,7 @@ def test_a_lead_with_one_degree_of_freedom_is_inconclusive() -> None:
     assert "(inconclusive: about one degree of freedom, on only 2 instances)" in answer(game).text
 
 
-def test_margins_keep_to_what_a_difference_can_be() -> None:
+def test_margins_stay_within_the_bounds_of_a_difference() -> None:
     rows = pl.DataFrame({
         "configuration": "c", "instance": [0, 1, 2] * 2, "who": ["a"] * 3 + ["b"] * 3,
         "share": [1.0, 0.2, 0.9, 0.1, 0.4, 0.3],
@@ -233,7 +232,7 @@ def test_margins_keep_to_what_a_difference_can_be() -> None:
     assert (held.low, held.high) == (max(free.low, -1.0), 1.0)
 
 
-def test_roles_of_a_game_share_one_rate_of_false_winners() -> None:
+def test_roles_of_a_game_share_one_error_rate() -> None:
     noise = np.random.default_rng(1).normal(size=9)
     symmetric = np.array([1, -1, 1, -1, 1, -1, 1, -1, 0])
     rows = pl.DataFrame({
@@ -252,8 +251,8 @@ def test_roles_of_a_game_share_one_rate_of_false_winners() -> None:
 
 
 @pytest.mark.parametrize("rivals", [1, 4, 9])
-def test_the_matches_that_would_tell_do_so_in_four_of_five_studies(rivals: int) -> None:
-    """One leader ahead of equal players: pairwise planning had a power of 0.52 with 4 rivals."""
+def test_planned_matches_reach_the_intended_power(rivals: int) -> None:
+    """One leader and equal rivals: pairwise planning had a power of 0.52 with 4 rivals."""
     lead, start, tail = 0.4, 12, ALPHA / 2 / rivals
     correlation = np.full((rivals, rivals), 0.5) + 0.5 * np.eye(rivals)
     growth = growth_for_power(
@@ -268,7 +267,7 @@ def test_the_matches_that_would_tell_do_so_in_four_of_five_studies(rivals: int) 
     assert power == pytest.approx(0.8, abs=0.04)
 
 
-def test_no_number_of_matches_shows_a_lead_that_is_none() -> None:
+def test_no_sample_size_shows_a_zero_lead() -> None:
     assert growth_for_power([0.0], [1.0], 9, [[1.0]], tail=0.025) is None
 
 
@@ -289,8 +288,8 @@ def test_players_who_met_different_opponents_are_not_ranked() -> None:
     assert "did best as Left" not in text
 
 
-def test_a_constant_player_is_not_named_ahead_of_a_lottery_with_the_same_mean() -> None:
-    """A sign test named the constant player in most studies in which the lottery paid nothing."""
+def test_constant_player_is_not_ahead_of_a_lottery_with_the_same_mean() -> None:
+    """Regression: a sign test named it in most studies in which the lottery paid nothing."""
     got = {("a", instance): 0.1 for instance in range(10)} | {
         ("b", instance): 0.0 for instance in range(10)
     }
@@ -309,8 +308,8 @@ def test_a_constant_player_is_not_named_ahead_of_a_lottery_with_the_same_mean() 
     assert "did best" not in answer(always).text
 
 
-def test_a_player_whose_matches_fail_on_poor_instances_is_not_better() -> None:
-    """Payoffs that the instance alone decides were reported as a lead of the one who failed."""
+def test_failing_on_poor_instances_does_not_make_a_player_better() -> None:
+    """Regression: payoffs that depend only on the instance gave the failing player a lead."""
     luck = np.random.default_rng(5).normal(size=30)
     game = scores(
         [("ann", instance, x) for instance, x in enumerate(luck)]
@@ -323,7 +322,7 @@ def test_a_player_whose_matches_fail_on_poor_instances_is_not_better() -> None:
     assert "but is level with ann on the instances that both played, " in answer(game).text
 
 
-def test_a_player_who_played_a_rich_configuration_more_often_is_not_better() -> None:
+def test_playing_rich_configurations_more_often_gives_no_lead() -> None:
     noise = np.random.default_rng(6)
     counts = {("a", "rich"): 4, ("a", "poor"): 16, ("b", "rich"): 16, ("b", "poor"): 4}
     rows = pl.DataFrame([
@@ -341,20 +340,20 @@ def test_a_player_who_played_a_rich_configuration_more_often_is_not_better() -> 
     assert not margin.significant
 
 
-def test_a_sure_lead_has_the_decimals_to_be_seen() -> None:
-    """It was "0 more than b (95 % interval 0 to 0)"."""
+def test_significant_lead_is_printed_with_enough_decimals() -> None:
+    """Regression: it was "0 more than b (95 % interval 0 to 0)"."""
     lead = Margin("b", 0.03, 0.004, 0.056, 30, 1, None, significant=True)
     assert lead.within(lead.decimals(0)) == " (95 % interval 0.004 to 0.056)"
     assert lead._replace(significant=False).decimals(0) == 0
 
 
-def test_players_who_share_few_instances_are_compared_on_all_of_them() -> None:
-    """Where opponents are drawn, two players have few instances in common."""
+def test_players_who_share_few_instances_are_compared_on_all() -> None:
+    """With drawn opponents, two players have few instances in common."""
     noise = np.random.default_rng(9)
     instances = {"a": range(30), "b": range(25, 55)}
     rows = pl.DataFrame([
         {"configuration": "c", "instance": instance, "who": who, "x": noise.normal()}
-        for who, own in instances.items() for instance in own
+        for who, player_instances in instances.items() for instance in player_instances
     ])  # fmt: skip
     means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
     ranked = sorted(means.items(), key=lambda pair: -pair[1])
@@ -362,8 +361,8 @@ def test_players_who_share_few_instances_are_compared_on_all_of_them() -> None:
     assert (margin.instances, margin.matched) == (30, False)
 
 
-def test_a_sure_lead_that_never_varied_in_a_configuration_says_what_that_may_lack() -> None:
-    """The lottery paid nothing in one configuration, which counted as exact."""
+def test_significant_lead_constant_in_a_configuration_has_a_caution() -> None:
+    """Regression: a configuration in which the lottery paid nothing counted as exact."""
     noise = np.random.default_rng(0)
     rows = pl.DataFrame([
         {"configuration": name, "instance": instance, "who": who,

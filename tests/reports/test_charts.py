@@ -1,4 +1,4 @@
-"""Charts as SVG: what is drawn stands where its numbers are, and nothing leaves the drawing."""
+"""SVG charts: marks are drawn at their numbers, and nothing exceeds the drawing."""
 
 import math
 import re
@@ -35,14 +35,14 @@ def drawn(chart: Chart, **options: Any) -> ElementTree.Element:
 
 
 def texts(root: ElementTree.Element) -> list[str]:
-    return ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
+    return ["".join(element.itertext()) for element in root.iter(f"{SVG}text")]
 
 
 def middles(root: ElementTree.Element) -> list[tuple[float, float]]:
-    return [(float(one.attrib["cx"]), float(one.attrib["cy"])) for one in root.iter(f"{SVG}circle")]
+    return [(float(dot.attrib["cx"]), float(dot.attrib["cy"])) for dot in root.iter(f"{SVG}circle")]
 
 
-def test_dots_stand_in_their_rows_from_the_top_with_their_whiskers() -> None:
+def test_dots_are_in_row_order_with_their_whiskers() -> None:
     rows: list[dict[str, Any]] = [
         {"gain": 1.0, "gain.low": 0.0, "gain.high": 2.0},
         {"gain": 3.0},
@@ -52,8 +52,8 @@ def test_dots_stand_in_their_rows_from_the_top_with_their_whiskers() -> None:
     (first, second) = middles(root)
     assert first[0] < second[0]
     assert first[1] < second[1]
-    whiskers = [one.attrib["d"] for one in root.iter(f"{SVG}path") if "1.5" in one.attrib.values()]
-    (ends,) = (re.fullmatch(r"M([\d.]+) ([\d.]+)H([\d.]+)", one) for one in whiskers)
+    paths = [path.attrib["d"] for path in root.iter(f"{SVG}path") if "1.5" in path.attrib.values()]
+    (ends,) = (re.fullmatch(r"M([\d.]+) ([\d.]+)H([\d.]+)", whisker) for whisker in paths)
     assert ends is not None
     low, at, high = map(float, ends.groups())
     assert at == first[1]
@@ -66,11 +66,9 @@ def test_dots_stand_in_their_rows_from_the_top_with_their_whiskers() -> None:
     st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=5),
     st.sampled_from([Axis(), Axis(zero=True), Axis(integer=True), Axis(turned=True)]),
 )
-def test_numbers_lie_between_the_ends_of_their_axis_and_ticks_are_round(
-    numbers: list[float], axis: Axis
-) -> None:
+def test_numbers_and_ticks_are_within_the_axis(numbers: list[float], axis: Axis) -> None:
     made = scale(axis, numbers, 50, 350)
-    assert all(50 - 1e-6 <= made.at(one) <= 350 + 1e-6 for one in numbers)
+    assert all(50 - 1e-6 <= made.at(number) <= 350 + 1e-6 for number in numbers)
     ticks = made.ticks()
     assert len(ticks) < 12
     beyond = 1e-9 * max(abs(made.low), abs(made.high)) + 1e-9
@@ -86,7 +84,7 @@ def test_numbers_of_any_size_are_drawn(number: float) -> None:
         assert not re.search(r"\b(nan|inf)\b", drawing(chart))
 
 
-def test_what_players_are_called_is_only_text() -> None:
+def test_player_names_are_escaped() -> None:
     evil = "<script>alert(1)</script>\"'&"
     chart = Chart(
         evil, evil,
@@ -94,33 +92,33 @@ def test_what_players_are_called_is_only_text() -> None:
         Axis(evil), Axis(evil, names=(evil,)),
     )  # fmt: skip
     root = drawn(chart, href=lambda lead: f"http://127.0.0.1/?{lead.query['player']}")
-    assert {one.tag.removeprefix(SVG) for one in root.iter()} <= {
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
         "svg", "text", "title", "path", "circle", "a", "g",
     }  # fmt: skip
-    assert evil in [one.text for one in root.iter(f"{SVG}title")]
+    assert evil in [title.text for title in root.iter(f"{SVG}title")]
     (link,) = root.iter(f"{SVG}a")
     assert link.attrib["href"].endswith(evil)
 
 
-def test_marks_lead_nowhere_without_a_place_to_lead_to() -> None:
+def test_marks_have_no_links_without_a_target() -> None:
     chart = Chart("", "", [Points([Mark(1, 2, "told", Lead("g", {}))])])
     assert not list(drawn(chart).iter(f"{SVG}a"))
-    assert [one.text for one in drawn(chart).iter(f"{SVG}title")] == ["told"]
+    assert [title.text for title in drawn(chart).iter(f"{SVG}title")] == ["told"]
 
 
-def test_a_line_is_broken_where_a_mark_is_nowhere() -> None:
+def test_line_is_broken_at_missing_marks() -> None:
     marks = [Mark(1, 1), Mark(2, 2), Mark(3, None), Mark(4, 2), Mark(5, 1)]
     root = drawn(Chart("", "", [Line(marks, tone=0, width=9)]))
-    paths = [one for one in root.iter(f"{SVG}path") if one.attrib.get("stroke-width") == "9"]
-    assert [one.attrib["d"].count("L") for one in paths] == [1, 1]
+    paths = [path for path in root.iter(f"{SVG}path") if path.attrib.get("stroke-width") == "9"]
+    assert [path.attrib["d"].count("L") for path in paths] == [1, 1]
     assert len(middles(root)) == 4
 
 
-def test_what_reaches_beyond_the_axis_ends_at_it() -> None:
+def test_whiskers_are_clipped_at_the_axis() -> None:
     chart = Chart("", "", [Points([Mark(0.5, "a", x_ends=(-9, 9))])],
                   Axis(ends=(0, 1)), Axis(names=("a",)))  # fmt: skip
-    (whisker,) = [one.attrib["d"] for one in drawn(chart).iter(f"{SVG}path")
-                  if one.attrib["stroke-width"] == "1.5"]  # fmt: skip
+    (whisker,) = [path.attrib["d"] for path in drawn(chart).iter(f"{SVG}path")
+                  if path.attrib["stroke-width"] == "1.5"]  # fmt: skip
     start, end = map(float, re.findall(r"[MH]([\d.]+)", whisker))
     assert (start > 5, end) == (True, 350)
 
@@ -135,19 +133,19 @@ def test_long_names_stay_within_the_drawing(length: int, width: int) -> None:
     for box in root.iter(f"{SVG}rect"):
         assert float(box.attrib["x"]) >= 0
         assert float(box.attrib["x"]) + float(box.attrib["width"]) <= width
-    for one in root.iter(f"{SVG}text"):
-        shown, x = one.text or "", float(one.attrib["x"])
-        turned = re.search(r"rotate\((-?\d+)", one.attrib.get("transform", ""))
+    for element in root.iter(f"{SVG}text"):
+        shown, x = element.text or "", float(element.attrib["x"])
+        turned = re.search(r"rotate\((-?\d+)", element.attrib.get("transform", ""))
         share = abs(math.cos(math.radians(float(turned[1])))) if turned else 1.0
         reach = {"end": (-1, 0), "middle": (-0.5, 0.5)}.get(
-            one.attrib.get("text-anchor", ""), (0, 1)
+            element.attrib.get("text-anchor", ""), (0, 1)
         )
         ends = [x + side * share * width_of(shown) for side in reach]
         assert ends[0] >= -1
         assert ends[1] <= width + 1
 
 
-def test_cells_are_the_warmer_the_more_and_have_a_scale_where_no_number_stands_in_them() -> None:
+def test_cell_heat_follows_values_and_large_grids_have_a_scale() -> None:
     names = [str(place) for place in range(7)]
     chart = cells("", "", ("", names), ("", names), lambda row, column: Cell(float(row)))
     assert chart.scale == ("0.00", "6.00")
@@ -163,7 +161,7 @@ def test_cells_are_the_warmer_the_more_and_have_a_scale_where_no_number_stands_i
     assert [(box.label, box.heat) for box in layer.boxes[::2]] == [("0.00", 0), ("-1.00", -1)]
 
 
-def test_series_side_by_side_do_not_cover_one_another() -> None:
+def test_series_do_not_cover_one_another() -> None:
     layers = [Points([Mark(1, "a")], name, tone) for tone, name in enumerate("xyz")]
     root = drawn(Chart("", "", layers, Axis(), Axis(names=("a", "b"))))
     legend, shown = middles(root)[:3], middles(root)[3:]
@@ -173,20 +171,20 @@ def test_series_side_by_side_do_not_cover_one_another() -> None:
     assert {"x", "y", "z"} <= set(texts(root))
 
 
-def test_colours_of_a_page_are_those_of_its_style() -> None:
+def test_page_colours_come_from_its_style() -> None:
     chart = Chart("", "", [Boxes([Box((0, 1), (0, 1), heat=0.5)]), Rule(y=0.5)])
     assert "var(--heat-low)" in drawing(chart, paint=PAGE)
     assert "var(" not in drawing(chart)
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
-def test_a_number_that_is_none_is_refused(number: float) -> None:
+def test_non_finite_number_is_rejected(number: float) -> None:
     with pytest.raises(ValueError, match="has a number that is not finite"):
         Chart("", "", [Points([Mark(0, number)])])
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance of ``#rrggbb`` (WCAG 2)."""
+    """Return the relative luminance of ``#rrggbb`` (WCAG 2)."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
         part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
@@ -195,22 +193,22 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_words_can_be_read_on_all_that_is_behind_them(scheme: int) -> None:
+def test_text_contrast_is_sufficient_on_all_backgrounds(scheme: int) -> None:
     style = str(source("style.css"))
     pairs = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", style)
     colours = {name: luminance((light, dark)[scheme]) for name, light, dark in pairs}
 
-    def contrast(one: str, other: str) -> float:
-        low, high = sorted((colours[one], colours[other]))
+    def contrast(foreground: str, background: str) -> float:
+        low, high = sorted((colours[foreground], colours[background]))
         return (high + 0.05) / (low + 0.05)
 
-    behind = ["paper", "raised", "warn-paper", "heat-less", "heat-low", "heat-high"]
-    assert min(contrast("ink", name) for name in behind) >= 4.5
+    backgrounds = ["paper", "raised", "warn-paper", "heat-less", "heat-low", "heat-high"]
+    assert min(contrast("ink", name) for name in backgrounds) >= 4.5
     others = ["soft", "accent", "warn", "red", *(f"role-{number}" for number in range(SERIES))]
     assert min(contrast(name, "paper") for name in others) >= 4.5
 
 
-def test_a_player_has_one_colour_in_all_charts() -> None:
+def test_player_has_one_colour_in_all_charts() -> None:
     tones = tones_of(["fair", "chance", "hard"])
     rows = Axis(names=("hard", "fair"))
     by_role = Chart("Gain", "", [

@@ -10,7 +10,7 @@ from cheaptalk.reports.pages import PORT
 from tests.conftest import Command
 
 
-def test_says_where_the_report_lies(cheaptalk: Command, well: Path, tmp_path: Path) -> None:
+def test_prints_answers_and_report_path(cheaptalk: Command, well: Path, tmp_path: Path) -> None:
     done = cheaptalk("report", "well", "--store", str(well))
     assert (done.status, done.err) == (0, "")
     *answers, last = done.out.splitlines()
@@ -21,7 +21,7 @@ def test_says_where_the_report_lies(cheaptalk: Command, well: Path, tmp_path: Pa
     assert (tmp_path / "well-report.html").read_text().startswith("<!doctype html>")
 
 
-def test_tells_scripts_in_json(cheaptalk: Command, badly: Path, tmp_path: Path) -> None:
+def test_json_option_prints_results(cheaptalk: Command, badly: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.html"
     options = [
         "--store",
@@ -34,27 +34,27 @@ def test_tells_scripts_in_json(cheaptalk: Command, badly: Path, tmp_path: Path) 
         "--as-published",
     ]
     done = cheaptalk("report", "badly", *options)
-    told = json.loads(done.out)
-    assert (told["study"], told["report"]) == ("badly", str(out))
-    failed = told["matches"]["failed"]
+    data = json.loads(done.out)
+    assert (data["study"], data["report"]) == ("badly", str(out))
+    failed = data["matches"]["failed"]
     assert done.err.startswith(f"warning: badly is incomplete: {failed} matches failed")
-    assert sum(told["matches"].values()) == 54
-    assert list(told["answers"]) == ["Bargaining", "Persuasion"]
-    assert {"games", "persuasion-players"} <= told["tables"].keys()
+    assert sum(data["matches"].values()) == 54
+    assert list(data["answers"]) == ["Bargaining", "Persuasion"]
+    assert {"games", "persuasion-players"} <= data["tables"].keys()
     assert "follows the code" in out.read_text()
 
 
-def test_the_published_variants_have_a_page_of_their_own_that_says_so(
+def test_published_variants_have_a_separate_labelled_page(
     cheaptalk: Command, well: Path, tmp_path: Path
 ) -> None:
     for options in ([], ["--as-published"]):
         cheaptalk("report", "well", "--store", str(well), *options)
     paper, published = (tmp_path / f"well-report{name}.html" for name in ("", "-as-published"))
-    said = "with the metrics of the published systems&#39; code"
-    assert [said in page.read_text() for page in (paper, published)] == [False, True]
+    note = "with the metrics of the published systems&#39; code"
+    assert [note in page.read_text() for page in (paper, published)] == [False, True]
 
 
-def test_an_unknown_study_is_an_error_and_writes_nothing(
+def test_unknown_study_is_an_error_and_writes_nothing(
     cheaptalk: Command, well: Path, tmp_path: Path
 ) -> None:
     done = cheaptalk("report", "wel", "--store", str(well))
@@ -64,7 +64,7 @@ def test_an_unknown_study_is_an_error_and_writes_nothing(
 
 
 @pytest.mark.parametrize(("command", "package"), [("report", "polars"), ("view", "fastapi")])
-def test_a_missing_extra_is_named(well: Path, tmp_path: Path, command: str, package: str) -> None:
+def test_missing_extra_is_reported(well: Path, tmp_path: Path, command: str, package: str) -> None:
     code = (
         f"import sys; sys.modules[{package!r}] = None; from cheaptalk.cli import main; "
         f"sys.argv = ['cheaptalk', {command!r}, 'well', '--store', {str(well)!r}]; main()"
@@ -78,5 +78,5 @@ def test_a_missing_extra_is_named(well: Path, tmp_path: Path, command: str, pack
     )
 
 
-def test_reports_link_to_where_the_viewer_listens() -> None:
+def test_reports_link_to_the_viewers_port() -> None:
     assert LISTENING == PORT

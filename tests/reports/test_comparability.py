@@ -13,32 +13,32 @@ from cheaptalk.reports.study.comparability import (
 
 
 def met(**opponents: str) -> dict[str, set[Encounter]]:
-    """Encounters in one configuration, each opponent a letter."""
-    return {label: {Encounter(("c",), (one,)) for one in of} for label, of in opponents.items()}
+    """Return encounters in one configuration; each opponent is a letter."""
+    return {label: {Encounter(("c",), (rival,)) for rival in of} for label, of in opponents.items()}
 
 
-def test_a_round_robin_is_one_set_with_and_without_self_play() -> None:
+def test_round_robin_is_one_set_with_and_without_self_play() -> None:
     assert comparable_sets(met(a="abc", b="abc", c="abc")) == [["a", "b", "c"]]
     assert comparable_sets(met(a="bc", b="ac", c="ab")) == [["a", "b", "c"]]
     assert comparable_sets(met(a="bc", b="abc")) == [["a"], ["b"]]
 
 
-def test_a_round_robin_without_self_play_is_told_from_one_with_it() -> None:
+def test_head_to_head_note_mentions_missing_self_play() -> None:
     assert head_to_head(met(a="abc", b="abc", c="abc")) == ""
     assert head_to_head(met(a="a", b="b", c="c")) == ""
     assert "No player met a copy of itself" in head_to_head(met(a="bc", b="ac", c="ab"))
 
 
-def test_players_of_different_configurations_are_apart() -> None:
+def test_players_of_different_configurations_are_separate() -> None:
     split = {"a": {Encounter(("c",), ("x",))}, "b": {Encounter(("d",), ("x",))}}
     assert comparable_sets(split) == [["a"], ["b"]]
 
 
-def test_all_are_ranked_if_all_met_the_same() -> None:
+def test_all_players_are_ranked_if_all_met_the_same_opponents() -> None:
     assert largest_comparable_set(met(a="xy", b="xy")) == (["a", "b"], [])
 
 
-def test_a_newcomer_that_met_few_is_left_out_with_its_matches() -> None:
+def test_newcomer_with_few_opponents_is_excluded() -> None:
     ranked = ["a", "b", "c"]
     assert largest_comparable_set(met(a="abcd", b="abc", c="abc", d="a")) == (ranked, ["d"])
 
@@ -59,7 +59,7 @@ def test_opponents_are_the_seats_of_other_roles_and_empty_seats_count() -> None:
     assert encounters(alone, "player_bidder_1", [], "gain") == {"x": {Encounter((), ())}}
 
 
-def test_an_opponent_whose_matches_all_failed_separates_no_players() -> None:
+def test_opponent_without_finished_matches_separates_no_players() -> None:
     frame = pl.DataFrame(
         {
             "player_alice": ["a", "b", "a", "a", "b"], "player_bob": ["x", "x", "down", "y", "y"],

@@ -1,4 +1,4 @@
-"""The report says what the players' models took."""
+"""Costs of the players' models in a report."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.fakes import Canned, legal, study, with_model
 from tests.pages import Page
 
 
-def test_a_line_for_each_player_holds_tokens_by_kind_and_dollars(
+def test_costs_table_has_tokens_by_kind_and_dollars_for_each_player(
     store: Store, tmp_path: Path
 ) -> None:
     usage = Usage(input_tokens=1_000, output_tokens=100, cached_tokens=400, reasoning_tokens=30)
@@ -29,7 +29,7 @@ def test_a_line_for_each_player_holds_tokens_by_kind_and_dollars(
     }  # fmt: skip
 
 
-def test_tokens_that_nobody_counted_are_said_to_be_unknown(store: Store, tmp_path: Path) -> None:
+def test_uncounted_tokens_are_unknown(store: Store, tmp_path: Path) -> None:
     models = Canned(lambda call, number: Reply(text=legal(call)))
     ct.run(study(**with_model()), store, models=models)
     ct.reports.report(store, "small", tmp_path / "page.html")
@@ -40,7 +40,7 @@ def test_tokens_that_nobody_counted_are_said_to_be_unknown(store: Store, tmp_pat
     assert f"input and output; unknown for {count} calls" in text
 
 
-def test_dollars_that_nobody_knows_are_said_to_be_unknown() -> None:
+def test_unpriced_costs_are_unknown() -> None:
     assert dollars_text(Cost(calls=3, unpriced=3)) == "unknown"
     assert dollars_text(Cost(calls=3, dollars=1.5, unpriced=1)) == "$1.50"
     assert dollars_text(Cost()) == "$0.00"

@@ -1,4 +1,4 @@
-"""Effects of parameters, as a study's report tells it."""
+"""Effects of parameters in a study's report."""
 
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,11 @@ from cheaptalk.reports.study.scores import GameScores
 from tests.fakes import spec
 
 PLAYERS = {"fair": {"strategy": "subgame_perfect"}, "firm": {"strategy": "conceder"}}
-"""Who come to other ends by who begins."""
+"""Players whose outcomes depend on who moves first."""
 
 
 def scores(folder: Path, *games: dict[str, Any]) -> GameScores:
-    """A study's only game."""
+    """Return the scores of a study's only game."""
     study = ct.studies.parse_study(spec(instances=3, players=PLAYERS, games=[*games]), "x")
     ct.run(study, folder / "s.sqlite")
     with ct.Store.open(folder / "s.sqlite") as store:
@@ -25,12 +25,12 @@ def scores(folder: Path, *games: dict[str, Any]) -> GameScores:
 
 
 def shown(game: GameScores) -> pl.DataFrame:
-    """The table of effects."""
-    found = list(effects(game))
-    return found[1].frame if found else pl.DataFrame()  # type: ignore[union-attr]  # a table
+    """Return the table of effects."""
+    parts = list(effects(game))
+    return parts[1].frame if parts else pl.DataFrame()  # type: ignore[union-attr]  # a table
 
 
-def test_an_effect_is_the_difference_of_means_where_all_else_is_balanced(tmp_path: Path) -> None:
+def test_effect_in_a_balanced_design_is_the_difference_of_means(tmp_path: Path) -> None:
     grid = {"horizon": [2, 4, 6], "discounts": [[0.9, 0.9], [0.5, 0.9]]}
     game = scores(tmp_path, {"game": "bargaining", "fixed": {"money": 100}, "grid": grid})
     table = shown(game)
@@ -44,18 +44,18 @@ def test_an_effect_is_the_difference_of_means_where_all_else_is_balanced(tmp_pat
     assert set(table["score"]) == {score.title for score in game.scores if not score.is_payoff}
 
 
-def test_who_played_is_held_fixed(tmp_path: Path) -> None:
-    """Only one pairing plays for 10,000, and the parameter gets no credit for who they are."""
+def test_effects_hold_the_pairing_fixed(tmp_path: Path) -> None:
+    """Only one pairing plays for 10,000; its players' strength is not an effect of the money."""
     both = {"game": "bargaining", "fixed": {"horizon": 3, "money": 100}}
-    one = {**both, "fixed": {"horizon": 3, "money": 10_000}, "pairing": [["fair", "firm"]]}
-    game = scores(tmp_path, both, one)
+    restricted = {**both, "fixed": {"horizon": 3, "money": 10_000}, "pairing": [["fair", "firm"]]}
+    game = scores(tmp_path, both, restricted)
     raw = game.scored.group_by("game.money").agg(pl.col("alice_gain").mean())
     assert raw["alice_gain"].n_unique() == 2
     (row,) = shown(game).filter(score="Alice gain").rows(named=True)
     assert (row["parameter"], row["effect"]) == ("money", pytest.approx(0, abs=1e-9))
 
 
-def test_parameters_that_go_together_are_not_told_apart_and_one_value_has_no_effect(
+def test_confounded_and_constant_parameters_have_no_effects(
     tmp_path: Path,
 ) -> None:
     cases = [{"money": 100, "horizon": 2}, {"money": 200, "horizon": 4}]

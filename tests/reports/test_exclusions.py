@@ -1,4 +1,4 @@
-"""A report says what became of matches without an answer, and which calls were lost."""
+"""Matches without an answer and lost calls in a report."""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def refused(_: ModelCall, number: str) -> Reply:
         ),
     ],
 )
-def test_the_methods_say_what_became_of_refused_matches(
+def test_methods_describe_the_treatment_of_refused_matches(
     policy: str, says: list[str], tmp_path: Path, reported: Reported
 ) -> None:
     path = played(tmp_path, Canned(refused), unanswered={"refused": policy, "max_replacements": 1})
@@ -59,19 +59,19 @@ def test_the_methods_say_what_became_of_refused_matches(
     assert ("No match finished, so there are no scores." in text) == (policy != "keep")
 
 
-def test_a_transcript_says_that_its_match_is_dropped(tmp_path: Path, reported: Reported) -> None:
+def test_transcripts_mark_dropped_matches(tmp_path: Path, reported: Reported) -> None:
     path = played(tmp_path, Canned(refused), unanswered={"refused": "drop"})
-    pages = [one["html"] for one in reported(path).transcripts()]
+    pages = [transcript["html"] for transcript in reported(path).transcripts()]
     assert len(pages) == 3
     assert all("excluded from metrics: player_1 refused" in page for page in pages)
 
 
-def test_where_everybody_answered_nothing_is_said_of_it(tmp_path: Path, reported: Reported) -> None:
+def test_methods_omit_invalid_answers_if_there_are_none(tmp_path: Path, reported: Reported) -> None:
     path = played(tmp_path, Canned(), players={"luck": {"strategy": "random"}}, pairing="self")
     assert "gave no valid answer after all retries, by the kind" not in reported(path).text
 
 
-def test_calls_that_were_lost_on_the_way_are_counted(tmp_path: Path, reported: Reported) -> None:
+def test_lost_calls_are_counted(tmp_path: Path, reported: Reported) -> None:
     def slow(call: ModelCall, number: str) -> Reply:
         return late() if number.endswith("/1") else Reply(failure=Failure.REFUSED)
 
@@ -85,10 +85,10 @@ def test_calls_that_were_lost_on_the_way_are_counted(tmp_path: Path, reported: R
     )
 
 
-def test_a_player_without_a_finished_match_is_named_in_answers_and_rankings(
+def test_player_without_a_finished_match_is_named(
     tmp_path: Path,
 ) -> None:
-    """It vanished from the report's answer and from both tables of the leaderboard."""
+    """Regression: it was missing from the answer and from both tables of the leaderboard."""
     changes: dict[str, Any] = {
         "games": [{"game": "bargaining", "fixed": {"horizon": 3}}],
         "players": {
@@ -107,7 +107,7 @@ def test_a_player_without_a_finished_match_is_named_in_answers_and_rankings(
     assert "mute" not in answer.split(" mute has no")[0]
 
 
-def test_an_end_is_the_player_s_own_if_it_had_a_part_in_it() -> None:
+def test_player_is_responsible_for_ends_it_contributed_to() -> None:
     rows = pl.DataFrame({
         "match_id": ["a", "a", "b", "c", "d", "d"], "player": ["ann"] * 4 + ["bob", "ann"],
         "end": [BY_OTHERS, "refused", BY_OTHERS, "live", None, None],

@@ -1,4 +1,4 @@
-"""Results by the factors of players in a study's report."""
+"""Effects of player factors in a study's report."""
 
 from pathlib import Path
 
@@ -25,14 +25,14 @@ FACTORS = {
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Install a game of two payoffs without metrics of gains."""
+    """Install a game of two payoffs without gain metrics."""
     install_game(monkeypatch, SPEC)
 
 
 def scores(
     model: float, interaction: float, *, instances: int = 40, rivals: tuple[str, ...] = ("r", "r")
 ) -> GameScores:
-    """A crossed study in which model b gains more, and more still with style y."""
+    """Return a crossed study in which model b gains more, and even more with style y."""
     rng = np.random.default_rng(3)
     rows = []
     for instance in range(instances):
@@ -58,7 +58,7 @@ def scores(
 
 
 def shown(game: GameScores) -> tuple[str, pl.DataFrame]:
-    """The sentence and the table."""
+    """Return the answer and the table."""
     answer, charts, table = factor_results(game, FACTORS)
     assert isinstance(answer, Answer)
     assert isinstance(charts, Charts)
@@ -66,7 +66,7 @@ def shown(game: GameScores) -> tuple[str, pl.DataFrame]:
     return answer.text, table.frame
 
 
-def test_a_paired_main_effect_is_found_that_the_instances_luck_hides_from_players() -> None:
+def test_pairing_reveals_a_main_effect_hidden_by_the_instances() -> None:
     """The instances' spread is ten times the effect; pairing removes it."""
     text, table = shown(scores(1.0, 0.0, instances=80))
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
@@ -77,8 +77,8 @@ def test_a_paired_main_effect_is_found_that_the_instances_luck_hides_from_player
     assert "Style y" not in text
 
 
-def test_t_of_a_main_effect_is_that_of_the_instances_mean_differences() -> None:
-    """By hand: the mean over framings of b less a is one number for each instance."""
+def test_main_effect_t_uses_mean_differences_by_instance() -> None:
+    """By hand: the mean of b minus a over styles is one number for each instance."""
     game = scores(1.0, 0.5, instances=30)
     got = {
         (row["player_left"], row["instance"]): row["payoff_left"]
@@ -101,13 +101,13 @@ def test_t_of_a_main_effect_is_that_of_the_instances_mean_differences() -> None:
 
 
 def constant(instances: int) -> GameScores:
-    """A study in which model b always gains 2 more."""
+    """Return a study in which model b always gains 2 more."""
     game = scores(0.0, 0.0, instances=instances)
     gain = 2.0 * pl.col("player_left").str.contains("/b/")
     return GameScores("guessing", game.frame.with_columns(gain.alias("payoff_left")), PLACES)
 
 
-def test_an_effect_that_is_the_same_on_every_instance_is_certain_from_enough_of_them() -> None:
+def test_constant_effect_is_significant_with_enough_instances() -> None:
     text, table = shown(constant(30))
     assert text.startswith(
         "Model b raised the gain as Left by 2.000 compared with a in these 60 pairs (constant "
@@ -119,7 +119,7 @@ def test_an_effect_that_is_the_same_on_every_instance_is_certain_from_enough_of_
     assert shown(constant(4))[0].startswith("No player factor has a significant effect")
 
 
-def test_a_negative_effect_is_a_loss_with_its_interval_turned() -> None:
+def test_negative_effect_is_reported_as_a_loss_with_a_positive_size() -> None:
     text, table = shown(scores(-3.0, 0.0))
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
     ends = f"95 % interval {-row['effect.high']:.3f} to {-row['effect.low']:.3f}"
@@ -128,8 +128,8 @@ def test_a_negative_effect_is_a_loss_with_its_interval_turned() -> None:
     )
 
 
-def test_two_instances_give_no_certain_effect() -> None:
-    """One degree of freedom tests nothing, whatever t is."""
+def test_two_instances_give_no_significant_effect() -> None:
+    """One degree of freedom allows no test, whatever t is."""
     text, table = shown(scores(500.0, 0.0, instances=2))
     assert text.startswith("No player factor has a significant effect.")
     assert table.filter(name="model b").select("p", "effect.low").row(0) == (None, None)
@@ -142,7 +142,7 @@ def test_effects_are_charted_by_role_main_effects_first() -> None:
     assert panel.y.names == ("model b over a", "style y over x", "model b x style y over a x x")
 
 
-def test_an_interaction_is_the_difference_of_paired_differences() -> None:
+def test_interaction_is_the_difference_of_paired_differences() -> None:
     text, table = shown(scores(0.0, 4.0))
     row = table.row(by_predicate=pl.col("order") == 2, named=True)
     game = scores(0.0, 4.0).scored.group_by("player_left").agg(pl.col("payoff_left").mean())
@@ -165,8 +165,8 @@ def test_levels_that_met_different_opponents_are_not_compared() -> None:
     assert "Model b raised" not in text
 
 
-def test_players_whose_factors_are_written_by_hand_are_paired() -> None:
-    """Their labels say nothing of their levels."""
+def test_players_with_explicit_factors_are_paired() -> None:
+    """Their labels don't reveal their levels."""
     game = scores(2.0, 0.0)
     names = {label: f"player {number}" for number, label in enumerate(FACTORS)}
     renamed = game.frame.with_columns(pl.col("player_left").replace(names))
@@ -178,12 +178,12 @@ def test_players_whose_factors_are_written_by_hand_are_paired() -> None:
     assert table.frame["effect"].to_list() == shown(game)[1]["effect"].to_list()
 
 
-def test_players_without_factors_have_no_such_part() -> None:
+def test_players_without_factors_have_no_factor_part() -> None:
     assert list(factor_results(scores(1.0, 0.0), {})) == []
 
 
 def test_players_of_a_role_with_several_seats_are_paired(tmp_path: Path) -> None:
-    """The report of such a study crashed: seats are no columns there."""
+    """Regression: the report of such a study crashed, because seats aren't columns there."""
     study = ct.Study.model_validate({
         "name": "shared", "instances": 6, "pairing": [["x", "rider"], ["x", "x"]],
         "games": [{"game": "public_goods", "fixed": {"players": 2, "rounds": 2}}],
@@ -194,16 +194,16 @@ def test_players_of_a_role_with_several_seats_are_paired(tmp_path: Path) -> None
     })  # fmt: skip
     with ct.Store.open(tmp_path / "shared.sqlite", create=True) as store:
         ct.run(study, store, workers=1)
-        found = ct.reports.findings(store, "shared", ct.reports.study_recipe(store, "shared"))
+        findings = ct.reports.findings(store, "shared", ct.reports.study_recipe(store, "shared"))
         frame = ct.frames.match_frames(store, "shared")["public_goods"]
-    (row,) = found.tables["public_goods-factors"].frame.rows(named=True)
+    (row,) = findings.tables["public_goods-factors"].frame.rows(named=True)
     gains: dict[tuple[str, str, str], list[float]] = {}
     for match in frame.iter_rows(named=True):
-        for own, other in (("player_1", "player_2"), ("player_2", "player_1")):
-            label, rival = match[f"player_{own}"], match[f"player_{other}"]
+        for seat, rival_seat in (("player_1", "player_2"), ("player_2", "player_1")):
+            label, rival = match[f"player_{seat}"], match[f"player_{rival_seat}"]
             if label != "rider":
                 key = match["instance"], rival, label
-                gains.setdefault(key, []).append(match[f"payoff_{own}"])
+                gains.setdefault(key, []).append(match[f"payoff_{seat}"])
     mean = {key: sum(values) / len(values) for key, values in gains.items()}
     pairs = [mean[instance, rival, "x/1.0"] - mean[instance, rival, "x/0.5"]
              for instance, rival, label in mean

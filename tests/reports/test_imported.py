@@ -1,4 +1,4 @@
-"""What reports, exports and frames say of games that another system played."""
+"""Reports, exports and frames of imported games."""
 
 import csv
 import time
@@ -38,7 +38,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text().splitlines()))
 
 
-def dated(games: Path, name: str, date: str | None) -> None:
+def write_dated(games: Path, name: str, date: str | None) -> None:
     players = models()
     del players["date"]
     written = bargaining(delta_1=None, delta_2=None) | players | ({"date": date} if date else {})
@@ -46,7 +46,7 @@ def dated(games: Path, name: str, date: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dates", "said"),
+    ("dates", "sentence"),
     [
         ((None,), "The recordings don't say when the matches were played."),
         (("2024-08-01 10:00:00",), "Played on 1 August 2024, according to the recordings."),
@@ -60,12 +60,12 @@ def dated(games: Path, name: str, date: str | None) -> None:
     ],
 )
 @pytest.mark.parametrize("recipe", [None, "glee"])
-def test_reports_tell_the_day_of_the_import_from_the_days_of_play(
-    games: Path, store: Store, tmp_path: Path, dates: tuple[str | None, ...], said: str,
+def test_reports_distinguish_import_and_play_dates(
+    games: Path, store: Store, tmp_path: Path, dates: tuple[str | None, ...], sentence: str,
     recipe: str | None,
 ) -> None:  # fmt: skip
     for number, date in enumerate(dates):
-        dated(games, f"G{number}", date)
+        write_dated(games, f"G{number}", date)
     import_matches(read_glee(games), store, "pub")
     page = tmp_path / "page.html"
     if recipe:
@@ -74,12 +74,12 @@ def test_reports_tell_the_day_of_the_import_from_the_days_of_play(
         ct.reports.report(store, "pub", page)
     text = " ".join(page.read_text().split())
     assert f"Imported from glee on {moment(time.time())[:-10]}" in text
-    assert said in text
+    assert sentence in text
     assert "Recorded" not in text
 
 
 @pytest.mark.parametrize(("people", "count"), [(0, ""), (1, ""), (2, "2 matches")])
-def test_a_report_says_that_intervals_do_not_know_who_took_part(
+def test_report_cautions_about_unidentified_participants(
     games: Path, store: Store, tmp_path: Path, people: int, count: str
 ) -> None:
     for number in range(3):
@@ -96,7 +96,7 @@ def test_a_report_says_that_intervals_do_not_know_who_took_part(
     assert unidentified_people(store, "pub", {"bargaining": known}) == 0
 
 
-def test_nobody_says_at_which_try_an_imported_answer_was_valid(
+def test_imported_answers_have_an_unknown_number_of_tries(
     games: Path, store: Store, tmp_path: Path
 ) -> None:
     write_agreed(games)
@@ -106,8 +106,8 @@ def test_nobody_says_at_which_try_an_imported_answer_was_valid(
     ct.reports.report(store, "pub", tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
     rows = page.rows("bargaining-answers")
-    told = [[row[name].text for name in ("Answers", "Ok", "Repaired")] for row in rows]
-    assert told == [["2", "none", "none"]] * 2
+    shown = [[row[name].text for name in ("Answers", "Ok", "Repaired")] for row in rows]
+    assert shown == [["2", "none", "none"]] * 2
     ct.export(store, "pub", tmp_path / "out")
     (match,) = rows_of(tmp_path / "out" / "matches.csv")
     assert match["answers_alice_ok"] == match["answers_alice_repaired"] == match["ended_at"] == ""
@@ -116,22 +116,22 @@ def test_nobody_says_at_which_try_an_imported_answer_was_valid(
     assert {row["kind"] for row in rows_of(tmp_path / "out" / "answers.csv")} == {""}
 
 
-def test_a_report_says_where_a_parameter_was_taken_otherwise(
+def test_report_notes_differences_in_the_meaning_of_parameters(
     games: Path, store: Store, tmp_path: Path
 ) -> None:
     write_agreed(games)
     import_matches(read_glee(games), store, "pub")
     ct.reports.report(store, "pub", tmp_path / "page.html")
-    said = Page((tmp_path / "page.html").read_text()).text
-    assert "reminders yes (in GLEE only for responders, never for proposers)" in said
+    text = Page((tmp_path / "page.html").read_text()).text
+    assert "reminders yes (in GLEE only for responders, never for proposers)" in text
     write(games, "OTHER", bargaining(complete_information=False), OFFERS, AGREED)
     import_matches(read_glee(games), store, "pub")
     ct.reports.report(store, "pub", tmp_path / "page.html")
-    said = Page((tmp_path / "page.html").read_text()).text
-    assert "even if no, GLEE's reminders tell responders the rival's discount" in said
+    text = Page((tmp_path / "page.html").read_text()).text
+    assert "even if no, GLEE's reminders tell responders the rival's discount" in text
 
 
-def test_intervals_hold_what_parameters_make_possible(
+def test_intervals_stay_within_the_bounds_set_by_parameters(
     games: Path, store: Store, tmp_path: Path
 ) -> None:
     few = ["low-quality,0,Nature,{0},,", ",,Alice,{0},Good.,", ",,Bob,{0},,{1}"]
@@ -153,14 +153,12 @@ def test_intervals_hold_what_parameters_make_possible(
         assert low is not None
         assert high is not None
         assert bounds[0] <= low < high <= bounds[1], title
-    found = ct.reports.findings(store, "pub", "glee", draws=100)
-    row = found.tables["outcomes"].frame.row(0, named=True)
+    findings = ct.reports.findings(store, "pub", "glee", draws=100)
+    row = findings.tables["outcomes"].frame.row(0, named=True)
     assert (row["bob_gain.low"], row["alice_gain.high"]) == (-1, 1)
 
 
-def test_a_payoff_is_in_its_role_s_unit_wherever_it_stands(
-    games: Path, store: Store, tmp_path: Path
-) -> None:
+def test_payoffs_have_the_unit_of_their_role(games: Path, store: Store, tmp_path: Path) -> None:
     write(games, "PITCHED", persuasion(), PITCHES, PITCHED)
     import_matches(read_glee(games), store, "pub")
     ct.export(store, "pub", tmp_path / "out")

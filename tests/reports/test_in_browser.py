@@ -1,4 +1,4 @@
-"""Reports as a browser shows them: by mouse and keyboard, on phones, in the dark and on paper."""
+"""Reports in a browser: mouse, keyboard, phones, dark mode and paper."""
 
 from pathlib import Path
 
@@ -19,14 +19,14 @@ SAVING = """{ window.saved = null; URL.createObjectURL = (blob) => {
 
 @pytest.fixture
 def page(badly: Path, tmp_path: Path) -> str:
-    """The address of a report of what went wrong."""
+    """The address of a report with failures."""
     out = tmp_path / "report.html"
     with ct.Store.open(badly) as store:
         ct.reports.report(store, "badly", out, sample=9)
     return out.as_uri()
 
 
-def test_opens_alone_and_draws_all_figures(page: str, tmp_path: Path) -> None:
+def test_opens_without_requests_and_draws_all_figures(page: str, tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         await tab.visit(page)
         await tab.until(DRAWN)
@@ -67,7 +67,7 @@ def test_tables_sort_by_keyboard_filter_and_export(page: str, tmp_path: Path) ->
     browse(tmp_path / "profile", visit)
 
 
-def test_a_number_opens_its_transcripts_and_escape_closes_them(page: str, tmp_path: Path) -> None:
+def test_number_opens_its_transcripts_and_escape_closes_them(page: str, tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         await tab.visit(page)
         reader = "document.getElementById('reader')"
@@ -75,8 +75,8 @@ def test_a_number_opens_its_transcripts_and_escape_closes_them(page: str, tmp_pa
             .find(link => link.href.includes('finished')).focus()""")
         await tab.press("Enter")
         await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 3")
-        said = " ".join((await tab.run(f"{reader}.textContent")).split())
-        assert " ".join(EVIL.split()) in said
+        text = " ".join((await tab.run(f"{reader}.textContent")).split())
+        assert " ".join(EVIL.split()) in text
         assert await tab.run(f"{reader}.querySelectorAll('script, img').length") == 0
         link = await tab.run(f"{reader}.querySelector('a').href")
         assert link.startswith("http://127.0.0.1:8642/studies/badly/bargaining?")
@@ -90,7 +90,7 @@ def test_a_number_opens_its_transcripts_and_escape_closes_them(page: str, tmp_pa
     browse(tmp_path / "profile", visit)
 
 
-def test_a_player_of_many_places_leads_to_its_transcripts(toys: None, tmp_path: Path) -> None:
+def test_player_with_many_seats_links_to_its_transcripts(toys: None, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     with ct.Store.open(play(tmp_path, CROWD)) as store:
         ct.reports.report(store, "crowd", out)
@@ -104,7 +104,7 @@ def test_a_player_of_many_places_leads_to_its_transcripts(toys: None, tmp_path: 
         await tab.run(f"{links}.find(link => link.href.includes('player_giver=kind')).click()")
         await tab.until(f"{reader}.open && {reader}.querySelectorAll('details').length > 3")
         who = f"[...{reader}.querySelectorAll('summary')].map(one => one.textContent)"
-        shown = {said for said in await tab.run(who) if ": " in said}
+        shown = {summary for summary in await tab.run(who) if ": " in summary}
         assert "free x 3 / luck x 4 / kind x 3: finished" in shown
         assert "Giver 1 kind, Giver 2 kind: finished" in shown
         assert all("kind" in line for line in shown)
@@ -143,14 +143,14 @@ def test_prints_on_paper(page: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [1300, 420])
-def test_the_answer_and_its_chart_stand_on_the_first_screen(
+def test_answer_and_its_chart_are_on_the_first_screen(
     well: Path, tmp_path: Path, width: int
 ) -> None:
     report, recipe = tmp_path / "report.html", tmp_path / "recipe.html"
     with ct.Store.open(well) as store:
         ct.reports.report(store, "well", report)
-        found = ct.reports.findings(store, "well", "glee", draws=100)
-        ct.reports.write_findings(found, recipe)
+        findings = ct.reports.findings(store, "well", "glee", draws=100)
+        ct.reports.write_findings(findings, recipe)
 
     async def visit(tab: Tab) -> None:
         for page in (report, recipe):
@@ -165,16 +165,14 @@ def test_the_answer_and_its_chart_stand_on_the_first_screen(
     browse(tmp_path / "profile", visit)
 
 
-def test_arrows_lead_from_mark_to_mark_and_enter_to_their_matches(
-    page: str, tmp_path: Path
-) -> None:
+def test_arrow_keys_move_between_marks_and_enter_opens_matches(page: str, tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         await tab.visit(page)
         await tab.run("document.querySelector('.plot .mark').focus()")
-        told = "document.querySelector('.tip').textContent"
-        first = await tab.run(told)
+        tip = "document.querySelector('.tip').textContent"
+        first = await tab.run(tip)
         await tab.press("ArrowDown")
-        assert await tab.run(told) not in ("", first)
+        assert await tab.run(tip) not in ("", first)
         assert await tab.run("document.activeElement.classList.contains('mark')")
         await tab.press("Enter")
         await tab.until("document.getElementById('reader').open")

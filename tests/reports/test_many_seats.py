@@ -1,4 +1,4 @@
-"""Reports of games in which several places have one role."""
+"""Reports of games in which several seats share a role."""
 
 import math
 from pathlib import Path
@@ -45,7 +45,7 @@ def scores(path: Path, game: str) -> GameScores:
 
 
 def gain(record: ct.MatchRecord, label: str) -> float:
-    """What the givers of this label got on average."""
+    """Return the mean payoff of the givers with this label."""
     assert record.payoffs is not None
     return fmean(
         record.payoffs[place] for place, role in record.roles.items()
@@ -54,47 +54,47 @@ def gain(record: ct.MatchRecord, label: str) -> float:
 
 
 @pytest.mark.parametrize("game", ["giving", "collecting"])
-def test_a_match_counts_once_for_each_player_of_a_role(crowd: Path, game: str) -> None:
+def test_match_counts_once_for_each_player_of_a_role(crowd: Path, game: str) -> None:
     records = records_of(crowd, game)
     for line in scores(crowd, game).players["giver"].iter_rows(named=True):
         label = line["player_giver"]
-        own = [
+        matches = [
             record for record in records
             if label in [record.label(at) for at, role in record.roles.items() if role == "giver"]
         ]  # fmt: skip
-        assert line["finished"] == len(own)
-        assert line["payoff_giver.n"] == len(own)
+        assert line["finished"] == len(matches)
+        assert line["payoff_giver.n"] == len(matches)
         assert line["payoff_giver.clusters"] == len(
-            {(str(r.parameters), r.instance_key) for r in own}
+            {(str(r.parameters), r.instance_key) for r in matches}
         )
-        assert math.isclose(line["payoff_giver"], fmean(gain(record, label) for record in own))
-        pots = [sum((record.outcome or {})["gifts"].values()) for record in own]
+        assert math.isclose(line["payoff_giver"], fmean(gain(record, label) for record in matches))
+        pots = [sum((record.outcome or {})["gifts"].values()) for record in matches]
         assert math.isclose(line["pot"], fmean(pots))
-        asked = [
-            record.kinds[at]["ok"] for record in own for at, role in record.roles.items()
+        valid_answers = [
+            record.kinds[at]["ok"] for record in matches for at, role in record.roles.items()
             if role == "giver" and record.label(at) == label
         ]  # fmt: skip
-        assert line["answers_ok"] == sum(asked)
+        assert line["answers_ok"] == sum(valid_answers)
 
 
-def test_who_gains_most_of_those_who_share_a_role_stands_first(crowd: Path) -> None:
+def test_players_sharing_a_role_are_sorted_by_gain(crowd: Path) -> None:
     lines = scores(crowd, "giving").players["giver"]
     gains = lines["payoff_giver"].to_list()
     assert gains == sorted(gains, reverse=True)
     assert lines["player_giver"].to_list() == ["free", "luck", "kind"]
 
 
-def test_a_role_with_one_place_is_summed_up_match_by_match(crowd: Path) -> None:
+def test_role_with_one_seat_is_averaged_over_matches(crowd: Path) -> None:
     (free, luck) = scores(crowd, "collecting").players["keeper"].iter_rows(named=True)
     records = records_of(crowd, "collecting")
     for line in (free, luck):
-        own = [r.payoffs["keeper"] for r in records  # type: ignore[index]  # all finished
-               if r.label("keeper") == line["player_keeper"]]  # fmt: skip
-        assert line["payoff_keeper.n"] == len(own) == 20
-        assert math.isclose(line["payoff_keeper"], fmean(own))
+        payoffs = [r.payoffs["keeper"] for r in records  # type: ignore[index]  # all finished
+                   if r.label("keeper") == line["player_keeper"]]  # fmt: skip
+        assert line["payoff_keeper.n"] == len(payoffs) == 20
+        assert math.isclose(line["payoff_keeper"], fmean(payoffs))
 
 
-def test_pairings_hold_payoffs_by_place_where_these_are_few(crowd: Path, page: Page) -> None:
+def test_pairings_have_payoffs_by_seat_if_there_are_few(crowd: Path, page: Page) -> None:
     assert page.headings("collecting-pairings") == [
         "Giver 1", "Giver 2", "Keeper", "Payoff Keeper", "Pot", "Payoff Giver 1", "Payoff Giver 2",
         "Finished", "Valid at first try",
@@ -102,16 +102,14 @@ def test_pairings_hold_payoffs_by_place_where_these_are_few(crowd: Path, page: P
     records = records_of(crowd, "collecting")
     for row in page.tables["collecting-pairings"][1:]:
         seated = [cell.text for cell in row[:3]]
-        own = [r for r in records if [r.label(at) for at in r.seats] == seated]
+        matching = [r for r in records if [r.label(at) for at in r.seats] == seated]
         shown = [row[5], row[6], row[3]]
-        for place, cell in zip(("giver_1", "giver_2", "keeper"), shown, strict=True):
-            mean = fmean((record.payoffs or {})[place] for record in own)
+        for seat, cell in zip(("giver_1", "giver_2", "keeper"), shown, strict=True):
+            mean = fmean((record.payoffs or {})[seat] for record in matching)
             assert cell.number() == pytest.approx(mean, rel=2e-6)
 
 
-def test_many_places_are_one_column_and_their_payoffs_one_for_each_role(
-    crowd: Path, page: Page
-) -> None:
+def test_many_seats_share_one_column_and_one_payoff_for_each_role(crowd: Path, page: Page) -> None:
     assert page.headings("giving-pairings") == [
         "Players", "Payoff Giver", "Pot", "Finished", "Valid at first try",
     ]  # fmt: skip
@@ -121,14 +119,14 @@ def test_many_places_are_one_column_and_their_payoffs_one_for_each_role(
     records = records_of(crowd, "giving")
     for record in records:
         shown = ct.records.line_up([record.label(place) for place in record.seats])
-        own = [r for r in records if [r.label(at) for at in r.seats]
-               == [record.label(at) for at in record.seats]]  # fmt: skip
-        means = [fmean((r.payoffs or {}).values()) for r in own]
-        assert rows[shown][3].number() == len(own) == 5
+        matching = [r for r in records if [r.label(at) for at in r.seats]
+                    == [record.label(at) for at in record.seats]]  # fmt: skip
+        means = [fmean((r.payoffs or {}).values()) for r in matching]
+        assert rows[shown][3].number() == len(matching) == 5
         assert rows[shown][1].number() == pytest.approx(fmean(means), rel=2e-6)
 
 
-def test_links_name_the_places_and_leave_out_larger_tables(page: Page) -> None:
+def test_links_name_the_seats_and_exclude_larger_matches(page: Page) -> None:
     rows = {row[0].text: row for row in page.tables["giving-pairings"][1:]}
     two = parse_qs(urlsplit(rows["luck / luck"][1].link or "").query)
     assert two == {"player_giver_1": ["luck"], "player_giver_2": ["luck"],
@@ -137,7 +135,7 @@ def test_links_name_the_places_and_leave_out_larger_tables(page: Page) -> None:
     assert list(ten) == [*(f"player_giver_{number}" for number in range(1, 11)), "status"]
 
 
-def test_figures_show_what_those_got_whom_no_measure_tells_apart(crowd: Path) -> None:
+def test_figures_show_payoffs_of_roles_without_gain_metrics(crowd: Path) -> None:
     giving, collecting = (scores(crowd, game) for game in ("giving", "collecting"))
     assert [panel.title for panel in figures.gains(giving)] == ["Payoff Giver"]
     assert [panel.title for panel in figures.metrics(giving)] == ["Pot"]
@@ -148,7 +146,7 @@ def test_figures_show_what_those_got_whom_no_measure_tells_apart(crowd: Path) ->
     assert figures.matrices(scores(crowd, "giving")) == []
 
 
-def test_two_places_of_one_role_have_a_matrix_of_what_the_first_got(
+def test_two_seats_of_one_role_have_a_payoff_matrix_of_the_first(
     toys: None, tmp_path: Path
 ) -> None:
     path = play(tmp_path, CROWD | {"games": CROWD["games"][:1]})
@@ -161,20 +159,20 @@ def test_two_places_of_one_role_have_a_matrix_of_what_the_first_got(
     assert float(shown["free", "kind"]) == 19.0
 
 
-def test_transcripts_of_many_tell_all_what_all_heard_once(page: Page) -> None:
-    ten = next(one for one in page.transcripts() if len(one["players"]) == 10)
+def test_transcripts_show_messages_to_all_seats_once(page: Page) -> None:
+    ten = next(transcript for transcript in page.transcripts() if len(transcript["players"]) == 10)
     assert set(ten["roles"].values()) == {"giver"}
     read = Page(ten["html"])
     assert read.text.count("How many coins do you put into the pot?") == 1
     assert "All 10: request 0" in read.text
-    classes = [found.get("class") for _, found in read.elements]
+    classes = [attributes.get("class") for _, attributes in read.elements]
     assert classes.count("said") == 10
     assert classes.count("turn alone") == len(
         {line for line in read.text.splitlines() if "ends with" in line}
     )
 
 
-def test_a_mean_over_copies_stays_within_what_the_table_leaves_them(tmp_path: Path) -> None:
+def test_mean_over_copies_stays_within_its_bounds(tmp_path: Path) -> None:
     games: list[dict[str, Any]] = [
         {"game": "pirate_game", "fixed": {"gold": 70, "players": 7}, "pairing": [["first"] * 7]},
         {
@@ -188,8 +186,8 @@ def test_a_mean_over_copies_stays_within_what_the_table_leaves_them(tmp_path: Pa
     }
     path = play(tmp_path, {"name": "crowd", "games": games, "players": players, "instances": 6})
     pirates = scores(path, "pirate_game").players["player"].row(0, named=True)
-    found = estimate(pirates, "payoff_player")
-    assert (found.value, found.low, found.spread(1)) == (10, None, "constant")
+    payoff = estimate(pirates, "payoff_player")
+    assert (payoff.value, payoff.low, payoff.spread(1)) == (10, None, "constant")
     battle = scores(path, "battle_royale")
     lines = pl.concat([battle.pairings, battle.players["player"]], how="diagonal_relaxed")
     assert lines["payoff_player.high"].max() <= 0.2  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""Pages of empirical games: what they say is what the matches say."""
+"""Pages of empirical games agree with their matches."""
 
 import re
 from pathlib import Path
@@ -71,7 +71,7 @@ def table(payoffs: object, *labels: str) -> PayoffTable:
 # The graph
 
 
-def test_an_edge_leads_to_the_best_response_and_shows_how_often_it_is_one() -> None:
+def test_edges_point_to_best_responses_and_show_their_frequency() -> None:
     often = np.array([[0.009, 0.33, 0.0], [0.661, 0.0, 0.34], [0.33, 0.67, 0.66]])
     graph = best_response_graph(["a", "b", "c"], PAYOFFS, often, SHARES)
     assert {(edge.source, edge.target): edge.style for edge in graph.edges} == {
@@ -82,10 +82,10 @@ def test_an_edge_leads_to_the_best_response_and_shows_how_often_it_is_one() -> N
         ("b", "c"): "solid",
         ("c", "c"): "dashed",
     }
-    assert often[0, 0] < LEAST  # a to itself is left out
+    assert often[0, 0] < LEAST  # so the loop at a is omitted
 
 
-def test_an_edge_is_the_stronger_the_more_the_response_gets() -> None:
+def test_edge_strength_increases_with_payoff() -> None:
     graph = best_response_graph(["a", "b", "c"], PAYOFFS, np.ones((3, 3)), SHARES)
     by_payoff = sorted(graph.edges, key=lambda edge: edge.payoff)
     strengths = [edge.strength for edge in by_payoff]
@@ -96,85 +96,85 @@ def test_an_edge_is_the_stronger_the_more_the_response_gets() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 9])
-def test_a_drawing_stands_alone_and_holds_all_it_draws(size: int) -> None:
+def test_drawing_is_self_contained_and_shows_all_edges(size: int) -> None:
     labels = [f"<{number}> & a name that is far too long" for number in range(size)]
     graph = best_response_graph(
         labels, np.zeros((size, size)), np.ones((size, size)), np.full(size, 1 / size)
     )
     drawing = ElementTree.fromstring(graph.svg())  # noqa: S314 - made here
-    left, top, width, height = graph.box
+    x, y, width, height = graph.box
     numbers = [re.findall(r"-?[\d.]+", edge.line + edge.head) for edge in graph.edges]
-    points = np.array([float(one) for found in numbers for one in found]).reshape(-1, 2)
+    points = np.array([float(text) for texts in numbers for text in texts]).reshape(-1, 2)
     assert len(graph.edges) == size**2
-    assert (points >= [left, top]).all()
-    assert (points <= [left + width, top + height]).all()
+    assert (points >= [x, y]).all()
+    assert (points <= [x + width, y + height]).all()
     assert all(label in drawing.attrib["aria-label"] for label in labels)
-    titles = [one.text or "" for one in drawing.iter("{http://www.w3.org/2000/svg}title")]
+    titles = [element.text or "" for element in drawing.iter("{http://www.w3.org/2000/svg}title")]
     assert any(title.startswith(labels[-1]) for title in titles)
 
 
-def test_without_best_responses_there_is_no_edge() -> None:
+def test_no_best_responses_give_no_edges() -> None:
     graph = best_response_graph(["a"], np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1))
     assert graph.edges == []
     assert "<path" not in graph.svg()
 
 
-# What the page says first
+# The opening sentence
 
 
 PAYS_MOST = "of those with maximum entropy, the one with the highest payoff"
 
 
 @pytest.mark.parametrize(
-    ("payoffs", "found", "taken"),
+    ("payoffs", "count", "taken"),
     [
         ([[2, 0], [0, 1]], "3 symmetric equilibria", "the one with maximum entropy"),
         ([[5, 2], [1, 2]], "2 symmetric equilibria", PAYS_MOST),
         ([[1, 1], [1, 1]], "1 continuum of symmetric equilibria", "the one with maximum entropy"),
     ],
 )
-def test_other_equilibria_are_said(payoffs: object, found: str, taken: str) -> None:
-    said = answer(analyse_payoffs("coordination", table(payoffs, "a", "b"))).text
-    assert said.endswith(f" The mean payoffs have {found}, and no others; {taken} is selected.")
+def test_other_equilibria_are_mentioned(payoffs: object, count: str, taken: str) -> None:
+    text = answer(analyse_payoffs("coordination", table(payoffs, "a", "b"))).text
+    assert text.endswith(f" The mean payoffs have {count}, and no others; {taken} is selected.")
 
 
-def test_nothing_is_said_of_others_where_there_is_one_equilibrium() -> None:
-    said = answer(analyse_payoffs("dominance", table([[1, 1], [0, 0]], "a", "b"))).text
-    assert said.startswith("At the equilibrium of the mean payoffs, everyone chooses a. The")
-    assert "symmetric" not in said
+def test_single_equilibrium_mentions_no_others() -> None:
+    text = answer(analyse_payoffs("dominance", table([[1, 1], [0, 0]], "a", "b"))).text
+    assert text.startswith("At the equilibrium of the mean payoffs, everyone chooses a. The")
+    assert "symmetric" not in text
 
 
-UNTOLD = "The choice at equilibrium is still uncertain: ben 100 % (0 to 100)"
+UNCERTAIN = "The choice at equilibrium is still uncertain: ben 100 % (0 to 100)"
 
 
 @pytest.mark.parametrize(
     ("uncertain", "tied", "sentence"),
     [
         ("few", {}, "At the equilibrium of the mean payoffs, everyone chooses ben. Take care."),
-        ("", {}, f"{UNTOLD}; more matches may help (cheaptalk metagame --propose lists them). "),
-        ("", {"ann": 1.0}, f"{UNTOLD}. "),
+        ("", {}, f"{UNCERTAIN}; more matches may help (cheaptalk metagame --propose lists them). "),
+        ("", {"ann": 1.0}, f"{UNCERTAIN}. "),
     ],
 )
-def test_the_equilibrium_is_that_of_the_mean_payoffs(
+def test_stated_equilibrium_is_that_of_the_mean_payoffs(
     uncertain: str, tied: dict[str, float], sentence: str
 ) -> None:
-    """Shares of the draws were stated as the equilibrium, and more matches advised for twins."""
+    """Regression: shares of draws were stated, and more matches advised for tied strategies."""
     only = SimpleNamespace(components=[SimpleNamespace(isolated=True)], complete=True)
     shares = [Spread(0.0, 0.4, 0.5, 0.0, 1.0), Spread(1.0, 0.6, 0.5, 0.0, 1.0)]
-    one = SimpleNamespace(
+    analysis = SimpleNamespace(
         labels=("ann", "ben"), against=lambda _: shares, solution=only, tied=tied,
         uncertain=uncertain, cautions=["Take care"],
     )  # fmt: skip
-    assert answer(cast("Analysis", one)).text.startswith(sentence)
+    assert answer(cast("Analysis", analysis)).text.startswith(sentence)
 
 
-# What is analysed
+# Selection of games
 
 
-def test_configurations_have_the_paper_s_names_and_are_mixed_as_in_the_paper(path: Path) -> None:
+def test_configurations_and_mixtures_have_the_papers_names(path: Path) -> None:
     with ct.Store.open(path) as store:
         frames = played(store).frames
-    names = [(one.name, sorted(one.configurations)) for one in selected(frames, [])]
+    names = [(game.name, sorted(game.configurations)) for game in selected(frames, [])]
     assert names == [
         ("BG4", ["BG4"]),
         ("BG5", ["BG5"]),
@@ -183,7 +183,7 @@ def test_configurations_have_the_paper_s_names_and_are_mixed_as_in_the_paper(pat
     ]
     (mixed,) = selected(frames, ["BG4 + BG6"])
     assert mixed.frame.height == 2 * 9 * 12
-    assert [one.name for one in selected(frames, ["BG6", "item_bargaining"])] == [
+    assert [game.name for game in selected(frames, ["BG6", "item_bargaining"])] == [
         "BG6",
         "item_bargaining",
     ]
@@ -191,93 +191,93 @@ def test_configurations_have_the_paper_s_names_and_are_mixed_as_in_the_paper(pat
         selected(frames, ["BG66"])
 
 
-def test_games_without_names_are_called_by_what_differs(well: Path) -> None:
+def test_unnamed_games_are_called_by_their_differing_parameters(well: Path) -> None:
     with ct.Store.open(well) as store:
         frames = Played.of(store, "well").frames
-    names = [one.name for one in selected(frames, []) if one.game_spec == "persuasion"]
+    names = [game.name for game in selected(frames, []) if game.game_spec == "persuasion"]
     assert names == ["myopic no", "myopic yes", "persuasion"]
     with pytest.raises(ct.CheaptalkError, match="two seats"):
         selected({"table": pl.DataFrame({"player_a": ["x"]})}, [])
 
 
-def test_other_games_have_their_own_measures(well: Path) -> None:
+def test_other_games_have_their_own_metrics(well: Path) -> None:
     with ct.Store.open(well) as store:
-        (one,) = Played.of(store, "well").analyses(["negotiation"], draws=20)
-    (reading,) = one.readings
+        (game,) = Played.of(store, "well").analyses(["negotiation"], draws=20)
+    (reading,) = game.readings
     assert "Efficiency" in [column.title for column in reading.columns]
-    low, value = one.at_equilibrium("Efficiency").low, one.at_equilibrium("Efficiency").estimate
+    low, value = game.at_equilibrium("Efficiency").low, game.at_equilibrium("Efficiency").estimate
     assert low is not None
     assert value is not None
     assert 0 <= low <= value <= 1
 
 
-def test_welfare_has_no_scale_where_pools_differ(path: Path) -> None:
+def test_welfare_has_no_scale_if_pools_differ(path: Path) -> None:
     with ct.Store.open(path) as store:
-        (one,) = selected(played(store).frames, ["item_bargaining"])
-    assert len(metric_tables(one)) == 2
-    other = one.configurations | {"BG1": {"quantities": {"kinds": 5, "mean": 4}}}
-    assert metric_tables(one._replace(configurations=other)) == ()
+        (game,) = selected(played(store).frames, ["item_bargaining"])
+    assert len(metric_tables(game)) == 2
+    other = game.configurations | {"BG1": {"quantities": {"kinds": 5, "mean": 4}}}
+    assert metric_tables(game._replace(configurations=other)) == ()
 
 
-def test_soft_tough_and_walk_all_walk(path: Path) -> None:
-    """As in closed form: the only symmetric equilibrium is walk."""
+def test_only_equilibrium_of_soft_tough_and_walk_is_walk(path: Path) -> None:
+    """In closed form, the only symmetric equilibrium is walk."""
     with ct.Store.open(path) as store:
-        (one,) = played(store).analyses(["BGS0"], draws=50)
-    assert one.labels == ("soft", "tough", "walk")
-    assert [found.point.support for found in one.solution.components] == [(2,)]
-    assert [spread.estimate for spread in one.against("mixture")] == [0, 0, 1]
-    assert one.ranking[0] == 2
-    assert one.tied == {"walk": 1.0}
-    assert one.against("EF1")[2].estimate is None  # nobody agrees with walk
-    welfare, undiscounted = one.at_equilibrium("NW"), one.at_equilibrium("NW, undiscounted")
+        (bgs0,) = played(store).analyses(["BGS0"], draws=50)
+    assert bgs0.labels == ("soft", "tough", "walk")
+    assert [component.point.support for component in bgs0.solution.components] == [(2,)]
+    assert [spread.estimate for spread in bgs0.against("mixture")] == [0, 0, 1]
+    assert bgs0.ranking[0] == 2
+    assert bgs0.tied == {"walk": 1.0}
+    assert bgs0.against("EF1")[2].estimate is None  # no player agrees with walk
+    welfare, undiscounted = bgs0.at_equilibrium("NW"), bgs0.at_equilibrium("NW, undiscounted")
     assert welfare == undiscounted  # nothing is discounted in the first round
 
 
-def test_both_normalisations_differ_by_their_maxima(path: Path) -> None:
+def test_normalisations_differ_by_their_maxima(path: Path) -> None:
     with ct.Store.open(path) as store:
-        (one,) = played(store).analyses(["BG5"], draws=0)
-    assert one.no_draws_reason == "no bootstrap draws were requested"
-    nash = one.at_equilibrium("NW").estimate, one.at_equilibrium("NW, of allocations").estimate
-    total = one.at_equilibrium("UW").estimate, one.at_equilibrium("UW, of allocations").estimate
+        (bg5,) = played(store).analyses(["BG5"], draws=0)
+    assert bg5.no_draws_reason == "no bootstrap draws were requested"
+    nash = bg5.at_equilibrium("NW").estimate, bg5.at_equilibrium("NW, of allocations").estimate
+    total = bg5.at_equilibrium("UW").estimate, bg5.at_equilibrium("UW, of allocations").estimate
     assert nash[1] / nash[0] == pytest.approx(379.1 / 356.8, rel=5e-3)  # type: ignore[operator]
     assert total[1] / total[0] == pytest.approx(844.5 / 806.1, rel=5e-3)  # type: ignore[operator]
 
 
-def test_equilibria_tell_how_many_draws_have_them_and_take_them(path: Path) -> None:
+def test_equilibria_report_the_share_of_draws_that_contain_them(path: Path) -> None:
     with ct.Store.open(path) as store:
-        (one,) = played(store).analyses(["BG4"], draws=60, without=["tough"])
-        (apart,) = played(store).analyses(["BG4"], draws=60, paired=False)
+        (bg4,) = played(store).analyses(["BG4"], draws=60, without=["tough"])
+        (separate,) = played(store).analyses(["BG4"], draws=60, paired=False)
         matches = played(store)
-    found = dict(
-        zip((point.support for point in one.solution.equilibria), one.recurring, strict=True)
+    shares = dict(
+        zip((point.support for point in bg4.solution.equilibria), bg4.recurring, strict=True)
     )
-    taken = {support: ((one.bootstrap.mixtures > 0) == np.isin([0, 1], support)).all(axis=1).mean()
-             for support in found}  # fmt: skip
-    for support, recurrence in found.items():
+    taken = {support: ((bg4.bootstrap.mixtures > 0) == np.isin([0, 1], support)).all(axis=1).mean()
+             for support in shares}  # fmt: skip
+    for support, recurrence in shares.items():
         assert recurrence is not None
         assert recurrence.chosen == pytest.approx(taken[support])
         assert recurrence.chosen <= recurrence.exists <= 1
-    assert found[(1,)].exists == 1  # type: ignore[union-attr]  # whoever meets walk gets the same
-    data = analysis_json(one, 0)
+    assert shares[(1,)].exists == 1  # type: ignore[union-attr]  # walk gives every strategy the same
+    data = analysis_json(bg4, 0)
     assert [each["exists_in_draws"] for each in data["equilibria"]] == [
-        recurrence.exists for recurrence in found.values() if recurrence
+        recurrence.exists for recurrence in shares.values() if recurrence
     ]
-    parts = analysis_parts(one, tones_of(one.labels))
+    parts = analysis_parts(bg4, tones_of(bg4.labels))
     tables = [shown for shown in parts if isinstance(shown, ReportTable)]
     units = {column.title: column.unit for table in tables for column in table.columns}
     assert units["Exists"] == units["Selected"] == "% of draws"
     assert units["Regret"] == "points"
     assert (data["instances_in_all_cells"], data["instances_in_some_cell"]) == (12, 12)
-    assert one.broken_ties == ""
-    assert "but each cell was resampled separately" in apart.broken_ties
-    assert "Cells share instances" in str(analysis_json(apart, 0)["warning"])
+    assert bg4.broken_ties == ""
+    assert "but each cell was resampled separately" in separate.broken_ties
+    assert "Cells share instances" in str(analysis_json(separate, 0)["warning"])
     assert matches.others == ()
 
 
-def test_ties_in_entropy_go_to_the_best_paid_and_are_said() -> None:
-    one = analyse_payoffs("stag", table([[3, 0], [2, 2]], "stag", "hare"))
-    assert one.tied_entropy == 1
-    assert one.choice_in_words == "The first equilibrium has the maximum entropy and is selected"
+def test_entropy_ties_are_broken_by_payoff_and_reported() -> None:
+    stag = analyse_payoffs("stag", table([[3, 0], [2, 2]], "stag", "hare"))
+    assert stag.tied_entropy == 1
+    assert stag.choice_in_words == "The first equilibrium has the maximum entropy and is selected"
     both = analyse_payoffs("pure", table([[3, 2], [3, 2]], "high", "low"))
     assert both.dominated == {}
     pure = analyse_payoffs("walk", table([[5, 2], [1, 2]], "talk", "walk"))
@@ -290,7 +290,7 @@ def test_ties_in_entropy_go_to_the_best_paid_and_are_said() -> None:
     assert pure.recurring == [None, None]
 
 
-def test_a_thin_cell_is_named_and_no_interval_made_up(path: Path) -> None:
+def test_thin_cell_is_named_and_has_no_interval(path: Path) -> None:
     with ct.Store.open(path) as store:
         frames = played(store).frames
         frame = frames["item_bargaining"]
@@ -298,18 +298,18 @@ def test_a_thin_cell_is_named_and_no_interval_made_up(path: Path) -> None:
         soft = pair == ["soft", "walk"]
         one_instance = pl.col("instance") == pl.col("instance").first().over("configuration")
         thin = {"item_bargaining": frame.filter(~soft | one_instance)}
-        (one,) = played(store)._replace(frames=thin).analyses(["BG4"], draws=50)
-        assert one.no_draws_reason == "1 pair with a single instance: soft / walk"
-        assert one.draws == 0
-        assert {spread.error for spread in one.equilibrium_payoffs} == {None}
+        (bg4,) = played(store)._replace(frames=thin).analyses(["BG4"], draws=50)
+        assert bg4.no_draws_reason == "1 pair with a single instance: soft / walk"
+        assert bg4.draws == 0
+        assert {spread.error for spread in bg4.equilibrium_payoffs} == {None}
         none = {"item_bargaining": frame.filter(~soft)}
         with pytest.raises(ct.CheaptalkError, match="BG4: 1 pair without a match: soft / walk"):
             played(store)._replace(frames=none).analyses(["BG4"])
-        (left,) = played(store)._replace(frames=none).analyses(["BG4"], draws=9, without=["soft"])
-        assert left.labels == ("tough", "walk")
+        (others,) = played(store)._replace(frames=none).analyses(["BG4"], draws=9, without=["soft"])
+        assert others.labels == ("tough", "walk")
 
 
-def test_a_game_that_is_not_symmetric_is_refused() -> None:
+def test_asymmetric_game_is_rejected() -> None:
     matrix = np.eye(2)
     other = PayoffTable(("a", "b"), ("a", "b"), matrix, 2 * matrix)
     with pytest.raises(ct.CheaptalkError, match="mine: the two players have different payoffs"):
@@ -321,24 +321,24 @@ def test_a_game_that_is_not_symmetric_is_refused() -> None:
 
 def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
     with ct.Store.open(path) as store:
-        (one,) = played(store).analyses(["BG4"], draws=50)
+        (bg4,) = played(store).analyses(["BG4"], draws=50)
     mixture, regrets, payoffs = (
-        figure(one) for figure in (figures.mixture_bars, figures.regret_ranking, figures.payoff_map)
+        figure(bg4) for figure in (figures.mixture_bars, figures.regret_ranking, figures.payoff_map)
     )
     shares = {mark.y: mark.x for mark in named(mixture)[""].marks}
-    assert shares["walk"] == one.against("mixture")[2].mean
+    assert shares["walk"] == bg4.against("mixture")[2].mean
     assert [box.x for box in boxes(mixture)] == [(0, shares[name]) for name in mixture.y.names]
     dots = {mark.y: mark for mark in named(regrets)[""].marks}
     assert next(iter(dots)) == regrets.y.names[0] == "walk"
     assert across(named(regrets)[""]) == sorted(mark.x for mark in dots.values())  # type: ignore[type-var]
-    spread = one.against("regret")[0]
+    spread = bg4.against("regret")[0]
     assert dots["soft"].x_ends is not None
     assert dots["soft"].x_ends[1] == pytest.approx(spread.high)
     cell = boxes(payoffs)[3]
     assert (payoffs.y.names[1], payoffs.x.names[0]) == ("tough", "soft")
-    assert cell.label == fixed(one.payoffs[1][0].estimate or 0, 2)
+    assert cell.label == fixed(bg4.payoffs[1][0].estimate or 0, 2)
     assert "24 matches on 12 instances" in cell.text
-    (configuration,) = one.selected.frame["configuration"].unique()  # type: ignore[union-attr]
+    (configuration,) = bg4.selected.frame["configuration"].unique()  # type: ignore[union-attr]
     assert cell.lead == Lead("item_bargaining", {
         "player_player_1": "tough",
         "player_player_2": "soft",
@@ -347,7 +347,7 @@ def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
     })  # fmt: skip
 
 
-def test_a_large_map_has_a_scale_instead_of_printed_numbers() -> None:
+def test_large_map_has_a_scale_instead_of_printed_numbers() -> None:
     maps = {
         size: figures.payoff_map(analyse_payoffs("", table(np.eye(size), *"abcdefg"[:size])))
         for size in (6, 7)
@@ -364,10 +364,10 @@ def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> Non
     assert radar is not None
     assert levels is not None
     soft, walk = (named(radar)[name] for name in ("soft", "walk"))
-    own = frame.filter(
+    self_play = frame.filter(
         (pl.col("player_player_1") == "soft") & (pl.col("player_player_2") == "soft")
     )
-    assert up(soft)[1] == own["asked_too_little"].mean()
+    assert up(soft)[1] == self_play["asked_too_little"].mean()
     assert across(soft) == ["M1", "M2", "M3", "M4", "M5"]
     assert up(walk) == [0, 0, 0, 0, 0]
     counts = [box.y[1] for box in boxes(levels)]
@@ -378,7 +378,7 @@ def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> Non
     assert instance_histogram(frame.clear(), OPPOSITION) is None
 
 
-def test_concession_curves_are_means_of_demands_within_their_bands(path: Path) -> None:
+def test_concession_curves_are_mean_demands_within_bands(path: Path) -> None:
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
         rounds = demands(store, "table")["item_bargaining"]
@@ -402,7 +402,7 @@ def test_concession_curves_are_means_of_demands_within_their_bands(path: Path) -
     assert concession_curves("item_bargaining", frame, rounds, ["walk"]) is None
 
 
-def test_a_single_instance_has_curves_without_bands(tmp_path: Path) -> None:
+def test_single_instance_has_curves_without_bands(tmp_path: Path) -> None:
     path = play(tmp_path, STUDY | {"instances": 1, "games": [{"game": "item_bargaining"}]})
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
@@ -414,7 +414,7 @@ def test_a_single_instance_has_curves_without_bands(tmp_path: Path) -> None:
     assert "interval" not in marks[0].text
 
 
-def test_the_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> None:
+def test_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     with ct.Store.open(path) as store:
         matches = played(store)
@@ -443,10 +443,10 @@ def test_the_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> 
     assert len(page.charts()) == 4 * 6
     assert text.count("Best responses, with") == 4
     assert len(page.transcripts()) == 9 * 3
-    assert not any(re.match(r"(https?:)?//", one) for one in page.attributes("src"))
+    assert not any(re.match(r"(https?:)?//", source) for source in page.attributes("src"))
 
 
-def test_payoffs_alone_have_a_page_without_intervals(tmp_path: Path) -> None:
+def test_payoffs_without_matches_have_a_page_without_intervals(tmp_path: Path) -> None:
     doves = analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "<b>dove</b>"))
     metagame_report("doves", [doves], tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
@@ -459,17 +459,17 @@ def test_payoffs_alone_have_a_page_without_intervals(tmp_path: Path) -> None:
     assert "dialog" not in page.tags()
 
 
-def test_scripts_are_told_the_same_numbers() -> None:
+def test_json_has_the_same_numbers() -> None:
     data = analysis_json(analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove")), 0)
-    (found,) = data["equilibria"]
-    assert found["mixture"] == pytest.approx({"hawk": 0.5, "dove": 0.5})
-    assert found["payoff"] == pytest.approx(0.5)
+    (equilibrium,) = data["equilibria"]
+    assert equilibrium["mixture"] == pytest.approx({"hawk": 0.5, "dove": 0.5})
+    assert equilibrium["payoff"] == pytest.approx(0.5)
     assert data["best_response"] == [[0, 1], [1, 0]]
     assert (data["draws"], data["seed"], data["complete"]) == (0, None, True)
 
 
 @pytest.mark.browser
-def test_a_browser_draws_all_and_saves_pictures(path: Path, tmp_path: Path) -> None:
+def test_browser_draws_charts_and_saves_pictures(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     with ct.Store.open(path) as store:
         matches = played(store)
@@ -491,7 +491,7 @@ def test_a_browser_draws_all_and_saves_pictures(path: Path, tmp_path: Path) -> N
         for text in await tab.run("saved"):
             root = ElementTree.fromstring(text)  # noqa: S314 - made here
             assert root.tag.endswith("svg")
-            assert "var(" not in "".join(str(one.attrib) for one in root.iter("circle"))
+            assert "var(" not in "".join(str(circle.attrib) for circle in root.iter("circle"))
         assert tab.complaints == []
         assert tab.fetched[0] == out.as_uri()
         assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []

@@ -1,4 +1,4 @@
-"""What stands beside the equilibria of a game: ratings, providers, and where to play next."""
+"""Beyond equilibria: ratings, providers, and proposals of further matches."""
 
 from pathlib import Path
 
@@ -37,14 +37,14 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def one(path: Path) -> Analysis:
-    """BG5 with two providers, and 100 matches to spend."""
+def bg5(path: Path) -> Analysis:
+    """BG5 with two providers and a budget of 100 matches."""
     with ct.Store.open(path) as store:
         played = Played.of(store, "table")
-        (found,) = played.analyses(
+        (result,) = played.analyses(
             ["BG5"], draws=40, seed=2, providers=OWNERS, budget=100, paired=False
         )
-    return found
+    return result
 
 
 def table(payoffs: object, *labels: str) -> PayoffTable:
@@ -55,51 +55,51 @@ def table(payoffs: object, *labels: str) -> PayoffTable:
 # Ratings
 
 
-def test_ratings_are_those_of_their_functions_and_name_whom_they_put_first() -> None:
-    found = rankings(CASES, ["soft", "tough", "walk"], [1.0, 0.0, 0.0])
-    values = {rating.kind.name: rating.values for rating in found.ratings}
+def test_ratings_equal_their_functions_and_name_the_top_strategies() -> None:
+    result = rankings(CASES, ["soft", "tough", "walk"], [1.0, 0.0, 0.0])
+    values = {rating.kind.name: rating.values for rating in result.ratings}
     swept = alpha_sweep(CASES, alphas=np.geomspace(0.1, 100, 31) / 5)
     assert values["Alpha-rank"] == pytest.approx(swept.masses[-1])
     assert values["Nash averaging"] == pytest.approx(nash_average(CASES).ratings)
     assert sum(values["Imitation"]) == pytest.approx(1)
-    first = {rating.kind.name: rating.top for rating in found.ratings}
+    first = {rating.kind.name: rating.top for rating in result.ratings}
     assert first["Nash averaging"] == (1, 2)  # tough and walk tie
-    assert found.pairs == 3
+    assert result.pairs == 3
 
 
-def test_ratings_that_need_matches_are_missing_without_and_say_why() -> None:
-    found = rankings(CASES, ["soft", "tough", "walk"], [1.0, 0.0, 0.0])
-    assert set(found.absent) == {"Bradley-Terry", "Elo"}
-    assert "no matches were given" in found.absent["Elo"]
+def test_ratings_that_need_matches_are_absent_without_them() -> None:
+    result = rankings(CASES, ["soft", "tough", "walk"], [1.0, 0.0, 0.0])
+    assert set(result.absent) == {"Bradley-Terry", "Elo"}
+    assert "no matches were given" in result.absent["Elo"]
 
 
-def test_a_rating_disagrees_where_it_puts_a_strategy_of_more_regret_first() -> None:
-    found = rankings(CASES, ["soft", "tough", "walk"], [0.0, 4.0, 2.0])
-    (nash,) = (one for one in found.ratings if one.kind.name == "Nash averaging")
+def test_rating_disagrees_if_its_top_strategy_has_more_regret() -> None:
+    result = rankings(CASES, ["soft", "tough", "walk"], [0.0, 4.0, 2.0])
+    (nash,) = (rating for rating in result.ratings if rating.kind.name == "Nash averaging")
     assert set(nash.disagreements) == {("tough", "soft"), ("walk", "soft")}  # tough and walk tie
     agreeing = rankings(CASES, ["soft", "tough", "walk"], [4.0, 0.0, 0.0])
-    (nash,) = (one for one in agreeing.ratings if one.kind.name == "Nash averaging")
+    (nash,) = (rating for rating in agreeing.ratings if rating.kind.name == "Nash averaging")
     assert nash.disagreements == ()
 
 
-def test_equal_payoffs_are_rated_alike() -> None:
-    found = rankings(np.ones((2, 2)), ["a", "b"], [0.0, 0.0])
-    assert all(rating.top == (0, 1) for rating in found.ratings if rating.kind.name != "Imitation")
-    assert all(rating.disagreements == () for rating in found.ratings)
+def test_equal_payoffs_have_equal_ratings() -> None:
+    result = rankings(np.ones((2, 2)), ["a", "b"], [0.0, 0.0])
+    assert all(rating.top == (0, 1) for rating in result.ratings if rating.kind.name != "Imitation")
+    assert all(rating.disagreements == () for rating in result.ratings)
 
 
-def test_wins_are_counted_in_the_matches_of_the_game(one: Analysis) -> None:
-    rated = {rating.kind.name: rating for rating in one.rankings.ratings}
-    assert one.labels[rated["Bradley-Terry"].top[0]] == "tough"
+def test_wins_are_counted_in_the_matches_of_the_game(bg5: Analysis) -> None:
+    rated = {rating.kind.name: rating for rating in bg5.rankings.ratings}
+    assert bg5.labels[rated["Bradley-Terry"].top[0]] == "tough"
     assert rated["Elo"].values[1] > rated["Elo"].values[0]
-    assert one.rankings.absent == {}
+    assert bg5.rankings.absent == {}
 
 
-def test_who_won_all_matches_has_no_strength_and_the_page_says_so(path: Path) -> None:
+def test_winner_of_all_matches_has_no_finite_strength(path: Path) -> None:
     with ct.Store.open(path) as store:
-        (found,) = Played.of(store, "table").analyses(["BG5"], draws=0, without=["walk"])
-    assert "no finite strengths fit" in found.rankings.absent["Bradley-Terry"]
-    assert "Elo" not in found.rankings.absent
+        (result,) = Played.of(store, "table").analyses(["BG5"], draws=0, without=["walk"])
+    assert "no finite strengths fit" in result.rankings.absent["Bradley-Terry"]
+    assert "Elo" not in result.rankings.absent
 
 
 # Providers
@@ -117,123 +117,125 @@ def test_who_won_all_matches_has_no_strength_and_the_page_says_so(path: Path) ->
         (None, None),
     ],
 )
-def test_a_provider_is_what_the_model_s_name_says(model: str | None, provider: str | None) -> None:
+def test_provider_is_read_from_the_model_name(model: str | None, provider: str | None) -> None:
     spec = {"strategy": "soft"} if model is None else {"model": model}
     assert providers_of_models({"a": spec}) == ({"a": provider} if provider else {})
 
 
-def test_a_study_of_heuristics_knows_no_provider(path: Path) -> None:
+def test_study_of_heuristics_has_no_providers(path: Path) -> None:
     with ct.Store.open(path) as store:
         played = Played.of(store, "table")
         assert played.providers == {}
-        (found,) = played.analyses(["BG4"], draws=0)
-        (alone,) = played.analyses(["BG4"], draws=0, providers={"soft": "Acme", "elsewhere": "B"})
-    assert found.providers is None
-    assert alone.providers is None
+        (result,) = played.analyses(["BG4"], draws=0)
+        (single,) = played.analyses(["BG4"], draws=0, providers={"soft": "Acme", "elsewhere": "B"})
+    assert result.providers is None
+    assert single.providers is None
 
 
-def test_providers_of_one_strategy_each_get_what_it_gets(one: Analysis) -> None:
-    assert one.providers is not None
-    assert dict(one.providers.members) == {"Acme": ("soft",), "Bolt": ("tough",)}
-    assert one.providers.left_out == ("walk",)
-    assert [reading.name for reading in one.providers.readings] == ["mixtures", "selected"]
-    for reading in one.providers.readings:
-        assert reading.payoffs[1][0] == one.payoffs[1][0]  # the same draws, so the same interval
+def test_provider_of_one_strategy_gets_its_payoffs(bg5: Analysis) -> None:
+    assert bg5.providers is not None
+    assert dict(bg5.providers.members) == {"Acme": ("soft",), "Bolt": ("tough",)}
+    assert bg5.providers.left_out == ("walk",)
+    assert [reading.name for reading in bg5.providers.readings] == ["mixtures", "selected"]
+    for reading in bg5.providers.readings:
+        assert reading.payoffs[1][0] == bg5.payoffs[1][0]  # the same draws, so the same interval
         assert np.sum(reading.responses, axis=0) == pytest.approx([1, 1])
 
 
-def test_shares_of_draws_are_of_draws_alone(path: Path) -> None:
-    """The game of the mean payoffs is no draw."""
+def test_shares_count_only_bootstrap_draws(path: Path) -> None:
+    """The game of the mean payoffs is not a draw."""
     with ct.Store.open(path) as store:
         owners = OWNERS | {"walk": "Bolt"}
         played = Played.of(store, "table")
-        (found,) = played.analyses(["BG4"], draws=7, providers=owners, paired=False)
-    assert found.providers is not None
-    for reading in found.providers.readings:
+        (result,) = played.analyses(["BG4"], draws=7, providers=owners, paired=False)
+    assert result.providers is not None
+    for reading in result.providers.readings:
         sevenths = np.array(reading.responses) * 7 * 2  # two providers may share a draw
         assert sevenths == pytest.approx(np.round(sevenths))
         assert reading.several * 7 == pytest.approx(round(reading.several * 7))
 
 
-def test_value_given_is_what_offers_give_away_by_the_giver_s_own_values(one: Analysis) -> None:
-    assert one.selected is not None
-    assert one.providers is not None
+def test_value_given_uses_the_givers_own_values(bg5: Analysis) -> None:
+    assert bg5.selected is not None
+    assert bg5.providers is not None
     offers = pl.concat(
-        one.selected.frame.select(
+        bg5.selected.frame.select(
             pl.col(f"player_player_{me}").alias("giver"),
             pl.col(f"player_player_{other}").alias("rival"),
             pl.col(f"utility_given_player_{me}").alias("given"),
         )
         for me, other in ((1, 2), (2, 1))
     ).drop_nulls()
-    for reading in one.providers.readings:
+    for reading in bg5.providers.readings:
         assert reading.value_given is not None
-        # tough is the best response to both, so that both meet tough
+        # tough is the best response to both, so both play against tough
         for at, giver in enumerate(("soft", "tough")):
             met = offers.filter(pl.col("giver") == giver, pl.col("rival") == "tough")
             by_match = met["given"].mean()
             assert reading.value_given[at].estimate == pytest.approx(by_match)
 
 
-def test_who_makes_no_offer_leaves_the_value_given_unknown(path: Path) -> None:
+def test_strategy_without_offers_leaves_the_value_given_unknown(path: Path) -> None:
     with ct.Store.open(path) as store:
-        (found,) = Played.of(store, "table").analyses(
+        (result,) = Played.of(store, "table").analyses(
             ["BG5"], draws=5, providers=OWNERS | {"walk": "Bolt"}
         )
-    assert found.providers is not None
-    assert [reading.value_given for reading in found.providers.readings] == [None, None]
-    assert found.providers.absent["value given"] == "walk never makes an offer"
+    assert result.providers is not None
+    assert [reading.value_given for reading in result.providers.readings] == [None, None]
+    assert result.providers.absent["value given"] == "walk never makes an offer"
 
 
-def test_payoffs_alone_have_providers_without_intervals() -> None:
+def test_payoffs_without_matches_have_providers_without_intervals() -> None:
     payoffs = [[0, 0, 0, 1], [0, 0, 3, 4], [9, 2, 5, 5], [0, 6, 5, 5]]
     owners = dict(zip("abcd", ["A", "A", "B", "B"], strict=True))
-    found = analyse_payoffs("four", table(payoffs, *"abcd"), providers=owners)
-    assert found.providers is not None
-    first = found.providers.readings[0]
+    result = analyse_payoffs("four", table(payoffs, *"abcd"), providers=owners)
+    assert result.providers is not None
+    first = result.providers.readings[0]
     assert [[cell.estimate for cell in row] for row in first.payoffs] == [[0, 4], [6, 5]]
     assert {cell.mean for row in first.payoffs for cell in row} == {None}
     assert first.responses == [[0, 0], [1, 1]]
 
 
-# Where to play next
+# Proposed cells
 
 
-def test_the_cells_proposed_are_those_that_make_regrets_certain(one: Analysis) -> None:
-    assert not isinstance(one.next_cells, str)
-    assert one.next_cells is not None
-    again = propose_cells(one.game, 100, target="regret", paired=False)
-    assert one.next_cells.cells.equals(again.cells)
-    assert one.next_cells.planned < one.next_cells.even < one.next_cells.error
+def test_proposed_cells_reduce_the_uncertainty_of_regrets(bg5: Analysis) -> None:
+    assert not isinstance(bg5.next_cells, str)
+    assert bg5.next_cells is not None
+    again = propose_cells(bg5.game, 100, target="regret", paired=False)
+    assert bg5.next_cells.cells.equals(again.cells)
+    assert bg5.next_cells.planned < bg5.next_cells.even < bg5.next_cells.error
 
 
 def test_payoffs_without_matches_propose_no_cells() -> None:
-    found = analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove"), budget=10)
-    assert found.next_cells == "A bootstrap resamples matches, but only payoffs were given"
+    result = analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove"), budget=10)
+    assert result.next_cells == "A bootstrap resamples matches, but only payoffs were given"
 
 
 # The page and the data
 
 
-def test_the_page_shows_all_of_it(one: Analysis, path: Path, tmp_path: Path) -> None:
+def test_page_shows_ratings_providers_and_proposed_cells(
+    bg5: Analysis, path: Path, tmp_path: Path
+) -> None:
     with ct.Store.open(path) as store:
-        metagame_report("table", [one], tmp_path / "page.html", played=Played.of(store, "table"))
+        metagame_report("table", [bg5], tmp_path / "page.html", played=Played.of(store, "table"))
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     headings = page.headings("BG5-ratings")
-    assert headings[2:] == [rating.kind.name for rating in one.rankings.ratings]
+    assert headings[2:] == [rating.kind.name for rating in bg5.rankings.ratings]
     rows = {row[0].text: row for row in page.tables["BG5-ratings"][1:]}
-    assert rows["tough"][2].number() == pytest.approx(one.rankings.ratings[0].values[1], rel=1e-6)
-    assert len(page.tables["BG5-disagreements"]) == 1 + len(one.rankings.ratings)
+    assert rows["tough"][2].number() == pytest.approx(bg5.rankings.ratings[0].values[1], rel=1e-6)
+    assert len(page.tables["BG5-disagreements"]) == 1 + len(bg5.rankings.ratings)
     assert {"BG5-providers-mixtures", "BG5-providers-selected"} <= page.tables.keys()
-    assert not isinstance(one.next_cells, str)
-    assert one.next_cells is not None
+    assert not isinstance(bg5.next_cells, str)
+    assert bg5.next_cells is not None
     proposed = [row[2].number() for row in page.tables["BG5-next"][1:]]
-    assert proposed == one.next_cells.cells["add_matches"].to_list()
+    assert proposed == bg5.next_cells.cells["add_matches"].to_list()
     for name in ("Value given", "Best response to", "Share of variance", "Nash averaging"):
         assert name in page.text
 
 
-def test_a_page_without_providers_or_a_budget_has_no_such_sections(tmp_path: Path) -> None:
+def test_page_without_providers_or_a_budget_omits_their_sections(tmp_path: Path) -> None:
     metagame_report("x", [analyse_payoffs("x", table(CASES, *"abc"))], tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "Elo is missing: this rating requires wins and ties" in page.text
@@ -241,8 +243,8 @@ def test_a_page_without_providers_or_a_budget_has_no_such_sections(tmp_path: Pat
     assert "Value given" not in page.text
 
 
-def test_scripts_are_told_all_of_it(one: Analysis) -> None:
-    data = analysis_json(one, 2)
+def test_json_contains_ratings_providers_and_proposed_cells(bg5: Analysis) -> None:
+    data = analysis_json(bg5, 2)
     assert data["ratings"]["Elo"]["values"].keys() == {"soft", "tough", "walk"}
     assert data["providers"]["members"] == {"Acme": ["soft"], "Bolt": ["tough"]}
     assert len(data["providers"]["readings"]["selected"]["value_given"]) == 2
@@ -252,13 +254,13 @@ def test_scripts_are_told_all_of_it(one: Analysis) -> None:
     assert "only payoffs were given" in without["next"]["none_because"]
 
 
-def test_a_cell_s_link_finds_its_matches_in_its_configuration_alone(path: Path) -> None:
+def test_cell_link_finds_only_matches_of_its_configurations(path: Path) -> None:
     with ct.Store.open(path) as store:
         analyses = Played.of(store, "table").analyses(["BG4", "BG4+BG6", "BGS0"], draws=0)
         places = seats_of(store, "table")["item_bargaining"]
-        for found, games in zip(analyses, (1, 2, 3), strict=True):
-            assert found.selected is not None
-            chosen = found.selected.query.get("configuration", "")
+        for result, games in zip(analyses, (1, 2, 3), strict=True):
+            assert result.selected is not None
+            chosen = result.selected.query.get("configuration", "")
             wanted = MatchFilter(
                 "item_bargaining",
                 places,
@@ -268,7 +270,7 @@ def test_a_cell_s_link_finds_its_matches_in_its_configuration_alone(path: Path) 
             assert count(store, "table", wanted) == games * 12
 
 
-def test_a_reading_that_cannot_be_solved_is_missing_and_says_why(
+def test_unsolvable_reading_is_absent_with_a_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fails(*_: object, reading: str, **__: object) -> ct.equilibrium.ProviderGame:
@@ -277,14 +279,14 @@ def test_a_reading_that_cannot_be_solved_is_missing_and_says_why(
     monkeypatch.setattr(providers, "provider_game", fails)
     owners = {"hawk": "A", "dove": "B"}
     doves = table([[-1, 2], [0, 1]], "hawk", "dove")
-    found = analyse_payoffs("doves", doves, providers=owners)
-    assert found.providers is not None
-    assert found.providers.readings == ()
-    assert found.providers.absent["Each provider mixes its strategies"] == "no end of mixtures"
+    result = analyse_payoffs("doves", doves, providers=owners)
+    assert result.providers is not None
+    assert result.providers.readings == ()
+    assert result.providers.absent["Each provider mixes its strategies"] == "no end of mixtures"
 
 
 @pytest.mark.browser
-def test_a_click_on_a_cell_opens_a_match_of_that_configuration(path: Path, tmp_path: Path) -> None:
+def test_click_on_a_cell_opens_a_match_of_its_configuration(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     with ct.Store.open(path) as store:
         played = Played.of(store, "table")
@@ -296,8 +298,8 @@ def test_a_click_on_a_cell_opens_a_match_of_that_configuration(path: Path, tmp_p
         for name, matches in (("BG4", 1), ("BGS0", 3)):
             await tab.run(f"document.querySelector('[data-name={name}-payoffs] td a').click()")
             await tab.until(f"{reader}.open && {reader}.querySelectorAll('details').length")
-            said = await tab.run(f"{reader}.textContent")
-            assert f"{matches} of these matches" in said
+            text = await tab.run(f"{reader}.textContent")
+            assert f"{matches} of these matches" in text
             await tab.press("Escape")
             await tab.until(f"!{reader}.open")
         assert tab.complaints == []

@@ -1,4 +1,4 @@
-"""Games of two seats: equilibria by seat, the game of choosing models, their page and command."""
+"""Two-seat games: equilibria by seat, model choice, and their page and command."""
 
 import json
 from pathlib import Path
@@ -38,15 +38,15 @@ IDLE = {
     "players": {f"adds {number}": {"strategy": "fixed_price", "markup": number / 10}
                 for number in range(4)},
 }  # fmt: skip
-"""A sale that suits nobody, between players who ask for more than it is worth to them."""
+"""A sale without gains from trade, whose players ask for more than the buyer's value."""
 FILE = "row,column,payoff,other\nbox,box,3,2\nbox,dance,0,0\ndance,box,0,0\ndance,dance,2,3\n"
 
 
 def game(well: Path, name: str) -> Selected:
-    """A game of the study in which all went well."""
+    """Return a game of the study without failures."""
     with ct.Store.open(well) as store:
-        (found,) = selected(Played.of(store, "well").frames, [name])
-    return found
+        (selection,) = selected(Played.of(store, "well").frames, [name])
+    return selection
 
 
 def table(a: object, b: object) -> PayoffTable:
@@ -59,10 +59,10 @@ def table(a: object, b: object) -> PayoffTable:
 # Solving
 
 
-def test_a_small_game_has_all_its_equilibria_the_pure_ones_first() -> None:
+def test_small_game_lists_all_equilibria_with_pure_ones_first() -> None:
     solved = solve(*SEXES)
     assert solved.complete
-    assert [(one.pure, one.supports) for one in solved.equilibria] == [
+    assert [(equilibrium.pure, equilibrium.supports) for equilibrium in solved.equilibria] == [
         (True, ([0], [0])),
         (True, ([1], [1])),
         (False, ([0, 1], [0, 1])),
@@ -72,23 +72,23 @@ def test_a_small_game_has_all_its_equilibria_the_pure_ones_first() -> None:
     assert [*row, *column] == pytest.approx([0.6, 0.4, 0.4, 0.6])
 
 
-def test_a_continuum_is_numbered_and_counted_apart() -> None:
+def test_continuum_is_numbered_and_counted_separately() -> None:
     solved = solve(np.array([[1.0, 1], [1, 1]]), np.array([[1.0, 0], [1, 0]]))
-    assert {one.continuum for one in solved.equilibria} == {1}
+    assert {equilibrium.continuum for equilibrium in solved.equilibria} == {1}
     assert solved.in_words == "1 continuum of equilibria, and no others"
     both = solve(np.array([[3.0, 0], [0, 1], [0, 1]]), np.array([[2.0, 0], [0, 1], [0, 1]]))
     assert both.in_words.startswith("1 isolated pure equilibrium, 2 continua of equilibria")
 
 
-def test_of_a_large_game_all_pure_equilibria_are_found_and_it_says_what_may_be_missing() -> None:
+def test_large_game_lists_all_pure_equilibria_and_its_limits() -> None:
     size = 14
     solved = solve(np.eye(size), np.eye(size))
     assert not solved.complete
     assert solved.paths == 2 * size
-    assert [one.supports for one in solved.equilibria if one.pure] == [
+    assert [equilibrium.supports for equilibrium in solved.equilibria if equilibrium.pure] == [
         ([i], [i]) for i in range(size)
     ]
-    assert {one.continuum for one in solved.equilibria} == {None}
+    assert {equilibrium.continuum for equilibrium in solved.equilibria} == {None}
     assert "14 pure equilibria; all pure equilibria are listed" in solved.in_words
     assert "the ends of 28 Lemke-Howson paths" in solved.in_words
 
@@ -98,16 +98,16 @@ def test_dominated_strategies_do_not_make_a_game_large() -> None:
     a = np.vstack([np.ones(3), np.zeros((size, 3))])
     solved = solve(a, np.tile([2.0, 1, 0], (size + 1, 1)))
     assert solved.complete
-    assert [one.supports for one in solved.equilibria] == [([0], [0])]
+    assert [equilibrium.supports for equilibrium in solved.equilibria] == [([0], [0])]
 
 
-def test_paths_that_fail_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_paths_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise EquilibriumError("too close to a tie")
 
     monkeypatch.setattr(seats_solution, "bimatrix_equilibria", fail)
-    found = solve(*SEXES)
-    assert (found.complete, found.paths, found.failed_paths) == (False, 4, 0)
+    solved = solve(*SEXES)
+    assert (solved.complete, solved.paths, solved.failed_paths) == (False, 4, 0)
     monkeypatch.setattr(seats_solution, "lemke_howson", fail)
     lost = solve(*SEXES)
     assert len(lost.equilibria) == 2
@@ -116,7 +116,7 @@ def test_paths_that_fail_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solve(pennies, -pennies).in_words.startswith("no pure equilibrium; no mixed one")
 
 
-def test_rounding_takes_no_equilibrium_away() -> None:
+def test_rounding_removes_no_equilibrium() -> None:
     """Means of the same matches can differ in the last digit."""
     a = np.array([[0.1 + 0.2, 0.0], [0.3, 0.0]])
     assert len(pure_equilibria(a, np.zeros((2, 2)))) == 3
@@ -131,19 +131,19 @@ def test_rounding_takes_no_equilibrium_away() -> None:
 
 def test_payoffs_are_means_by_seat_over_configurations(well: Path) -> None:
     chosen = game(well, "bargaining")
-    one = analyse_seats(chosen, draws=30)
-    assert (one.seats, one.labels) == (("alice", "bob"), (("hard & fast", "luck"),) * 2)
+    result = analyse_seats(chosen, draws=30)
+    assert (result.seats, result.labels) == (("alice", "bob"), (("hard & fast", "luck"),) * 2)
     by = ["player_alice", "player_bob", "configuration"]
     cells = chosen.frame.group_by(by).agg(pl.col("payoff_alice", "payoff_bob").mean())
     means = cells.drop("configuration").group_by(by[:2]).mean().sort(by[:2])
-    for side, place in enumerate(one.seats):
-        payoffs = one.game.payoffs()[side].ravel()
+    for side, place in enumerate(result.seats):
+        payoffs = result.game.payoffs()[side].ravel()
         assert payoffs == pytest.approx(means[f"payoff_{place}"].to_numpy())
-    assert (one.matches, one.game.min_instances, one.game.max_instances) == (128, 16, 16)
-    assert one.paired
+    assert (result.matches, result.game.min_instances, result.game.max_instances) == (128, 16, 16)
+    assert result.paired
 
 
-def test_the_gain_of_each_seat_can_be_what_it_wants(well: Path) -> None:
+def test_gains_can_replace_payoffs(well: Path) -> None:
     chosen = game(well, "bargaining")
     paid, gained = (analyse_seats(chosen, payoff=name, draws=0) for name in ("payoff", "gain"))
     assert gained.game.payoffs()[0] == pytest.approx(paid.game.payoffs()[0] / 10_000)
@@ -153,48 +153,48 @@ def test_the_gain_of_each_seat_can_be_what_it_wants(well: Path) -> None:
         analyse_seats(chosen, payoff="gan")
 
 
-def test_support_counts_the_draws_in_which_neither_would_switch(well: Path) -> None:
-    one = analyse_seats(game(well, "persuasion"), payoff="gain", draws=60, seed=2)
-    assert one.resampled is not None
-    assert one.choice.without is not None
+def test_support_is_the_share_of_draws_with_a_stable_pair(well: Path) -> None:
+    analysis = analyse_seats(game(well, "persuasion"), payoff="gain", draws=60, seed=2)
+    assert analysis.resampled is not None
+    assert analysis.choice.without is not None
     counts: dict[tuple[str, str], int] = {}
     none = 0
-    for a, b in one.resampled:
-        found = [
-            (one.game.rows[i], one.game.columns[j])
+    for a, b in analysis.resampled:
+        stable = [
+            (analysis.game.rows[i], analysis.game.columns[j])
             for i, j in np.ndindex(a.shape)
             if a[i, j] >= a[:, j].max() - 1e-9 and b[i, j] >= b[i].max() - 1e-9
         ]
-        none += not found
-        for labels in found:
+        none += not stable
+        for labels in stable:
             counts[labels] = counts.get(labels, 0) + 1
-    for pair in one.pairs:
+    for pair in analysis.pairs:
         assert pair.support == pytest.approx(counts.get((pair.row, pair.column), 0) / 60)
         assert all(got.low is not None and got.low <= (got.mean or 0) for got in pair.payoffs)
-    assert one.choice.without == pytest.approx(none / 60)
-    assert {(pair.row, pair.column) for pair in one.likely_pairs} >= counts.keys()
+    assert analysis.choice.without == pytest.approx(none / 60)
+    assert {(pair.row, pair.column) for pair in analysis.likely_pairs} >= counts.keys()
 
 
-def test_pairs_say_what_they_regret_and_who_replies_best() -> None:
-    one = analyse_bimatrix("sexes", table(*SEXES))
-    pairs = {(pair.row, pair.column): pair for pair in one.pairs}
+def test_pairs_have_regrets_and_best_replies() -> None:
+    analysis = analyse_bimatrix("sexes", table(*SEXES))
+    pairs = {(pair.row, pair.column): pair for pair in analysis.pairs}
     off = pairs["row 0", "column 1"]
     assert (off.regrets, off.best, off.replies, off.stable) == ((2, 2), (False,) * 2, (0, 0), False)
     assert off.support is None
-    assert [pair.stable for pair in one.pairs] == [True, True, False, False]
+    assert [pair.stable for pair in analysis.pairs] == [True, True, False, False]
     assert pairs["row 1", "column 1"].regrets == (0, 0)
 
 
-def test_strategies_can_be_left_out_of_either_seat(well: Path) -> None:
-    one = analyse_bimatrix("sexes", table(*SEXES), without=["row 0"])
-    assert one.labels == (("row 1",), ("column 0", "column 1"))
-    assert [found.supports for found in one.solution.equilibria] == [([0], [1])]
+def test_strategies_can_be_omitted_from_either_seat(well: Path) -> None:
+    analysis = analyse_bimatrix("sexes", table(*SEXES), without=["row 0"])
+    assert analysis.labels == (("row 1",), ("column 0", "column 1"))
+    assert [equilibrium.supports for equilibrium in analysis.solution.equilibria] == [([0], [1])]
     with pytest.raises(ct.CheaptalkError, match="sexes: all strategies of a player are omitted"):
         analyse_bimatrix("sexes", table(*SEXES), without=["row 0", "row 1"])
     with pytest.raises(ct.CheaptalkError, match=r'no strategy "row 9" \(did you mean "row'):
         analyse_bimatrix("sexes", table(*SEXES), without=["row 9"])
-    alone = analyse_seats(game(well, "negotiation"), without=["luck"], draws=9)
-    assert alone.labels == (("hard & fast",),) * 2
+    single = analyse_seats(game(well, "negotiation"), without=["luck"], draws=9)
+    assert single.labels == (("hard & fast",),) * 2
     with pytest.raises(ct.CheaptalkError, match=r'no strategy "lucky" \(did you mean "luck"'):
         analyse_seats(game(well, "negotiation"), without=["lucky"])
 
@@ -212,10 +212,10 @@ def test_missing_and_thin_cells_are_named(well: Path) -> None:
     assert thin.draws == 0
 
 
-def test_pooled_matches_need_not_have_played_every_configuration(well: Path) -> None:
+def test_pooling_allows_missing_configurations(well: Path) -> None:
     chosen = game(well, "negotiation")
-    one, *_ = chosen.frame["configuration"].unique(maintain_order=True)
-    seldom = (pl.col("player_alice") == "luck") & (pl.col("configuration") == one)
+    configuration, *_ = chosen.frame["configuration"].unique(maintain_order=True)
+    seldom = (pl.col("player_alice") == "luck") & (pl.col("configuration") == configuration)
     part = chosen._replace(frame=chosen.frame.filter(~seldom))
     with pytest.raises(ct.CheaptalkError, match=r"without a match: luck / .* use pooled=True"):
         analyse_seats(part)
@@ -225,44 +225,44 @@ def test_pooled_matches_need_not_have_played_every_configuration(well: Path) -> 
     assert pooled.game.payoffs()[1].ravel() == pytest.approx(ordered)
     assert not pooled.paired
     none = chosen.frame.filter(pl.col("player_alice") != "luck")
-    alone = none.with_columns(pl.when(pl.col("player_bob") == "luck").then(pl.lit("new"))
+    disjoint = none.with_columns(pl.when(pl.col("player_bob") == "luck").then(pl.lit("new"))
                               .otherwise("player_alice").alias("player_alice"))  # fmt: skip
     with pytest.raises(ct.CheaptalkError, match=r"or omit strategies$"):
-        analyse_seats(chosen._replace(frame=alone), pooled=True)
+        analyse_seats(chosen._replace(frame=disjoint), pooled=True)
 
 
 # The map, data and page
 
 
-def test_maps_frame_best_responses_of_the_seat_and_equilibria_thickly() -> None:
-    one = analyse_bimatrix("game", table([[3, 1], [0, 2]], [[2, 2], [0, 3]]))
+def test_maps_frame_best_responses_and_equilibria() -> None:
+    analysis = analyse_bimatrix("game", table([[3, 1], [0, 2]], [[2, 2], [0, 3]]))
     at = [
         {(round(sum(box.x) / 2), round(sum(box.y) / 2), layer.frame > 2)
          for layer in chart.layers if isinstance(layer, Boxes) and layer.frame
          for box in layer.boxes}
-        for chart in payoff_maps(one)
+        for chart in payoff_maps(analysis)
     ]  # fmt: skip
     assert at[0] == {(0, 0, True), (1, 1, True)}
     assert at[1] == {(0, 0, True), (1, 0, False), (1, 1, True)}
 
 
-def test_a_large_map_has_a_scale_instead_of_printed_numbers() -> None:
+def test_large_map_has_a_scale_instead_of_printed_numbers() -> None:
     small, large = (analyse_bimatrix("game", table(np.eye(n), np.eye(n))) for n in (2, 7))
     assert boxes(payoff_maps(small)[0])[0].label
     assert not boxes(payoff_maps(large)[0])[0].label
 
 
-def test_a_game_is_told_as_data(well: Path) -> None:
-    one = analyse_seats(game(well, "bargaining"), payoff="gain", draws=20, seed=4)
-    data = json.loads(json.dumps(seats_json(one, 4)))
+def test_json_describes_the_game(well: Path) -> None:
+    analysis = analyse_seats(game(well, "bargaining"), payoff="gain", draws=20, seed=4)
+    data = json.loads(json.dumps(seats_json(analysis, 4)))
     assert (data["seats"], data["seed"], data["payoff"]) == (["alice", "bob"], 4, "gain")
     assert len(data["pairs"]) == 4
-    assert data["pairs"][0]["gets"]["bob"]["estimate"] == one.pairs[0].payoffs[1].estimate
+    assert data["pairs"][0]["gets"]["bob"]["estimate"] == analysis.pairs[0].payoffs[1].estimate
     assert set(data["equilibria"][0]["mixtures"]["alice"]) == {"hard & fast", "luck"}
-    assert max(max(found["regrets"].values()) for found in data["equilibria"]) < 1e-9
+    assert max(max(equilibrium["regrets"].values()) for equilibrium in data["equilibria"]) < 1e-9
 
 
-def written(well: Path, tmp_path: Path) -> str:
+def write_page(well: Path, tmp_path: Path) -> str:
     file = tmp_path / "seats.html"
     with ct.Store.open(well) as store:
         played = Played.of(store, "well")
@@ -271,13 +271,13 @@ def written(well: Path, tmp_path: Path) -> str:
     return file.read_text(encoding="utf-8")
 
 
-def test_a_page_shows_every_pair_with_its_matches(well: Path, tmp_path: Path) -> None:
-    page = Page(written(well, tmp_path))
+def test_page_shows_every_pair_with_its_matches(well: Path, tmp_path: Path) -> None:
+    page = Page(write_page(well, tmp_path))
     heads = page.headings("bargaining-pairs")
     assert heads[:4] == ["Alice", "Bob", "Alice gets", "Bob gets"]
     rows = page.tables["bargaining-pairs"][1:]
     assert {(row[0].text, row[1].text) for row in rows} == {
-        (one, other) for one in ("hard & fast", "luck") for other in ("hard & fast", "luck")
+        (alice, bob) for alice in ("hard & fast", "luck") for bob in ("hard & fast", "luck")
     }
     link = rows[0][0].link or ""
     assert "/studies/well/bargaining?player_alice=" in link
@@ -292,7 +292,7 @@ def test_a_page_shows_every_pair_with_its_matches(well: Path, tmp_path: Path) ->
     assert len(page.charts()) == 4
 
 
-def test_a_page_of_a_file_speaks_of_no_matches(tmp_path: Path) -> None:
+def test_page_of_a_payoff_file_mentions_no_matches(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     pennies = np.array([[1, -1], [-1, 1]])
     seats_report("pennies", [analyse_bimatrix("pennies", table(pennies, -pennies))], file)
@@ -303,8 +303,8 @@ def test_a_page_of_a_file_speaks_of_no_matches(tmp_path: Path) -> None:
     assert page.headings("pennies-pairs")[-1] == "Best response of Bo"
 
 
-def test_few_instances_per_configuration_show_no_certainty(well: Path) -> None:
-    """With two instances each, every draw may agree, and the sentence said "in 100 % of draws"."""
+def test_few_instances_per_configuration_state_no_confidence(well: Path) -> None:
+    """Regression: with two instances each, the sentence said "in 100 % of draws"."""
     chosen = game(well, "bargaining")
     instances = chosen.frame["instance"].unique().sort()
     two = chosen.frame.filter(pl.col("instance").is_in(instances[:2].implode()))
@@ -319,8 +319,8 @@ def test_few_instances_per_configuration_show_no_certainty(well: Path) -> None:
 
 
 @pytest.mark.browser
-def test_a_browser_draws_both_maps_on_a_telephone_too(well: Path, tmp_path: Path) -> None:
-    written(well, tmp_path)
+def test_browser_draws_both_maps_on_a_phone(well: Path, tmp_path: Path) -> None:
+    write_page(well, tmp_path)
 
     async def visit(tab: Tab) -> None:
         await tab.visit((tmp_path / "seats.html").as_uri(), width=375, scheme="dark")
@@ -335,7 +335,7 @@ def test_a_browser_draws_both_maps_on_a_telephone_too(well: Path, tmp_path: Path
 # The command
 
 
-def test_a_file_of_two_players_is_solved_and_exported(cheaptalk: Command, tmp_path: Path) -> None:
+def test_two_player_file_is_solved_and_exported(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "sexes.csv").write_text(FILE, encoding="utf-8")
     done = cheaptalk("metagame", "sexes.csv", "--out", "page.html", "--save-payoffs", "sexes.nfg")
     assert (done.status, done.said) == (0, "")
@@ -350,14 +350,14 @@ def test_a_file_of_two_players_is_solved_and_exported(cheaptalk: Command, tmp_pa
     assert "No intervals" in done.out
     assert (tmp_path / "page.html").exists()
     again = json.loads(cheaptalk("metagame", "sexes.nfg", "--json").out)
-    assert [found["payoffs"] for found in again[0]["equilibria"]] == [
+    assert [equilibrium["payoffs"] for equilibrium in again[0]["equilibria"]] == [
         {"row": 3, "column": 2},
         {"row": 2, "column": 3},
         pytest.approx({"row": 1.2, "column": 1.2}),
     ]
 
 
-def test_a_symmetric_file_can_be_solved_by_seat_too(cheaptalk: Command, tmp_path: Path) -> None:
+def test_symmetric_file_can_be_solved_by_seat(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "chicken.csv").write_text(",hawk,dove\nhawk,-1,2\ndove,0,1\n", encoding="utf-8")
     assert "1 symmetric equilibrium" in cheaptalk("metagame", "chicken.csv").out
     assert (
@@ -366,7 +366,7 @@ def test_a_symmetric_file_can_be_solved_by_seat_too(cheaptalk: Command, tmp_path
     )
 
 
-def test_many_equilibria_are_cut_short(cheaptalk: Command, tmp_path: Path) -> None:
+def test_long_lists_of_equilibria_are_truncated(cheaptalk: Command, tmp_path: Path) -> None:
     lines = [f"r{i},c{j},{2 * (i == j)},{int(i == j)}" for i in range(4) for j in range(4)]
     text = "\n".join(["row,column,payoff,other", *lines])
     (tmp_path / "many.csv").write_text(text, encoding="utf-8")
@@ -375,8 +375,8 @@ def test_many_equilibria_are_cut_short(cheaptalk: Command, tmp_path: Path) -> No
     assert "  and 5 more" in done.out
 
 
-def test_many_pairs_are_cut_short(cheaptalk: Command, tmp_path: Path) -> None:
-    """Where nothing is at stake every pair is an equilibrium in every draw."""
+def test_long_lists_of_pairs_are_truncated(cheaptalk: Command, tmp_path: Path) -> None:
+    """If payoffs don't depend on choices, every pair is an equilibrium in every draw."""
     path = play(tmp_path, IDLE)
     done = cheaptalk("metagame", "idle", "--store", str(path), "--two-populations", "--draws", "9")
     assert done.status == 0
@@ -384,7 +384,7 @@ def test_many_pairs_are_cut_short(cheaptalk: Command, tmp_path: Path) -> None:
     assert "and 6 pairs more" in done.out
 
 
-def test_a_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
+def test_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
     arguments = ["metagame", "well", "--store", str(well), "--game", "bargaining"]
     done = cheaptalk(*arguments, "--two-populations", "--payoff", "gain", "--draws", "40")
     assert done.status == 0
@@ -393,14 +393,14 @@ def test_a_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
     assert "In brackets: 95 % of 40 bootstrap draws of at least 16 instances" in done.out
     assert "* marks pure equilibria of the mean payoffs" in done.out
     exact = cheaptalk(*arguments, "--two-populations", "--payoff", "gain", "--draws", "0", "--json")
-    (told,) = json.loads(exact.out)
-    assert (told["draws"], told["payoff"], told["pooled"]) == (0, "gain", False)
+    (data,) = json.loads(exact.out)
+    assert (data["draws"], data["payoff"], data["pooled"]) == (0, "gain", False)
     plain = cheaptalk(*arguments, "--draws", "0")
     assert "Use --two-populations to analyse each seat separately" in plain.out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--payoff", "gain"], "--payoff: only valid with --two-populations"),
         (
@@ -414,18 +414,18 @@ def test_a_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_by_seat_is_an_error(
-    cheaptalk: Command, well: Path, tmp_path: Path, arguments: list[str], said: str
+def test_invalid_options_by_seat_are_errors(
+    cheaptalk: Command, well: Path, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     page = ["--out", "page.html", "--game", "negotiation"]
     done = cheaptalk("metagame", "well", "--store", str(well), *page, *arguments)
     assert done.status == 2
-    assert said in done.said
+    assert message in done.said
     assert not list(tmp_path.glob("*.html*"))
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("a,x,nan,2", '"a" against "x": "nan" is not a number'),
         ("a,x,1,two", '"a" against "x": "two" is not a number'),
@@ -436,18 +436,18 @@ def test_what_makes_no_sense_by_seat_is_an_error(
         ("a,x,1,2\na,y,1,2\nb,x,1,2", 'there is no payoff of "b" against "y"'),
     ],
 )
-def test_a_bad_cell_is_named_and_nothing_written(
-    cheaptalk: Command, tmp_path: Path, line: str, said: str
+def test_bad_cell_is_named_and_nothing_is_written(
+    cheaptalk: Command, tmp_path: Path, line: str, message: str
 ) -> None:
     file = tmp_path / "bad.csv"
     file.write_text(f"row,column,payoff,other\n{line}\n", encoding="utf-8")
     done = cheaptalk("metagame", "bad.csv", "--out", "page.html", "--save-payoffs", "bad.nfg")
     assert done.status == 2
-    assert said in done.said
-    assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["bad.csv"]
+    assert message in done.said
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["bad.csv"]
 
 
-def test_a_file_says_itself_what_is_paid(cheaptalk: Command, tmp_path: Path) -> None:
+def test_study_options_are_rejected_for_a_payoff_file(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "sexes.csv").write_text(FILE, encoding="utf-8")
     for more in (["--two-populations", "--pool-configurations"], ["--provider", "box=x"]):
         assert cheaptalk("metagame", "sexes.csv", *more).status == 2

@@ -1,4 +1,4 @@
-"""Pages and tables are the same to the byte in every process, whatever its hash seed."""
+"""Pages and tables are byte-identical in every process, whatever its hash seed."""
 
 import json
 import os
@@ -62,7 +62,7 @@ for arguments in {commands!r}:
 """
 
 
-def test_reports_are_the_same_to_the_byte_in_every_process(tmp_path: Path) -> None:
+def test_reports_are_byte_identical_in_every_process(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     with ct.Store.open(store, create=True) as opened:
         for study in (FIRST, SECOND):
@@ -86,13 +86,13 @@ def test_reports_are_the_same_to_the_byte_in_every_process(tmp_path: Path) -> No
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         (folder / "printed").write_text(done.stdout.replace(str(folder), ""))
-    one, other = (
+    first, second = (
         {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*")
          if file.is_file()}
         for folder in folders
     )  # fmt: skip
-    assert one.keys() == other.keys()
-    assert {name for name in one if one[name] != other[name]} == set()
-    assert {"report.html", "compare.html", "leaderboard.html", "metagame.html"} <= set(one)
-    assert {"profile.html", "profile.json"} <= set(one)
+    assert first.keys() == second.keys()
+    assert {name for name in first if first[name] != second[name]} == set()
+    assert {"report.html", "compare.html", "leaderboard.html", "metagame.html"} <= set(first)
+    assert {"profile.html", "profile.json"} <= set(first)
     assert " before, " in (folders[0] / "printed").read_text()

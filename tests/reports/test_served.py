@@ -1,4 +1,4 @@
-"""What a report says of the models asked, and of those that answered."""
+"""The requested and the answering models in a report."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ ANSWER: dict[str, Any] = {
 FAILED = {"failure": "provider_error", "route": "schema", "sent": {"temperature": 0.5}}
 
 
-def test_sendings_are_told_apart_by_who_answered_and_how() -> None:
+def test_attempts_are_grouped_by_answering_model_and_settings() -> None:
     ways, costs = served(
         [
             Sending("a", "openai/m", ANSWER, 200.0, "s", True),
@@ -43,14 +43,14 @@ def test_sendings_are_told_apart_by_who_answered_and_how() -> None:
     used = Usage(input_tokens=10, output_tokens=2)
     assert costs["a"] == Cost(3, used + used, 0.5, unpriced=1, uncounted=1)
     assert costs["b"] == Cost(2, used, 0.25, unresolved=1)
-    assert costs["old"] == Cost(1, used, 0.25), "bought for a match that is set aside"
+    assert costs["old"] == Cost(1, used, 0.25), "bought for a superseded match"
 
 
-def test_the_methods_name_the_models_that_answered(badly: Any, reported: Reported) -> None:
+def test_methods_name_the_answering_models(badly: Any, reported: Reported) -> None:
     page: Page = reported(badly)
     rows = [[cell.text for cell in row] for row in page.tables["models"][1:]]
-    asked = {(row[0], row[1]) for row in rows}
-    assert asked == {(EVIL, "vllm/evil"), ("mute", "vllm/mute"), ("broken", "vllm/broken")}
+    requested = {(row[0], row[1]) for row in rows}
+    assert requested == {(EVIL, "vllm/evil"), ("mute", "vllm/mute"), ("broken", "vllm/broken")}
     assert {row[2] for row in rows if row[0] == EVIL} == {"evil-2026", UNNAMED}
     assert NULL_OBSERVER in {row[2] for row in rows if row[0] == "broken"}
     sent = sum(int(row[5].text) for row in page.tables["models"][1:])

@@ -37,18 +37,18 @@ def labels(record: ct.MatchRecord) -> tuple[str, ...]:
 Place = tuple[str, str]
 
 
-def summed_up(values: Iterable[tuple[Place, float, tuple[float, float]]]) -> dict[str, Any]:
-    """The mean of values with place and bounds, its interval and what is behind it."""
+def summarise(values: Iterable[tuple[Place, float, tuple[float, float]]]) -> dict[str, Any]:
+    """Return the mean of bounded values by place, with its interval and counts."""
     rows = [(*place, value, *ends) for place, value, ends in values]
     columns = ["configuration", "instance", "x", "least", "most"]
     frame = pl.DataFrame(rows, schema=columns, orient="row")
-    found = ct.statistics.mean_intervals(
+    result = ct.statistics.mean_intervals(
         frame, ["x"], strata=["configuration"], bounds={"x": ("least", "most")}
     )
-    return found.row(0, named=True)
+    return result.row(0, named=True)
 
 
-def measured(record: ct.MatchRecord) -> Mapping[str, float | None]:
+def metrics_of(record: ct.MatchRecord) -> Mapping[str, float | None]:
     metrics = ct.get_game(record.game).metrics.values()
     payoffs = record.payoffs or {}
     return {m.name.replace("_", " "): m.of(record.result()) for m in metrics} | {
@@ -57,7 +57,7 @@ def measured(record: ct.MatchRecord) -> Mapping[str, float | None]:
 
 
 def bounds_of(record: ct.MatchRecord, heading: str) -> tuple[float, float]:
-    """The least and the most that a metric or a payoff can be in a match."""
+    """Return the bounds of a metric or payoff in a match."""
     if heading.startswith("Payoff "):
         return record.rules.payoff_bounds()[heading.removeprefix("Payoff ").lower()]
     name = heading.lower().replace(" ", "_")
@@ -65,7 +65,7 @@ def bounds_of(record: ct.MatchRecord, heading: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("game", ["bargaining", "negotiation", "persuasion"])
-def test_every_number_of_a_pairing_is_what_its_matches_say(
+def test_pairing_numbers_agree_with_their_matches(
     well: Path, reported: Reported, game: str
 ) -> None:
     page = reported(well)
@@ -82,7 +82,7 @@ def test_every_number_of_a_pairing_is_what_its_matches_say(
             known = [
                 ((str(r.parameters), r.instance_key), value, bounds_of(r, heading))
                 for r in matches
-                if (value := measured(r)[heading.lower()]) is not None
+                if (value := metrics_of(r)[heading.lower()]) is not None
             ]
             if not known:
                 assert cell.text == "none"
@@ -90,16 +90,16 @@ def test_every_number_of_a_pairing_is_what_its_matches_say(
             checked += 1
             names = ("data-v", "data-low", "data-high", "data-n", "data-clusters")
             shown = [cell.number(name) if name in cell.attributes else None for name in names]
-            found = summed_up(known)
-            expected = [found[name] for name in ("mean", "low", "high", "n", "clusters")]
-            assert found["mean"] == pytest.approx(math.fsum(v for _, v, _ in known) / len(known))
+            summary = summarise(known)
+            expected = [summary[name] for name in ("mean", "low", "high", "n", "clusters")]
+            assert summary["mean"] == pytest.approx(math.fsum(v for _, v, _ in known) / len(known))
             pairs = [pair for pair in zip(shown, expected, strict=True) if pair != (None, None)]
-            assert all(one == pytest.approx(other, rel=2e-6, abs=2e-6) for one, other in pairs)
-            assert ("†" in cell.text) == (found["wanted"] is not None)
+            assert all(value == pytest.approx(other, rel=2e-6, abs=2e-6) for value, other in pairs)
+            assert ("†" in cell.text) == (summary["wanted"] is not None)
     assert checked > 20
 
 
-def test_players_are_summed_up_over_their_rivals(well: Path, reported: Reported) -> None:
+def test_player_rows_average_over_rivals(well: Path, reported: Reported) -> None:
     page = reported(well)
     records = [record for record in records_of(well) if record.game == "bargaining"]
     rows = page.rows("bargaining-players")
@@ -107,9 +107,9 @@ def test_players_are_summed_up_over_their_rivals(well: Path, reported: Reported)
         (label, role) for label in WELL["players"] for role in ("Alice", "Bob")
     }
     for row in rows:
-        own = [r for r in records if r.label(row["Role"].text.lower()) == row["Player"].text]
-        gains = [measured(record)["alice gain"] for record in own]
-        mean = sum(filter(None, gains)) / len(own)
+        matches = [r for r in records if r.label(row["Role"].text.lower()) == row["Player"].text]
+        gains = [metrics_of(record)["alice gain"] for record in matches]
+        mean = sum(filter(None, gains)) / len(matches)
         assert row["Alice gain"].number() == pytest.approx(mean, rel=1e-6)
     gained = [row["Alice gain"].number() for row in rows if row["Role"].text == "Alice"]
     assert gained == sorted(gained, reverse=True)  # type: ignore[type-var]
@@ -126,28 +126,28 @@ def test_published_variants_are_used_and_named_on_demand(well: Path, reported: R
     assert "The published variant, used here" in published.text
 
 
-def test_every_measure_and_parameter_is_explained(well: Path, reported: Reported) -> None:
+def test_every_metric_and_parameter_is_explained(well: Path, reported: Reported) -> None:
     page = reported(well)
     ids = set(page.attributes("id"))
     assert {link[1:] for link in page.attributes("href") if link.startswith("#")} <= ids
     for name in ("bargaining", "negotiation", "persuasion"):
-        box = ct.get_game(name)
-        for metric in box.metrics.values():
+        game_spec = ct.get_game(name)
+        for metric in game_spec.metrics.values():
             assert f"about-{name}-players-{metric.name}" in ids
             assert metric.meaning in page.text
     assert field_meanings(ct.get_game("negotiation").rules)["buyer_factor"] in page.text
 
 
-def test_methods_say_which_intervals_are_adjusted(well: Path, reported: Reported) -> None:
+def test_methods_state_which_intervals_are_adjusted(well: Path, reported: Reported) -> None:
     text = " ".join(reported(well).text.split())
-    assert "covers the true mean in 95 %" not in text  # of thin data it does not
+    assert "covers the true mean in 95 %" not in text  # not true of thin data
     assert "Intervals have a nominal coverage of 95 %" in text
     assert "intervals in tables and charts are not adjusted for the number of comparisons" in text
     assert "Simultaneous intervals are adjusted for all rivals and roles of a game" in text
     assert "(simultaneous 95 % interval " in text  # two roles
 
 
-def test_a_match_a_cell_has_no_interval_and_says_why(tmp_path: Path, reported: Reported) -> None:
+def test_cell_with_one_match_explains_missing_interval(tmp_path: Path, reported: Reported) -> None:
     games = [{"game": "bargaining", "fixed": {"horizon": 3}}]
     page = reported(play(tmp_path, WELL | {"games": games, "instances": 1, "repeats": 1}))
     for row in page.rows("bargaining-pairings"):
@@ -157,9 +157,7 @@ def test_a_match_a_cell_has_no_interval_and_says_why(tmp_path: Path, reported: R
         assert row["Alice gain"].title == "1 match in 1 instance"
 
 
-def test_what_was_always_so_is_shown_with_what_may_have_gone_unseen(
-    tmp_path: Path, reported: Reported
-) -> None:
+def test_constant_outcome_has_a_bound_for_unseen_cases(tmp_path: Path, reported: Reported) -> None:
     players = {"fair": {"strategy": "equal_split"}}
     games = [{"game": "bargaining"}]
     page = reported(play(tmp_path, WELL | {"games": games, "players": players}))
@@ -168,7 +166,7 @@ def test_what_was_always_so_is_shown_with_what_may_have_gone_unseen(
     assert row["Agreement"].title == "95 % interval 0.473 to 1.000; 8 matches in 4 instances"
 
 
-def test_what_is_not_finished_is_counted_beside_the_scores(badly: Path, reported: Reported) -> None:
+def test_unfinished_matches_are_counted_beside_the_scores(badly: Path, reported: Reported) -> None:
     page = reported(badly)
     records = [record for record in records_of(badly) if record.game == "persuasion"]
     statuses = Counter((labels(record), record.status.value) for record in records)
@@ -179,7 +177,7 @@ def test_what_is_not_finished_is_counted_beside_the_scores(badly: Path, reported
         assert (row["Alice gain"].text == "none") == (counted[0] == 0)
 
 
-def test_kinds_of_answers_are_rates_of_all_answers(badly: Path, reported: Reported) -> None:
+def test_answer_kinds_are_rates_of_all_answers(badly: Path, reported: Reported) -> None:
     page = reported(badly)
     records = [record for record in records_of(badly) if record.game == "persuasion"]
     for row in page.rows("persuasion-answers"):
@@ -192,11 +190,11 @@ def test_kinds_of_answers_are_rates_of_all_answers(badly: Path, reported: Report
         for kind in ("Ok", "Repaired", "Unparsable"):
             rate = 100 * kinds[kind.lower()] / kinds.total() if kinds else None
             assert row[kind].number() == (pytest.approx(rate) if kinds else None)
-        forfeits = [(one.player, one.seat) for record in records for one in record.forfeits]
+        forfeits = [(event.player, event.seat) for record in records for event in record.forfeits]
         assert row["Forfeited"].number() == forfeits.count((who, role))
 
 
-def test_kinds_of_answers_stand_beside_every_score(badly: Path, reported: Reported) -> None:
+def test_answer_kinds_are_shown_beside_every_score(badly: Path, reported: Reported) -> None:
     page = reported(badly)
     records = [record for record in records_of(badly) if record.game == "persuasion"]
     seen: Counter[str] = Counter()
@@ -228,14 +226,14 @@ def test_players_without_a_scored_match_are_named(badly: Path, reported: Reporte
     assert not any(">broken</text>" in chart for chart in dots)
 
 
-def test_an_unfinished_study_says_so(tmp_path: Path, reported: Reported) -> None:
+def test_unfinished_study_is_marked(tmp_path: Path, reported: Reported) -> None:
     page = reported(play(tmp_path, HALTED))
     assert "This study is not complete." in page.text
     assert re.search(r"Of its matches, \d+ have not started, \d+ are live", page.text)
     assert "Calls to models9failed attempts included" in page.text
 
 
-def test_a_study_of_failures_alone_is_reported(tmp_path: Path, reported: Reported) -> None:
+def test_study_with_only_failures_is_reported(tmp_path: Path, reported: Reported) -> None:
     players = {"broken": {"model": "vllm/broken"}}
     page = reported(play(tmp_path, BADLY | {"players": players}))
     assert "6 failed. The results cover the 0 finished matches." in page.text
@@ -244,7 +242,7 @@ def test_a_study_of_failures_alone_is_reported(tmp_path: Path, reported: Reporte
     assert [row["Failed"].number() for row in page.rows("persuasion-pairings")] == [4]
 
 
-def test_a_study_without_matches_is_reported(tmp_path: Path, reported: Reported) -> None:
+def test_study_without_matches_is_reported(tmp_path: Path, reported: Reported) -> None:
     path = tmp_path / "empty.sqlite"
     with ct.Store.open(path, create=True) as store:
         store.register_study("empty", {"name": "empty"})
@@ -253,7 +251,7 @@ def test_a_study_without_matches_is_reported(tmp_path: Path, reported: Reported)
     assert len(page.source) < 100_000
 
 
-def test_matches_under_other_rules_are_excluded_and_named(
+def test_matches_of_other_rules_versions_are_excluded_and_named(
     tmp_path: Path, reported: Reported
 ) -> None:
     path = play(tmp_path, WELL)
@@ -261,7 +259,7 @@ def test_matches_under_other_rules_are_excluded_and_named(
         database.execute("update configurations set version = 7 where game = 'negotiation'")
     page = reported(path, sample=1)
     assert "64 finished matches of negotiation were played under another version" in page.text
-    assert any("version 7 of the rules" in one["html"] for one in page.transcripts())
+    assert any("version 7 of the rules" in transcript["html"] for transcript in page.transcripts())
     (row, *_) = page.rows("negotiation-pairings")
     assert [row["Alice gain"].text, row["Payoff Alice"].text == "none"] == ["none", False]
 
@@ -271,7 +269,7 @@ def cells_with_links(page: Page) -> list[Cell]:
             if cell.link is not None and cell.link.startswith("http")]  # fmt: skip
 
 
-def test_every_number_leads_to_its_matches(badly: Path, reported: Reported) -> None:
+def test_every_number_links_to_its_matches(badly: Path, reported: Reported) -> None:
     page = reported(badly, viewer="http://127.0.0.1:9999")
     for name in ("players", "pairings", "answers"):
         for row in page.tables[f"persuasion-{name}"][1:]:
@@ -282,45 +280,43 @@ def test_every_number_leads_to_its_matches(badly: Path, reported: Reported) -> N
         assert (url.netloc, url.path.split("/")[:3]) == ("127.0.0.1:9999", ["", "studies", "badly"])
 
 
-def test_samples_are_drawn_by_rule_for_every_pairing_and_ending(
-    badly: Path, reported: Reported
-) -> None:
+def test_samples_cover_every_pairing_and_ending(badly: Path, reported: Reported) -> None:
     records = {record.id: record for record in records_of(badly)}
-    groups = Counter((one.game, labels(one), one.status.value) for one in records.values())
+    groups = Counter((match.game, labels(match), match.status.value) for match in records.values())
     for number in (0, 1, 3):
         drawn = reported(badly, sample=number).transcripts()
-        found = Counter(
-            (one["game"], tuple(one["players"].values()), one["status"]) for one in drawn
+        counts = Counter(
+            (entry["game"], tuple(entry["players"].values()), entry["status"]) for entry in drawn
         )
-        assert found == {key: min(count, number) for key, count in groups.items() if number}
-    for one in drawn:
-        assert one["kinds"] == {r: list(kinds) for r, kinds in records[one["id"]].kinds.items()}
+        assert counts == {key: min(count, number) for key, count in groups.items() if number}
+    for entry in drawn:
+        assert entry["kinds"] == {r: list(kinds) for r, kinds in records[entry["id"]].kinds.items()}
 
 
-def test_a_transcript_says_what_was_said(well: Path, reported: Reported) -> None:
+def test_transcripts_contain_every_line(well: Path, reported: Reported) -> None:
     records = {record.id: record for record in records_of(well)}
-    for one in reported(well, sample=1).transcripts():
-        text = " ".join(Page(one["html"]).text.split())
-        for line in ct.records.transcript(records[one["id"]]):
+    for transcript in reported(well, sample=1).transcripts():
+        text = " ".join(Page(transcript["html"]).text.split())
+        for line in ct.records.transcript(records[transcript["id"]]):
             assert " ".join(line.text.split()) in text
 
 
-def test_what_players_say_is_inert(badly: Path, reported: Reported) -> None:
+def test_player_messages_are_inert(badly: Path, reported: Reported) -> None:
     page = reported(badly, sample=9)
-    kinds = Counter(found.get("type") for found, _ in page.scripts)
+    kinds = Counter(attributes.get("type") for attributes, _ in page.scripts)
     assert kinds == {None: 2, "application/gzip": 1}
     assert page.tags().isdisjoint({"img", "iframe", "object", "embed", "link", "base"})
     assert EVIL in page.text
-    said = 0
-    for one in page.transcripts():
-        transcript = Page(one["html"])
+    quoted = 0
+    for entry in page.transcripts():
+        transcript = Page(entry["html"])
         assert transcript.tags().isdisjoint({"script", "img", "a", "style"})
-        assert not any(name.startswith("on") for _, found in transcript.elements for name in found)
-        said += " ".join(EVIL.split()) in " ".join(transcript.text.split())
-    assert said > 3
+        assert not any(name.startswith("on") for _, attrs in transcript.elements for name in attrs)
+        quoted += " ".join(EVIL.split()) in " ".join(transcript.text.split())
+    assert quoted > 3
 
 
-def test_nothing_is_fetched_and_only_our_scripts_run(well: Path, reported: Reported) -> None:
+def test_nothing_is_fetched_and_only_own_scripts_run(well: Path, reported: Reported) -> None:
     page = reported(well)
     assert page.attributes("src") == []
     assert page.tags().isdisjoint({"img", "iframe", "link", "object", "embed", "base", "form"})
@@ -329,18 +325,18 @@ def test_nothing_is_fetched_and_only_our_scripts_run(well: Path, reported: Repor
     assert not re.search(r"url\(|@import", style[0])
     for link in page.attributes("href"):
         assert link.startswith(("#", "http://127.0.0.1:8642/studies/well"))
-    (policy,) = [found["content"] or "" for tag, found in page.elements
-                 if tag == "meta" and "http-equiv" in found]  # fmt: skip
+    (policy,) = [attributes["content"] or "" for tag, attributes in page.elements
+                 if tag == "meta" and "http-equiv" in attributes]  # fmt: skip
     digests = [
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         for script in page.running()
     ]
     assert len(digests) == 2
-    assert "script-src " + " ".join(f"'sha256-{one}'" for one in digests) + ";" in policy
+    assert "script-src " + " ".join(f"'sha256-{digest}'" for digest in digests) + ";" in policy
     assert policy.startswith("default-src 'none';")
 
 
-def test_charts_show_the_tables_numbers_and_lead_to_their_matches(
+def test_charts_show_table_numbers_and_link_to_their_matches(
     well: Path, reported: Reported
 ) -> None:
     page = reported(well)
@@ -349,7 +345,7 @@ def test_charts_show_the_tables_numbers_and_lead_to_their_matches(
     for row in page.rows("bargaining-pairings"):
         alice, bob = row["Alice"].text, row["Bob"].text
         names = f"<title>Alice {escape(alice)}, Bob {escape(bob)}\n"
-        (mark,) = [one for one in agreement.split("<a ") if names in one]
+        (mark,) = [part for part in agreement.split("<a ") if names in part]
         assert f">{fixed(row['Agreement'].number() or 0, 2)}</text>" in mark
         (href,) = re.findall('href="([^"]*)"', mark)
         query = parse_qs(urlsplit(unescape(href)).query)
@@ -363,11 +359,11 @@ def test_one_pairing_has_no_matrix(tmp_path: Path, reported: Reported) -> None:
     assert not any("Alice luck, Bob hard" in chart for chart in page.charts())
 
 
-def test_the_same_store_gives_the_same_page(well: Path, reported: Reported) -> None:
+def test_same_store_gives_the_same_page(well: Path, reported: Reported) -> None:
     assert reported(well).source == reported(well).source
 
 
-def test_an_error_leaves_the_old_file_and_nothing_else(
+def test_error_leaves_only_the_old_file(
     well: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "report.html"
@@ -379,7 +375,7 @@ def test_an_error_leaves_the_old_file_and_nothing_else(
     assert out.read_text() == "the old report"
 
 
-def test_a_place_that_cannot_be_written_is_named(well: Path, tmp_path: Path) -> None:
+def test_unwritable_path_is_named(well: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         ct.Store.open(well) as store,
@@ -415,7 +411,7 @@ def test_many_players_get_one_colour_and_short_labels(tmp_path: Path, reported: 
     assert matrix.count("…</text>") >= 7
 
 
-def test_games_of_others_get_a_report_too(
+def test_custom_games_get_a_report(
     tmp_path: Path, reported: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_game(monkeypatch, SPEC)

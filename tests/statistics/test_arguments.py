@@ -1,4 +1,4 @@
-"""What the public functions of statistics refuse: each in one sentence that says how to fix it."""
+"""Errors of the public statistics functions: one sentence that says how to fix the argument."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from cheaptalk.statistics import (
     regressions,
 )
 
-Use = Callable[..., Any]
+Function = Callable[..., Any]
 
 
 def games() -> pl.DataFrame:
@@ -46,7 +46,7 @@ def mean(frame: pl.DataFrame) -> dict[str, float | None]:
 
 
 FIT = ols(games(), "gain", ["model"], reference={"model": "a"})
-FRAMES: dict[str, Use] = {
+FRAMES: dict[str, Function] = {
     "mean_intervals": lambda frame, value="gain", by="model": mean_intervals(frame, [value], [by]),
     "bootstrap": lambda frame, value="instance", by="instance": bootstrap(
         frame, mean, cluster=[value], strata=[by], draws=9
@@ -67,8 +67,8 @@ FRAMES: dict[str, Use] = {
         FIT, [by], configurations=frame, weight=value
     ),
 }
-"""Functions of a frame, by a column of numbers and one that tells rows apart."""
-SAMPLES: dict[str, Use] = {
+"""Functions of a frame, by a value column and a grouping column."""
+SAMPLES: dict[str, Function] = {
     "holm": holm,
     "benjamini_hochberg": benjamini_hochberg,
     "permutation_test": lambda values: permutation_test(values, [0.1, 0.2], paired=False),
@@ -76,8 +76,8 @@ SAMPLES: dict[str, Use] = {
 """Functions of lists of numbers."""
 
 
-def refused(use: Use, *arguments: Any, **options: Any) -> str:
-    """The sentence in which a use is refused."""
+def error_message(use: Function, *arguments: Any, **options: Any) -> str:
+    """Return the message of the error that a call raises."""
     with pytest.raises(StatisticsError) as error:
         use(*arguments, **options)
     text = str(error.value)
@@ -86,51 +86,51 @@ def refused(use: Use, *arguments: Any, **options: Any) -> str:
     return text
 
 
-def test_every_public_function_is_tested_here() -> None:
+def test_all_public_functions_are_tested() -> None:
     functions = {name for name in statistics.__all__ if name.islower()}
     assert functions == {*FRAMES, *SAMPLES}
 
 
 @pytest.mark.parametrize("use", FRAMES.values(), ids=FRAMES)
-def test_a_column_that_is_not_there_is_named_with_the_nearest(use: Use) -> None:
+def test_missing_column_suggests_the_nearest(use: Function) -> None:
     frame = games().rename({"gain": "gains", "instance": "instances", "share": "shares"})
-    assert 'did you mean "' in refused(use, frame)
-    assert '"modle" (did you mean "model"?)' in refused(use, games(), by="modle")
+    assert 'did you mean "' in error_message(use, frame)
+    assert '"modle" (did you mean "model"?)' in error_message(use, games(), by="modle")
 
 
 @pytest.mark.parametrize("name", [name for name in FRAMES if name != "bootstrap"])
-def test_a_column_of_texts_where_numbers_belong_is_refused(name: str) -> None:
+def test_text_columns_are_rejected_as_numbers(name: str) -> None:
     frame = games().with_columns(pl.col("gain", "share").cast(pl.String))
     assert re.search(
-        r'"(gain|share)" has type String; numbers are needed', refused(FRAMES[name], frame)
+        r'"(gain|share)" has type String; numbers are needed', error_message(FRAMES[name], frame)
     )
 
 
 @pytest.mark.parametrize("name", [name for name in FRAMES if name != "mean_intervals"])
-def test_an_empty_frame_is_refused(name: str) -> None:
-    refused(FRAMES[name], games().clear())
+def test_empty_frame_is_rejected(name: str) -> None:
+    error_message(FRAMES[name], games().clear())
 
 
-def test_means_of_an_empty_frame_are_no_rows() -> None:
-    found = mean_intervals(games().clear(), ["gain"], ["model"])
-    assert found.is_empty()
-    assert found.columns == mean_intervals(games(), ["gain"], ["model"]).columns
+def test_means_of_an_empty_frame_are_empty() -> None:
+    means = mean_intervals(games().clear(), ["gain"], ["model"])
+    assert means.is_empty()
+    assert means.columns == mean_intervals(games(), ["gain"], ["model"]).columns
 
 
 @pytest.mark.parametrize("name", [name for name in FRAMES if name != "predicted_means"])
-def test_a_frame_of_another_library_is_refused(name: str) -> None:
-    text = refused(FRAMES[name], games().to_dict())
+def test_other_frame_types_are_rejected(name: str) -> None:
+    text = error_message(FRAMES[name], games().to_dict())
     assert text == "the frame must be a polars.DataFrame, not a builtins.dict"
 
 
 @pytest.mark.parametrize("use", SAMPLES.values(), ids=SAMPLES)
 @pytest.mark.parametrize("values", [["much", "more"], [0.1, None], [0.1, float("nan")], [[0.1]]])
-def test_samples_that_are_no_numbers_are_refused(use: Use, values: list[Any]) -> None:
-    assert "numbers" in refused(use, values)
+def test_non_numeric_samples_are_rejected(use: Function, values: list[Any]) -> None:
+    assert "numbers" in error_message(use, values)
 
 
 @pytest.mark.parametrize(
-    ("use", "options", "said"),
+    ("use", "options", "message"),
     [
         (mean_intervals, {"values": "gain"}, r'such as \["gain"\]'),
         (mean_intervals, {"values": []}, "at least one column"),
@@ -153,16 +153,14 @@ def test_samples_that_are_no_numbers_are_refused(use: Use, values: list[Any]) ->
         (prediction_baselines, {"outcome": "gain", "factors": [], "learners": ["linear"]}, "one"),
     ],
 )  # fmt: skip
-def test_an_argument_that_makes_no_sense_is_named(
-    use: Use, options: dict[str, Any], said: str
-) -> None:
-    assert re.search(said, refused(use, games(), **options))
+def test_invalid_arguments_are_named(use: Function, options: dict[str, Any], message: str) -> None:
+    assert re.search(message, error_message(use, games(), **options))
 
 
-def test_of_many_columns_a_dozen_are_listed() -> None:
+def test_error_lists_at_most_a_dozen_columns() -> None:
     wide = games().with_columns(pl.lit(0).alias(f"column {at}") for at in range(50))
-    assert refused(FRAMES["ols"], wide, value="xyz").endswith("and 43 more) to explain")
+    assert error_message(FRAMES["ols"], wide, value="xyz").endswith("and 43 more) to explain")
 
 
-def test_a_column_correlates_with_itself() -> None:
+def test_column_correlates_perfectly_with_itself() -> None:
     assert correlation(games(), "gain", "gain", interval="fisher").estimate == pytest.approx(1)

@@ -12,67 +12,67 @@ TREES = ("xgboost", "catboost")
 
 
 def games(rows: int = 240) -> pl.DataFrame:
-    """A gain that adds up over two factors, and one that is high only where both agree."""
+    """Return a gain that adds up over two factors, and one that is high only if both agree."""
     draw = np.random.default_rng(1)
-    one, two = draw.integers(0, 2, rows), draw.integers(0, 2, rows)
-    return pl.DataFrame({"one": one, "two": two}).with_columns(
-        sum=pl.Series(one + 2.0 * two + 0.3 * draw.normal(size=rows)),
-        alike=pl.Series((one == two) + 0.3 * draw.normal(size=rows)),
-        instance=pl.Series(one + two > 0),
-        odd=pl.Series(one != two),
+    first, second = draw.integers(0, 2, rows), draw.integers(0, 2, rows)
+    return pl.DataFrame({"one": first, "two": second}).with_columns(
+        sum=pl.Series(first + 2.0 * second + 0.3 * draw.normal(size=rows)),
+        alike=pl.Series((first == second) + 0.3 * draw.normal(size=rows)),
+        instance=pl.Series(first + second > 0),
+        odd=pl.Series(first != second),
         flat=pl.lit(1.0),
     )
 
 
-def scores(found: Any, metric: str) -> dict[str, float]:
-    rows = found.frame.filter(metric=metric).select("learner", "mean").rows()
+def scores(result: Any, metric: str) -> dict[str, float]:
+    rows = result.frame.filter(metric=metric).select("learner", "mean").rows()
     return {learner: float(mean) for learner, mean in rows}
 
 
-def test_a_linear_model_is_enough_where_effects_add_up() -> None:
+def test_linear_model_fits_additive_effects() -> None:
     pytest.importorskip("sklearn")
-    found = prediction_baselines(
+    result = prediction_baselines(
         games(), "sum", ["one", "two"], learners=["linear"], seeds=range(5)
     )
-    assert scores(found, "rmse")["linear"] == pytest.approx(0.3, abs=0.05)
-    assert scores(found, "r2")["linear"] > 0.9
-    assert found.frame["splits"].to_list() == [5, 5]
-    assert "5 random splits, 20% of 240 rows held out" in str(found)
+    assert scores(result, "rmse")["linear"] == pytest.approx(0.3, abs=0.05)
+    assert scores(result, "r2")["linear"] > 0.9
+    assert result.frame["splits"].to_list() == [5, 5]
+    assert "5 random splits, 20% of 240 rows held out" in str(result)
     again = prediction_baselines(
         games(), "sum", ["one", "two"], learners=["linear"], seeds=range(5)
     )
-    assert found.scores.equals(again.scores)
+    assert result.scores.equals(again.scores)
 
 
 @pytest.mark.parametrize("learner", TREES)
-def test_trees_find_what_a_linear_model_cannot(learner: str) -> None:
+def test_trees_find_interactions_that_linear_models_miss(learner: str) -> None:
     pytest.importorskip(learner)
     frame = games()
-    number = prediction_baselines(
+    regression = prediction_baselines(
         frame, "alike", ["one", "two"], learners=["linear", learner], seeds=[1, 2]
     )
-    assert scores(number, "r2")["linear"] < 0.1
-    assert scores(number, "r2")[learner] > 0.5
-    yes = prediction_baselines(
+    assert scores(regression, "r2")["linear"] < 0.1
+    assert scores(regression, "r2")[learner] > 0.5
+    binary = prediction_baselines(
         frame, "odd", ["one", "two"], learners=["linear", learner], seeds=[1]
     )
-    assert yes.scores["metric"].unique().sort().to_list() == ["accuracy", "auc"]
-    assert scores(yes, "auc")[learner] == 1 > scores(yes, "accuracy")["linear"]
-    assert yes.frame["spread"].null_count() == 4
+    assert binary.scores["metric"].unique().sort().to_list() == ["accuracy", "auc"]
+    assert scores(binary, "auc")[learner] == 1 > scores(binary, "accuracy")["linear"]
+    assert binary.frame["spread"].null_count() == 4
 
 
 def test_missing_levels_are_a_category_and_undefined_scores_are_null() -> None:
     pytest.importorskip("sklearn")
     frame = games().with_columns(one=pl.when(pl.col("one") == 1).then(1))
-    found = prediction_baselines(frame, "sum", ["one", "two"], learners=["linear"], seeds=[0])
-    assert scores(found, "r2")["linear"] > 0.9
+    result = prediction_baselines(frame, "sum", ["one", "two"], learners=["linear"], seeds=[0])
+    assert scores(result, "r2")["linear"] > 0.9
     rare = pl.DataFrame({"x": ["a"] * 11, "instance": [True] + [False] * 10})
-    some = prediction_baselines(rare, "instance", ["x"], learners=["linear"], seeds=range(8))
-    assert some.frame.filter(metric="auc")["splits"][0] < 8
-    assert not some.scores["score"].is_nan().any()
+    rare_result = prediction_baselines(rare, "instance", ["x"], learners=["linear"], seeds=range(8))
+    assert rare_result.frame.filter(metric="auc")["splits"][0] < 8
+    assert not rare_result.scores["score"].is_nan().any()
 
 
-def test_says_which_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "catboost"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "catboost", None)
@@ -81,7 +81,7 @@ def test_says_which_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "factors", "options", "said"),
+    ("outcome", "factors", "options", "message"),
     [
         (
             "sum",
@@ -95,8 +95,8 @@ def test_says_which_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         ("sum", [], {}, "at least one factor"),
     ],
 )
-def test_says_what_it_cannot_predict(
-    outcome: str, factors: list[str], options: dict[str, Any], said: str
+def test_invalid_arguments_raise_error(
+    outcome: str, factors: list[str], options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises((StatisticsError, ValueError), match=said):
+    with pytest.raises((StatisticsError, ValueError), match=message):
         prediction_baselines(games(), outcome, factors, **options)

@@ -1,4 +1,4 @@
-"""Differences that never vary: their p-values against all arrangements of equal players."""
+"""Differences without variation: p-values against all arrangements of equal players."""
 
 from itertools import combinations, product
 from math import comb
@@ -11,7 +11,7 @@ from cheaptalk.statistics.differences import constant_p_of_instances, difference
 
 
 def instances(parts: dict[str, list[float]]) -> pl.DataFrame:
-    """Paired instances of configurations, with their parts of the difference."""
+    """Return paired instances of configurations, with their parts of the difference."""
     rows = [(name, value) for name, values in parts.items() for value in values]
     frame = pl.DataFrame(rows, {"configuration": pl.String, "part": pl.Float64}, orient="row")
     return frame.with_columns(first=True, second=True)
@@ -27,7 +27,7 @@ def instances(parts: dict[str, list[float]]) -> pl.DataFrame:
         {"a": [0.3], "b": [0.3] * 4},  # a single one collapses all
     ],
 )
-def test_a_constant_difference_has_the_p_value_of_a_permutation_test(
+def test_constant_difference_has_the_p_value_of_a_permutation_test(
     parts: dict[str, list[float]],
 ) -> None:
     frame = instances(parts)
@@ -43,10 +43,10 @@ def test_a_constant_difference_has_the_p_value_of_a_permutation_test(
     assert constant_p_of_instances(frame) == constant / len(flips)
 
 
-def test_instances_of_one_player_are_permuted_between_players() -> None:
-    """Of four instances of one player and three of another, two of 35 arrangements are constant."""
-    own = [(True, False)] * 4 + [(False, True)] * 3
-    frame = pl.DataFrame(own, schema=["first", "second"], orient="row").with_columns(
+def test_unpaired_instances_are_permuted_between_players() -> None:
+    """Of the 35 arrangements of four and three instances, two are constant."""
+    membership = [(True, False)] * 4 + [(False, True)] * 3
+    frame = pl.DataFrame(membership, schema=["first", "second"], orient="row").with_columns(
         configuration=pl.lit("a"), part=pl.col("first").cast(pl.Float64)
     )
     arrangements = [*combinations(range(7), 4)]
@@ -54,21 +54,19 @@ def test_instances_of_one_player_are_permuted_between_players() -> None:
     assert constant_p_of_instances(frame) == 2 / 35
 
 
-def test_matches_of_one_participant_are_not_many_observations() -> None:
+def test_matches_of_one_participant_count_as_one_observation() -> None:
     assert two_sided_p(1.0, None, 19.0, 0.5**19) == 0.5**19
     assert two_sided_p(1.0, None, 1.0, 0.5**19) == 0.5
 
 
-def test_an_unknown_error_tests_nothing() -> None:
+def test_unknown_error_gives_no_p_value() -> None:
     assert two_sided_p(1.0, None, 19.0) is None
     assert two_sided_p(1.0, 0.0, 19.0) is None
 
 
 @pytest.mark.parametrize("difference", [-2.0, 2.0])
 @pytest.mark.parametrize("skew", [-4.0, -0.3, 0.0, 0.3, 4.0])
-def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(
-    difference: float, skew: float
-) -> None:
+def test_interval_at_the_p_value_level_ends_at_zero(difference: float, skew: float) -> None:
     p = two_sided_p(difference, 0.5, 9.0, skew=skew)
     assert p is not None
     low, high = difference_limits(difference, 0.5, 9.0, 1 - p, skew=skew)
@@ -77,7 +75,7 @@ def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(
     assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
 
 
-def test_a_rare_large_loss_widens_the_interval_of_a_lead_and_a_rare_large_gain_does_not() -> None:
+def test_only_rare_large_losses_increase_the_p_value_of_a_lead() -> None:
     plain, loss, gain = (two_sided_p(2.0, 0.5, 9.0, skew=skew) for skew in (0.0, -0.3, 0.3))
     assert plain is not None
     assert loss is not None

@@ -23,20 +23,21 @@ COLUMNS = [
 def clustered(
     draw: np.random.Generator, cells: int, clusters: int, sizes: tuple[int, int], alike: float
 ) -> pl.DataFrame:
-    """Cells with clusters of random sizes whose members share a part of their deviation from 0."""
+    """Return cells with clusters of random sizes whose members share part of their deviation."""
     rows: list[tuple[int, int, int, float]] = []
     for cell in range(cells):
         for cluster in range(clusters):
             size = int(draw.integers(*sizes, endpoint=True))
             common = draw.normal() * math.sqrt(alike)
-            own = draw.normal(size=size) * math.sqrt(1 - alike)
+            deviations = draw.normal(size=size) * math.sqrt(1 - alike)
             rows += [
-                (cell, cluster, len(rows) + place, common + one) for place, one in enumerate(own)
+                (cell, cluster, len(rows) + place, common + deviation)
+                for place, deviation in enumerate(deviations)
             ]
     return pl.DataFrame(rows, schema=["cell", "instance", "match_id", "x"], orient="row")
 
 
-def one(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
+def row_of(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
     (row,) = mean_intervals(frame, ["x"], cluster=["instance"], **options).rows(named=True)
     return row
 
@@ -44,10 +45,10 @@ def one(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("level", [0.95, 0.9])
 def test_agrees_with_statsmodels(level: float) -> None:
     frame = clustered(np.random.default_rng(1), 5, 12, (1, 9), 0.4)
-    found = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"], level=level)
-    assert found.columns == COLUMNS
-    assert found["cell"].to_list() == [0, 1, 2, 3, 4]
-    for row in found.rows(named=True):
+    intervals = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"], level=level)
+    assert intervals.columns == COLUMNS
+    assert intervals["cell"].to_list() == [0, 1, 2, 3, 4]
+    for row in intervals.rows(named=True):
         cell = frame.filter(cell=row["cell"])
         fit = sm.OLS(cell["x"].to_numpy(), np.ones(len(cell))).fit(
             cov_type="cluster", cov_kwds={"groups": cell["instance"].to_numpy()}, use_t=True
@@ -65,63 +66,63 @@ def test_agrees_with_statsmodels(level: float) -> None:
 
 
 def freedom_of(sizes: np.ndarray) -> float:
-    """Satterthwaite's degrees of freedom of CR1 where the means of clusters vary alike."""
+    """Return Satterthwaite's degrees of freedom of CR1 for cluster means of equal variance."""
     shares = sizes / sizes.sum()
     off = np.eye(len(sizes)) - shares
     form = off.T @ np.diag(shares**2) @ off
     return float(np.trace(form) ** 2 / np.trace(form @ form))
 
 
-def test_covers_the_truth_as_often_as_it_says_and_only_because_it_clusters() -> None:
+def test_coverage_is_nominal_only_with_clustering() -> None:
     frame = clustered(np.random.default_rng(2), 2_000, 15, (3, 6), 0.5)
 
     def coverage(cluster: str) -> float:
-        found = mean_intervals(frame, ["x"], ["cell"], cluster=[cluster])
-        return float(found.select(((pl.col("low") < 0) & (pl.col("high") > 0)).mean()).item())
+        intervals = mean_intervals(frame, ["x"], ["cell"], cluster=[cluster])
+        return float(intervals.select(((pl.col("low") < 0) & (pl.col("high") > 0)).mean()).item())
 
     assert 0.935 <= coverage("instance") <= 0.965
     assert coverage("match_id") < 0.85
 
 
-def test_matches_of_clusters_of_one_are_independent() -> None:
+def test_singleton_clusters_are_independent() -> None:
     values = [0.1, 0.2, 0.8, 0.9]
-    row = one(pl.DataFrame({"x": values, "instance": [1, 2, 3, 4]}))
+    row = row_of(pl.DataFrame({"x": values, "instance": [1, 2, 3, 4]}))
     assert row["error"] == pytest.approx(np.std(values, ddof=1) / 2)
     assert row["high"] - row["mean"] == pytest.approx(3.182446 * row["error"], rel=1e-6)
 
 
 @given(st.floats(-1e9, 1e9), st.integers(1, 40), st.integers(1, 5))
-def test_equal_values_give_the_mean_itself(value: float, clusters: int, size: int) -> None:
+def test_equal_values_give_no_interval(value: float, clusters: int, size: int) -> None:
     instances = [instance for instance in range(clusters) for _ in range(size)]
-    row = one(pl.DataFrame({"x": [value] * len(instances), "instance": instances}))
+    row = row_of(pl.DataFrame({"x": [value] * len(instances), "instance": instances}))
     assert (row["mean"], row["n"], row["clusters"]) == (value, clusters * size, clusters)
-    assert row["error"] is None  # nothing shows how much it can vary
+    assert row["error"] is None  # the variation is unknown
     assert row["wanted"] is None
-    assert row["low"] is row["high"] is None  # what else there could be, nobody knows
+    assert row["low"] is row["high"] is None  # without bounds, other values are unknown
 
 
-def test_what_floating_point_leaves_is_no_variation() -> None:
+def test_floating_point_noise_is_not_variation() -> None:
     rng = np.random.default_rng(5)
     pairings = rng.lognormal(0, 3, size=7)
     instances = [(instance, value) for instance in range(40) for value in rng.permutation(pairings)]
     frame = pl.DataFrame(instances, schema=["instance", "x"], orient="row")
-    assert one(frame)["note"] == CONSTANT
-    assert one(frame)["low"] is None
+    assert row_of(frame)["note"] == CONSTANT
+    assert row_of(frame)["low"] is None
     first = pl.when(pl.int_range(pl.len()) == 0).then(1e-9).otherwise(0.0)
-    assert one(frame.with_columns(pl.col("x") + first))["error"] > 0
+    assert row_of(frame.with_columns(pl.col("x") + first))["error"] > 0
 
 
-def test_what_did_not_vary_has_the_limits_of_what_may_have_gone_unseen() -> None:
+def test_constant_values_get_limits_from_bounds() -> None:
     frame = pl.DataFrame({"x": [5.0] * 20, "instance": [*range(10)] * 2})
     unseen = 1 - 0.05**0.1
-    row = one(frame, bounds={"x": (0.0, 20.0)})
+    row = row_of(frame, bounds={"x": (0.0, 20.0)})
     assert (row["low"], row["high"]) == pytest.approx((5 - 5 * unseen, 5 + 15 * unseen))
-    assert one(frame, bounds={"x": (0.0, math.inf)})["low"] is None
-    share = one(frame.with_columns(x=pl.lit(True)))
+    assert row_of(frame, bounds={"x": (0.0, math.inf)})["low"] is None
+    share = row_of(frame.with_columns(x=pl.lit(True)))
     assert (share["low"], share["high"]) == pytest.approx((0.05**0.1, 1))  # at least 0.74
 
 
-def test_each_stratum_that_did_not_vary_may_have_what_went_unseen_in_it() -> None:
+def test_limits_of_constant_strata_depend_on_their_instances() -> None:
     rows = [
         (name, instance, 0.0 if name == "j" else 1.0)
         for name in "abcdefghij"
@@ -132,7 +133,7 @@ def test_each_stratum_that_did_not_vary_may_have_what_went_unseen_in_it() -> Non
     assert (row["mean"], row["error"]) == (pytest.approx(0.9), None)
     assert row["high"] == pytest.approx(
         0.9 + 0.1 * (1 - 0.05**0.5)
-    )  # in the two instances of j alone
+    )  # only in the two instances of j
     assert row["low"] == pytest.approx(0.9 * 0.05 ** (1 / 18))
     assert strata_of(frame, bounds={"x": (-math.inf, 1.0)})["low"] is None
 
@@ -141,7 +142,7 @@ def test_each_stratum_that_did_not_vary_may_have_what_went_unseen_in_it() -> Non
     st.lists(st.tuples(st.integers(2, 6), st.floats(0, 1)), min_size=1, max_size=4),
     st.floats(0.5, 0.99),
 )
-def test_what_went_unseen_is_the_most_that_it_can_be(
+def test_limits_of_constant_strata_are_the_largest_possible(
     strata: list[tuple[int, float]], level: float
 ) -> None:
     rows = [
@@ -160,7 +161,7 @@ def test_what_went_unseen_is_the_most_that_it_can_be(
     assert best - 1e-9 <= row["high"] - row["mean"] <= best + 0.05
 
 
-def test_a_few_large_clusters_do_not_count_for_many() -> None:
+def test_few_large_clusters_reduce_degrees_of_freedom() -> None:
     draw = np.random.default_rng(8)
     sizes = [10] * 5 + [1] * 45
     rows = [
@@ -171,98 +172,100 @@ def test_a_few_large_clusters_do_not_count_for_many() -> None:
         for _ in range(size)
     ]
     frame = pl.DataFrame(rows, schema=["cell", "instance", "x"], orient="row")
-    found = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"])
-    assert found["freedom"].to_numpy() == pytest.approx(freedom_of(np.array(sizes)))
-    inside = float(found.select(((pl.col("low") < 0) & (pl.col("high") > 0)).mean()).item())
+    intervals = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"])
+    assert intervals["freedom"].to_numpy() == pytest.approx(freedom_of(np.array(sizes)))
+    inside = float(intervals.select(((pl.col("low") < 0) & (pl.col("high") > 0)).mean()).item())
     assert inside > 0.87  # 0.84 with as many degrees of freedom as instances less one
-    assert found.filter(pl.col("wanted") > 50).height == 1_500  # which is told beside it
+    assert intervals.filter(pl.col("wanted") > 50).height == 1_500  # reported beside it
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_has_no_mean(value: float) -> None:
+def test_non_finite_values_raise_error(value: float) -> None:
     with pytest.raises(StatisticsError, match='"x" has values that are not finite'):
-        one(pl.DataFrame({"x": [1.0, value], "instance": [0, 1]}))
+        row_of(pl.DataFrame({"x": [1.0, value], "instance": [0, 1]}))
 
 
-def test_shares_have_wilsons_interval_by_their_effective_size() -> None:
+def test_shares_have_wilson_intervals_of_effective_size() -> None:
     values = [True] * 27 + [False] * 3
-    row = one(pl.DataFrame({"x": values, "instance": range(30)}))
+    row = row_of(pl.DataFrame({"x": values, "instance": range(30)}))
     low, high = proportion_confint(
         0.9 * 29, 29, 2 * stats.norm.sf(stats.t.ppf(0.975, 29)), "wilson"
     )
     assert (row["low"], row["high"]) == pytest.approx((low, high), rel=1e-6)
     copies = pl.DataFrame({"x": values * 4, "instance": [*range(30)] * 4})
-    assert one(copies) == row | {"n": 120}
+    assert row_of(copies) == row | {"n": 120}
     numbers = copies.with_columns(pl.col("x").cast(pl.Float64))
-    assert one(numbers, bounds={"x": (0.0, 1.0)}) == one(copies)
-    assert one(numbers)["low"] < low  # nobody said that 0 and 1 are all that can be
+    assert row_of(numbers, bounds={"x": (0.0, 1.0)}) == row_of(copies)
+    assert row_of(numbers)["low"] < low  # without bounds of 0 and 1
     tens = copies.with_columns(x=10 * pl.col("x").cast(pl.Float64) - 3)
-    scaled = one(tens, bounds={"x": (-3.0, 7.0)})
+    scaled = row_of(tens, bounds={"x": (-3.0, 7.0)})
     assert (scaled["low"], scaled["high"]) == pytest.approx((10 * low - 3, 10 * high - 3))
 
 
-def test_no_interval_leaves_the_bounds_and_broken_bounds_are_none() -> None:
+def test_intervals_stay_within_bounds_unless_values_violate_them() -> None:
     frame = pl.DataFrame({"x": [0.0, 1.0, 9.0], "instance": [0, 1, 2]})
-    free, held = one(frame), one(frame, bounds={"x": (0.0, 10.0)})
+    free, bounded = row_of(frame), row_of(frame, bounds={"x": (0.0, 10.0)})
     assert free["low"] < 0
-    assert (held["low"], held["high"]) == (0, min(free["high"], 10))
-    assert one(frame, bounds={"x": (0.0, 5.0)}) == free | {"low": 0.0}
+    assert (bounded["low"], bounded["high"]) == (0, min(free["high"], 10))
+    assert row_of(frame, bounds={"x": (0.0, 5.0)}) == free | {"low": 0.0}
 
 
-def test_bounds_that_differ_from_row_to_row_bound_the_mean_by_their_means() -> None:
+def test_row_bounds_limit_the_mean_by_their_means() -> None:
     frame = pl.DataFrame({
         "x": [0.0, 1.0, 1.0, 90.0], "instance": range(4),
         "least": [0.0, 0.0, -4.0, 0.0], "most": [1.0, 2.0, 5.0, 100.0],
     })  # fmt: skip
-    free, held = one(frame), one(frame, bounds={"x": ("least", "most")})
+    free, bounded = row_of(frame), row_of(frame, bounds={"x": ("least", "most")})
     assert free["low"] < -1
-    assert held == free | {"low": -1.0, "high": min(free["high"], 27.0)}
+    assert bounded == free | {"low": -1.0, "high": min(free["high"], 27.0)}
     alike = frame.with_columns(least=pl.lit(0.0), most=pl.lit(100.0))
-    assert one(alike, bounds={"x": ("least", "most")}) == one(frame, bounds={"x": (0.0, 100.0)})
+    assert row_of(alike, bounds={"x": ("least", "most")}) == row_of(
+        frame, bounds={"x": (0.0, 100.0)}
+    )
     low, high = (
-        one(frame, bounds={"x": (0.0, 100.0)}),
-        one(
+        row_of(frame, bounds={"x": (0.0, 100.0)}),
+        row_of(
             frame.with_columns(least=pl.Series([1.0, 0.0, 0.0, 0.0])),
             bounds={"x": ("least", "most")},
         ),
     )
-    assert (low["low"], high["low"]) == (0.0, free["low"])  # broken bounds are none
+    assert (low["low"], high["low"]) == (0.0, free["low"])  # violated bounds are ignored
 
 
-def test_a_share_that_rounding_keeps_from_1_has_the_interval_of_a_share() -> None:
-    """An efficiency of 1 - 1.1e-16 had another interval than the agreement of the same matches."""
+def test_rounded_share_has_the_interval_of_a_share() -> None:
+    """Regression: an efficiency of 1 - 1.1e-16 had another interval than an equal agreement."""
     agreed = pl.DataFrame({"instance": range(20), "agreement": [0.0, 1.0] * 10})
     frame = agreed.with_columns(efficiency=pl.col("agreement") * (1 - 1.2e-16))
     assert frame["efficiency"].max() != 1
     bounds = dict.fromkeys(("agreement", "efficiency"), (0.0, 1.0))
-    found = mean_intervals(frame, [*bounds], cluster=["instance"], bounds=bounds)
-    (agreement, efficiency) = found.select("low", "high").rows()
+    intervals = mean_intervals(frame, [*bounds], cluster=["instance"], bounds=bounds)
+    (agreement, efficiency) = intervals.select("low", "high").rows()
     assert efficiency == pytest.approx(agreement)
 
 
-def test_shares_of_different_stakes_are_no_shares() -> None:
+def test_values_with_different_bounds_are_not_shares() -> None:
     frame = pl.DataFrame({
         "x": [0.0, 1.0, 0.0, 100.0] * 5, "instance": range(20), "least": [0.0] * 20,
         "most": [1.0, 1.0, 100.0, 100.0] * 5,
     })  # fmt: skip
-    row = one(frame, bounds={"x": ("least", "most")})
-    assert (row["low"], row["high"]) == (one(frame)["low"], 50.5)
+    row = row_of(frame, bounds={"x": ("least", "most")})
+    assert (row["low"], row["high"]) == (row_of(frame)["low"], 50.5)
 
 
-def test_one_cluster_gives_a_mean_and_no_interval() -> None:
-    row = one(pl.DataFrame({"x": [0.0, 1.0, 1.0, 1.0], "instance": ["a"] * 4}))
+def test_one_cluster_gives_a_mean_without_interval() -> None:
+    row = row_of(pl.DataFrame({"x": [0.0, 1.0, 1.0, 1.0], "instance": ["a"] * 4}))
     assert (row["mean"], row["clusters"]) == (0.75, 1)
     assert row["error"] is row["low"] is row["high"] is None
 
 
-def test_the_error_is_0_only_of_a_mean_that_can_be_nothing_else() -> None:
+def test_error_is_zero_only_if_bounds_fix_the_mean() -> None:
     frame = pl.DataFrame({"x": [0.5] * 4, "instance": range(4)})
-    unknown, known = one(frame), one(frame, bounds={"x": (0.5, 0.5)})
+    unknown, known = row_of(frame), row_of(frame, bounds={"x": (0.5, 0.5)})
     assert (unknown["error"], unknown["note"]) == (None, CONSTANT)
     assert (known["error"], known["note"], known["low"]) == (0, None, None)
 
 
-def test_missing_values_and_empty_cells_are_left_out() -> None:
+def test_missing_values_and_empty_cells_are_omitted() -> None:
     frame = pl.DataFrame(
         {"cell": ["a", "a", "a", "b"], "instance": [1, 2, 2, 1], "x": [1.0, 2.0, None, None]}
     )
@@ -283,7 +286,7 @@ def strata_of(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
     return row
 
 
-def test_what_differs_between_configurations_is_no_uncertainty() -> None:
+def test_differences_between_configurations_add_no_uncertainty() -> None:
     rows = [
         (name, instance, x + instance % 2)
         for name, x in (("a", 0.0), ("b", 50.0))
@@ -296,7 +299,7 @@ def test_what_differs_between_configurations_is_no_uncertainty() -> None:
     assert row["high"] - row["mean"] == pytest.approx(stats.t.ppf(0.975, 14) * row["error"])
 
 
-def test_a_stratum_on_a_large_scale_brings_its_own_degrees_of_freedom_alone() -> None:
+def test_dominant_stratum_determines_degrees_of_freedom() -> None:
     rows = [
         (name, instance, x * instance)
         for name, x in (("a", 1e-6), ("b", 1.0))
@@ -327,15 +330,15 @@ def test_strata_are_weighted_by_their_matches() -> None:
 
 
 def test_configurations_with_one_instance_are_collapsed() -> None:
-    alone = pl.DataFrame(
+    singles = pl.DataFrame(
         {"configuration": ["a", "b", "c"], "instance": [0, 0, 0], "x": [1.0, 2.0, 6]}
     )
-    plain = mean_intervals(alone, ["x"]).rows(named=True)[0]
-    assert strata_of(alone) == plain
+    plain = mean_intervals(singles, ["x"]).rows(named=True)[0]
+    assert strata_of(singles) == plain
     pair = pl.DataFrame({"configuration": ["d", "d"], "instance": [0, 1], "x": [5.0, 5.0]})
-    mixed = strata_of(pl.concat([alone, pair]))
+    mixed = strata_of(pl.concat([singles, pair]))
     assert mixed["error"] == pytest.approx(plain["error"] * 3 / 5)
-    single = pl.concat([alone.head(1), pair])
+    single = pl.concat([singles.head(1), pair])
     assert strata_of(single) == mean_intervals(single, ["x"]).rows(named=True)[0]
 
 
@@ -351,31 +354,31 @@ def test_strata_cover_the_mean_of_a_fixed_design() -> None:
         for _ in range(3)
     ]
     frame = pl.DataFrame(rows, schema=["cell", "configuration", "instance", "x"], orient="row")
-    found = mean_intervals(frame, ["x"], ["cell"], strata=["configuration"])
+    intervals = mean_intervals(frame, ["x"], ["cell"], strata=["configuration"])
     inside = (pl.col("low") < levels.mean()) & (pl.col("high") > levels.mean())
-    assert 0.935 <= float(found.select(inside.mean()).item()) <= 0.965
+    assert 0.935 <= float(intervals.select(inside.mean()).item()) <= 0.965
 
 
-def of_people(luck: np.random.Generator, people: int, matches: int, both: bool) -> pl.DataFrame:
-    """Matches of people with habits of their own, alone or with another person each."""
-    habits, seat = luck.normal(size=people) * 0.6, np.repeat(np.arange(people), matches)
-    other = luck.permutation(seat)
-    x = habits[seat] + luck.normal(size=len(seat)) * 0.8 + habits[other] * both
+def people_matches(rng: np.random.Generator, people: int, matches: int, both: bool) -> pl.DataFrame:
+    """Return matches of people with personal habits, with one or two people per match."""
+    habits, seat = rng.normal(size=people) * 0.6, np.repeat(np.arange(people), matches)
+    other = rng.permutation(seat)
+    x = habits[seat] + rng.normal(size=len(seat)) * 0.8 + habits[other] * both
     names = [[f"{a}", f"{b}"] if both else [f"{a}"] for a, b in zip(seat, other, strict=True)]
     return pl.DataFrame({
-        "configuration": luck.integers(0, 3, len(seat)), "instance": np.arange(len(seat)) // 2,
+        "configuration": rng.integers(0, 3, len(seat)), "instance": np.arange(len(seat)) // 2,
         "x": x,
         "people": names,
     })  # fmt: skip
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_intervals_allow_for_participants_in_many_matches(both: bool) -> None:
-    luck = np.random.default_rng(6)
+def test_intervals_account_for_participants_in_many_matches(both: bool) -> None:
+    rng = np.random.default_rng(6)
     inside: list[bool] = []
     apart: list[bool] = []
     for _ in range(60):
-        frame = of_people(luck, 30, 10, both)
+        frame = people_matches(rng, 30, 10, both)
         for people, covered in (("people", inside), (None, apart)):
             row = mean_intervals(frame, ["x"], people=people).row(0, named=True)
             covered.append(row["low"] < 0 < row["high"])
@@ -383,8 +386,8 @@ def test_intervals_allow_for_participants_in_many_matches(both: bool) -> None:
     assert np.mean(apart) < 0.75
 
 
-def test_matches_count_as_dependent_if_they_share_an_instance_or_a_participant() -> None:
-    frame = of_people(np.random.default_rng(2), 8, 3, both=True).with_columns(configuration=1)
+def test_matches_sharing_an_instance_or_participant_are_dependent() -> None:
+    frame = people_matches(np.random.default_rng(2), 8, 3, both=True).with_columns(configuration=1)
     row = mean_intervals(frame, ["x"]).row(0, named=True)
     off = (frame["x"] - frame["x"].to_numpy().mean()).to_numpy() / len(frame)
     names, instances = frame["people"].to_list(), frame["instance"].to_list()
@@ -403,9 +406,9 @@ def test_matches_count_as_dependent_if_they_share_an_instance_or_a_participant()
     assert row["wanted"] is not None
 
 
-def test_participants_in_many_thin_configurations_widen_intervals_as_much_as_they_vary() -> None:
-    """Matches move the means of thin configurations: the variance was half of what it is."""
-    draw, found = np.random.default_rng(6), []
+def test_participants_in_thin_configurations_widen_intervals() -> None:
+    """Regression: variance was halved, because matches shift the means of thin configurations."""
+    draw, estimates = np.random.default_rng(6), []
     for _ in range(40):
         person, configuration = np.arange(200) // 10, draw.permutation(np.arange(200) % 100)
         frame = pl.DataFrame({
@@ -414,19 +417,19 @@ def test_participants_in_many_thin_configurations_widen_intervals_as_much_as_the
             "x": draw.normal(size=20)[person] + draw.normal(size=200),
         }).with_columns(pl.concat_list("people"))  # fmt: skip
         row = mean_intervals(frame, ["x"]).row(0, named=True)
-        found.append((row["mean"], row["error"] ** 2))
-    means, variances = np.array(found).T
+        estimates.append((row["mean"], row["error"] ** 2))
+    means, variances = np.array(estimates).T
     assert 0.8 < variances.mean() / (1 / 20 + 1 / 200) < 1.4
     assert np.std(means) ** 2 == pytest.approx(1 / 20 + 1 / 200, rel=0.5)
 
 
-def test_one_participant_gives_a_mean_and_no_interval() -> None:
+def test_one_participant_gives_a_mean_without_interval() -> None:
     frame = pl.DataFrame({"configuration": 1, "instance": range(9), "x": np.arange(9.0)})
     row = mean_intervals(frame.with_columns(people=pl.lit(["ada"])), ["x"]).row(0, named=True)
     assert (row["mean"], row["error"], row["low"]) == (4, None, None)
 
 
-def test_configurations_are_strata_by_default_and_a_grid_without_chance_has_no_spread() -> None:
+def test_configurations_are_strata_by_default() -> None:
     rows = [(name, instance, x) for name, x in (("a", 9.0), ("b", 11.0)) for instance in range(9)]
     frame = pl.DataFrame(rows, schema=["configuration", "instance", "x"], orient="row")
     (row,) = mean_intervals(frame, ["x"]).rows(named=True)

@@ -17,46 +17,46 @@ from cheaptalk.statistics import (
 
 
 def two_sided(shuffled: list[float], seen: float) -> float:
-    """Twice the smaller one-sided share."""
+    """Return twice the smaller one-sided share."""
     above = sum(value >= seen - 1e-12 for value in shuffled)
     below = sum(value <= seen + 1e-12 for value in shuffled)
     return min(1, 2 * min(above, below) / len(shuffled))
 
 
-def test_counts_all_flips_of_few_pairs() -> None:
+def test_few_pairs_use_all_sign_flips() -> None:
     first, second = [5.0, 7.0, 6.5, 9.0, 1.0], [4.0, 5.5, 5.0, 6.0, 1.5]
     gaps = np.subtract(first, second)
     flips = [float(np.mean(gaps * signs)) for signs in product([1, -1], repeat=5)]
-    found = permutation_test(first, second, paired=True)
-    assert found.exact
-    assert found.difference == pytest.approx(gaps.mean())
-    assert found.p == pytest.approx(two_sided(flips, float(gaps.mean())))
+    result = permutation_test(first, second, paired=True)
+    assert result.exact
+    assert result.difference == pytest.approx(gaps.mean())
+    assert result.p == pytest.approx(two_sided(flips, float(gaps.mean())))
 
 
-def test_counts_all_instances_of_few_values() -> None:
+def test_few_values_use_all_permutations() -> None:
     first, second = [1.0, 4.0, 3.0], [2.0, 7.0, 8.0, 9.0]
     pool = np.array(first + second)
     shuffled = []
     for chosen in combinations(range(7), 3):
         rest = [at for at in range(7) if at not in chosen]
         shuffled.append(float(pool[list(chosen)].mean() - pool[rest].mean()))
-    found = permutation_test(first, second, paired=False)
-    assert found.exact
-    assert found.n == (3, 4)
-    assert found.p == pytest.approx(two_sided(shuffled, float(np.mean(first) - np.mean(second))))
+    result = permutation_test(first, second, paired=False)
+    assert result.exact
+    assert result.n == (3, 4)
+    assert result.p == pytest.approx(two_sided(shuffled, float(np.mean(first) - np.mean(second))))
 
 
 @pytest.mark.parametrize("paired", [True, False])
-def test_draws_where_counting_is_too_long(paired: bool) -> None:
+def test_many_values_use_random_permutations(paired: bool) -> None:
     draw = np.random.default_rng(1)
     first, second = draw.normal(0.9, 1, 40), draw.normal(0, 1, 40)
-    found = permutation_test(first, second, paired=paired, draws=999, seed=1)
-    assert not found.exact
-    assert 0.001 <= found.p < 0.05
-    assert found == permutation_test(first, second, paired=paired, draws=999, seed=1)
+    result = permutation_test(first, second, paired=paired, draws=999, seed=1)
+    assert not result.exact
+    assert 0.001 <= result.p < 0.05
+    assert result == permutation_test(first, second, paired=paired, draws=999, seed=1)
 
 
-def test_holds_its_size_under_no_difference() -> None:
+def test_size_is_nominal_under_the_null() -> None:
     draw = np.random.default_rng(2)
     p = [
         permutation_test(draw.normal(size=6), draw.normal(size=6), paired=paired).p
@@ -73,17 +73,17 @@ def test_equal_samples_do_not_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "paired", "said"),
+    ("first", "second", "paired", "message"),
     [
         ([1.0], [1.0, 2.0], True, "of equal length, not 1 values with 2"),
         ([], [1.0], False, "two samples, not 0 values with 1"),
         ([float("nan")], [1.0], True, "finite"),
     ],
 )
-def test_refuses_samples_that_cannot_be_compared(
-    first: list[float], second: list[float], paired: bool, said: str
+def test_incomparable_samples_raise_error(
+    first: list[float], second: list[float], paired: bool, message: str
 ) -> None:
-    with pytest.raises((StatisticsError, ValueError), match=said):
+    with pytest.raises((StatisticsError, ValueError), match=message):
         permutation_test(first, second, paired=paired)
 
 
@@ -102,7 +102,7 @@ def test_corrections_agree_with_statsmodels() -> None:
 
 
 def populations() -> pl.DataFrame:
-    """Three populations on shared instances, two matches each; the third gains more."""
+    """Return three populations on shared instances, two matches each; the third gains more."""
     draw = np.random.default_rng(4)
     instance = np.repeat(np.arange(20), 6)
     who = np.tile(["bayes", "bayes", "human", "human", "model", "model"], 20)
@@ -110,18 +110,18 @@ def populations() -> pl.DataFrame:
     return pl.DataFrame({"instance": instance, "who": who, "gain": gain})
 
 
-def test_every_two_groups_are_compared_on_their_shared_instances() -> None:
+def test_pairs_of_groups_are_compared_on_shared_instances() -> None:
     frame = populations()
-    found = pairwise_tests(frame, "gain", "who", paired=True, cluster=["instance"])
-    rows = {(row["first"], row["second"]): row for row in found.frame.rows(named=True)}
+    result = pairwise_tests(frame, "gain", "who", paired=True, cluster=["instance"])
+    rows = {(row["first"], row["second"]): row for row in result.frame.rows(named=True)}
     assert list(rows) == [("bayes", "human"), ("bayes", "model"), ("human", "model")]
     assert rows["bayes", "human"]["p"] > 0.05
     assert rows["human", "model"]["p_holm"] < 0.01
     assert rows["human", "model"]["n_first"] == 20
-    assert_allclose(found.frame["p_holm"], holm(found.frame["p"].to_numpy()))
-    assert_allclose(found.frame["p_bh"], benjamini_hochberg(found.frame["p"].to_numpy()))
+    assert_allclose(result.frame["p_holm"], holm(result.frame["p"].to_numpy()))
+    assert_allclose(result.frame["p_bh"], benjamini_hochberg(result.frame["p"].to_numpy()))
     assert rows["human", "model"]["test"] == "paired permutation test, two-sided, drawn"
-    assert "p_holm" in str(found)
+    assert "p_holm" in str(result)
     unpaired = pairwise_tests(frame, "gain", "who", paired=False, cluster=["instance"]).frame
     assert unpaired["p"].to_numpy().min() > 0.1
 
@@ -130,22 +130,22 @@ def test_matches_of_one_instance_count_once() -> None:
     frame = populations()
     copies = pl.concat([frame] * 4)
     for paired in (True, False):
-        one, four = (
-            pairwise_tests(of, "gain", "who", paired=paired, cluster=["instance"]).frame["p"]
-            for of in (frame, copies)
+        single, repeated = (
+            pairwise_tests(data, "gain", "who", paired=paired, cluster=["instance"]).frame["p"]
+            for data in (frame, copies)
         )
-        assert_allclose(one, four)
+        assert_allclose(single, repeated)
     rows = pairwise_tests(frame, "gain", "who", paired=False, cluster=[]).frame
     assert rows["n_first"].to_list() == [40, 40, 40]
 
 
-def test_groups_without_shared_instances_have_no_test_and_a_note() -> None:
+def test_groups_without_shared_instances_are_noted() -> None:
     frame = pl.DataFrame(
         {"instance": [1, 2, 3, 4, 1, 2], "who": list("aabbcc"), "gain": [1.0, 2, 3, 4, 5, 7]}
     )
-    found = pairwise_tests(frame, "gain", "who", paired=True, cluster=["instance"])
-    assert found.frame.select("first", "second").rows() == [("a", "c")]
-    assert found.notes == (
+    result = pairwise_tests(frame, "gain", "who", paired=True, cluster=["instance"])
+    assert result.frame.select("first", "second").rows() == [("a", "c")]
+    assert result.notes == (
         "cannot compare a with b: they share no instance",
         "cannot compare b with c: they share no instance",
     )  # fmt: skip
@@ -154,15 +154,15 @@ def test_groups_without_shared_instances_have_no_test_and_a_note() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"value": "profit"}, 'no column "profit" .* to compare by'),
         ({"by": "one"}, "fewer than two groups"),
         ({"cluster": []}, "paired tests need"),
     ],
 )
-def test_pairwise_tests_say_what_they_lack(options: dict[str, Any], said: str) -> None:
-    asked: dict[str, Any] = {"value": "gain", "by": "who", "cluster": ["instance"]} | options
+def test_invalid_pairwise_tests_raise_error(options: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {"value": "gain", "by": "who", "cluster": ["instance"]} | options
     frame = populations().with_columns(one=1)
-    with pytest.raises((StatisticsError, ValueError), match=said):
-        pairwise_tests(frame, paired=True, **asked)
+    with pytest.raises((StatisticsError, ValueError), match=message):
+        pairwise_tests(frame, paired=True, **arguments)

@@ -17,7 +17,7 @@ REFERENCE = {"horizon": 12, "loss": 0.9, "model": "b"}
 
 
 def games(rows: int = 400, seed: int = 1) -> pl.DataFrame:
-    """Games with effects of 1 for each step of a factor's levels, alike within instances."""
+    """Return games with effects of 1 per step of a factor's levels, correlated within instances."""
     draw = np.random.default_rng(seed)
     frame = pl.DataFrame(
         {
@@ -28,22 +28,22 @@ def games(rows: int = 400, seed: int = 1) -> pl.DataFrame:
             "talk": draw.random(rows) < 0.5,
         }
     )
-    luck = draw.normal(size=40)[frame["instance"].to_numpy()]
+    effect = draw.normal(size=40)[frame["instance"].to_numpy()]
     noise = draw.normal(size=rows) * (1 + (frame["model"] == "a").to_numpy())
     steps = frame["model"].replace_strict({"a": 0, "b": 1, "c": 2, "d": 3}).to_numpy()
-    return frame.with_columns(gain=pl.Series(steps + luck + noise, dtype=pl.Float64))
+    return frame.with_columns(gain=pl.Series(steps + effect + noise, dtype=pl.Float64))
 
 
 def columns(frame: pl.DataFrame) -> NDArray[np.float64]:
-    """The same columns, made another way."""
-    made = [np.ones(len(frame))]
+    """Return the same design matrix, built independently."""
+    parts = [np.ones(len(frame))]
     for name in REFERENCE:
-        made += [
+        parts += [
             (frame[name] == level).to_numpy().astype(float)
             for level in frame[name].unique().sort().to_list()
             if level != REFERENCE[name]
         ]
-    return np.column_stack(made)
+    return np.column_stack(parts)
 
 
 def fitted(frame: pl.DataFrame, **options: Any) -> Regression:
@@ -56,7 +56,7 @@ def fitted(frame: pl.DataFrame, **options: Any) -> Regression:
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_agrees_with_statsmodels(errors: Any, level: float) -> None:
     frame = games()
-    found = fitted(frame, errors=errors, level=level)
+    result = fitted(frame, errors=errors, level=level)
     plain = sm.OLS(frame["gain"].to_numpy(), columns(frame)).fit()
     kinds = {
         "classical": plain,
@@ -66,19 +66,19 @@ def test_agrees_with_statsmodels(errors: Any, level: float) -> None:
         ),
     }
     oracle = kinds[errors]
-    rows = found.frame.filter(~pl.col("reference"))
+    rows = result.frame.filter(~pl.col("reference"))
     assert_allclose(rows["estimate"], oracle.params, atol=1e-12)
     assert_allclose(rows["error"], oracle.bse, rtol=1e-9)
     assert_allclose(rows["p"], oracle.pvalues, rtol=1e-7)
     limits = oracle.conf_int(alpha=1 - level)
     assert_allclose(rows.select("low", "high").to_numpy(), limits, rtol=1e-8)
-    assert found.r2 == pytest.approx(plain.rsquared)
-    assert found.adjusted_r2 == pytest.approx(plain.rsquared_adj)
-    assert (found.rows, found.notes) == (400, ())
+    assert result.r2 == pytest.approx(plain.rsquared)
+    assert result.adjusted_r2 == pytest.approx(plain.rsquared_adj)
+    assert (result.rows, result.notes) == (400, ())
 
 
 def with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
-    """Games whose players have an age, played in a second of some day."""
+    """Return games whose players have an age, played in a second of one day."""
     draw = np.random.default_rng(3)
     age = draw.integers(18, 80, len(frame)).astype(float)
     second = 1.7e9 + draw.uniform(0, 5e3, len(frame))
@@ -87,9 +87,9 @@ def with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("errors", ["classical", "HC3", "cluster"])
-def test_numbers_stay_numbers_and_agree_with_statsmodels(errors: Any) -> None:
+def test_numeric_factors_agree_with_statsmodels(errors: Any) -> None:
     frame = with_numbers(games())
-    found = ols(
+    result = ols(
         frame,
         "gain",
         ["model", "age"],
@@ -105,43 +105,43 @@ def test_numbers_stay_numbers_and_agree_with_statsmodels(errors: Any) -> None:
         fit = fit.get_robustcov_results("HC3", use_t=True)
     elif errors == "cluster":
         fit = fit.get_robustcov_results("cluster", groups=frame["instance"].to_numpy(), use_t=True)
-    rows = found.frame.filter(~pl.col("reference"))
+    rows = result.frame.filter(~pl.col("reference"))
     assert rows["factor"].to_list() == ["(constant)", "model", "model", "model", "age"]
     assert rows["level"].to_list() == [None, "a", "c", "d", None]
     assert_allclose(rows["estimate"], fit.params, rtol=1e-12, atol=1e-12)
     assert_allclose(rows["error"], fit.bse, rtol=1e-12)
     assert_allclose(rows["p"], fit.pvalues, rtol=1e-9)
     assert_allclose(rows.select("low", "high").to_numpy(), fit.conf_int(), rtol=1e-9)
-    assert_allclose(found.coefficients, fit.params, rtol=1e-12, atol=1e-12)
-    assert found.r2 == pytest.approx(r2, rel=1e-12)
+    assert_allclose(result.coefficients, fit.params, rtol=1e-12, atol=1e-12)
+    assert result.r2 == pytest.approx(r2, rel=1e-12)
 
 
-def test_a_number_alone_is_one_regressor_without_a_reference() -> None:
+def test_numeric_factor_is_one_regressor_without_reference() -> None:
     frame = with_numbers(games()).with_columns(pl.col("age").cast(pl.Int64))
-    found = ols(frame, "gain", ["age"], cluster=["instance"])
-    assert found.frame["factor"].to_list() == ["(constant)", "age"]
+    result = ols(frame, "gain", ["age"], cluster=["instance"])
+    assert result.frame["factor"].to_list() == ["(constant)", "age"]
     slope = np.polyfit(frame["age"].to_numpy(), frame["gain"].to_numpy(), 1)[0]
-    assert found.frame["estimate"][1] == pytest.approx(slope, rel=1e-12)
-    assert "cluster-robust" in found.label
+    assert result.frame["estimate"][1] == pytest.approx(slope, rel=1e-12)
+    assert "cluster-robust" in result.label
     levels = ols(frame, "gain", ["C(age)"], reference={"C(age)": 30}, cluster=["instance"])
     assert levels.frame.filter(factor="age").height == frame["age"].n_unique()
 
 
-def test_the_origin_and_the_unit_of_a_number_cost_no_precision() -> None:
+def test_origin_and_unit_of_a_number_cost_no_precision() -> None:
     frame = with_numbers(games())
     since = frame.with_columns(second=(pl.col("second") - 1.7e9) / 1e6)
     late, early = (
-        ols(one, "gain", ["model", "second"], reference={"model": "a"}, cluster=["instance"]).frame
-        for one in (frame, since)
+        ols(data, "gain", ["model", "second"], reference={"model": "a"}, cluster=["instance"]).frame
+        for data in (frame, since)
     )
     for name in ("estimate", "error"):
-        far, near = (one.filter(factor="second")[name][0] for one in (late, early))
+        far, near = (rows.filter(factor="second")[name][0] for rows in (late, early))
         assert far * 1e6 == pytest.approx(near, rel=1e-9)
-        far, near = (one.filter(factor="model", level="b")[name][0] for one in (late, early))
+        far, near = (rows.filter(factor="model", level="b")[name][0] for rows in (late, early))
         assert far == pytest.approx(near, rel=1e-9)
 
 
-def test_a_number_that_few_clusters_show_has_bias_reduced_errors() -> None:
+def test_numeric_factor_in_few_clusters_has_bias_reduced_errors() -> None:
     frame = games().with_columns(dose=pl.when(pl.col("instance") < 4).then(2.0).otherwise(0.0))
     number = ols(frame, "gain", ["dose"], cluster=["instance"])
     factor = ols(frame, "gain", ["C(dose)"], reference={"dose": 0.0}, cluster=["instance"])
@@ -153,12 +153,12 @@ def test_a_number_that_few_clusters_show_has_bias_reduced_errors() -> None:
     assert "dose (4)" in number.notes[0]
 
 
-def test_predicted_means_take_numbers_at_their_mean_or_as_given() -> None:
+def test_predicted_means_use_the_mean_or_given_values_of_numbers() -> None:
     frame = with_numbers(games())
     fit = ols(frame, "gain", ["model", "age"], reference={"model": "a"}, cluster=["instance"])
     constant, *_, slope = fit.coefficients
-    own = predicted_means(fit, ["model"]).frame.filter(model="a")["estimate"][0]
-    assert own == pytest.approx(constant + slope * float(frame["age"].to_numpy().mean()))
+    at_mean = predicted_means(fit, ["model"]).frame.filter(model="a")["estimate"][0]
+    assert at_mean == pytest.approx(constant + slope * float(frame["age"].to_numpy().mean()))
     ages = pl.DataFrame({"age": [20, 40]})
     given = predicted_means(fit, ["model"], configurations=ages).frame.filter(model="a")
     assert given["estimate"][0] == pytest.approx(constant + slope * 30)
@@ -167,7 +167,7 @@ def test_predicted_means_take_numbers_at_their_mean_or_as_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "said"),
+    ("change", "options", "message"),
     [
         ([], {"reference": {"age": 30}}, r'"age" is numeric .* write "C\(age\)"'),
         ([pl.lit(None, pl.Float64).alias("age")], {}, '"age" is missing in 400 of 400 rows'),
@@ -176,21 +176,21 @@ def test_predicted_means_take_numbers_at_their_mean_or_as_given() -> None:
         ([], {"cluster": ["nowhere"]}, r'no column "nowhere" .* name the columns in cluster'),
     ],
 )  # fmt: skip
-def test_refuses_numbers_that_cannot_be_one_regressor(
-    change: list[pl.Expr], options: dict[str, Any], said: str
+def test_invalid_numeric_factors_raise_error(
+    change: list[pl.Expr], options: dict[str, Any], message: str
 ) -> None:
     frame = with_numbers(games()).with_columns(change)
-    with pytest.raises(StatisticsError, match=said):
+    with pytest.raises(StatisticsError, match=message):
         ols(frame, "gain", ["age"], **{"cluster": ["instance"]} | options)
 
 
-def test_a_number_that_never_varies_is_left_out_with_a_note() -> None:
-    found = ols(games().with_columns(age=0.1 + 0.2), "gain", ["age"], errors="HC3")
-    assert found.frame["factor"].to_list() == ["(constant)"]
-    assert found.notes == ('"age" is 0.3 in every row here, so it has no effect',)
+def test_constant_numeric_factor_is_omitted_with_a_note() -> None:
+    result = ols(games().with_columns(age=0.1 + 0.2), "gain", ["age"], errors="HC3")
+    assert result.frame["factor"].to_list() == ["(constant)"]
+    assert result.notes == ('"age" is 0.3 in every row here, so it has no effect',)
 
 
-def test_several_outcomes_and_kinds_of_errors_at_once_are_each_as_alone() -> None:
+def test_joint_regressions_equal_separate_ones() -> None:
     draw = np.random.default_rng(5)
     frame = pl.DataFrame(
         {
@@ -202,19 +202,19 @@ def test_several_outcomes_and_kinds_of_errors_at_once_are_each_as_alone() -> Non
     )
     shared: dict[str, Any] = {"reference": {"kind": "a"}, "cluster": ["instance"]}
     kinds: list[Any] = ["classical", "HC3", "cluster"]
-    found = regressions(frame, ["gain", "fair"], ["kind"], errors=kinds, **shared)
-    assert list(found) == [(outcome, kind) for outcome in ("gain", "fair") for kind in kinds]
-    for (outcome, kind), one in found.items():
-        alone = ols(frame, outcome, ["kind"], errors=kind, **shared)
-        assert one.frame.equals(alone.frame)
-        assert (one.rows, one.clusters, one.r2, one.notes) == (
-            alone.rows, alone.clusters, alone.r2, alone.notes,
+    results = regressions(frame, ["gain", "fair"], ["kind"], errors=kinds, **shared)
+    assert list(results) == [(outcome, kind) for outcome in ("gain", "fair") for kind in kinds]
+    for (outcome, kind), result in results.items():
+        single = ols(frame, outcome, ["kind"], errors=kind, **shared)
+        assert result.frame.equals(single.frame)
+        assert (result.rows, result.clusters, result.r2, result.notes) == (
+            single.rows, single.clusters, single.r2, single.notes,
         )  # fmt: skip
     with pytest.raises(ValueError, match="errors must be"):
         regressions(frame, ["gain"], ["kind"], errors=["robust"], **shared)  # type: ignore[list-item]
 
 
-def test_every_row_says_how_its_interval_was_made() -> None:
+def test_rows_state_their_interval_method() -> None:
     frame = games()
     labels = {
         "classical": "95 %, classical, t with 393 degrees of freedom",
@@ -223,13 +223,13 @@ def test_every_row_says_how_its_interval_was_made() -> None:
         "freedom",
     }
     for errors, label in labels.items():
-        found = fitted(frame, errors=errors)
-        assert found.frame["interval"].unique().to_list() == [label]
-        assert label in str(found)
-        assert "nan" not in str(found).lower()
+        result = fitted(frame, errors=errors)
+        assert result.frame["interval"].unique().to_list() == [label]
+        assert label in str(result)
+        assert "nan" not in str(result).lower()
 
 
-def test_references_stand_in_the_table_with_an_effect_of_zero() -> None:
+def test_reference_levels_have_an_effect_of_zero() -> None:
     frame = games()
     rows = fitted(frame).frame.filter("reference").rows(named=True)
     assert [(row["factor"], row["level"]) for row in rows] == [
@@ -240,72 +240,72 @@ def test_references_stand_in_the_table_with_an_effect_of_zero() -> None:
     assert rows[2]["n"] == (frame["model"] == "b").sum()
 
 
-def test_a_composite_holds_all_interactions() -> None:
+def test_composite_contains_all_interactions() -> None:
     frame = games()
-    found = ols(
+    result = ols(
         frame, "gain", ["market"], composites={"market": ["talk", "horizon"]},
         reference={"market": (False, 12)}, cluster=["instance"],
     )  # fmt: skip
     cells = frame.partition_by("talk", "horizon", as_dict=True)
     means = {key: float(part["gain"].to_numpy().mean()) for key, part in cells.items()}
-    effects = {row["level"]: row["estimate"] for row in found.frame.rows(named=True)}
+    effects = {row["level"]: row["estimate"] for row in result.frame.rows(named=True)}
     assert effects["talk=true horizon=1"] == pytest.approx(means[True, 1] - means[False, 12])
     text = {"market": "talk=false horizon=12"}
     again = ols(frame, "gain", ["market"], composites={"market": ["talk", "horizon"]},
                 reference=text, cluster=["instance"])  # fmt: skip
-    assert again.frame.equals(found.frame)
+    assert again.frame.equals(result.frame)
 
 
 @given(st.floats(-1e6, 1e6))
 def test_equal_outcomes_have_no_effects(value: float) -> None:
-    found = fitted(games(60).with_columns(gain=pl.lit(value)), errors="cluster")
-    first, *rest = found.frame.filter(~pl.col("reference")).rows(named=True)
+    result = fitted(games(60).with_columns(gain=pl.lit(value)), errors="cluster")
+    first, *rest = result.frame.filter(~pl.col("reference")).rows(named=True)
     assert (first["estimate"], first["low"], first["high"]) == (value, value, value)
     assert all((row["estimate"], row["error"], row["p"]) == (0, 0, None) for row in rest)
-    assert found.r2 is None
-    assert "the factors fit the outcome exactly" in found.notes[0]
-    assert "R2 = undefined" in str(found)
+    assert result.r2 is None
+    assert "the factors fit the outcome exactly" in result.notes[0]
+    assert "R2 = undefined" in str(result)
 
 
-def test_a_factor_with_one_level_is_left_out_with_a_note() -> None:
-    found = fitted(games().filter(pl.col("loss") == 0.9), errors="HC3")
-    assert found.notes == ('"loss" has only the level 0.9 here, so it has no effect',)
-    assert "loss" not in found.frame["factor"].to_list()
+def test_factor_with_one_level_is_omitted_with_a_note() -> None:
+    result = fitted(games().filter(pl.col("loss") == 0.9), errors="HC3")
+    assert result.notes == ('"loss" has only the level 0.9 here, so it has no effect',)
+    assert "loss" not in result.frame["factor"].to_list()
 
 
-def test_rows_without_an_outcome_are_left_out_and_counted() -> None:
+def test_rows_without_an_outcome_are_omitted_and_counted() -> None:
     frame = games()
     gaps = frame.with_columns(gain=pl.when(pl.col("talk")).then("gain"))
-    found = fitted(gaps, errors="HC3")
-    some = frame.filter("talk")
-    assert found.frame.equals(fitted(some, errors="HC3").frame)
-    assert found.notes == (f'{400 - len(some)} rows without a value of "gain" omitted',)
+    result = fitted(gaps, errors="HC3")
+    complete = frame.filter("talk")
+    assert result.frame.equals(fitted(complete, errors="HC3").frame)
+    assert result.notes == (f'{400 - len(complete)} rows without a value of "gain" omitted',)
 
 
-def test_as_many_rows_as_effects_leave_no_errors() -> None:
+def test_saturated_model_has_no_errors() -> None:
     frame = pl.DataFrame({"model": ["a", "b", "c"], "gain": [1.0, 2.0, 4.0]})
-    found = ols(frame, "gain", ["model"], reference={"model": "a"}, errors="classical")
-    assert found.frame["estimate"].to_list() == pytest.approx([1, 0, 1, 3])
+    result = ols(frame, "gain", ["model"], reference={"model": "a"}, errors="classical")
+    assert result.frame["estimate"].to_list() == pytest.approx([1, 0, 1, 3])
     for column in ("error", "low", "high", "p"):
-        assert found.frame[column].null_count() == 4
-    assert found.notes == ("errors cannot be estimated from as many rows as effects",)
-    assert found.adjusted_r2 is None
+        assert result.frame[column].null_count() == 4
+    assert result.notes == ("errors cannot be estimated from as many rows as effects",)
+    assert result.adjusted_r2 is None
 
 
-def test_hc3_knows_no_error_of_a_level_that_one_row_has_alone() -> None:
+def test_hc3_has_no_error_for_a_level_in_one_row() -> None:
     gains = [1.0, 2, 3, 1, 4, 2, 3, 2, 5, 6, 4, 7, 5, 9]
     frame = pl.DataFrame({"model": ["a"] * 7 + ["b"] * 6 + ["c"], "gain": gains})
-    found = ols(frame, "gain", ["model"], reference={"model": "a"}, errors="HC3")
-    errors = dict(found.frame.select("level", "error").rows())
+    result = ols(frame, "gain", ["model"], reference={"model": "a"}, errors="HC3")
+    errors = dict(result.frame.select("level", "error").rows())
     assert errors["c"] is None
     two = ols(frame.head(13), "gain", ["model"], reference={"model": "a"}, errors="HC3")
     assert errors["b"] == pytest.approx(two.frame.filter(level="b")["error"][0])
-    assert "only one row" in found.notes[0]
+    assert "only one row" in result.notes[0]
     single = ols(frame, "gain", ["model"], reference={"model": "c"}, errors="HC3").frame
     assert single["error"].null_count() == 4
 
 
-def test_a_level_in_one_cluster_has_no_clustered_error() -> None:
+def test_level_in_one_cluster_has_no_clustered_error() -> None:
     frame = games().with_columns(instance=pl.when(model="c").then(99).otherwise("instance"))
     errors = dict(fitted(frame, errors="cluster").frame.select("level", "error").rows())
     assert errors["c"] is None
@@ -316,7 +316,7 @@ def test_a_level_in_one_cluster_has_no_clustered_error() -> None:
     assert "only one cluster" in other.notes[0]
 
 
-def test_few_clusters_are_said_and_one_gives_no_errors() -> None:
+def test_few_clusters_are_noted_and_one_gives_no_errors() -> None:
     few = fitted(games().with_columns(pl.col("instance") % 10), errors="cluster")
     assert few.clusters == 10
     assert few.notes == (
@@ -330,13 +330,13 @@ def test_few_clusters_are_said_and_one_gives_no_errors() -> None:
     assert fewer.notes == (
         "the uncertainty of effects cannot be estimated: 9 clusters; at least 10 are needed",
     )
-    one = fitted(games().with_columns(instance=1), errors="cluster")
-    assert one.frame["error"].null_count() == len(one.frame)
-    assert one.notes == ("errors cannot be estimated from one cluster",)
+    single = fitted(games().with_columns(instance=1), errors="cluster")
+    assert single.frame["error"].null_count() == len(single.frame)
+    assert single.notes == ("errors cannot be estimated from one cluster",)
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "said"),
+    ("change", "options", "message"),
     [
         ([], {"reference": REFERENCE | {"model": "z"}}, '"model" has no reference level z'),
         ([], {"reference": REFERENCE | {"horizon": True}}, '"horizon" has no reference level true'),
@@ -349,23 +349,23 @@ def test_few_clusters_are_said_and_one_gives_no_errors() -> None:
         ([pl.lit("much").alias("gain")], {}, '"gain" has type String; numbers'),
     ],
 )  # fmt: skip
-def test_says_what_the_data_do_not_determine(
-    change: list[pl.Expr], options: dict[str, Any], said: str
+def test_undetermined_effects_raise_error(
+    change: list[pl.Expr], options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(StatisticsError, match=said):
+    with pytest.raises(StatisticsError, match=message):
         fitted(games().with_columns(change), **options)
 
 
 @pytest.mark.parametrize("errors", ["classical", "HC3", "cluster"])
-def test_what_can_be_told_apart_is_estimated_beside_what_cannot(errors: Any) -> None:
+def test_identifiable_effects_are_estimated_beside_others(errors: Any) -> None:
     frame = games().with_columns(pl.col("model").alias("loss"))
     factors = ["C(horizon)", "talk", "model", "loss"]
     reference = REFERENCE | {"talk": True, "loss": "b"}
-    (found,) = regressions(
+    (result,) = regressions(
         frame, ["gain"], factors, reference=reference, errors=[errors],
         cluster=["instance"], partial=True,
     ).values()  # fmt: skip
-    alone = ols(
+    separable = ols(
         frame,
         "gain",
         factors[:-1],
@@ -373,26 +373,26 @@ def test_what_can_be_told_apart_is_estimated_beside_what_cannot(errors: Any) -> 
         errors=errors,
         cluster=["instance"],
     )
-    told = ["estimate", "error", "low", "high", "p"]
-    kept = pl.col("factor").is_in(["model", "loss"])
+    cols = ["estimate", "error", "low", "high", "p"]
+    tied = pl.col("factor").is_in(["model", "loss"])
     assert (
-        found.frame.filter(kept, ~pl.col("reference")).select(told).null_count().row(0) == (6,) * 5
+        result.frame.filter(tied, ~pl.col("reference")).select(cols).null_count().row(0) == (6,) * 5
     )
-    mine, theirs = (one.frame.filter(~kept).select(told) for one in (found, alone))
-    assert mine.equals(theirs) or mine.rows() == [pytest.approx(row) for row in theirs.rows()]
-    assert found.adjusted_r2 == pytest.approx(alone.adjusted_r2)
-    assert "the effects of model and loss cannot be separated" in found.notes[0]
+    actual, oracle = (fit.frame.filter(~tied).select(cols) for fit in (result, separable))
+    assert actual.equals(oracle) or actual.rows() == [pytest.approx(row) for row in oracle.rows()]
+    assert result.adjusted_r2 == pytest.approx(separable.adjusted_r2)
+    assert "the effects of model and loss cannot be separated" in result.notes[0]
 
 
-def test_a_missing_cluster_is_a_cluster() -> None:
+def test_missing_cluster_is_a_cluster() -> None:
     frame = games()
     gap = pl.when(pl.col("instance") > 0).then("instance")
     named = fitted(frame, errors="cluster")
-    found = fitted(frame.with_columns(instance=gap), errors="cluster")
-    assert found.frame.equals(named.frame)
+    result = fitted(frame.with_columns(instance=gap), errors="cluster")
+    assert result.frame.equals(named.frame)
 
 
-def test_says_which_column_is_not_there() -> None:
+def test_missing_column_raises_error() -> None:
     with pytest.raises(StatisticsError, match=r'no column "profit" .* to explain'):
         ols(games(), "profit", ["model"], reference={"model": "a"})
     with pytest.raises(StatisticsError, match=r'no column "pair" .* to make the factor "pair" of'):
@@ -400,7 +400,7 @@ def test_says_which_column_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"errors": "HC9"}, "not \"HC9\""),
         ({"level": 95}, "between 0 and 1"),
@@ -409,12 +409,12 @@ def test_says_which_column_is_not_there() -> None:
         ({"reference": REFERENCE | {"model": ("a", "b")}}, "has no reference level"),
     ],
 )  # fmt: skip
-def test_refuses_arguments_that_make_no_sense(options: dict[str, Any], said: str) -> None:
-    with pytest.raises((ValueError, StatisticsError), match=said):
+def test_invalid_arguments_raise_error(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, StatisticsError), match=message):
         fitted(games(), **options)
 
 
-def test_factors_are_a_list_of_different_names() -> None:
+def test_factors_must_be_distinct_names() -> None:
     for factors in ("model", ["model", "model"]):
         with pytest.raises(ValueError, match="distinct names"):
             ols(games(), "gain", factors, reference={"model": "a"})
@@ -423,31 +423,31 @@ def test_factors_are_a_list_of_different_names() -> None:
             composites={"both": ["talk", "model"]})  # fmt: skip
 
 
-def test_predicted_means_of_all_cells_are_the_cells_own_means() -> None:
+def test_predicted_means_of_a_saturated_model_are_cell_means() -> None:
     frame = games()
-    found = predicted_means(
+    result = predicted_means(
         ols(frame, "gain", ["model"], reference={"model": "a"}, cluster=["instance"]), ["model"]
     )
     raw = dict(frame.group_by("model").agg(pl.col("gain").mean()).rows())
-    for row in found.frame.rows(named=True):
+    for row in result.frame.rows(named=True):
         assert row["estimate"] == pytest.approx(raw[row["model"]])
-    whole = predicted_means(fitted(frame)).frame
-    assert whole["estimate"][0] == pytest.approx(frame["gain"].mean())
-    assert whole.columns == ["estimate", "error", "low", "high", "freedom", "interval"]
+    overall = predicted_means(fitted(frame)).frame
+    assert overall["estimate"][0] == pytest.approx(frame["gain"].mean())
+    assert overall.columns == ["estimate", "error", "low", "high", "freedom", "interval"]
 
 
-def test_predicted_means_put_cells_on_one_distribution() -> None:
+def test_predicted_means_weight_cells_by_one_distribution() -> None:
     rows = [("a", "easy", 3.0)] * 9 + [("a", "hard", 1.0)] + [("b", "easy", 4.0)] * 2
     rows += [("b", "hard", 2.0)] * 8
     frame = pl.DataFrame(rows, schema=["model", "game", "gain"], orient="row")
     fit = ols(frame, "gain", ["model", "game"], reference={"model": "a", "game": "easy"},
               errors="classical")  # fmt: skip
-    own = dict(predicted_means(fit, ["model"]).frame.select("model", "estimate").rows())
-    assert own == pytest.approx({"a": 2.1, "b": 3.1})
+    means = dict(predicted_means(fit, ["model"]).frame.select("model", "estimate").rows())
+    assert means == pytest.approx({"a": 2.1, "b": 3.1})
     hard = pl.DataFrame({"game": ["easy", "hard"], "share": [1, 3]})
-    found = predicted_means(fit, ["model"], configurations=hard, weight="share")
-    assert found.frame["estimate"].to_list() == pytest.approx([1.5, 2.5])
-    assert found.over == "2 given configurations"
+    result = predicted_means(fit, ["model"], configurations=hard, weight="share")
+    assert result.frame["estimate"].to_list() == pytest.approx([1.5, 2.5])
+    assert result.over == "2 given configurations"
     even = predicted_means(fit, ["model"], configurations=hard)
     assert even.frame["estimate"].to_list() == pytest.approx([2, 3])
     assert "predicted over 2 given configurations" in str(even)
@@ -467,39 +467,39 @@ def test_predicted_means_agree_with_statsmodels() -> None:
     assert (row["low"], row["high"]) == pytest.approx(tuple(test.conf_int()[0]))
 
 
-def test_predicted_means_say_what_they_keep_and_what_they_do_not_know() -> None:
+def test_predicted_means_name_kept_factors_and_unknown_levels() -> None:
     fit = fitted(games())
-    found = predicted_means(fit, ["model"], configurations=pl.DataFrame({"horizon": [12]}))
-    assert found.over == "1 given configurations, loss as in the regression's rows"
+    result = predicted_means(fit, ["model"], configurations=pl.DataFrame({"horizon": [12]}))
+    assert result.over == "1 given configurations, loss as in the regression's rows"
     with pytest.raises(StatisticsError, match='"horizon" has no level 99; its levels are 1, 2, 12'):
         predicted_means(fit, ["model"], configurations=pl.DataFrame({"horizon": [99]}))
     with pytest.raises(StatisticsError, match="configurations has no rows"):
         predicted_means(fit, configurations=pl.DataFrame({"horizon": []}))
     with pytest.raises(ValueError, match='unknown factor "instance"'):
         predicted_means(fit, ["instance"])
-    one = pl.DataFrame({"horizon": [12], "w": [-1.0]})
-    for weight, said in (("w", "must be >= 0"), ("v", 'no column "v"')):
-        with pytest.raises(ValueError, match=said):
-            predicted_means(fit, configurations=one, weight=weight)
+    configurations = pl.DataFrame({"horizon": [12], "w": [-1.0]})
+    for weight, message in (("w", "must be >= 0"), ("v", 'no column "v"')):
+        with pytest.raises(ValueError, match=message):
+            predicted_means(fit, configurations=configurations, weight=weight)
     with pytest.raises(ValueError, match="none are given"):
         predicted_means(fit, weight="w")
 
 
-def test_predicted_means_of_unknown_error_are_null() -> None:
+def test_predicted_means_of_unknown_error_have_null_errors() -> None:
     frame = games().with_columns(instance=pl.when(model="c").then(99).otherwise("instance"))
-    found = predicted_means(fitted(frame, errors="cluster"), ["model"]).frame
-    assert found.filter(pl.col("error").is_null())["model"].to_list() == ["c"]
-    assert found["estimate"].null_count() == 0
+    result = predicted_means(fitted(frame, errors="cluster"), ["model"]).frame
+    assert result.filter(pl.col("error").is_null())["model"].to_list() == ["c"]
+    assert result["estimate"].null_count() == 0
 
 
-def test_clustered_intervals_cover_the_truth_and_classical_ones_do_not() -> None:
+def test_only_clustered_intervals_cover_the_truth() -> None:
     covered = {"classical": 0, "cluster": 0}
     for study in range(300):
         draw = np.random.default_rng([7, study])
         instance = np.repeat(np.arange(60), 5)
-        luck = draw.normal(size=60)[instance]
+        effect = draw.normal(size=60)[instance]
         frame = pl.DataFrame(
-            {"instance": instance, "late": instance % 2, "gain": luck + draw.normal(size=300)}
+            {"instance": instance, "late": instance % 2, "gain": effect + draw.normal(size=300)}
         )
         for errors in covered:
             fit = ols(
@@ -512,22 +512,22 @@ def test_clustered_intervals_cover_the_truth_and_classical_ones_do_not() -> None
     assert covered["classical"] / 300 < 0.8
 
 
-def test_a_regression_with_little_left_to_estimate_from_says_so() -> None:
+def test_few_degrees_of_freedom_are_noted() -> None:
     rng = np.random.default_rng(4)
     frame = pl.DataFrame(
         {"instance": range(24), "model": [str(number // 2) for number in range(24)],
          "gain": rng.normal(size=24)}
     )  # fmt: skip
-    found = ols(frame, "gain", ["model"], reference={"model": "0"}, errors="cluster",
+    result = ols(frame, "gain", ["model"], reference={"model": "0"}, errors="cluster",
                 cluster=["instance"])  # fmt: skip
-    assert "24 rows for 12 columns leave 12 degrees of freedom" in " ".join(found.notes)
+    assert "24 rows for 12 columns leave 12 degrees of freedom" in " ".join(result.notes)
     fewer = ols(frame.head(18), "gain", ["model"], reference={"model": "0"}, errors="HC3")
     problem = "9 degrees of freedom; at least 10 are needed"
     assert fewer.notes == (f"the uncertainty of effects cannot be estimated: {problem}",)
     assert fewer.frame["low"].null_count() == len(fewer.frame)
 
 
-def test_levels_that_few_clusters_have_are_told() -> None:
+def test_levels_in_few_clusters_are_noted() -> None:
     instance = np.repeat(np.arange(80), 2)
     levels = {"treated": instance < 3, "spared": instance < 76, "odd": instance % 2 == 1}
     frame = pl.DataFrame({"instance": instance, **levels, "gain": np.sin(7.0 * instance)})
@@ -539,7 +539,7 @@ def test_levels_that_few_clusters_have_are_told() -> None:
     assert note.endswith("too narrow: treated true (3), spared true (4)")
 
 
-def test_levels_at_which_the_outcome_never_varied_are_told() -> None:
+def test_levels_with_constant_outcome_are_noted() -> None:
     instance = np.arange(90)
     frame = pl.DataFrame(
         {"instance": instance, "kind": instance % 3, "won": (instance % 3 != 1) | (instance < 45)}
@@ -558,17 +558,17 @@ def test_levels_in_few_clusters_have_bias_reduced_errors(instances: int) -> None
     frame = games(80).with_columns(pl.col("instance") % instances)
     rare = (pl.col("instance") < 3) & (pl.col("model") == "c")
     frame = frame.with_columns(model=pl.when(rare).then(pl.lit("e")).otherwise("model"))
-    found = fitted(frame, errors="cluster").frame.filter(~pl.col("reference"))
+    result = fitted(frame, errors="cluster").frame.filter(~pl.col("reference"))
     errors, freedom = bias_reduced(
         columns(frame), frame["gain"].to_numpy(), frame["instance"].to_numpy()
     )
-    assert_allclose(found["error"], errors, rtol=1e-9)
-    assert_allclose(found["freedom"], freedom, rtol=1e-9)
-    assert "cluster-robust (CR2) by instance" in found["interval"][0]
-    assert "t with Satterthwaite's degrees of freedom" in found["interval"][0]
+    assert_allclose(result["error"], errors, rtol=1e-9)
+    assert_allclose(result["freedom"], freedom, rtol=1e-9)
+    assert "cluster-robust (CR2) by instance" in result["interval"][0]
+    assert "t with Satterthwaite's degrees of freedom" in result["interval"][0]
 
 
-def test_the_difference_of_two_groups_is_welchs_with_bell_and_mccaffreys_freedom() -> None:
+def test_two_group_difference_is_welch_with_bell_mccaffrey_freedom() -> None:
     """Imbens and Kolesar (2016), Robust Standard Errors in Small Samples, section III."""
     few, many = 4, 23
     gain = np.random.default_rng(2).exponential(size=few + many)
@@ -584,7 +584,7 @@ def test_the_difference_of_two_groups_is_welchs_with_bell_and_mccaffreys_freedom
     assert row["freedom"] == pytest.approx((few + many) ** 2 * (few - 1) * (many - 1) / parts)
 
 
-def test_an_effect_that_rests_on_one_cluster_beside_another_effects_has_no_error() -> None:
+def test_effect_identified_by_one_cluster_has_no_error() -> None:
     instance = np.repeat(np.arange(30), 4)
     gain = np.sin(5.0 * np.arange(120))
     rows = {"instance": instance, "late": instance < 2, "long": instance == 1, "gain": gain}
@@ -592,4 +592,4 @@ def test_an_effect_that_rests_on_one_cluster_beside_another_effects_has_no_error
     references = {"late": False, "long": False}
     fit = ols(frame, "gain", ["late", "long"], reference=references, cluster=["instance"])
     known = fit.frame.filter(pl.col("error").is_not_null())["factor"].to_list()
-    assert known == ["(constant)"]  # but for instance 1, only instance 0 is late
+    assert known == ["(constant)"]  # except for instance 1, only instance 0 is late

@@ -15,8 +15,8 @@ from cheaptalk.statistics import (
 from cheaptalk.statistics.resampling import clusters_of
 
 
-def alike(instances: int = 30, size: int = 4, seed: int = 1) -> pl.DataFrame:
-    """Matches whose instances give all of them much the same luck."""
+def matches(instances: int = 30, size: int = 4, seed: int = 1) -> pl.DataFrame:
+    """Return matches whose gains depend mostly on their instance."""
     draw = np.random.default_rng(seed)
     instance = np.repeat(np.arange(instances), size)
     gain = draw.normal(size=instances)[instance] + 0.3 * draw.normal(size=len(instance))
@@ -27,8 +27,8 @@ def mean(frame: pl.DataFrame) -> dict[str, float | None]:
     return {"mean": float(frame["gain"].to_numpy().mean())}
 
 
-def test_draws_whole_clusters_as_many_as_there_are() -> None:
-    frame = alike(10, 3).sample(fraction=1, shuffle=True, seed=1)
+def test_draws_contain_whole_clusters() -> None:
+    frame = matches(10, 3).sample(fraction=1, shuffle=True, seed=1)
     clusters = clusters_of(frame, ["instance"], [])
     generator = np.random.default_rng(1)
     seen = set()
@@ -42,7 +42,7 @@ def test_draws_whole_clusters_as_many_as_there_are() -> None:
 
 
 def test_strata_keep_their_sizes() -> None:
-    frame = alike(9, 2)
+    frame = matches(9, 2)
     clusters = clusters_of(frame, ["instance"], ["half"])
     assert clusters.label == "9 clusters in 2 strata"
     for rows in clusters.rows(clusters.draws(20, np.random.default_rng(2))):
@@ -59,80 +59,80 @@ def test_strata_with_one_cluster_are_collapsed() -> None:
     assert clusters_of(frame.tail(3), ["instance"], ["game"]).label == "3 clusters"
 
 
-def test_errors_agree_with_those_of_clustered_means() -> None:
-    frame = alike(60)
-    found = bootstrap(frame, mean, cluster=["instance"], seed=3).frame.row(0, named=True)
-    known = mean_intervals(frame, ["gain"], cluster=["instance"]).row(0, named=True)
-    assert found["estimate"] == pytest.approx(known["mean"])
-    assert found["error"] == pytest.approx(known["error"], rel=0.06)
-    assert (found["low"], found["high"]) == pytest.approx((known["low"], known["high"]), abs=0.04)
+def test_errors_agree_with_clustered_means() -> None:
+    frame = matches(60)
+    row = bootstrap(frame, mean, cluster=["instance"], seed=3).frame.row(0, named=True)
+    expected = mean_intervals(frame, ["gain"], cluster=["instance"]).row(0, named=True)
+    assert row["estimate"] == pytest.approx(expected["mean"])
+    assert row["error"] == pytest.approx(expected["error"], rel=0.06)
+    assert (row["low"], row["high"]) == pytest.approx((expected["low"], expected["high"]), abs=0.04)
     by_match = bootstrap(frame, mean, cluster=[], seed=3)
-    assert by_match.frame["error"][0] < 0.6 * found["error"]
+    assert by_match.frame["error"][0] < 0.6 * row["error"]
     assert "240 clusters" in by_match.label
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])
-def test_draws_of_small_strata_vary_as_much_as_means_do(size: int) -> None:
-    frame = alike(12 * size, 1).with_columns(stratum=pl.col("instance") // size)
-    found = bootstrap(frame, mean, cluster=["instance"], strata=["stratum"], draws=3_000)
-    known = mean_intervals(frame, ["gain"], cluster=["stratum", "instance"], strata=["stratum"])
-    assert found.frame["error"][0] == pytest.approx(known["error"][0], rel=0.05)  # 0.71 of it, once
+def test_draws_of_small_strata_vary_as_much_as_means(size: int) -> None:
+    frame = matches(12 * size, 1).with_columns(stratum=pl.col("instance") // size)
+    result = bootstrap(frame, mean, cluster=["instance"], strata=["stratum"], draws=3_000)
+    expected = mean_intervals(frame, ["gain"], cluster=["stratum", "instance"], strata=["stratum"])
+    assert result.frame["error"][0] == pytest.approx(expected["error"][0], rel=0.05)  # was 0.71
 
 
 def test_cautions_count_degrees_of_freedom() -> None:
-    frame = alike(30, 1).with_columns(stratum=pl.col("instance") // 2)
-    found = bootstrap(frame, mean, cluster=["instance"], strata=["stratum"], draws=50)
+    frame = matches(30, 1).with_columns(stratum=pl.col("instance") // 2)
+    result = bootstrap(frame, mean, cluster=["instance"], strata=["stratum"], draws=50)
     few = "30 clusters have only 15 degrees of freedom: the intervals are likely too narrow"
-    assert found.notes == (few,)
+    assert result.notes == (few,)
 
 
-def test_strata_take_out_what_differs_between_them() -> None:
-    frame = alike(40).with_columns(pl.col("gain") + 50 * pl.col("half"))
-    apart = bootstrap(frame, mean, cluster=["instance"], strata=["half"], draws=300)
-    whole = bootstrap(frame, mean, cluster=["instance"], draws=300)
-    assert apart.frame["error"][0] < 0.1 * whole.frame["error"][0]
+def test_strata_remove_differences_between_them() -> None:
+    frame = matches(40).with_columns(pl.col("gain") + 50 * pl.col("half"))
+    stratified = bootstrap(frame, mean, cluster=["instance"], strata=["half"], draws=300)
+    unstratified = bootstrap(frame, mean, cluster=["instance"], draws=300)
+    assert stratified.frame["error"][0] < 0.1 * unstratified.frame["error"][0]
 
 
-def test_the_same_seed_gives_the_same_draws() -> None:
-    frame = alike()
-    one, again, other = (
+def test_same_seed_gives_the_same_draws() -> None:
+    frame = matches()
+    first, again, other = (
         bootstrap(frame, mean, cluster=["instance"], draws=50, seed=seed).replicates
         for seed in (1, np.random.default_rng(1), 2)
     )
-    assert one.equals(again)
-    assert not one.equals(other)
+    assert first.equals(again)
+    assert not first.equals(other)
 
 
-def test_a_statistic_that_did_not_vary_has_no_error() -> None:
+def test_constant_statistic_has_no_error() -> None:
     rng = np.random.default_rng(5)
-    alike = rng.lognormal(0, 3, size=7)
-    rows = [(instance, value) for instance in range(20) for value in rng.permutation(alike)]
+    values = rng.lognormal(0, 3, size=7)
+    rows = [(instance, value) for instance in range(20) for value in rng.permutation(values)]
     frame = pl.DataFrame(rows, schema=["instance", "x"], orient="row")
-    found = bootstrap(frame, lambda one: {"sum": sum(one["x"])}, cluster=["instance"], draws=50)
-    assert found.frame["error"].item() == 0
+    result = bootstrap(frame, lambda data: {"sum": sum(data["x"])}, cluster=["instance"], draws=50)
+    assert result.frame["error"].item() == 0
 
 
-def test_undefined_draws_are_counted_and_left_out() -> None:
+def test_undefined_draws_are_counted_and_omitted() -> None:
     def share(frame: pl.DataFrame) -> dict[str, float | None]:
-        some = frame.filter(pl.col("instance") == 0)
-        return {"first": 1.0 if len(some) else None, "never": float("nan")}
+        first_instance = frame.filter(pl.col("instance") == 0)
+        return {"first": 1.0 if len(first_instance) else None, "never": float("nan")}
 
-    found = bootstrap(alike(3), share, cluster=["instance"], draws=400)
-    first, never = found.frame.rows(named=True)
+    result = bootstrap(matches(3), share, cluster=["instance"], draws=400)
+    first, never = result.frame.rows(named=True)
     assert first["undefined"] == pytest.approx(4 / 9 * 3 / 4 + (2 / 3) ** 3 / 4, abs=0.08)
     assert (first["estimate"], first["low"], first["high"]) == (1, 1, 1)
     assert never["undefined"] == 1
     assert never["estimate"] is never["error"] is never["low"] is None
-    assert found.notes == ("3 clusters are few: the intervals are likely too narrow",)
-    assert "nan" not in str(found).lower()
+    assert result.notes == ("3 clusters are few: the intervals are likely too narrow",)
+    assert "nan" not in str(result).lower()
 
 
-def test_bootstraps_say_what_they_lack() -> None:
-    frame = alike()
+def test_invalid_bootstraps_raise_error() -> None:
+    frame = matches()
     with pytest.raises(StatisticsError, match=r'no column "bet" .* to draw by'):
         bootstrap(frame, mean, cluster=["bet"])
     with pytest.raises(StatisticsError, match="at least two clusters"):
-        bootstrap(alike(1), mean, cluster=["instance"])
+        bootstrap(matches(1), mean, cluster=["instance"])
     with pytest.raises(StatisticsError, match="returned no numbers"):
         bootstrap(frame, lambda _: {}, cluster=["instance"], draws=2)
     for draws, level in ((1, 0.95), (10, 95)):
@@ -141,7 +141,7 @@ def test_bootstraps_say_what_they_lack() -> None:
 
 
 def players(truth: list[float], instances: int = 50, luck: float = 3.0) -> pl.DataFrame:
-    """Every player on every instance, which are generous or mean to all alike."""
+    """Return every player on every instance; instances raise or lower all gains alike."""
     draw = np.random.default_rng(5)
     gains = (
         luck * draw.normal(size=(instances, 1)) + truth + draw.normal(size=(instances, len(truth)))
@@ -153,39 +153,39 @@ def players(truth: list[float], instances: int = 50, luck: float = 3.0) -> pl.Da
     return pl.DataFrame(columns).with_columns(gain=pl.Series(gains.ravel()))
 
 
-def test_ranks_hold_where_players_differ_and_spread_where_they_do_not() -> None:
+def test_ranks_are_sure_only_where_players_differ() -> None:
     frame = players([0.0, 0.05, 3.0, 6.0])
-    found = rank_ranges(frame, "gain", "player", cluster=["instance"])
-    rows = {row["group"]: row for row in found.frame.rows(named=True)}
-    assert found.frame["rank"].to_list() == [1, 2, 3, 4]
+    ranking = rank_ranges(frame, "gain", "player", cluster=["instance"])
+    rows = {row["group"]: row for row in ranking.frame.rows(named=True)}
+    assert ranking.frame["rank"].to_list() == [1, 2, 3, 4]
     assert [(rows[name]["sure_low"], rows[name]["sure_high"]) for name in "dcba"] == [
         (1, 1), (2, 2), (3, 4), (3, 4),
     ]  # fmt: skip
     assert (rows["a"]["low"], rows["a"]["high"]) == (3, 4)
     assert rows["d"]["first"] == 1
     assert rows["c"]["mean"] == pytest.approx(frame.filter(player="c")["gain"].to_numpy().mean())
-    assert found.notes == ()
-    assert "50 clusters" in str(found)
+    assert ranking.notes == ()
+    assert "50 clusters" in str(ranking)
 
 
 @pytest.mark.parametrize("binary", [True, False])
-def test_equal_players_are_seldom_surely_first_in_thin_strata(binary: bool) -> None:
-    luck, first = np.random.default_rng(77), 0
+def test_equal_players_are_rarely_surely_first_in_thin_strata(binary: bool) -> None:
+    rng, first = np.random.default_rng(77), 0
     for study in range(120):
-        gains = luck.normal(size=80) > 0.5 if binary else luck.normal(size=80)
+        gains = rng.normal(size=80) > 0.5 if binary else rng.normal(size=80)
         frame = pl.DataFrame({
             "configuration": np.arange(80) // 4, "instance": np.arange(80) // 2,
             "player": ["a", "b"] * 40, "gain": np.asarray(gains, dtype=np.float64),
         })  # fmt: skip
-        found = rank_ranges(
+        ranking = rank_ranges(
             frame, "gain", "player", strata=["configuration"], draws=200, seed=study
         )
-        first += found.frame["sure_high"][0] == 1
+        first += ranking.frame["sure_high"][0] == 1
     assert first <= 11  # about 20 with the draws of whole strata and a normal quantile
 
 
-def test_a_difference_that_never_varied_is_never_sure() -> None:
-    """The values have no bounds, and instances can lack an outcome that would reverse it."""
+def test_constant_difference_is_never_sure() -> None:
+    """Without bounds, unobserved instances can have an outcome that reverses the difference."""
     frame = pl.DataFrame(
         {
             "instance": np.repeat(np.arange(30), 2),
@@ -193,23 +193,23 @@ def test_a_difference_that_never_varied_is_never_sure() -> None:
             "gain": [0.0, 1.0] * 30,
         }
     )
-    found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=100)
-    assert (found.frame["sure_high"][0], found.leads[0].constant) == (2, True)
+    ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=100)
+    assert (ranking.frame["sure_high"][0], ranking.leads[0].constant) == (2, True)
 
 
 @pytest.mark.parametrize(("groups", "clusters"), [(5, 3), (10, 5)])
-def test_sure_ranks_of_equal_groups_hold_for_all_at_once(groups: int, clusters: int) -> None:
-    """They excluded a rank of some group in a quarter of the studies of so few clusters."""
-    luck, wrong = np.random.default_rng(3), 0
+def test_sure_ranks_hold_simultaneously_for_equal_groups(groups: int, clusters: int) -> None:
+    """Regression: a rank of some group was excluded in a quarter of studies with few clusters."""
+    rng, wrong = np.random.default_rng(3), 0
     for _ in range(100):
         frame = pl.DataFrame({
             "instance": np.repeat(np.arange(clusters), groups),
             "player": [*map(str, range(groups))] * clusters,
-            "gain": luck.normal(size=clusters * groups),
+            "gain": rng.normal(size=clusters * groups),
         })  # fmt: skip
-        found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=20).frame
-        wrong += bool((found["sure_low"] > 1).any() or (found["sure_high"] < groups).any())
-    assert wrong <= 9  # of 5 expected at most
+        ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=20).frame
+        wrong += bool((ranking["sure_low"] > 1).any() or (ranking["sure_high"] < groups).any())
+    assert wrong <= 9  # at most 5 expected
 
 
 def test_lowest_can_be_best() -> None:
@@ -222,44 +222,44 @@ def test_lowest_can_be_best() -> None:
     assert_allclose(down["mean"], up["mean"].to_numpy()[::-1])
 
 
-def test_shared_instances_make_rankings_surer() -> None:
+def test_shared_instances_make_rankings_more_certain() -> None:
     frame = players([0.0, 1.0, 2.0])
-    apart = frame.with_columns(instance=pl.int_range(pl.len()))
+    separate = frame.with_columns(instance=pl.int_range(pl.len()))
     sure = rank_ranges(frame, "gain", "player", cluster=["instance"]).frame
-    unsure = rank_ranges(apart, "gain", "player", cluster=["instance"]).frame
+    unsure = rank_ranges(separate, "gain", "player", cluster=["instance"]).frame
     assert (sure["sure_high"] - sure["sure_low"]).sum() == 0
     assert (unsure["sure_high"] - unsure["sure_low"]).sum() > 0
 
 
-def test_ties_share_the_first_place_and_a_rank() -> None:
+def test_ties_share_rank_and_first_place() -> None:
     frame = pl.DataFrame(
         {"instance": [1, 1, 2, 2, 3, 3], "player": list("ab") * 3, "gain": [1.0, 1, 2, 2, 3, 3]}
     )
-    found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=100).frame
-    assert found["rank"].to_list() == [1, 1]
-    assert found["first"].to_list() == [0.5, 0.5]
-    assert found.select("sure_low", "sure_high").rows() == [(1, 2), (1, 2)]
+    ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=100).frame
+    assert ranking["rank"].to_list() == [1, 1]
+    assert ranking["first"].to_list() == [0.5, 0.5]
+    assert ranking.select("sure_low", "sure_high").rows() == [(1, 2), (1, 2)]
     many = pl.concat([frame.with_columns(pl.col("instance") + 3 * at) for at in range(4)])
-    found = rank_ranges(many, "gain", "player", cluster=["instance"], draws=100).frame
-    assert found.select("low", "high").rows() == [(1, 2), (1, 2)]  # (1, 1): the better end of ties
+    ranking = rank_ranges(many, "gain", "player", cluster=["instance"], draws=100).frame
+    assert ranking.select("low", "high").rows() == [(1, 2), (1, 2)]  # (1, 1): better end of ties
 
 
 @pytest.mark.parametrize("clusters", [2, 3, 5])
-def test_percentiles_of_ranks_seldom_part_equal_groups_of_few_clusters(clusters: int) -> None:
-    """One of two equal groups is often ahead on all of few clusters, and then in all draws."""
-    luck, parted = np.random.default_rng(5), 0
+def test_rank_percentiles_rarely_separate_equal_groups(clusters: int) -> None:
+    """With few clusters, one of two equal groups often leads in all, and then in all draws."""
+    rng, separated = np.random.default_rng(5), 0
     for _ in range(60):
         frame = pl.DataFrame({
             "instance": np.repeat(np.arange(clusters), 2), "player": ["a", "b"] * clusters,
-            "gain": luck.normal(size=clusters * 2),
+            "gain": rng.normal(size=clusters * 2),
         })  # fmt: skip
-        found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=40).frame
-        parted += found["high"][0] == 1
-    assert parted <= 6  # 30 of 60 of two clusters
+        ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=40).frame
+        separated += ranking["high"][0] == 1
+    assert separated <= 6  # 30 of 60 of two clusters
 
 
-def test_means_that_only_rounding_tells_apart_are_ties() -> None:
-    """Sums of the same numbers in another order gave two equal players ranks 1 and 2."""
+def test_means_that_differ_only_by_rounding_are_ties() -> None:
+    """Regression: sums of the same numbers in another order gave equal players ranks 1 and 2."""
     values = [1e-3, 0.1, 0.7, 0.2, 1 / 3, 1e-6, 0.9, 1 / 7]
     rows = [
         (instance, who, values[(instance + turn) % 8] - sum(values) / 8)
@@ -268,39 +268,39 @@ def test_means_that_only_rounding_tells_apart_are_ties() -> None:
     frame = pl.DataFrame(rows, ["instance", "player", "gain"], orient="row")
     means = frame.group_by("player").agg(pl.col("gain").sum())["gain"]
     assert means.n_unique() > 1
-    found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=200).frame
-    assert found["rank"].to_list() == [1, 1, 1, 1]
+    ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=200).frame
+    assert ranking["rank"].to_list() == [1, 1, 1, 1]
     same = pl.concat(frame.filter(player="a").with_columns(player=pl.lit(who)) for who in "ab")
     twins = same.with_columns(gain=pl.col("gain") + pl.Series([0.0] * 8 + [1e-17] * 8))
     drawn = rank_ranges(twins, "gain", "player", cluster=["instance"], draws=200).frame
     assert drawn["first"].to_list() == [0.5, 0.5]
 
 
-def test_draws_without_a_group_do_not_count() -> None:
+def test_draws_without_a_group_are_excluded() -> None:
     frame = players([0.0, 3.0], instances=30).filter(
         (pl.col("player") == "a") | (pl.col("instance") < 2)
     )
-    found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=500)
-    assert "draws lack a group" in found.notes[-1]
-    assert found.frame["error"].is_finite().all()
+    ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=500)
+    assert "draws lack a group" in ranking.notes[-1]
+    assert ranking.frame["error"].is_finite().all()
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"value": "profit"}, 'no column "profit" .* to rank by'),
         ({"by": "one"}, "fewer than two groups"),
         ({"draws": 1}, "draws must be at least 2"),
     ],
 )
-def test_rankings_say_what_they_lack(options: dict[str, Any], said: str) -> None:
+def test_invalid_rankings_raise_error(options: dict[str, Any], message: str) -> None:
     frame = players([0.0, 1.0]).with_columns(one=1)
-    asked = {"value": "gain", "by": "player", "cluster": ["instance"]} | options
-    with pytest.raises((StatisticsError, ValueError), match=said):
-        rank_ranges(frame, **asked)
+    arguments = {"value": "gain", "by": "player", "cluster": ["instance"]} | options
+    with pytest.raises((StatisticsError, ValueError), match=message):
+        rank_ranges(frame, **arguments)
 
 
-def test_rankings_need_clusters_enough_for_a_draw_with_all() -> None:
+def test_rankings_need_clusters_of_every_group() -> None:
     frame = pl.DataFrame({"instance": [1, 2], "player": ["a", "b"], "gain": [1.0, 2.0]})
     with pytest.raises(StatisticsError, match="nearly all draws lack a group"):
         rank_ranges(frame, "gain", "player", cluster=["instance"], draws=2, seed=3)
@@ -315,16 +315,16 @@ def pairs(rows: int = 60) -> pl.DataFrame:
 
 def test_pearson_agrees_with_scipy() -> None:
     frame = pairs()
-    found = correlation(frame, "x", "y", interval="fisher", level=0.9)
+    result = correlation(frame, "x", "y", interval="fisher", level=0.9)
     from_scipy = np.corrcoef(frame["x"].to_numpy(), frame["y"].to_numpy())[0, 1]
-    assert found.estimate == pytest.approx(from_scipy)
+    assert result.estimate == pytest.approx(from_scipy)
     width = 1.6448536 / np.sqrt(57)
-    assert (found.low, found.high) == pytest.approx(
+    assert (result.low, result.high) == pytest.approx(
         (np.tanh(np.arctanh(from_scipy) - width), np.tanh(np.arctanh(from_scipy) + width))
     )
-    assert found.label == "90 %, Fisher's z, 60 independent rows"
-    assert found.p is not None
-    assert found.p < 1e-6
+    assert result.label == "90 %, Fisher's z, 60 independent rows"
+    assert result.p is not None
+    assert result.p < 1e-6
 
 
 @pytest.mark.parametrize("method", ["pearson", "spearman", "kendall"])
@@ -338,31 +338,31 @@ def test_bootstrap_and_fisher_agree_on_independent_rows(method: Any) -> None:
     assert "400 bootstrap draws" in str(drawn)
 
 
-def test_copies_of_rows_do_not_narrow_the_clustered_interval() -> None:
+def test_copied_rows_do_not_narrow_the_clustered_interval() -> None:
     frame = pairs(60).with_columns(instance=pl.int_range(pl.len()))
     copies = pl.concat([frame] * 5)
-    one, five = (
-        correlation(of, "x", "y", cluster=["instance"], draws=300) for of in (frame, copies)
+    single, copied = (
+        correlation(data, "x", "y", cluster=["instance"], draws=300) for data in (frame, copies)
     )
-    assert (one.low, one.high) == pytest.approx((five.low, five.high), abs=0.05)
+    assert (single.low, single.high) == pytest.approx((copied.low, copied.high), abs=0.05)
 
 
-def test_a_straight_line_is_a_correlation_of_one() -> None:
+def test_straight_line_has_correlation_one() -> None:
     frame = pl.DataFrame({"x": [1.0, 2, 3, 4, 5], "y": [2.0, 4, 6, 8, 10], "instance": range(5)})
     for interval in ("fisher", "bootstrap"):
-        found = correlation(frame, "x", "y", interval=interval, cluster=["instance"])
-        assert (found.estimate, found.low, found.high) == pytest.approx((1, 1, 1))
+        result = correlation(frame, "x", "y", interval=interval, cluster=["instance"])
+        assert (result.estimate, result.low, result.high) == pytest.approx((1, 1, 1))
 
 
 def test_correlations_of_few_rows_have_no_interval() -> None:
-    found = correlation(pairs(3), "x", "y", interval="fisher")
-    assert found.low is found.high is None
-    assert found.notes == ("3 rows are too few for an interval",)
-    assert "3 rows are too few" in str(found)
+    result = correlation(pairs(3), "x", "y", interval="fisher")
+    assert result.low is result.high is None
+    assert result.notes == ("3 rows are too few for an interval",)
+    assert "3 rows are too few" in str(result)
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"x": "flat"}, '"flat" is 0.5 in every row'),
         ({"y": "profit"}, 'no column "profit" .* to correlate'),
@@ -370,23 +370,23 @@ def test_correlations_of_few_rows_have_no_interval() -> None:
         ({"level": 95}, "between 0 and 1, not 95"),
     ],
 )
-def test_correlations_say_what_they_lack(options: dict[str, Any], said: str) -> None:
-    asked = {"x": "x", "y": "y", "cluster": ["instance"]} | options
-    with pytest.raises((StatisticsError, ValueError), match=said):
-        correlation(pairs(), **asked)
+def test_invalid_correlations_raise_error(options: dict[str, Any], message: str) -> None:
+    arguments = {"x": "x", "y": "y", "cluster": ["instance"]} | options
+    with pytest.raises((StatisticsError, ValueError), match=message):
+        correlation(pairs(), **arguments)
 
 
-def test_correlations_need_three_rows_with_both() -> None:
+def test_correlations_need_three_complete_rows() -> None:
     gaps = pairs().with_columns(x=pl.when(pl.col("instance") < 1).then("x"))
     with pytest.raises(StatisticsError, match='2 rows have both "x" and "y"'):
         correlation(gaps, "x", "y")
 
 
-def test_players_on_instances_of_their_own_are_not_surely_apart_by_mirrored_scores() -> None:
-    """Of two standardised scores in a configuration one is the other's negative.
+def test_mirrored_scores_do_not_separate_players() -> None:
+    """Of two standardised scores in a configuration, one is the negative of the other.
 
-    Where each player has one instance, only the spread between configurations tells the players
-    apart, and 13 wins of 20 are no sign of a better player (p = 0.26).
+    If each player has its own instances, only the spread between configurations separates the
+    players, and 13 wins of 20 do not show a better player (p = 0.26).
     """
     rows = [
         (number, f"{player} {number}", player, sign * (1 if number < 13 else -1))
@@ -394,14 +394,14 @@ def test_players_on_instances_of_their_own_are_not_surely_apart_by_mirrored_scor
         for player, sign in (("first", 1.0), ("second", -1.0))
     ]
     frame = pl.DataFrame(rows, ["configuration", "instance", "player", "z"], orient="row")
-    found = rank_ranges(frame, "z", "player", strata=["configuration"], draws=200).frame
-    assert found.select("group", "sure_low", "sure_high").rows() == [
+    ranking = rank_ranges(frame, "z", "player", strata=["configuration"], draws=200).frame
+    assert ranking.select("group", "sure_low", "sure_high").rows() == [
         ("first", 1, 2), ("second", 1, 2)
     ]  # fmt: skip
 
 
-def test_ranks_are_no_surer_than_participants_make_them() -> None:
-    """Equal groups of eight participants, who stay alike over many instances, are not ranked."""
+def test_ranks_account_for_participants() -> None:
+    """Equal groups of eight participants with stable habits over many instances are not ranked."""
     draw = np.random.default_rng(4)
     sure = {None: 0, "people": 0}
     for _ in range(30):

@@ -1,4 +1,4 @@
-"""A run that is awaited: it blocks no loop, and whoever cancels it loses nothing."""
+"""Awaited runs don't block the event loop and lose nothing when cancelled."""
 
 import asyncio
 import os
@@ -16,13 +16,13 @@ from tests.judges.judged import STUDY, always, judge_of, play
 from tests.studies.test_interrupting import Doorkeeper
 
 
-async def until(so: Callable[[], bool]) -> None:
+async def wait_until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE):
-        while not so():
+        while not condition():
             await asyncio.sleep(0.01)
 
 
-def test_a_run_is_awaited_while_the_loop_goes_on(tmp_path: Path) -> None:
+def test_run_async_does_not_block_the_event_loop(tmp_path: Path) -> None:
     async def main() -> tuple[ct.Progress, int]:
         models = Canned(pause=0.02)
         running = asyncio.create_task(
@@ -39,19 +39,19 @@ def test_a_run_is_awaited_while_the_loop_goes_on(tmp_path: Path) -> None:
     assert turns > 1
 
 
-def test_a_cancelled_run_records_what_is_in_flight_and_goes_on_later(tmp_path: Path) -> None:
+def test_cancelled_run_records_calls_in_flight_and_can_be_resumed(tmp_path: Path) -> None:
     door = Doorkeeper(few=4)
     with Server(handler=door) as server, ct.Store.open(tmp_path / "a.sqlite", create=True) as store:
         spec = study(**with_model(server.url))
 
         async def main() -> None:
             running = asyncio.create_task(ct.run_async(spec, store, concurrency=3))
-            await until(lambda: len(server.calls) >= 7)
+            await wait_until(lambda: len(server.calls) >= 7)
             running.cancel()
             running.cancel()
             _, waiting = await asyncio.wait([running], timeout=0.2)
             assert waiting, "the calls in flight were not waited for"
-            await until(lambda: ct.studies.watch(store, "small").state == "stopping")
+            await wait_until(lambda: ct.studies.watch(store, "small").state == "stopping")
             door.open.set()
             await running
 
@@ -65,7 +65,7 @@ def test_a_cancelled_run_records_what_is_in_flight_and_goes_on_later(tmp_path: P
         assert len(set(server.calls)) == len(server.calls) > bought, "an answer was bought twice"
 
 
-def test_matches_between_scripts_stop_after_those_that_are_played_together(tmp_path: Path) -> None:
+def test_stop_event_ends_scripted_run_after_current_chunk(tmp_path: Path) -> None:
     stop = Event()
     spec = study(instances=2_000, seed=5)
 
@@ -80,12 +80,12 @@ def test_matches_between_scripts_stop_after_those_that_are_played_together(tmp_p
         assert ct.run(spec, store).before == first.done
 
 
-def test_what_a_run_fails_by_is_raised_where_it_is_awaited(tmp_path: Path) -> None:
+def test_awaiting_a_failed_run_raises_its_error(tmp_path: Path) -> None:
     with pytest.raises(ct.StudyError, match="no study file or preset"):
         asyncio.run(ct.run_async("nothing", tmp_path / "a.sqlite"))
 
 
-def test_a_cancelled_judge_is_called_off(tmp_path: Path) -> None:
+def test_cancelled_judge_stops_and_can_be_resumed(tmp_path: Path) -> None:
     with ct.Store.open(tmp_path / "a.sqlite", create=True) as store:
         play(store, instances=4)
         models = always("consistent")
@@ -95,7 +95,7 @@ def test_a_cancelled_judge_is_called_off(tmp_path: Path) -> None:
             judging = asyncio.create_task(
                 ct.judge_async(store, STUDY, judge_of(), models=models, concurrency=1)
             )
-            await until(lambda: bool(models.calls))
+            await wait_until(lambda: bool(models.calls))
             judging.cancel()
             await judging
 
@@ -109,7 +109,7 @@ def test_a_cancelled_judge_is_called_off(tmp_path: Path) -> None:
         assert done.before == bought
 
 
-def test_an_interrupted_notebook_cell_stops_its_run(tmp_path: Path) -> None:
+def test_interrupted_notebook_cell_stops_its_run(tmp_path: Path) -> None:
     """ipykernel cancels a cell's task in a signal handler, which does not wake the event loop."""
     models = Canned(pause=0.05)
     spec = study(**with_model() | {"instances": 100})
@@ -135,25 +135,25 @@ def test_an_interrupted_notebook_cell_stops_its_run(tmp_path: Path) -> None:
     assert 10 <= len(models.calls) < 100
 
 
-def test_two_studies_on_one_store_can_be_awaited_together(tmp_path: Path) -> None:
+def test_studies_on_one_store_can_be_awaited_together(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     models = Canned(pause=0.02)
 
     async def main() -> list[ct.Progress]:
         first, second = study(**with_model()), study(**with_model() | {"name": "second", "seed": 9})
         return await asyncio.gather(
-            *(ct.run_async(one, path, models=models) for one in (first, second, first))
+            *(ct.run_async(spec, path, models=models) for spec in (first, second, first))
         )
 
-    assert [(one.done, one.left) for one in asyncio.run(main())] == [(6, 0)] * 3
+    assert [(progress.done, progress.left) for progress in asyncio.run(main())] == [(6, 0)] * 3
     with ct.Store.open(path) as store:
         assert store.unresolved() == []
-        assert {one.name: one.counts for one in store.studies()} == {
+        assert {summary.name: summary.counts for summary in store.studies()} == {
             "small": {"finished": 6}, "second": {"finished": 6},
         }  # fmt: skip
 
 
-def test_a_run_within_a_run_on_the_same_store_is_refused(tmp_path: Path) -> None:
+def test_nested_run_on_same_store_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
 
     def run_another(progress: ct.Progress) -> None:

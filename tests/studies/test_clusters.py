@@ -1,4 +1,4 @@
-"""Studies on a Ray cluster of two machines, which are processes of this one."""
+"""Studies on a Ray cluster of two simulated machines."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ CHUNK = "cheaptalk.studies.runs.run.CHUNK"
 @pytest.fixture(scope="module")
 def machines() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_worker_niceness", "0")  # or it waits for all other tests
+        patch.setenv("RAY_worker_niceness", "0")  # niced workers would wait for other tests
         made: Any = import_module("ray.cluster_utils").Cluster(
             initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
         )
@@ -42,18 +42,18 @@ def machines() -> Iterator[Any]:
 
 def essences(store: Path) -> dict[str, Any]:
     with Store.open(store) as opened:
-        return {one.id: essence(one) for one in opened.records("small", bodies=True)}
+        return {record.id: essence(record) for record in opened.records("small", bodies=True)}
 
 
-class Counting:
-    """Holds calls until so many are under way, and knows how many were at once."""
+class CallGate:
+    """Hold calls until ``held`` are in flight, and record the maximum number in flight."""
 
     def __init__(self, held: int) -> None:
         self.held = held
         self.now = self.most = 0
         self.full, self.open = Event(), Event()
 
-    def __enter__(self) -> "Counting":
+    def __enter__(self) -> "CallGate":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -71,7 +71,7 @@ class Counting:
             self.now -= 1
 
 
-def test_a_study_ends_the_same_though_a_machine_is_lost(
+def test_losing_a_machine_does_not_change_results(
     machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noticed, lose = Event(), RemoteModels._lose
@@ -82,7 +82,7 @@ def test_a_study_ends_the_same_though_a_machine_is_lost(
 
     monkeypatch.setattr(RemoteModels, "_lose", losing)
     monkeypatch.setattr(CHUNK, 4)
-    door, node = Counting(4), machines.add_node(num_cpus=1)
+    door, node = CallGate(4), machines.add_node(num_cpus=1)
     with Server(handler=door) as server, ThreadPoolExecutor(1) as pool, door:
         changes = with_model(server.url) | {"instances": 8, "budget": {"calls": 200}}
         changes["players"]["firm"] = {"strategy": "fixed_demand"}
@@ -103,13 +103,13 @@ def test_a_study_ends_the_same_though_a_machine_is_lost(
     with Store.open(tmp_path / "there.sqlite") as store:
         cost = ct.records.study_cost(store, "small")
     lost = cost.uncounted
-    assert 0 < lost <= 8, "what was under way on the lost machine, and no more"
+    assert 0 < lost <= 8, "only calls in flight on the lost machine"
     assert bought.keys() == {number for number, sent in bought.items() if sent <= 2}
     assert cost.calls - lost == len(bought), "each answer was bought once"
-    assert len(bought) < bought.total() <= cost.calls, "what the server saw is in the ledger"
+    assert len(bought) < bought.total() <= cost.calls, "calls received are in the ledger"
 
 
-def test_another_version_on_a_machine_is_told(
+def test_version_mismatch_on_a_machine_raises_error(
     machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "__version__", "9.9")
@@ -119,7 +119,7 @@ def test_another_version_on_a_machine_is_told(
         assert store.study("small").counts == {}
 
 
-def test_what_a_machine_lacks_is_told_before_a_call() -> None:
+def test_missing_dependency_of_a_machine_is_reported_before_first_call() -> None:
     class NoData:
         class missing_models:  # noqa: N801 - as Ray calls methods
             @staticmethod
@@ -130,16 +130,16 @@ def test_what_a_machine_lacks_is_told_before_a_call() -> None:
         def actors(self, *_: Any) -> list[NoData]:
             return [NoData()]
 
-        async def answer(self, asked: Any) -> Any:
-            return await asked
+        async def answer(self, awaitable: Any) -> Any:
+            return await awaitable
 
     seats = [(ModelSeat(model="vllm/tiny"), ct.games.Bargaining())]
     with pytest.raises(ct.CheaptalkError, match="on a machine of the cluster: hf/tiny needs"):
         asyncio.run(RemoteModels.begun(Machines(), seats))  # type: ignore[arg-type]
 
 
-def test_everything_that_a_provider_needs_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys, the variables in URLs, and providers that only this process or its files know."""
+def test_provider_settings_and_keys_are_sent_to_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys, variables in URLs, and providers registered only in this process or its files."""
     sent: list[Any] = []
 
     class Machines:
@@ -178,7 +178,7 @@ def test_everything_that_a_provider_needs_is_sent(monkeypatch: pytest.MonkeyPatc
             ct.models.PROVIDERS.remove(name)
 
 
-def test_nobody_at_the_address_of_the_environment_is_told(
+def test_unreachable_ray_address_names_environment_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
@@ -187,24 +187,24 @@ def test_nobody_at_the_address_of_the_environment_is_told(
     assert not any(tmp_path.iterdir())
 
 
-def test_an_address_in_brackets_is_found() -> None:
+def test_ipv6_address_in_brackets_is_accepted() -> None:
     with create_server(("::1", 0), family=AF_INET6) as listening:
         cluster.check_address(f"ray://[::1]:{listening.getsockname()[1]}")
 
 
 @pytest.mark.parametrize(
-    ("on", "said"),
+    ("on", "message"),
     [
         ("rays", r"rays: not a cluster address; write ray \(.*\) or ray://HOST:10001"),
         ("ray://127.0.0.1:9", "cannot reach a cluster"),
     ],
 )
-def test_what_is_no_cluster_is_told(tmp_path: Path, on: str, said: str) -> None:
-    with pytest.raises(ct.CheaptalkError, match=said):
+def test_invalid_or_unreachable_address_raises_error(tmp_path: Path, on: str, message: str) -> None:
+    with pytest.raises(ct.CheaptalkError, match=message):
         ct.run(study(), tmp_path / "store.sqlite", on=on)
 
 
-def test_without_ray_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ray_error_shows_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "find_spec", lambda _: None)
     with pytest.raises(ct.CheaptalkError, match=r"pip install 'cheaptalk\[ray\]'"):
         cluster.check_address("ray")
@@ -212,53 +212,53 @@ def test_without_ray_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.kill
 @pytest.mark.skipif(LACKING is not None, reason=str(LACKING))
-def test_a_machine_is_lost_and_the_server_of_the_store_restarts(
+def test_run_survives_lost_machine_and_database_restart(
     machines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All matches end, none is stored twice, and what was bought is what the model answered."""
+    """All matches end, none is stored twice, and the cost is that of the model's answers."""
     monkeypatch.setattr(CHUNK, 64)
     made = study(**{
         **spec(games=[{"game": "bargaining", "fixed": {"horizon": 12}}]),
         "players": {"tiny": {"strategy": "random"}, "fair": {"strategy": "equal_split"}},
         "pairing": "all", "instances": 2_000,
     })  # fmt: skip
-    asked, door = Event(), Counting(1)
+    disturbed, door = Event(), CallGate(1)
     with Server(handler=door) as server, serving() as database:
         live = study(**with_model(server.url) | {"instances": 40, "name": "live"})
         url = Databases(database).new()
-        for one, scripted in ((made, True), (live, False)):
+        for target, scripted in ((made, True), (live, False)):
             node = machines.add_node(num_cpus=1)
 
             def disturb(progress: ct.Progress, scripted: bool = scripted, node: Any = node) -> None:
-                if progress.done > progress.planned / 3 and not asked.is_set():
-                    asked.set()
+                if progress.done > progress.planned / 3 and not disturbed.is_set():
+                    disturbed.set()
                     machines.remove_node(node)
                     database.control("restart", "immediate")
 
-            asked.clear()
+            disturbed.clear()
             door.open.set()
-            ended = ct.run(one, url, on="ray", progress=disturb)
-            assert asked.is_set()
+            ended = ct.run(target, url, on="ray", progress=disturb)
+            assert disturbed.is_set()
             assert (ended.done, ended.failed, ended.left) == (ended.planned, 0, 0)
         answered = len(server.calls)
         with Store.open(url) as store:
-            counts = {one.name: one.counts for one in store.studies()}
+            counts = {summary.name: summary.counts for summary in store.studies()}
             cost = ct.records.study_cost(store, "live")
     assert counts == {"small": {"finished": 8_000}, "live": {"finished": 80}}
-    assert cost.calls - cost.uncounted == len({one.rpartition("/")[0] for one in server.calls})
+    assert cost.calls - cost.uncounted == len({call.rpartition("/")[0] for call in server.calls})
     assert cost.calls - cost.uncounted <= answered <= cost.calls
 
 
-class Starting:
-    """Ray where no cluster runs, which starts one that listens at an address."""
+class FakeRay:
+    """Ray without a running cluster, which starts one that listens at ``address``."""
 
     def __init__(self, address: str, problem: str = "") -> None:
         self.address, self.problem = address, problem
-        self.asked: list[str | None] = []
+        self.addresses: list[str | None] = []
         self.stopped = False
 
     def init(self, address: str | None, **_: Any) -> None:
-        self.asked.append(address)
+        self.addresses.append(address)
         if address == "auto":
             raise ConnectionError("no cluster runs")
         if self.problem:
@@ -273,36 +273,36 @@ class Starting:
         self.stopped = True
 
 
-def test_a_new_cluster_of_this_machine_listens_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_local_cluster_listens_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     constants: Any = import_module("ray._private.ray_constants")
     monkeypatch.setattr(constants, "ENABLE_RAY_CLUSTER", True)
-    ray = Starting("")
+    ray = FakeRay("")
     cluster._join(ray, "ray")
-    assert (ray.asked, ray.address) == (["auto", "local"], "127.0.0.1")
+    assert (ray.addresses, ray.address) == (["auto", "local"], "127.0.0.1")
     assert constants.ENABLE_RAY_CLUSTER is True
 
 
-def test_a_cluster_that_runs_is_joined_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_cluster_is_joined_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
-    ray = Starting("10.0.0.1")
+    ray = FakeRay("10.0.0.1")
     cluster._join(ray, "ray")
     cluster._join(ray, "ray://host:10001")
-    assert (ray.asked, ray.stopped) == ([None, "ray://host:10001"], False)
+    assert (ray.addresses, ray.stopped) == ([None, "ray://host:10001"], False)
 
 
 @pytest.mark.parametrize(
     ("ray", "message"),
     [
-        (Starting("192.0.2.2"), r"ray: the new cluster would listen on 192\.0\.2\.2, so others"),
+        (FakeRay("192.0.2.2"), r"ray: the new cluster would listen on 192\.0\.2\.2, so others"),
         (
-            Starting("", "timed out during startup"),
+            FakeRay("", "timed out during startup"),
             r"cannot start a cluster on this machine \(timed out during st",
         ),
     ],
 )
-def test_a_new_cluster_that_is_not_safe_or_does_not_start_is_refused(
-    ray: Starting, message: str, monkeypatch: pytest.MonkeyPatch
+def test_exposed_or_failed_new_cluster_raises_error(
+    ray: FakeRay, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with pytest.raises(ct.CheaptalkError, match=message):

@@ -23,12 +23,12 @@ firm: linear
 
 
 def crossed(**changes: Any) -> ct.Study:
-    """A study of a crossed player against another one."""
+    """Return a study of a crossed player against a plain one."""
     written = {"players": yaml.safe_load(CROSSED), "pairing": [["seller", "firm"]]} | changes
     return ct.studies.parse_study(spec(**written), "x")
 
 
-def test_each_combination_of_levels_is_a_player_and_the_base_label_seats_them_all() -> None:
+def test_cross_creates_a_player_per_combination_of_levels() -> None:
     study = crossed()
     cells = ["seller/0.5/plain", "seller/0.5/fancy", "seller/0.7/plain", "seller/0.7/fancy"]
     assert list(study.players) == [*cells, "firm"]
@@ -37,13 +37,13 @@ def test_each_combination_of_levels_is_a_player_and_the_base_label_seats_them_al
     assert study.pairing == [[cell, "firm"] for cell in cells]
 
 
-def test_a_crossed_study_reads_back_as_it_was_written() -> None:
+def test_crossed_study_round_trips() -> None:
     study = crossed()
     assert ct.studies.parse_study(study.written(), "x") == study
     assert "factors" not in ct.studies.parse_study(spec(), "x").written()
 
 
-def test_models_cross_with_readable_names_and_levels_that_set_several_things() -> None:
+def test_crossed_models_have_readable_labels_and_named_levels() -> None:
     cross = {
         "model": ["openai/gpt-4o", "openai/gpt-4o-mini"],
         "framing": {"gain": {"persona": "You sell.", "temperature": 0}, "none": {}},
@@ -76,7 +76,7 @@ def test_models_cross_with_readable_names_and_levels_that_set_several_things() -
         ({"x": [*range(40)], "y": [*range(40)]}, "players.a.cross: 1,600 players exceed"),
     ],
 )
-def test_a_malformed_crossing_is_rejected_in_one_sentence(cross: Any, message: str) -> None:
+def test_malformed_cross_raises_one_line_error(cross: Any, message: str) -> None:
     players = {"a": {"strategy": "fixed_demand", "cross": cross}}
     with pytest.raises(ct.StudyError, match=re.escape(message)) as caught:
         ct.studies.parse_study(spec(players=players, pairing="all"), "x")
@@ -111,15 +111,13 @@ def test_a_malformed_crossing_is_rejected_in_one_sentence(cross: Any, message: s
         ),
     ],
 )
-def test_levels_listed_outside_cross_are_rejected_with_the_form_that_crosses(
-    players: Any, message: str
-) -> None:
+def test_levels_outside_cross_raise_error_with_correct_form(players: Any, message: str) -> None:
     with pytest.raises(ct.StudyError) as caught:
         ct.plan(ct.studies.parse_study(spec(players=players, pairing="all"), "x"))
     assert str(caught.value).endswith(message)
 
 
-def test_a_setting_that_is_a_list_is_advised_nothing() -> None:
+def test_list_setting_gets_no_advice_about_cross() -> None:
     with pytest.raises(ct.StudyError, match="unknown key") as caught:
         ct.studies.parse_study(
             spec(players={"a": {"model": "a/b", "stop": ["x", "y"], "tip": 1}}), ""
@@ -131,13 +129,13 @@ PLAYABLE = {"strategy": "boulware", "cross": {"power": [4, 8], "start": [0.6, 0.
 CROSSING = "seller crosses power (4, 8) x start (0.6, 0.8): 4 players"
 
 
-def test_a_plan_names_the_factors_and_levels_of_each_crossed_entry() -> None:
+def test_plan_lists_factors_and_levels_of_crossed_entries() -> None:
     planned = ct.plan(crossed(players={"seller": PLAYABLE, "firm": "linear"}))
     assert planned.crossings == [CROSSING]
     assert CROSSING in planned._repr_html_()
 
 
-def test_the_command_plan_shows_crossings(cheaptalk: Command, tmp_path: Path) -> None:
+def test_plan_command_shows_crossings(cheaptalk: Command, tmp_path: Path) -> None:
     study = crossed(players={"seller": PLAYABLE, "firm": "linear"})
     (tmp_path / "x.yaml").write_text(yaml.safe_dump(study.written()))
     assert CROSSING in cheaptalk("plan", "x.yaml").out
@@ -148,7 +146,7 @@ def test_the_command_plan_shows_crossings(cheaptalk: Command, tmp_path: Path) ->
     assert (refused.status, "no pairing includes" in refused.err) == (2, True)
 
 
-def test_factors_belong_to_players_of_the_study() -> None:
+def test_factors_of_unknown_player_raise_error() -> None:
     with pytest.raises(ct.StudyError, match='factors: "b" is not a player of this study'):
         ct.studies.parse_study(spec(factors={"b": {"x": "y"}}), "x")
 

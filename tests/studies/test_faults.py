@@ -1,4 +1,4 @@
-"""Studies against a server that does its worst: nothing lost, nothing doubled, nothing invented."""
+"""Studies against a hostile server: no call is lost, duplicated or invented."""
 
 from collections import Counter
 from pathlib import Path
@@ -19,12 +19,12 @@ INSTANCES = 8
 SHARE = 0.3
 
 
-def make(delay: float = 0.0, share: float = SHARE) -> Hostile:
+def make_handler(delay: float = 0.0, share: float = SHARE) -> Hostile:
     return Hostile(share, delay=delay, late=2 * DEADLINE)
 
 
-def test_the_scripted_model_plays_every_game_of_the_studies_legally(tmp_path: Path) -> None:
-    with Server(handler=make(share=0)) as server:
+def test_scripted_model_plays_all_games_legally(tmp_path: Path) -> None:
+    with Server(handler=make_handler(share=0)) as server:
         for file in studies(WIRES["chat"].model(server.root), tmp_path, 4):
             Run(file, tmp_path / "store.sqlite").finish()
     matches = Books.read(tmp_path / "store.sqlite").matches
@@ -36,7 +36,7 @@ def test_the_scripted_model_plays_every_game_of_the_studies_legally(tmp_path: Pa
 
 
 def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path: Path) -> None:
-    hostile, store = make(), tmp_path / "store.sqlite"
+    hostile, store = make_handler(), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
         for file in studies(WIRES["chat"].model(server.root), tmp_path, INSTANCES):
             Run(file, store).finish()
@@ -44,22 +44,20 @@ def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path:
     assert audit(books, hostile.account) == []
     assert books.statuses.total() == 8 * INSTANCES
     assert set(hostile.done) == {"answer", *FAULTS} - WIRES["chat"].lacks
-    assert any(one.lost for one in sums(books, hostile.account)), (
-        "no reply was billed that never came"
-    )
+    assert any(row.lost for row in sums(books, hostile.account)), "no lost reply was billed"
     kinds: Counter[str] = Counter()
     for match in books.matches:
         for counts in match.kinds.values():
             kinds.update(counts)
     assert {"ok", "repaired"} <= set(kinds)
     failures = {reply.get("failure") for reply in books.recorded.values()}
-    assert {"refused", "filtered"} <= failures, "refusals are recorded, and asked again"
+    assert {"refused", "filtered"} <= failures, "refusals are recorded and retried"
     assert "provider_error" not in kinds
 
 
 @pytest.mark.kill
-def test_killed_and_resumed_the_books_still_agree(tmp_path: Path) -> None:
-    hostile, store = make(delay=0.05), tmp_path / "store.sqlite"
+def test_records_match_server_after_kills_and_resumes(tmp_path: Path) -> None:
+    hostile, store = make_handler(delay=0.05), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
         files = studies(WIRES["chat"].model(server.root), tmp_path, INSTANCES)
         for number in range(5):
@@ -71,7 +69,7 @@ def test_killed_and_resumed_the_books_still_agree(tmp_path: Path) -> None:
     assert books.statuses.total() == 8 * INSTANCES
     assert {row["state"] for row in books.listed.values()} >= {"unresolved", "failed"}
     each = sums(books, hostile.account)
-    assert sum(one.had for one in each) > sum(one.lost for one in each) > 0
+    assert sum(row.had for row in each) > sum(row.lost for row in each) > 0
 
 
 @pytest.mark.parametrize("cap", ["calls", "tokens"])
@@ -79,7 +77,7 @@ def test_half_of_what_it_takes_stops_the_study_and_the_rest_ends_it(
     tmp_path: Path, cap: str
 ) -> None:
     at_once = 4
-    hostile, store = make(), tmp_path / "store.sqlite"
+    hostile, store = make_handler(), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
         _, free = studies(WIRES["chat"].model(server.root), tmp_path, INSTANCES)
         Run(free, tmp_path / "free.sqlite").finish()
@@ -88,10 +86,10 @@ def test_half_of_what_it_takes_stops_the_study_and_the_rest_ends_it(
         _, capped = studies(
             WIRES["chat"].model(server.root), tmp_path, INSTANCES, budget={cap: allowed}
         )
-        said = Run(capped, store).finish("--concurrency", str(at_once), status=1)
+        output = Run(capped, store).finish("--concurrency", str(at_once), status=1)
         each = used(store, hostile, cap)
-        assert f"halted: the budget of {allowed:,} {cap}" in said
-        kept_back = (at_once + 1 + uncounted_in(store)) * max(each)
+        assert f"halted: the budget of {allowed:,} {cap}" in output
+        kept_back = (at_once + 1 + count_uncounted(store)) * max(each)
         assert allowed - kept_back <= sum(each) <= allowed + at_once * max(each)
         assert "live" in Books.read(store).statuses
         _, free = studies(WIRES["chat"].model(server.root), tmp_path, INSTANCES)
@@ -102,14 +100,14 @@ def test_half_of_what_it_takes_stops_the_study_and_the_rest_ends_it(
 
 
 def used(path: Path, hostile: Hostile, cap: str) -> list[int]:
-    """What each call took of a cap, as far as its reply says so."""
+    """Return each call's usage of a cap, as reported by its reply."""
     if cap == "calls":
-        return [len(all_) for all_ in hostile.sendings.values()]
-    return [one.had for one in sums(Books.read(path), hostile.account)]
+        return [len(attempts) for attempts in hostile.sendings.values()]
+    return [row.had for row in sums(Books.read(path), hostile.account)]
 
 
-def uncounted_in(path: Path) -> int:
-    """How many calls came back without a count, for each of which a budget keeps some back."""
+def count_uncounted(path: Path) -> int:
+    """Count calls whose reply has no usage; a budget reserves an amount for each."""
     with ct.Store.open(path) as store:
         studies = [store.study_id(study.name) for study in store.studies()]
         return sum(1 for study in studies for _ in uncounted(store, study))

@@ -1,4 +1,4 @@
-"""A host plays single matches, for as long as it is open."""
+"""Hosts play single matches while they are open."""
 
 import asyncio
 import json
@@ -23,19 +23,19 @@ PEOPLE = {
 }
 
 
-def nodding(seats: list[str]) -> Any:
-    """A person who gives the first answer that is legal, and notes where it sits."""
+def legal_person(seats: list[str]) -> Any:
+    """Return a person who gives the first legal answer and records the seats."""
 
     async def ask(call: PersonCall) -> ct.models.Reply:
         assert call.problem is None
         seats.append(call.seat)
         fields = call.form["properties"].items()
-        return ct.models.Reply(text=json.dumps({name: one["enum"][0] for name, one in fields}))
+        return ct.models.Reply(text=json.dumps({name: field["enum"][0] for name, field in fields}))
 
     return ask
 
 
-def test_matches_are_played_as_their_people_arrive(tmp_path: Path) -> None:
+def test_host_plays_matches_as_participants_arrive(tmp_path: Path) -> None:
     written = study(**PEOPLE)
     first, second = ct.plan(written).matches[:2]
     at_first: list[str] = []
@@ -44,10 +44,10 @@ def test_matches_are_played_as_their_people_arrive(tmp_path: Path) -> None:
 
     async def serve() -> list[Any]:
         async with open_host(written, path) as host:
-            one = await host.play(first, nodding(at_first))
+            first_end = await host.play(first, legal_person(at_first))
             assert watch(path, written.name).state == "running"
             assert host.matches() == MatchCounts(1, 1, 0)
-            return [one, await host.play(second, nodding(at_second))]
+            return [first_end, await host.play(second, legal_person(at_second))]
 
     ends = asyncio.run(serve())
     assert [end.status for end in ends] == [Status.FINISHED] * 2
@@ -55,13 +55,13 @@ def test_matches_are_played_as_their_people_arrive(tmp_path: Path) -> None:
     with Store.open(path) as store:
         assert store.study(written.name).done == 2
         assert {record.id for record in store.records(written.name)} == {first.id, second.id}
-        assert ct.run(written, store, ask_person=nodding([])).before == 2
+        assert ct.run(written, store, ask_person=legal_person([])).before == 2
 
 
-def test_a_match_that_was_left_goes_on_in_the_next_host(tmp_path: Path) -> None:
+def test_abandoned_match_continues_in_next_host(tmp_path: Path) -> None:
     written = study(**PEOPLE)
     match = ct.plan(written).matches[0]
-    asked: list[str] = []
+    seats: list[str] = []
 
     async def leave(_: PersonCall) -> ct.models.Reply:
         raise asyncio.CancelledError
@@ -75,11 +75,11 @@ def test_a_match_that_was_left_goes_on_in_the_next_host(tmp_path: Path) -> None:
     with Store.open(tmp_path / "store.sqlite") as store:
         (record,) = store.records(written.name, bodies=True)
         assert (record.status, record.body) == (Status.LIVE, {"seed": match.seed})
-    assert asyncio.run(serve(nodding(asked))).status is Status.FINISHED
-    assert asked
+    assert asyncio.run(serve(legal_person(seats))).status is Status.FINISHED
+    assert seats
 
 
-def test_a_host_keeps_to_the_study_s_budget_over_all_that_it_plays(store: Store) -> None:
+def test_host_enforces_budget_across_matches(store: Store) -> None:
     models = {"a": {"model": "vllm/a"}, "fair": {"strategy": "equal_split"}}
     written = study(players=models, pairing=[["a", "fair"]], instances=9, budget={"calls": 3})
 

@@ -1,4 +1,4 @@
-"""Studies that take their instances, with configurations and turn order, from an earlier one."""
+"""Studies that reuse the instances, configurations and turn order of an earlier study."""
 
 import json
 from typing import Any
@@ -17,20 +17,20 @@ PLAIN = {"strategies": {"persuasion": {"alice": "honest", "bob": "trusting"}}}
 LUCK = {"strategy": "random"}
 
 
-def earlier(store: Store, **changes: Any) -> list[ct.MatchRecord]:
-    """Play a study named ``earlier``; its records."""
+def run_earlier(store: Store, **changes: Any) -> list[ct.MatchRecord]:
+    """Run a study named ``earlier`` and return its records."""
     usual = {"name": "earlier", "games": GAMES, "players": {"plain": PLAIN}, "pairing": "self"}
-    ct.run(study(**(usual | {"instances": 3, "seed": 5} | changes)), store, ask_person=nod)
+    spec = study(**(usual | {"instances": 3, "seed": 5} | changes))
+    ct.run(spec, store, ask_person=legal_reply)
     return list(store.records("earlier", bodies=True))
 
 
-async def nod(call: PersonCall) -> Reply:
-    """A person who answers the first thing that is legal."""
+async def legal_reply(call: PersonCall) -> Reply:
     choices = {name: spec["enum"][0] for name, spec in call.form["properties"].items()}
     return Reply(text=json.dumps(choices))
 
 
-def later(store: Store, **changes: Any) -> ct.studies.Plan:
+def plan_later(store: Store, **changes: Any) -> ct.studies.Plan:
     usual = {"name": "later", "games": [], "instances_from": "earlier", "pairing": "all",
     "seed": 99,
              "players": {"luck": LUCK, "plain": PLAIN}}  # fmt: skip
@@ -38,55 +38,55 @@ def later(store: Store, **changes: Any) -> ct.studies.Plan:
 
 
 def planned_instance(record: ct.MatchRecord) -> tuple[str, str, str]:
-    """What a match was played on: configuration, instance and seed."""
+    """Return the configuration, instance and seed of a match."""
     return str(record.parameters), str(record.body["instance"]), record.body["seed"]
 
 
-def test_everyone_meets_on_the_instances_of_the_earlier_study(store: Store) -> None:
-    before = {planned_instance(record) for record in earlier(store)}
-    planned = later(store)
+def test_all_pairings_play_instances_of_earlier_study(store: Store) -> None:
+    before = {planned_instance(record) for record in run_earlier(store)}
+    planned = plan_later(store)
     assert len(planned.matches) == len(before) * 4 == 24
     ct.run(planned, store)
     after = [planned_instance(record) for record in store.records("later", bodies=True)]
     assert set(after) == before
-    assert all(after.count(one) == 4 for one in before)
+    assert all(after.count(instance) == 4 for instance in before)
 
 
-def test_the_instances_of_matches_that_people_played_are_taken_too(store: Store) -> None:
+def test_instances_of_human_matches_are_reused(store: Store) -> None:
     people = {
         "players": {"ann": {"person": "terminal"}, "plain": PLAIN},
         "pairing": [["plain", "ann"]],
         "games": [{"game": "persuasion", "fixed": {"horizon": 6, "signal": "binary"}}],
     }
-    played = earlier(store, **people)
+    played = run_earlier(store, **people)
     assert {record.seats["bob"]["spec"]["person"] for record in played} == {"terminal"}
-    ct.run(later(store, pairing="self"), store)
+    ct.run(plan_later(store, pairing="self"), store)
     again = [planned_instance(record) for record in store.records("later", bodies=True)]
     assert sorted(again) == sorted([planned_instance(record) for record in played] * 2)
 
 
-def test_repeats_of_the_earlier_study_are_matches_of_their_own_with_their_luck(
+def test_repeats_of_earlier_study_keep_their_seeds(
     store: Store,
 ) -> None:
-    seeds = {record.body["seed"] for record in earlier(store, instances=1, repeats=3)}
-    planned = later(store, pairing="self")
+    seeds = {record.body["seed"] for record in run_earlier(store, instances=1, repeats=3)}
+    planned = plan_later(store, pairing="self")
     assert len(planned.matches) == 2 * 2 * 3
     assert {match.seed for match in planned.matches} == seeds
     keys = {(match.configuration.digest, match.planned_instance.key) for match in planned.matches}
     assert len(keys) == 2, "repeats on one instance do not share its key"
 
 
-def test_matches_that_have_not_ended_lend_no_instances(store: Store) -> None:
+def test_unfinished_matches_provide_no_instances(store: Store) -> None:
     made = study(name="earlier", players={"tiny": {"model": "vllm/tiny"}}, pairing="self")
     ct.run(made, store, models=Canned(lambda call, number: broken(retry=False)))
     with pytest.raises(ct.StudyError, match='instances_from: "earlier" has no finished match in'):
-        later(store)
+        plan_later(store)
 
 
-def test_a_study_that_is_not_there_is_told_with_the_nearest(store: Store) -> None:
-    earlier(store)
+def test_unknown_earlier_study_raises_error_with_suggestion(store: Store) -> None:
+    run_earlier(store)
     with pytest.raises(ct.StudyError) as caught:
-        later(store, instances_from="earler")
+        plan_later(store, instances_from="earler")
     assert str(caught.value) == (
         f'instances_from: no study "earler" (did you mean "earlier"?) in {store.name}'
     )
@@ -94,11 +94,11 @@ def test_a_study_that_is_not_there_is_told_with_the_nearest(store: Store) -> Non
         lay_out(study(games=[], instances_from="earlier"), None)
 
 
-def test_instances_of_other_rules_are_not_taken(
+def test_instances_of_another_rules_version_raise_error(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = earlier(store)[0]
+    first = run_earlier(store)[0]
     monkeypatch.setattr(first.rules.__class__, "version", 99)
     with pytest.raises(VersionMismatch) as caught:
-        later(store)
+        plan_later(store)
     assert str(caught.value).startswith(f"match {first.id} was played under version 1 of the rules")

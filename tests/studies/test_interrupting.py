@@ -1,4 +1,4 @@
-"""Ctrl-C stops a run cleanly, says how to resume, and a resume ends it."""
+"""Ctrl-C stops a run cleanly and prints how to resume it, and a resumed run finishes."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ PATIENCE = 60.0
 
 
 def begin(folder: Path, url: str, *options: str) -> "subprocess.Popen[str]":
-    """Start a study of long matches with a model at this server."""
+    """Start a run of long matches against a model at ``url``."""
     games = [{"game": "bargaining", "fixed": {"horizon": 8}}]
     (folder / "long.yaml").write_text(json.dumps(spec(**with_model(url) | {"games": games})))
     command = [sys.executable, "-m", "cheaptalk", "run", "long.yaml", "--store", "my store.sqlite"]
@@ -47,7 +47,7 @@ def wait_for(server: Server, calls: int) -> None:
 
 
 class Doorkeeper:
-    """Lets a few calls be answered at once, and holds all others until it is told to open."""
+    """Answer the first ``few`` calls at once, and hold all others until ``open`` is set."""
 
     def __init__(self, few: int) -> None:
         self.few = few
@@ -59,7 +59,7 @@ class Doorkeeper:
             await asyncio.sleep(0.01)
 
 
-async def hanging(request: web.Request, body: dict[str, Any]) -> None:
+async def hang(request: web.Request, body: dict[str, Any]) -> None:
     await asyncio.sleep(3600)
 
 
@@ -74,7 +74,7 @@ SIGNALS = [
 
 
 @pytest.mark.parametrize("stop", SIGNALS)
-def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(
+def test_interrupt_waits_for_calls_and_resume_repeats_none(
     tmp_path: Path, stop: signal.Signals
 ) -> None:
     door = Doorkeeper(few=4)
@@ -83,12 +83,12 @@ def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(
             wait_for(server, 7)
             process.send_signal(stop)
             door.open.set()
-            told, said = process.communicate(timeout=PATIENCE)
+            stdout, stderr = process.communicate(timeout=PATIENCE)
         assert process.returncode == 128 + stop
-        assert said.splitlines()[-1] == HINT
-        assert "Traceback" not in said
-        assert re.match(r"small: \d of 6 matches ended \(0 before, \d now in ", told)
-        assert f"cost of the study so far: {len(server.calls)} calls, " in told
+        assert stderr.splitlines()[-1] == HINT
+        assert "Traceback" not in stderr
+        assert re.match(r"small: \d of 6 matches ended \(0 before, \d now in ", stdout)
+        assert f"cost of the study so far: {len(server.calls)} calls, " in stdout
         with ct.Store.open(tmp_path / "my store.sqlite") as store:
             assert store.studies()[0].counts.keys() <= {"live", "finished"}
             assert store.study("small").halted == "interrupted"
@@ -109,11 +109,11 @@ def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(
 
 
 @pytest.mark.parametrize("stop", SIGNALS)
-def test_a_second_interrupt_does_not_wait_for_calls_in_flight(
+def test_second_interrupt_does_not_wait_for_calls_in_flight(
     tmp_path: Path, stop: signal.Signals
 ) -> None:
     with (
-        Server(handler=hanging) as server,
+        Server(handler=hang) as server,
         begin(tmp_path, server.url, "--concurrency", "2") as process,
     ):
         wait_for(server, 2)
@@ -121,19 +121,19 @@ def test_a_second_interrupt_does_not_wait_for_calls_in_flight(
         time.sleep(0.2)
         assert process.poll() is None, "the calls in flight were not waited for"
         process.send_signal(stop)
-        told, said = process.communicate(timeout=PATIENCE)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + stop
-    assert said.splitlines()[-1] == HINT
-    assert "Traceback" not in said
-    assert told.startswith("small: 0 of 6 matches ended (0 before, 0 now in ")
-    assert "cost of the study so far: 2 calls, 2 without a response" in told
+    assert stderr.splitlines()[-1] == HINT
+    assert "Traceback" not in stderr
+    assert stdout.startswith("small: 0 of 6 matches ended (0 before, 0 now in ")
+    assert "cost of the study so far: 2 calls, 2 without a response" in stdout
     with ct.Store.open(tmp_path / "my store.sqlite") as store:
         assert store.studies()[0].counts == {"live": 2}
         assert store.study("small").halted == "interrupted"
         assert mark_unresolved(store) == len(store.unresolved()) == 2
 
 
-def test_an_interrupt_while_matches_are_laid_out_ends_at_once(
+def test_interrupt_during_planning_exits_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     command = [sys.executable, "-m", "cheaptalk", "run", "glee", "--store", "glee.sqlite"]
@@ -149,13 +149,13 @@ def test_an_interrupt_while_matches_are_laid_out_ends_at_once(
         while not (tmp_path / "glee.sqlite").exists() and time.monotonic() < until:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=PATIENCE)
+        _, stderr = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "Traceback" not in said
+    assert "Traceback" not in stderr
 
 
 @pytest.mark.file
-def test_what_is_being_written_is_kept_before_a_signal_is_heard(store: Store) -> None:
+def test_signal_is_handled_after_current_commit(store: Store) -> None:
     def work(connection: sa.Connection) -> None:
         signal.raise_signal(signal.SIGINT)
         connection.execute(sa.text("create table once (number integer)"))
@@ -166,7 +166,7 @@ def test_what_is_being_written_is_kept_before_a_signal_is_heard(store: Store) ->
         assert sa.inspect(connection).has_table("once")
 
 
-HALF_TOLD = """
+PARTIAL_RESULT = """
 from concurrent.futures import FIRST_COMPLETED, wait
 from cheaptalk.processes import processes
 if __name__ == "__main__":
@@ -176,7 +176,7 @@ if __name__ == "__main__":
 """
 
 
-def test_nobody_waits_for_what_a_killed_process_has_half_told(tmp_path: Path) -> None:
-    (tmp_path / "half.py").write_text(HALF_TOLD)
+def test_partial_result_of_killed_process_does_not_block_exit(tmp_path: Path) -> None:
+    (tmp_path / "half.py").write_text(PARTIAL_RESULT)
     done = subprocess.run([sys.executable, "half.py"], cwd=tmp_path, timeout=PATIENCE, check=False)
     assert done.returncode == 3

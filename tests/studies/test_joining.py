@@ -1,4 +1,4 @@
-"""Rosters and shared settings join a study as if they were written in it."""
+"""Rosters and shared settings are merged into a study."""
 
 from typing import Any
 
@@ -8,42 +8,44 @@ import cheaptalk as ct
 from tests.fakes import Canned, essence, spec, study
 
 
-def written(**changes: Any) -> dict[str, Any]:
-    return {label: one.written() for label, one in study(pairing="all", **changes).players.items()}
+def entries_of(**changes: Any) -> dict[str, Any]:
+    players = study(pairing="all", **changes).players
+    return {label: player.written() for label, player in players.items()}
 
 
-def test_a_roster_s_players_stand_among_the_listed_ones() -> None:
-    players = written(roster="glee:gpt-4o,o3-mini")
+def test_roster_players_join_listed_players() -> None:
+    players = entries_of(roster="glee:gpt-4o,o3-mini")
     assert list(players) == ["fair", "firm", "gpt-4o", "o3-mini"]
     assert players["gpt-4o"]["tries"] == 7
 
 
-def test_a_study_may_live_of_rosters_alone() -> None:
+def test_study_can_consist_of_rosters_only() -> None:
     data = spec(pairing="self", roster=["self-play", "chip-trading:gemini"])
     del data["players"]
-    found = ct.studies.parse_study(data, "x")
-    assert list(found.players) == ["gpt-3.5", "gpt-4", "gemini"]
+    parsed = ct.studies.parse_study(data, "x")
+    assert list(parsed.players) == ["gpt-3.5", "gpt-4", "gemini"]
 
 
-def test_a_listed_player_goes_before_one_of_a_roster() -> None:
-    players = written(players={"gpt-4o": {"model": "vllm/mine"}}, roster="glee:gpt-4o,gpt-4o-mini")
+def test_listed_player_overrides_roster_player() -> None:
+    listed = {"gpt-4o": {"model": "vllm/mine"}}
+    players = entries_of(players=listed, roster="glee:gpt-4o,gpt-4o-mini")
     assert players["gpt-4o"]["model"] == "vllm/mine"
     assert players["gpt-4o-mini"]["model"] == "openai/gpt-4o-mini"
 
 
-def test_models_share_settings_that_they_do_not_set() -> None:
+def test_shared_settings_are_defaults_of_models() -> None:
     players = {
         "a": {"model": "vllm/x"},
         "b": {"model": "vllm/y", "tries": 2},
         "fair": {"strategy": "equal_split"},
     }
-    found = written(players=players, models={"tries": 5, "persona": "selfish"})
-    assert (found["a"]["tries"], found["b"]["tries"]) == (5, 2)
-    assert found["a"]["persona"] == found["b"]["persona"] == "selfish"
-    assert found["fair"] == {"strategy": "equal_split"}
+    entries = entries_of(players=players, models={"tries": 5, "persona": "selfish"})
+    assert (entries["a"]["tries"], entries["b"]["tries"]) == (5, 2)
+    assert entries["a"]["persona"] == entries["b"]["persona"] == "selfish"
+    assert entries["fair"] == {"strategy": "equal_split"}
 
 
-def test_a_stored_study_is_complete_and_reads_as_the_same() -> None:
+def test_stored_study_is_complete_and_round_trips() -> None:
     first = study(pairing="all", roster="glee:gpt-4o", models={"deadline": 9})
     stored = first.written()
     assert "roster" not in stored
@@ -58,7 +60,7 @@ CLAUDE = {"model": "anthropic/claude-opus-4-1"}
 
 
 @pytest.mark.parametrize(
-    ("models", "own", "saying"),
+    ("models", "settings", "message"),
     [
         (
             {"tries": 3, "seed": 7},
@@ -78,16 +80,16 @@ CLAUDE = {"model": "anthropic/claude-opus-4-1"}
         ({"style": "odd"}, {"style": "old"}, 'players.c: unknown style of bargaining "old"'),
     ],
 )
-def test_blame_falls_where_a_setting_stands(
-    models: dict[str, Any], own: dict[str, Any], saying: str
+def test_error_path_points_at_the_invalid_setting(
+    models: dict[str, Any], settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ct.StudyError) as caught:
-        ct.plan(study(players={"c": CLAUDE | own}, models=models, pairing="self"))
-    assert str(caught.value).removeprefix("small.yaml: ").startswith(saying)
+        ct.plan(study(players={"c": CLAUDE | settings}, models=models, pairing="self"))
+    assert str(caught.value).removeprefix("small.yaml: ").startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("changes", "saying"),
+    ("changes", "message"),
     [
         ({"roster": "gle"}, 'roster: unknown roster "gle" (did you mean "glee"?)'),
         ({"roster": "glee:gpt"}, 'roster: glee: unknown player "gpt"'),
@@ -102,10 +104,10 @@ def test_blame_falls_where_a_setting_stands(
         ({"models": {"tries": 0}, "players": {"a": {"model": "vllm/x"}}}, "models.tries: should"),
     ],
 )
-def test_what_cannot_join_is_refused_in_one_sentence(changes: dict[str, Any], saying: str) -> None:
+def test_invalid_roster_or_models_raise_clear_error(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ct.StudyError) as caught:
         study(**changes)
-    assert saying in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).startswith("small.yaml: ")
 
 
@@ -115,7 +117,7 @@ MANY_CALLS = {
 }  # fmt: skip
 
 
-def thoughtful(**changes: Any) -> ct.Study:
+def study_with_summaries(**changes: Any) -> ct.Study:
     model = {key: value for key, value in MANY_CALLS.items() if key != "horizon"}
     return study(
         games=[{"game": "bargaining", "fixed": {"horizon": 6}}],
@@ -126,31 +128,31 @@ def thoughtful(**changes: Any) -> ct.Study:
     )
 
 
-def test_summaries_and_candidates_survive_being_stopped_anywhere(tmp_path: Any) -> None:
+def test_summaries_and_candidates_survive_repeated_stops(tmp_path: Any) -> None:
     with ct.Store.open(tmp_path / "whole.sqlite", create=True) as store:
-        ct.run(thoughtful(), store)
-        whole = {one.id: essence(one) for one in store.records("small", bodies=True)}
-    answers = [given for one in whole.values() for given in one["answers"]]
-    calls = sum(len(given.get("calls", ())) for given in answers)
+        ct.run(study_with_summaries(), store)
+        expected = {record.id: essence(record) for record in store.records("small", bodies=True)}
+    answers = [answer for record in expected.values() for answer in record["answers"]]
+    calls = sum(len(answer.get("calls", ())) for answer in answers)
     with ct.Store.open(tmp_path / "stopped.sqlite", create=True) as store:
         for budget in range(7, calls, 7):
-            stopped = ct.run(thoughtful(budget={"calls": budget}), store, concurrency=1)
+            stopped = ct.run(study_with_summaries(budget={"calls": budget}), store, concurrency=1)
             assert stopped.halted is not None
-        ct.run(thoughtful(), store)
-        again = {one.id: essence(one) for one in store.records("small", bodies=True)}
-    assert again == whole
-    assert len(whole) == 12
+        ct.run(study_with_summaries(), store)
+        resumed = {record.id: essence(record) for record in store.records("small", bodies=True)}
+    assert resumed == expected
+    assert len(expected) == 12
     assert calls > 40
 
 
-def test_a_summary_that_cannot_be_had_forfeits_and_says_so(tmp_path: Any) -> None:
+def test_missing_summary_forfeits_as_unparsable(tmp_path: Any) -> None:
     def silent(call: Any, number: str) -> str:
         return "" if call.form is None else call.form.example or "?"
 
     with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
-        ct.run(thoughtful(models={"tries": 2}), store, models=Canned(silent))
+        ct.run(study_with_summaries(models={"tries": 2}), store, models=Canned(silent))
         kinds = {
-            given["kind"] for one in store.records("small", bodies=True)
-            for given in one.as_json()["answers"]
+            answer["kind"] for record in store.records("small", bodies=True)
+            for answer in record.as_json()["answers"]
         }  # fmt: skip
     assert "unparsable" in kinds

@@ -1,4 +1,4 @@
-"""Keys go to the provider and nowhere else."""
+"""Keys are sent to the provider only."""
 
 from pathlib import Path
 from typing import Any
@@ -13,22 +13,22 @@ from tests.fakes import Server, at_home, study, with_model
 KEY = "sk-very-secret-42"
 
 
-async def indiscreet(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
-    """Repeat the key in complaints, about every other call for ever and about the rest once."""
-    heard = request.headers["Authorization"]
+async def leak_key(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
+    """Repeat the key in errors: for every call of alice, and for the first attempt of others."""
+    header = request.headers["Authorization"]
     number = request.headers["X-Cheaptalk-Call"]
     if number.endswith("/1"):
-        return web.json_response({"error": {"message": f"{heard}: try again"}}, status=503)
+        return web.json_response({"error": {"message": f"{header}: try again"}}, status=503)
     if "/alice/" in number:
-        return web.json_response({"error": {"message": f"{heard}: no such key"}}, status=400)
+        return web.json_response({"error": {"message": f"{header}: no such key"}}, status=400)
     return None
 
 
-def test_a_key_that_a_server_repeats_is_kept_nowhere(
+def test_key_repeated_by_server_is_redacted_everywhere(
     store: Store, tmp_path: Path, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLLM_API_KEY", KEY)
-    with Server(handler=indiscreet) as server, at_home("vllm", server.url):
+    with Server(handler=leak_key) as server, at_home("vllm", server.url):
         progress = ct.run(study(**with_model(server.url)), store)
     assert server.headers["Authorization"] == f"Bearer {KEY}"
     assert progress.failed > 0

@@ -1,4 +1,4 @@
-"""Promise 1: kill -9 at any moment, resume, and nothing is lost or bought twice."""
+"""After kill -9 at any moment, a resumed run loses nothing and buys nothing twice."""
 
 import asyncio
 import json
@@ -26,11 +26,11 @@ FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(["cheaptalk.cli", "cheaptalk.models.http.openai", "tests.fakes"])
 
 
-async def thinking(request: web.Request, body: dict[str, Any]) -> None:
+async def slow_response(request: web.Request, body: dict[str, Any]) -> None:
     await asyncio.sleep(0.05)
 
 
-def study(url: str, folder: Path) -> Path:
+def write_study(url: str, folder: Path) -> Path:
     path = folder / "killed.json"
     path.write_text(
         json.dumps(
@@ -53,7 +53,7 @@ def study(url: str, folder: Path) -> Path:
 
 
 def play(file: Path, store: Path, at_once: int) -> None:
-    """Run the study as the command line does, printing nothing."""
+    """Run the study through the CLI without output."""
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
@@ -63,14 +63,14 @@ def play(file: Path, store: Path, at_once: int) -> None:
 
 
 def begin(file: Path, store: Path, at_once: int = AT_ONCE) -> BaseProcess:
-    """Run the study in a process of its own, forked from one that has imported everything."""
+    """Run the study in a process forked from a preloaded one."""
     process = FORKS.Process(target=play, args=(file, store, at_once))
     process.start()
     return process
 
 
 def finish(file: Path, store: Path) -> dict[str, ct.MatchRecord]:
-    """Run the study to its end; its matches."""
+    """Run the study to its end and return its matches."""
     process = begin(file, store, at_once=64)
     process.join(timeout=300)
     assert process.exitcode == 0
@@ -78,13 +78,13 @@ def finish(file: Path, store: Path) -> dict[str, ct.MatchRecord]:
         return {record.id: record for record in opened.records("killed", bodies=True)}
 
 
-def number(call: dict[str, Any]) -> str:
+def call_number(call: dict[str, Any]) -> str:
     keys = ("match_id", "request", "actor", "attempt", "try")
     return "/".join(str(call[key]) for key in keys)
 
 
 def call_numbers(records: dict[str, ct.MatchRecord]) -> list[str]:
-    """The numbers under which the recorded calls went over the wire."""
+    """Return the numbers under which the recorded calls were sent."""
     return [
         f"{id_}/{answer.request}/{answer.actor}/{attempt}/{call['sending']}"
         for id_, record in records.items()
@@ -94,20 +94,20 @@ def call_numbers(records: dict[str, ct.MatchRecord]) -> list[str]:
 
 
 def wait_for(process: BaseProcess, server: Server, calls: int) -> None:
-    """Wait until so many calls have arrived; none are wanted where a kill is to meet the start."""
+    """Wait until ``calls`` calls have arrived or the process has ended."""
     while len(server.calls) < calls and process.is_alive():
         time.sleep(0.005)
 
 
 def test_twenty_kills_lose_nothing_and_buy_nothing_twice(tmp_path: Path) -> None:
-    luck = random.Random(20)  # noqa: S311 - keeps no secrets
+    rng = random.Random(20)  # noqa: S311 - keeps no secrets
     store = tmp_path / "killed.sqlite"
-    with Server(handler=thinking) as server:
-        file = study(server.url, tmp_path)
+    with Server(handler=slow_response) as server:
+        file = write_study(server.url, tmp_path)
         for _ in range(KILLS):
             process = begin(file, store)
-            wait_for(process, server, len(server.calls) + luck.randrange(30))
-            time.sleep(luck.uniform(0, 0.1))
+            wait_for(process, server, len(server.calls) + rng.randrange(30))
+            time.sleep(rng.uniform(0, 0.1))
             assert process.is_alive(), "the study ended before it could be killed"
             process.kill()
             process.join()
@@ -117,9 +117,9 @@ def test_twenty_kills_lose_nothing_and_buy_nothing_twice(tmp_path: Path) -> None
 
     recorded = Counter(call_numbers(records))
     with ct.Store.open(store) as opened:
-        unresolved = Counter(number(call) for call in opened.unresolved())
+        unresolved = Counter(call_number(call) for call in opened.unresolved())
         open_calls = [call for id_ in records for call in opened.open_calls(id_)]
-    assert unresolved, "no kill met a call in flight"
+    assert unresolved, "no process was killed with a call in flight"
     assert {call["state"] for call in open_calls} == {"unresolved"}
     assert max(arrived.values()) == 1, "a call was sent twice under one number"
     assert not recorded & unresolved
@@ -127,6 +127,6 @@ def test_twenty_kills_lose_nothing_and_buy_nothing_twice(tmp_path: Path) -> None
     never_arrived = unresolved - arrived
     assert sum(arrived.values()) == recorded.total() + unresolved.total() - never_arrived.total()
     assert unresolved.total() <= KILLS * AT_ONCE, "more than the calls in flight when killed"
-    assert {id_: essence(one) for id_, one in records.items()} == {
-        id_: essence(one) for id_, one in uninterrupted.items()
+    assert {id_: essence(record) for id_, record in records.items()} == {
+        id_: essence(record) for id_, record in uninterrupted.items()
     }

@@ -1,4 +1,4 @@
-"""Matches with models and people: what was answered is kept, and nothing is asked twice."""
+"""Matches with models and people: answers are recorded, and no call is repeated."""
 
 import asyncio
 import gc
@@ -42,7 +42,7 @@ def records(store: Store) -> list[ct.MatchRecord]:
 
 
 def numbers(record: ct.MatchRecord) -> list[str]:
-    """The numbers under which a record's calls were sent."""
+    """Return the numbers under which a record's calls were sent."""
     return [
         f"{record.id}/{answer.request}/{answer.actor}/{attempt}/{call['sending']}"
         for answer in record.answers
@@ -50,7 +50,7 @@ def numbers(record: ct.MatchRecord) -> list[str]:
     ]
 
 
-def test_every_call_goes_out_once_under_its_own_number(store: Store) -> None:
+def test_calls_are_sent_once_under_unique_numbers(store: Store) -> None:
     models = Canned()
     progress = ct.run(study(**with_model()), store, models=models)
     assert progress.counts == {Status.FINISHED: 6}
@@ -62,7 +62,7 @@ def test_every_call_goes_out_once_under_its_own_number(store: Store) -> None:
     assert all(not store.open_calls(record.id) for record in records(store))
 
 
-def test_a_record_holds_what_was_asked_and_replied_and_counts_it(store: Store) -> None:
+def test_records_contain_calls_replies_and_counts(store: Store) -> None:
     models = Canned(tokens=10)
     ct.run(study(**with_model(temperature=0.5)), store, models=models)
     for record in records(store):
@@ -71,19 +71,19 @@ def test_a_record_holds_what_was_asked_and_replied_and_counts_it(store: Store) -
         assert (record.input_tokens, record.output_tokens) == (9 * len(calls), len(calls))
         assert {call["call"]["settings"]["temperature"] for call in calls} == {0.5}
         assert {call["reply"]["model"] for call in calls} == {"canned"}
-    told = {json.dumps(call.model_dump(mode="json", exclude_none=True)) for call in models.calls}
-    kept = {json.dumps(c["call"]) for r in records(store) for a in r.answers for c in a.calls}
-    assert kept == told
+    sent = {json.dumps(call.model_dump(mode="json", exclude_none=True)) for call in models.calls}
+    recorded = {json.dumps(c["call"]) for r in records(store) for a in r.answers for c in a.calls}
+    assert recorded == sent
 
 
-def test_a_second_run_asks_nothing(store: Store) -> None:
+def test_second_run_makes_no_calls(store: Store) -> None:
     ct.run(study(**with_model()), store, models=Canned())
     models = Canned()
     assert ct.run(study(**with_model()), store, models=models).before == 6
     assert models.calls == []
 
 
-def test_repaired_answers_are_counted_as_such(store: Store) -> None:
+def test_repaired_answers_are_counted(store: Store) -> None:
     def mumble_first(call: ModelCall, number: str) -> str:
         return "Hm?" if number.split("/")[3] == "0" else legal(call)
 
@@ -102,7 +102,7 @@ def test_repaired_answers_are_counted_as_such(store: Store) -> None:
         (lambda call, number: late(), Kind.TIMED_OUT, 1),
     ],
 )
-def test_a_model_that_finally_fails_forfeits(
+def test_failed_answer_forfeits_the_match(
     store: Store, no_waits: None, answers: Answers, kind: Kind, calls: int
 ) -> None:
     made = with_model() | {"instances": 1, "pairing": [["tiny", "fair"]]}
@@ -112,12 +112,10 @@ def test_a_model_that_finally_fails_forfeits(
     (record,) = records(store)
     assert (record.status, record.reason) == (Status.FORFEITED, "forfeited by alice")
     assert (record.payoffs, record.kinds, record.calls) == (None, {"alice": {kind: 1}}, calls)
-    assert ct.run(study(**made), store, models=Canned()).before == 1, "a forfeit is an end"
+    assert ct.run(study(**made), store, models=Canned()).before == 1, "a forfeit settles a match"
 
 
-def test_a_provider_that_stumbles_is_asked_again_and_all_sendings_are_kept(
-    store: Store, no_waits: None
-) -> None:
+def test_failed_calls_are_retried_and_all_attempts_recorded(store: Store, no_waits: None) -> None:
     def stumble(call: ModelCall, number: str) -> Reply | str:
         return legal(call) if number.endswith("/3") else broken()
 
@@ -132,9 +130,7 @@ def test_a_provider_that_stumbles_is_asked_again_and_all_sendings_are_kept(
     assert spent(store, 1).calls == len(models.calls)
 
 
-def test_a_provider_that_stays_down_fails_the_match_and_a_resume_goes_on_from_there(
-    store: Store, no_waits: None
-) -> None:
+def test_provider_outage_fails_matches_and_resume_continues(store: Store, no_waits: None) -> None:
     def down_later(call: ModelCall, number: str) -> Reply | str:
         return broken("out of order") if len(call.messages) > 2 else legal(call)
 
@@ -143,7 +139,7 @@ def test_a_provider_that_stays_down_fails_the_match_and_a_resume_goes_on_from_th
     progress = ct.run(made, store, models=first, concurrency=1)
     failed = [record for record in records(store) if record.status is Status.FAILED]
     assert progress.failed == len(failed) > 0
-    assert all(record.reason == _complaint(store, record.id) for record in failed)
+    assert all(record.reason == _failure_reason(store, record.id) for record in failed)
     down = Counter(number.rpartition("/")[0] for number in first.numbers)
     assert {down[key] for key in down} == {1, SENDINGS[Trouble.BROKEN]}
 
@@ -159,22 +155,22 @@ def test_a_provider_that_stays_down_fails_the_match_and_a_resume_goes_on_from_th
     }
 
 
-def _complaint(store: Store, match_id: str) -> str:
+def _failure_reason(store: Store, match_id: str) -> str:
     last = store.open_calls(match_id)[-1]
     return f'call for "{last["actor"]}" in request {last["request"]}: out of order'
 
 
-def test_a_fault_that_is_no_use_trying_again_is_tried_once(store: Store) -> None:
+def test_permanent_error_is_not_retried(store: Store) -> None:
     models = Canned(lambda call, number: broken("status 401: no such key", retry=False))
     progress = ct.run(study(**with_model()), store, models=models)
     assert progress.failed == len(models.calls) == 6
 
 
-def test_a_resumed_run_ends_as_one_that_was_never_stopped(store: Store, tmp_path: Any) -> None:
+def test_resumed_run_ends_like_uninterrupted_run(store: Store, tmp_path: Any) -> None:
     made = with_model() | {"games": [{"game": "bargaining", "fixed": {"horizon": 4}}]}
     with Store.open(tmp_path / "quiet.sqlite", create=True) as other:
         ct.run(study(**made), other, models=Canned())
-        whole = {record.id: essence(record) for record in records(other)}
+        expected = {record.id: essence(record) for record in records(other)}
         calls = spent(other, 1).calls
     bought = []
     for cap in range(1, calls + 1):
@@ -184,10 +180,10 @@ def test_a_resumed_run_ends_as_one_that_was_never_stopped(store: Store, tmp_path
         assert len(models.calls) == 1
     assert progress.left == 0
     assert len(set(bought)) == len(bought) == calls
-    assert {record.id: essence(record) for record in records(store)} == whole
+    assert {record.id: essence(record) for record in records(store)} == expected
 
 
-def test_answers_given_at_once_survive_one_by_one(store: Store, toys: None, no_waits: None) -> None:
+def test_simultaneous_answers_are_recorded_each(store: Store, toys: None, no_waits: None) -> None:
     def right_is_down(call: ModelCall, number: str) -> Reply | str:
         return broken() if "/right/" in number else GUESS
 
@@ -195,18 +191,16 @@ def test_answers_given_at_once_survive_one_by_one(store: Store, toys: None, no_w
     assert progress.counts == {Status.FAILED: 1}
     models = Canned(lambda call, number: GUESS)
     assert ct.run(study(**GUESSING), store, models=models).done == 1
-    asked = [number.split("/")[1:3] for number in models.numbers]
-    assert sorted(asked) == [["0", "right"], ["1", "left"], ["1", "right"]]
+    requests = [number.split("/")[1:3] for number in models.numbers]
+    assert sorted(requests) == [["0", "right"], ["1", "left"], ["1", "right"]]
     (record,) = records(store)
-    assert [(one.request, one.actor) for one in record.answers] == [
+    assert [(answer.request, answer.actor) for answer in record.answers] == [
         (0, "left"), (0, "right"), (1, "left"), (1, "right"),
     ]  # fmt: skip
 
 
-def test_a_timeout_that_play_went_on_from_is_final(
-    store: Store, toys: None, no_waits: None
-) -> None:
-    """Where rules live with a seat's silence, a resume must not ask that seat again."""
+def test_timeout_accepted_by_the_rules_is_final(store: Store, toys: None, no_waits: None) -> None:
+    """If the rules accept a seat's silence, a resume must not ask that seat again."""
     made = GUESSING | {"games": [{"game": "guessing", "fixed": {"horizon": 2, "lenient": True}}]}
 
     def left_sleeps(call: ModelCall, number: str) -> Reply | str:
@@ -224,7 +218,7 @@ def test_a_timeout_that_play_went_on_from_is_final(
 
 
 def tamper(store: Store) -> str:
-    """Change what a live match was asked; the match's id."""
+    """Change the recorded call of a live match and return the match's id."""
     calls = schema.calls
     with store.transaction() as connection:
         row = connection.execute(sa.select(calls)).first()
@@ -234,7 +228,7 @@ def tamper(store: Store) -> str:
     return str(row.match_id)
 
 
-def test_a_match_that_would_be_asked_otherwise_now_is_named_and_left_untouched(
+def test_changed_call_fails_resume_and_leaves_match_unchanged(
     store: Store,
 ) -> None:
     made = with_model() | {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}]}
@@ -250,16 +244,16 @@ def test_a_match_that_would_be_asked_otherwise_now_is_named_and_left_untouched(
     assert store.open_calls(changed) == before
 
 
-def test_a_strategy_that_fails_against_a_model_fails_only_its_match(
+def test_failing_strategy_fails_only_its_match(
     store: Store, toys: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(asked: DecisionRequest) -> Any:
+    def fail(request: DecisionRequest) -> Any:
         raise KeyError("lost")
 
     assert isinstance(SPEC.strategies, dict)
-    broken_one = SPEC.strategies["random"].__class__("random", ("left", "right"), fail,
+    failing = SPEC.strategies["random"].__class__("random", ("left", "right"), fail,
                                                     SPEC.strategies["random"].settings)  # fmt: skip
-    monkeypatch.setitem(SPEC.strategies, "random", broken_one)
+    monkeypatch.setitem(SPEC.strategies, "random", failing)
     made = GUESSING | {"pairing": [["tiny", "luck"], ["tiny", "tiny"]]}
     progress = ct.run(study(**made), store, models=Canned(lambda call, number: GUESS))
     assert progress.counts == {Status.FINISHED: 1, Status.FAILED: 1}
@@ -268,7 +262,7 @@ def test_a_strategy_that_fails_against_a_model_fails_only_its_match(
     assert "lost" in reason
 
 
-def test_a_recorded_player_repeats_its_moves_against_a_model(store: Store) -> None:
+def test_recorded_player_repeats_its_moves_against_a_model(store: Store) -> None:
     fair = {"strategy": "equal_split"}
     ct.run(study(name="before", players={"fair": fair}, pairing="self"), store)
     (old,) = store.records("before", bodies=True)
@@ -281,7 +275,7 @@ def test_a_recorded_player_repeats_its_moves_against_a_model(store: Store) -> No
 
 
 @pytest.mark.parametrize(
-    ("changes", "saying"),
+    ("changes", "message"),
     [
         ({"recorded": "ffff"}, 'players.a: no match id begins with "ffff" in '),
         ({"recorded": "LIVE"}, "has not ended"),
@@ -290,8 +284,8 @@ def test_a_recorded_player_repeats_its_moves_against_a_model(store: Store) -> No
         ({"person": "terminal"}, "players.a: a person plays with: cheaptalk play"),
     ],
 )
-def test_players_who_cannot_be_reached_are_named_before_anything_is_written(
-    store: Store, monkeypatch: pytest.MonkeyPatch, changes: dict[str, str], saying: str
+def test_unavailable_players_raise_error_before_writing(
+    store: Store, monkeypatch: pytest.MonkeyPatch, changes: dict[str, str], message: str
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     stopped = study(**with_model(), name="stopped", budget={"calls": 1})
@@ -300,16 +294,16 @@ def test_players_who_cannot_be_reached_are_named_before_anything_is_written(
     ct.run(
         study(name="others", games=[{"game": "negotiation"}], players=luck, pairing="self"), store
     )
-    live_one = next(r.id for r in store.records("stopped") if r.status is Status.LIVE)
-    ids = {"LIVE": live_one, "OTHER": next(store.records("others")).id}
+    live_match = next(r.id for r in store.records("stopped") if r.status is Status.LIVE)
+    ids = {"LIVE": live_match, "OTHER": next(store.records("others")).id}
     written = {key: ids.get(value, value) for key, value in changes.items()}
     with pytest.raises(ct.StudyError) as caught:
         ct.run(study(players={"a": written}, pairing="self"), store)
-    assert saying in str(caught.value)
-    assert [one.name for one in store.studies()] == ["stopped", "others"]
+    assert message in str(caught.value)
+    assert [summary.name for summary in store.studies()] == ["stopped", "others"]
 
 
-def test_a_recorded_player_needs_a_store() -> None:
+def test_recorded_player_requires_a_store() -> None:
     planned = lay_out(study(players={"a": {"recorded": "ffff"}}, pairing="self"), None)
     with pytest.raises(ct.StudyError, match="there is no store with match ffff"):
         ct.studies.check(planned, None)
@@ -322,13 +316,13 @@ PEOPLE = {
 }
 
 
-def test_a_person_s_answers_are_kept_and_a_person_who_left_may_come_back(store: Store) -> None:
-    asked: list[PersonCall] = []
+def test_interrupted_person_can_return_with_answers_kept(store: Store) -> None:
+    calls: list[PersonCall] = []
     offer = {"alice_gain": 6000, "bob_gain": 4000, "message": ""}
 
     async def offer_then_leave(call: PersonCall) -> Reply:
-        asked.append(call)
-        if len(asked) > 1:
+        calls.append(call)
+        if len(calls) > 1:
             raise Halted(INTERRUPTED)
         return Reply(text=json.dumps(offer), seconds=3)
 
@@ -339,19 +333,19 @@ def test_a_person_s_answers_are_kept_and_a_person_who_left_may_come_back(store: 
     assert [call["state"] for call in store.open_calls(record.id)] == ["answered", "failed"]
 
     async def accept(call: PersonCall) -> Reply:
-        asked.append(call)
+        calls.append(call)
         return Reply(text='{"decision": "accept"}')
 
     assert ct.run(study(**PEOPLE), store, ask_person=accept).done == 1
-    assert asked[1] == asked[2], "the same question again, and no other"
+    assert calls[1] == calls[2], "the same request is sent again"
     (record,) = records(store)
-    assert record.calls == 0, "people's answers are no calls to models"
+    assert record.calls == 0, "answers of people are not model calls"
     replies = [answer.calls[0]["reply"] for answer in record.answers if answer.calls]
     assert [reply["seconds"] for reply in replies] == [3, 0]
     assert not store.unresolved()
 
 
-def test_calls_without_a_reply_are_listed_as_unresolved_and_asked_again(store: Store) -> None:
+def test_unresolved_calls_are_listed_and_sent_again(store: Store) -> None:
     made = with_model() | {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}]}
     ct.run(study(**made, budget={"calls": 1}), store, models=Canned())
     with store.transaction() as connection:
@@ -367,14 +361,14 @@ def test_calls_without_a_reply_are_listed_as_unresolved_and_asked_again(store: S
     assert ct.run(study(**made), store, models=models).unresolved == 0
 
 
-def test_a_run_from_within_a_loop_as_in_a_notebook(store: Store) -> None:
+def test_run_works_within_a_running_event_loop(store: Store) -> None:
     async def cell() -> ct.Progress:
         return ct.run(study(**with_model()), store, models=Canned())
 
     assert asyncio.run(cell()).done == 6
 
 
-def test_an_interrupt_in_a_notebook_lets_calls_in_flight_come_back(store: Store) -> None:
+def test_notebook_interrupt_waits_for_calls_in_flight(store: Store) -> None:
     def interrupt_and_answer(call: ModelCall, number: str) -> str:
         if len(models.calls) == 1:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
@@ -388,20 +382,18 @@ def test_an_interrupt_in_a_notebook_lets_calls_in_flight_come_back(store: Store)
     with pytest.raises(KeyboardInterrupt):
         loop.run_until_complete(cell())
     loop.close()
-    begun = records(store)  # how many, depends on how soon this thread has its turn
-    left = [call for record in begun for call in store.open_calls(record.id)]
-    assert {call["state"] for call in left} <= {"answered"}
-    assert len(left) + sum(len(numbers(record)) for record in begun) == len(models.numbers)
+    begun = records(store)  # the number depends on thread scheduling
+    open_calls = [call for record in begun for call in store.open_calls(record.id)]
+    assert {call["state"] for call in open_calls} <= {"answered"}
+    assert len(open_calls) + sum(len(numbers(record)) for record in begun) == len(models.numbers)
 
 
-def test_a_store_that_fails_stops_the_run_with_its_own_error(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def out_of_order(*_: Any) -> None:
+def test_store_error_stops_the_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail_to_write(*_: Any) -> None:
         raise ct.StoreError("the disk is gone")
 
     models = Canned()
-    monkeypatch.setattr("cheaptalk.records.ledger.ledger.write_matches", out_of_order)
+    monkeypatch.setattr("cheaptalk.records.ledger.ledger.write_matches", fail_to_write)
     with pytest.raises(ct.StoreError, match="the disk is gone"):
         ct.run(study(**with_model()), store, models=models)
     monkeypatch.undo()
@@ -412,37 +404,37 @@ def test_a_store_that_fails_stops_the_run_with_its_own_error(
     assert len(keys) - len(set(keys)) <= unresolved, "a recorded answer was bought again"
 
 
-def test_the_garbage_collector_is_left_as_it_was_found(store: Store) -> None:
+def test_run_restores_garbage_collector_thresholds(store: Store) -> None:
     during: list[tuple[int, int, int]] = []
 
-    def noting(call: ModelCall, number: str) -> str:
+    def note_threshold(call: ModelCall, number: str) -> str:
         during.append(gc.get_threshold())
         return legal(call, number)
 
     before = gc.get_threshold()
-    ct.run(study(**with_model()), store, models=Canned(noting))
+    ct.run(study(**with_model()), store, models=Canned(note_threshold))
     assert gc.get_threshold() == before
     assert during
-    assert min(during) > before, "live matches are looked through as if they were garbage"
+    assert min(during) > before, "live matches are collected too often"
 
 
-def test_what_is_left_is_foretold_while_models_play(
+def test_progress_estimates_remaining_time_and_cost(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(control, "BEAT", 0.0)
     monkeypatch.setattr(time_left, "BEGINNING", 0.0)
-    told: list[tuple[int, float | None, float | None]] = []
+    reports: list[tuple[int, float | None, float | None]] = []
 
     def note(progress: ct.Progress) -> None:
-        told.append((progress.done, progress.seconds_left, progress.dollars_left))
+        reports.append((progress.done, progress.seconds_left, progress.dollars_left))
 
     price = Price(models=("vllm/*",), input=1_000, output=1_000, as_of=date(2026, 1, 1))
     made = study(**with_model() | {"instances": 60})
     prices = Prices({"test": (price,)})
-    whole = ct.run(made, store, models=Canned(), prices=prices, concurrency=1, progress=note).cost
-    middle = [one for one in told if 40 <= one[0] <= 80]
+    cost = ct.run(made, store, models=Canned(), prices=prices, concurrency=1, progress=note).cost
+    middle = [report for report in reports if 40 <= report[0] <= 80]
     assert middle
     assert all(seconds is not None and seconds > 0 for _, seconds, _ in middle)
-    assert whole is not None
+    assert cost is not None
     for done, _, dollars in middle:
-        assert dollars == pytest.approx(whole.dollars * (120 - done) / 120, rel=0.3)
+        assert dollars == pytest.approx(cost.dollars * (120 - done) / 120, rel=0.3)

@@ -1,4 +1,4 @@
-"""A study that is changed and run again: what it no longer plans counts for nothing."""
+"""Changed studies that are run again: matches that are no longer planned are excluded."""
 
 from typing import Any
 
@@ -25,11 +25,11 @@ def demanding(share: float, **changes: Any) -> ct.Study:
 
 
 def scored(store: Store) -> list[str]:
-    """The matches of which reports make their numbers."""
+    """Return the ids of the matches that reports include."""
     return [id_ for frame in match_frames(store, "small").values() for id_ in frame["match_id"]]
 
 
-def test_a_players_old_settings_are_not_counted_under_its_name(store: Store) -> None:
+def test_matches_under_old_settings_are_superseded(store: Store) -> None:
     old = ct.plan(demanding(0.95, instances=4))
     new = ct.plan(demanding(0.5, instances=4))
     assert ct.run(old, store).set_aside == 0
@@ -44,20 +44,20 @@ def test_a_players_old_settings_are_not_counted_under_its_name(store: Store) -> 
     assert scored(store) == [match.id for match in old.matches]
 
 
-def test_fewer_instances_are_fewer_matches(store: Store) -> None:
+def test_reducing_instances_supersedes_matches(store: Store) -> None:
     ct.run(demanding(0.5, instances=6), store)
     assert ct.run(demanding(0.5, instances=2), store).set_aside == 4
     assert len(scored(store)) == 2
 
 
-def test_a_part_of_a_plan_sets_nothing_aside(store: Store) -> None:
+def test_partial_plan_supersedes_nothing(store: Store) -> None:
     planned = ct.plan(demanding(0.5, instances=6))
-    for some in (planned.matches[:2], planned.matches[2:]):
-        assert ct.run(ct.studies.Plan.of(planned.study, list(some)), store).set_aside == 0
+    for matches in (planned.matches[:2], planned.matches[2:]):
+        assert ct.run(ct.studies.Plan.of(planned.study, list(matches)), store).set_aside == 0
     assert len(scored(store)) == 6
 
 
-def test_fresh_instances_count_while_the_policy_asks_for_them(store: Store) -> None:
+def test_replacements_count_only_under_replace_policy(store: Store) -> None:
     replacing = REFUSING | {"unanswered": {"refused": "replace", "max_replacements": 1}}
     keeping = REFUSING | {"unanswered": {"refused": "keep"}}
     assert ct.run(study(**replacing), store).excluded == (6, 3)
@@ -69,9 +69,7 @@ def test_fresh_instances_count_while_the_policy_asks_for_them(store: Store) -> N
 
 
 @pytest.mark.parametrize("calls", [1, 2])
-def test_a_run_that_halts_keeps_the_fresh_instances_of_earlier_runs(
-    store: Store, calls: int
-) -> None:
+def test_halted_run_keeps_earlier_replacements(store: Store, calls: int) -> None:
     replacing = REFUSING | {"unanswered": {"refused": "replace", "max_replacements": 1}}
     ct.run(study(**replacing), store)
     more = replacing | {"instances": 5, "budget": {"calls": 6 + calls}}
@@ -79,16 +77,16 @@ def test_a_run_that_halts_keeps_the_fresh_instances_of_earlier_runs(
     assert ct.records.excluded(store, "small").replaced >= 3
 
 
-def test_what_was_set_aside_is_exported_as_such(store: Store, tmp_path: Any) -> None:
+def test_export_marks_superseded_matches(store: Store, tmp_path: Any) -> None:
     ct.run(demanding(0.95), store)
     ct.run(demanding(0.5), store)
     export(store, "small", tmp_path / "out")
     lines = (tmp_path / "out" / "matches.csv").read_text().splitlines()
-    place = [name.strip('"') for name in lines[0].split(",")].index("planned")
-    assert [line.split(",")[place] for line in lines[1:]] == ["false", "true"]
+    column = [name.strip('"') for name in lines[0].split(",")].index("planned")
+    assert [line.split(",")[column] for line in lines[1:]] == ["false", "true"]
 
 
-def test_calls_of_matches_set_aside_stay_counted(store: Store) -> None:
+def test_cost_includes_superseded_matches(store: Store) -> None:
     with_model = {"players": {"a": {"model": "vllm/x@http://127.0.0.1:9/v1"}}, "pairing": "self"}
     first, second = Canned(), Canned()
     ct.run(study(**with_model), store, models=first)
@@ -99,7 +97,7 @@ def test_calls_of_matches_set_aside_stay_counted(store: Store) -> None:
     assert done.cost.calls == len(first.calls) + len(second.calls)
 
 
-def test_a_study_adopts_matches_that_are_there_already(store: Store) -> None:
+def test_study_adopts_existing_matches(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
     shelf.add("a", "b", "c")
     for _ in range(2):
@@ -109,7 +107,7 @@ def test_a_study_adopts_matches_that_are_there_already(store: Store) -> None:
     assert len(list(store.records())) == 3
 
 
-def test_forfeited_matches_are_counted_among_those_adopted(store: Store) -> None:
+def test_adopt_counts_forfeited_matches(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
     shelf.add("a")
     shelf.add("b", status=Status.FORFEITED)
@@ -117,7 +115,7 @@ def test_forfeited_matches_are_counted_among_those_adopted(store: Store) -> None
     assert adopt(store, other.study, ["a", "c"]) == ([1], 0, 0)
 
 
-def test_matches_that_a_study_no_longer_plans_are_set_aside_and_may_come_back(store: Store) -> None:
+def test_superseded_matches_can_be_restored(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
     shelf.add("a", "b", "c")
     adopt(store, other.study, ["a", "b"])

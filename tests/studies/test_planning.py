@@ -1,4 +1,4 @@
-"""The plan: every match of a study, the same for everyone who lays it out."""
+"""Plans: every match of a study, in a reproducible order."""
 
 import tracemalloc
 from collections import Counter
@@ -28,16 +28,16 @@ def small(**changes: Any) -> Plan:
     return plan(study(**changes))
 
 
-def test_all_pairings_seat_everyone_with_everyone_in_both_orders() -> None:
+def test_pairing_all_seats_every_pair_in_both_orders() -> None:
     planned = small(players=ROSTER, pairing="all")
-    assert seatings(planned) == [(one, other) for one in ROSTER for other in ROSTER]
+    assert seatings(planned) == [(label, other) for label in ROSTER for other in ROSTER]
 
 
-def test_self_pairing_seats_each_with_itself() -> None:
-    assert seatings(small(players=ROSTER, pairing="self")) == [(one, one) for one in ROSTER]
+def test_pairing_self_seats_each_player_with_itself() -> None:
+    assert seatings(small(players=ROSTER, pairing="self")) == [(label, label) for label in ROSTER]
 
 
-def test_listed_seatings_are_played_as_listed_and_swapped_on_demand() -> None:
+def test_listed_seatings_keep_order_unless_swapped() -> None:
     listed = {"players": ROSTER, "pairing": [["fair", "luck"], ["luck", "firm"]]}
     assert seatings(small(**listed)) == [("fair", "luck"), ("luck", "firm")]
     assert seatings(small(**listed, swap=True)) == [
@@ -45,12 +45,12 @@ def test_listed_seatings_are_played_as_listed_and_swapped_on_demand() -> None:
     ]  # fmt: skip
 
 
-def test_a_swap_that_is_listed_too_is_played_once() -> None:
+def test_listed_swap_is_played_once() -> None:
     planned = small(players=ROSTER, pairing=[["fair", "luck"], ["luck", "fair"]], swap=True)
     assert seatings(planned) == [("fair", "luck"), ("luck", "fair")]
 
 
-def test_a_game_may_have_a_pairing_and_a_number_of_instances_of_its_own() -> None:
+def test_game_can_override_pairing_and_instances() -> None:
     games = [
         {"game": "bargaining", "pairing": [["fair", "firm"]], "instances": 3},
         {"game": "bargaining", "fixed": {"horizon": 2}},
@@ -61,7 +61,7 @@ def test_a_game_may_have_a_pairing_and_a_number_of_instances_of_its_own() -> Non
     }  # fmt: skip
 
 
-def test_matches_are_games_times_instances_times_seatings_times_repeats() -> None:
+def test_matches_multiply_games_instances_seatings_and_repeats() -> None:
     grid = [{"game": "bargaining", "grid": {"money": [1, 2], "horizon": [1, 2, 3]}}]
     planned = small(games=grid, players=ROSTER, pairing="all", instances=4, repeats=2)
     assert len(planned.matches) == 6 * 4 * 9 * 2
@@ -71,7 +71,7 @@ def test_matches_are_games_times_instances_times_seatings_times_repeats() -> Non
     assert len({match.id for match in planned.matches}) == len(planned.matches)
 
 
-def test_all_seatings_and_repeats_share_a_instance() -> None:
+def test_seatings_and_repeats_share_instances() -> None:
     games = [{"game": "persuasion", "fixed": {"horizon": 12}}]
     players = {"luck": {"strategy": "random"}, "plain": {"strategies": {
         "persuasion": {"alice": "honest", "bob": "trusting"}}}}  # fmt: skip
@@ -84,7 +84,7 @@ def test_all_seatings_and_repeats_share_a_instance() -> None:
     assert len(set.union(*instances.values())) == 5, "two instances are the same"
 
 
-def test_both_orders_of_a_pair_have_one_seed_and_each_repeat_another() -> None:
+def test_both_orders_share_a_seed_and_repeats_differ() -> None:
     seeds = {
         (tuple(player.label for player in match.seating), match.repeat): match.seed
         for match in small(repeats=2).matches
@@ -94,7 +94,7 @@ def test_both_orders_of_a_pair_have_one_seed_and_each_repeat_another() -> None:
     assert seeds[("fair", "firm"), 0] != seeds[("fair", "firm"), 1]
 
 
-def test_a_match_keeps_its_id_when_the_study_grows_or_calls_things_otherwise() -> None:
+def test_match_ids_survive_growth_and_renaming() -> None:
     before = {match.id for match in small().matches}
     grown = small(
         name="other",
@@ -117,13 +117,13 @@ def test_a_match_keeps_its_id_when_the_study_grows_or_calls_things_otherwise() -
                      "firm": {"strategy": "fixed_demand", "share": 0.7}}},
     ],
 )  # fmt: skip
-def test_another_seed_parameter_or_setting_makes_another_match(changes: dict[str, Any]) -> None:
+def test_seed_parameters_and_settings_change_match_ids(changes: dict[str, Any]) -> None:
     before = {match.id for match in small().matches}
     assert before.isdisjoint(match.id for match in small(**changes).matches)
 
 
-def test_ids_stay_what_they_were(toys: None) -> None:
-    """Were they to change, every store would play its studies anew."""
+def test_match_ids_are_stable(toys: None) -> None:
+    """If ids changed, every stored study would be played again."""
     players = {"card": {"strategy": "own_card", "plus": 1}, "old": {"recorded": "0123456789"}}
     games = [{"game": "guessing", "fixed": {"horizon": 3}}]
     planned = small(games=games, players=players, pairing="all", seed=7)
@@ -144,26 +144,26 @@ SAMPLED = {
 
 
 @pytest.mark.parametrize("number", [1, 3, 7, 50, 107, 108])
-def test_a_sample_is_spread_evenly_over_the_configurations(number: int) -> None:
+def test_sample_is_spread_evenly_over_configurations(number: int) -> None:
     planned = small(**SAMPLED, pairing={"sample": number})
     assert len(planned.matches) == len({match.id for match in planned.matches}) == number
     counts = Counter(match.configuration.digest for match in planned.matches).values()
     assert max(counts) - (min(counts) if number >= 3 else 0) <= 1
 
 
-def test_a_sample_is_a_part_of_all_and_the_same_each_time() -> None:
-    whole = {match.id for match in small(**SAMPLED, pairing="all").matches}
-    one, again = (
+def test_sample_is_a_reproducible_subset_of_all_matches() -> None:
+    all_ids = {match.id for match in small(**SAMPLED, pairing="all").matches}
+    sample, again = (
         [match.id for match in small(**SAMPLED, pairing={"sample": 40}).matches] for _ in range(2)
     )
     other = [match.id for match in small(**SAMPLED, pairing={"sample": 40}, seed=9).matches]
-    assert one == again
-    assert whole.issuperset(one)
+    assert sample == again
+    assert all_ids.issuperset(sample)
     assert len(other) == 40
-    assert whole.isdisjoint(other)
+    assert all_ids.isdisjoint(other)
 
 
-def test_a_sample_takes_all_of_a_small_configuration_and_more_of_the_others() -> None:
+def test_sample_fills_up_from_larger_configurations() -> None:
     games = [
         {
             "game": "bargaining",
@@ -178,13 +178,13 @@ def test_a_sample_takes_all_of_a_small_configuration_and_more_of_the_others() ->
     assert counts == {1: 1, 2: 9}
 
 
-def test_more_than_all_cannot_be_sampled() -> None:
+def test_sample_larger_than_plan_raises_error() -> None:
     with pytest.raises(ct.StudyError) as caught:
         small(**SAMPLED, pairing={"sample": 109})
     assert str(caught.value) == "pairing.sample: 109 matches requested, but only 108 are possible"
 
 
-def test_who_cannot_play_a_game_is_left_out_of_it_and_named() -> None:
+def test_players_without_a_strategy_for_a_game_are_idle() -> None:
     players = {"luck": {"strategy": "random"}, "fair": {"strategy": "equal_split"}}
     planned = small(games=FAMILIES[:2], players=players, pairing="all")
     assert planned.idle == [("fair", "negotiation")]
@@ -199,7 +199,7 @@ HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
 
 
 @pytest.mark.parametrize(
-    ("changes", "saying"),
+    ("changes", "message"),
     [
         (
             {"players": ROSTER | {"n": {"strategies": {"negotiation": "linear"}}}},
@@ -240,13 +240,13 @@ HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
         ),
     ],
 )
-def test_a_study_that_cannot_be_laid_out_is_told_why(changes: dict[str, Any], saying: str) -> None:
+def test_invalid_plan_raises_error(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ct.StudyError) as caught:
         small(**changes)
-    assert str(caught.value) == saying
+    assert str(caught.value) == message
 
 
-def test_a_listed_seating_may_be_impossible_in_some_of_the_games() -> None:
+def test_listed_seating_is_skipped_in_games_it_does_not_fit() -> None:
     pairing = [["h", "t"]]
     games = [*FAMILIES[2:], FAMILIES[0]]
     players = HONEST | {"fair": {"strategy": "equal_split"}}
@@ -254,12 +254,12 @@ def test_a_listed_seating_may_be_impossible_in_some_of_the_games() -> None:
     assert planned.counts() == {("persuasion", ("h", "t")): 1, ("bargaining", ("fair", "fair")): 1}
 
 
-def test_with_a_swap_one_order_is_enough() -> None:
+def test_swap_seats_the_possible_order() -> None:
     planned = small(games=FAMILIES[2:], players=HONEST, pairing=[["t", "h"]], swap=True)
     assert seatings(planned) == [("h", "t")]
 
 
-def test_one_strategy_name_in_two_games_is_two_players() -> None:
+def test_strategy_is_a_separate_player_in_each_game() -> None:
     planned = small(games=FAMILIES, players={"luck": {"strategy": "random"}}, pairing="self")
     assert [player.label for player in planned.players().values()] == ["luck"] * 3
 
@@ -274,18 +274,18 @@ def huge(**changes: Any) -> ct.studies.Plan:
     return plan(ct.studies.parse_study(written | changes, "study.yaml"))
 
 
-def test_more_matches_than_anybody_plays_are_refused() -> None:
+def test_too_many_matches_raise_error() -> None:
     with pytest.raises(ct.StudyError, match="4,000,000,000 matches exceed the maximum, 1,000"):
         huge(instances=1_000_000_000)
 
 
-def test_ten_million_matches_are_counted_and_found_without_being_held() -> None:
+def test_large_plan_is_counted_and_indexed_lazily() -> None:
     tracemalloc.start()
     planned = huge()
     assert len(planned.matches) == 10_000_000
     assert planned.counts()["bargaining", ("a", "b")] == 2_500_000
     last = planned.matches[-1]
-    assert (last.planned_instance.key, [one.label for one in last.seating]) == (
+    assert (last.planned_instance.key, [player.label for player in last.seating]) == (
         "2499999",
         ["b", "b"],
     )
@@ -296,7 +296,7 @@ def test_ten_million_matches_are_counted_and_found_without_being_held() -> None:
     tracemalloc.stop()
 
 
-def test_a_sample_of_ten_million_matches_is_counted_without_being_drawn() -> None:
+def test_sample_of_large_plan_is_counted_lazily() -> None:
     tracemalloc.start()
     planned = huge(pairing={"sample": 10})
     assert len(planned.matches) == 10
@@ -305,22 +305,22 @@ def test_a_sample_of_ten_million_matches_is_counted_without_being_drawn() -> Non
     tracemalloc.stop()
 
 
-def test_matches_beyond_what_can_be_compared_are_not_compared() -> None:
+def test_duplicate_game_in_large_plan_raises_error() -> None:
     with pytest.raises(ct.StudyError, match=r"more than .* is listed twice; list it once"):
         huge(games=[{"game": "bargaining"}] * 2)
 
 
-def test_what_is_left_of_a_plan_is_found_by_marks() -> None:
+def test_remaining_matches_skip_marked_ones() -> None:
     planned = huge(instances=5)
     done = Marks()
     for number in (0, 7, 19):
         done.set(number)
-    left = list(planned.matches.remaining(done, instant=True))
-    assert left == [match for n, match in enumerate(planned.matches) if n not in (0, 7, 19)]
+    remaining = list(planned.matches.remaining(done, instant=True))
+    assert remaining == [match for n, match in enumerate(planned.matches) if n not in (0, 7, 19)]
     assert list(planned.matches.remaining(done, instant=False)) == []
 
 
-def test_one_configuration_listed_twice_has_each_match_once() -> None:
+def test_configuration_listed_twice_has_each_match_once() -> None:
     twice = [{"game": "bargaining", "instances": 2}, {"game": "bargaining", "instances": 3}]
     planned = huge(games=twice)
     assert len(planned.matches) == len({match.id for match in planned.matches}) == 3 * 4

@@ -1,4 +1,4 @@
-"""What becomes of matches in which a player finally gave no valid answer."""
+"""Policies for matches in which a player gave no valid answer."""
 
 from collections import Counter
 from pathlib import Path
@@ -30,30 +30,30 @@ KINDS = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out
         ({"refused": "replace"}, {}, "keep"),
     ],
 )
-def test_the_strictest_policy_holds(
+def test_strictest_policy_applies(
     policies: dict[str, Any], kinds: dict[str, dict[str, int]], policy: str
 ) -> None:
     assert Unanswered(**policies).of(kinds) == policy
 
 
-def test_every_kind_of_answer_that_is_none_has_a_policy() -> None:
+def test_all_unanswered_kinds_have_a_policy() -> None:
     others = {Kind.OK, Kind.REPAIRED, Kind.PROVIDER_ERROR}
     policies = Unanswered().by_kind
     assert set(policies) == {kind.value for kind in Kind} - others
-    away = {"left": "drop", "stood_in": "drop"}
-    assert policies == dict.fromkeys(KINDS, "keep") | away
+    departures = {"left": "drop", "stood_in": "drop"}
+    assert policies == dict.fromkeys(KINDS, "keep") | departures
 
 
-def test_policies_are_written_as_they_were_set() -> None:
-    one = study(unanswered={"refused": "replace", "max_replacements": 2})
-    assert one.written()["unanswered"] == {"refused": "replace", "max_replacements": 2}
-    assert policies_of(one.written()) == one.unanswered
+def test_policies_round_trip() -> None:
+    spec = study(unanswered={"refused": "replace", "max_replacements": 2})
+    assert spec.written()["unanswered"] == {"refused": "replace", "max_replacements": 2}
+    assert policies_of(spec.written()) == spec.unanswered
     assert study().written()["unanswered"] == {}
     assert policies_of({"imported": "glee"}) == Unanswered()
 
 
 @pytest.mark.parametrize(
-    ("wrong", "why"),
+    ("changes", "message"),
     [
         ({"unanswered": {"refusd": "drop"}}, r'unanswered: unknown key "refusd".*"refused"'),
         ({"unanswered": {"refused": "forget"}}, "unanswered.refused: should be 'keep', 'drop' or"),
@@ -68,45 +68,45 @@ def test_policies_are_written_as_they_were_set() -> None:
         ),
     ],
 )
-def test_what_is_no_policy_is_refused_with_the_cure(wrong: dict[str, Any], why: str) -> None:
-    with pytest.raises(ct.StudyError, match=why):
-        study(**wrong)
+def test_invalid_policy_raises_error(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ct.StudyError, match=message):
+        study(**changes)
 
 
-def test_a_fresh_instance_is_another_one_and_always_the_same() -> None:
+def test_replacement_instances_are_distinct_and_deterministic() -> None:
     first = PlannedInstance("3", "0/abc/3")
     again = [first.replacement(), first.replacement().replacement()]
-    assert [one.key for one in again] == ["3+1", "3+2"]
-    assert [one.seed for one in again] == ["0/abc/3+1", "0/abc/3+2"]
-    assert [one.replacements for one in (first, *again)] == [0, 1, 2]
+    assert [instance.key for instance in again] == ["3+1", "3+2"]
+    assert [instance.seed for instance in again] == ["0/abc/3+1", "0/abc/3+2"]
+    assert [instance.replacements for instance in (first, *again)] == [0, 1, 2]
 
 
-def played(
+def run_six(
     path: Path, models: Canned, **unanswered: Any
 ) -> tuple[ct.Progress, list[ct.MatchRecord]]:
-    """A study of six matches with a model, played one at a time."""
+    """Run six matches with a model, one at a time, and return progress and records."""
     spec = study(**with_model(), unanswered=unanswered)
     with ct.Store.open(path, create=True) as store:
         progress = ct.run(spec, store, models=models, concurrency=1)
         return progress, list(store.records("small", bodies=True))
 
 
-def test_one_refusal_is_asked_again_on_the_same_instance_and_each_call_is_recorded(
+def test_single_refusal_is_retried_and_recorded(
     tmp_path: Path,
 ) -> None:
     def once(call: ct.models.ModelCall, number: str) -> ct.models.Reply | str:
         return REFUSAL if number.split("/")[3] == "0" else legal(call)
 
-    progress, records = played(tmp_path / "s.sqlite", Canned(once), refused="replace")
+    progress, records = run_six(tmp_path / "s.sqlite", Canned(once), refused="replace")
     assert (progress.planned, progress.counts) == (6, {Status.FINISHED: 6})
     assert set(progress.kinds["tiny"]) == {Kind.REPAIRED}
-    answers = [one for record in records for one in record.answers if one.calls]
-    said = [[call["reply"].get("failure") for call in one.calls] for one in answers]
-    assert said == [["refused", None]] * len(answers)
+    answers = [answer for record in records for answer in record.answers if answer.calls]
+    failures = [[call["reply"].get("failure") for call in answer.calls] for answer in answers]
+    assert failures == [["refused", None]] * len(answers)
 
 
-def test_what_is_dropped_is_recorded_and_not_played_again(tmp_path: Path) -> None:
-    progress, records = played(tmp_path / "s.sqlite", Refusing(2), refused="drop")
+def test_dropped_matches_are_recorded_and_not_replayed(tmp_path: Path) -> None:
+    progress, records = run_six(tmp_path / "s.sqlite", Refusing(2), refused="drop")
     assert (progress.planned, progress.done, progress.left) == (6, 6, 0)
     assert Counter(record.status for record in records) == {
         Status.FINISHED: 4, Status.FORFEITED: 2,
@@ -121,36 +121,36 @@ def test_what_is_dropped_is_recorded_and_not_played_again(tmp_path: Path) -> Non
     )
 
 
-def test_a_match_is_played_again_on_a_fresh_instance_by_the_same_players(tmp_path: Path) -> None:
-    progress, records = played(tmp_path / "s.sqlite", Refusing(2), refused="replace")
+def test_replaced_match_keeps_players_on_new_instance(tmp_path: Path) -> None:
+    progress, records = run_six(tmp_path / "s.sqlite", Refusing(2), refused="replace")
     assert (progress.planned, progress.done, progress.left) == (8, 8, 0)
     refused = [record for record in records if record.status is Status.FORFEITED]
     again = [record for record in records if "+" in record.instance_key]
     assert len(refused) == len(again) == 2
-    for one in refused:
-        (other,) = (
-            r for r in again if r.instance_key == f"{one.instance_key}+1" and r.seats == one.seats
+    for old in refused:
+        (new,) = (
+            r for r in again if r.instance_key == f"{old.instance_key}+1" and r.seats == old.seats
         )
-        assert other.status is Status.FINISHED
-        assert other.parameters == one.parameters
-        assert other.body["seed"] == f"{one.body['seed']}+1"
+        assert new.status is Status.FINISHED
+        assert new.parameters == old.parameters
+        assert new.body["seed"] == f"{old.body['seed']}+1"
 
 
-def test_who_refuses_for_ever_is_dealt_afresh_so_often_and_no_more(tmp_path: Path) -> None:
-    progress, records = played(
+def test_max_replacements_limits_replacements(tmp_path: Path) -> None:
+    progress, records = run_six(
         tmp_path / "s.sqlite", Refusing(10**6), refused="replace", max_replacements=2
     )
     assert (progress.planned, progress.left) == (18, 0)
     assert Counter(record.instance_key for record in records) == {
-        f"{instance}{more}": 2 for instance in range(3) for more in ("", "+1", "+2")
+        f"{instance}{suffix}": 2 for instance in range(3) for suffix in ("", "+1", "+2")
     }
 
 
-def test_the_plan_grows_with_what_was_refused_and_a_resumed_run_does_the_same(
+def test_resumed_run_plans_the_same_replacements(
     tmp_path: Path,
 ) -> None:
     straight, stopped = tmp_path / "straight.sqlite", tmp_path / "stopped.sqlite"
-    _, whole = played(straight, Refusing(10**6), refused="replace", max_replacements=2)
+    _, expected = run_six(straight, Refusing(10**6), refused="replace", max_replacements=2)
     spec = study(
         **with_model(),
         unanswered={"refused": "replace", "max_replacements": 2},
@@ -159,17 +159,17 @@ def test_the_plan_grows_with_what_was_refused_and_a_resumed_run_does_the_same(
     with ct.Store.open(stopped, create=True) as store:
         assert ct.run(spec, store, models=Refusing(10**6), concurrency=2).halted
         assert len(lay_out(spec, store).matches) > 6
-    _, resumed = played(stopped, Refusing(10**6), refused="replace", max_replacements=2)
-    assert sorted(record.id for record in resumed) == sorted(record.id for record in whole)
+    _, resumed = run_six(stopped, Refusing(10**6), refused="replace", max_replacements=2)
+    assert sorted(record.id for record in resumed) == sorted(record.id for record in expected)
     models = Refusing(10**6)
-    progress, _ = played(stopped, models, refused="replace", max_replacements=2)
+    progress, _ = run_six(stopped, models, refused="replace", max_replacements=2)
     assert (progress.planned, progress.before, models.calls) == (18, 18, [])
 
 
-def test_a_policy_set_later_instances_afresh_what_was_refused_before(tmp_path: Path) -> None:
-    played(tmp_path / "s.sqlite", Refusing(2))
+def test_later_policy_replaces_earlier_refusals(tmp_path: Path) -> None:
+    run_six(tmp_path / "s.sqlite", Refusing(2))
     models = Canned()
-    progress, records = played(tmp_path / "s.sqlite", models, refused="replace")
+    progress, records = run_six(tmp_path / "s.sqlite", models, refused="replace")
     assert (progress.planned, progress.before) == (8, 6)
     assert len(records) == 8
     assert {number.partition("/")[0] for number in models.numbers} == {
@@ -177,8 +177,8 @@ def test_a_policy_set_later_instances_afresh_what_was_refused_before(tmp_path: P
     }
 
 
-def test_without_a_policy_nothing_is_dealt_afresh(tmp_path: Path) -> None:
-    progress, _ = played(tmp_path / "s.sqlite", Refusing(2), illegal="replace")
+def test_policy_for_another_kind_replaces_nothing(tmp_path: Path) -> None:
+    progress, _ = run_six(tmp_path / "s.sqlite", Refusing(2), illegal="replace")
     assert progress.planned == 6
 
 
@@ -192,17 +192,17 @@ FINISHES = {
 
 
 @pytest.mark.parametrize("policy", ["keep", "drop", "replace"])
-def test_dropped_matches_are_no_part_of_measures(policy: str, tmp_path: Path) -> None:
+def test_dropped_matches_are_excluded_from_metrics(policy: str, tmp_path: Path) -> None:
     spec = study(**FINISHES, unanswered={"refused": policy, "max_replacements": 1})
     with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
         ct.run(spec, store, models=Canned(lambda *_: REFUSAL))
         frame = match_frames(store, "small")["item_bargaining"]
-        found = exclusions(store.study("small").spec, {"item_bargaining": frame})
+        excluded = exclusions(store.study("small").spec, {"item_bargaining": frame})
     dropped = policy != "keep"
     count = 6 if policy == "replace" else 3
     assert frame["status"].to_list() == ["finished"] * count
     assert frame["dropped"].to_list() == [dropped] * count
     assert frame["payoff_player_1"].is_null().all() == dropped
     assert frame["answers_player_1_refused"].to_list() == [1] * count
-    assert found.kinds == [UnansweredKind("refused", policy, count)]  # type: ignore[arg-type]
-    assert (found.dropped, found.replaced) == (count * dropped, count - 3)
+    assert excluded.kinds == [UnansweredKind("refused", policy, count)]  # type: ignore[arg-type]
+    assert (excluded.dropped, excluded.replaced) == (count * dropped, count - 3)

@@ -1,4 +1,4 @@
-"""The studies that come with the package."""
+"""Preset studies of the package."""
 
 import math
 from collections import Counter
@@ -23,10 +23,10 @@ GLEE = {"bargaining": 384, "negotiation": 576, "persuasion": 360}
 """Configurations in GLEE's Table 1."""
 
 
-def named(name: str) -> ct.Study:
-    found = ct.preset(name)
-    assert found is not None
-    return found
+def preset_study(name: str) -> ct.Study:
+    preset = ct.preset(name)
+    assert preset is not None
+    return preset
 
 
 def test_presets_are_found_by_name() -> None:
@@ -38,18 +38,18 @@ def test_presets_are_found_by_name() -> None:
     ]  # fmt: skip
     assert ct.preset("gle") is None
     assert ct.preset("../presets/glee") is None
-    assert all(named(name).name == name for name in preset_names())
+    assert all(preset_study(name).name == name for name in preset_names())
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_a_preset_s_text_is_the_preset(name: str) -> None:
+def test_preset_text_parses_to_the_preset(name: str) -> None:
     text = preset_text(name)
     assert text.startswith(f'# The preset "{name}": change the name in your copy.\n')
-    assert ct.studies.parse_study(yaml.safe_load(text), name) == named(name)
+    assert ct.studies.parse_study(yaml.safe_load(text), name) == preset_study(name)
 
 
-def test_glee_is_every_configuration_once_and_as_many_matches_as_its_collection() -> None:
-    study = named("glee")
+def test_glee_covers_every_configuration_with_80100_matches() -> None:
+    study = preset_study("glee")
     configurations = [game for grid in study.games for game in grid.configurations()]
     keys = {(game.name, digest_key(game.model_dump(mode="json"))) for game in configurations}
     assert Counter(game.name for game in configurations) == GLEE
@@ -61,11 +61,11 @@ def test_glee_is_every_configuration_once_and_as_many_matches_as_its_collection(
     assert max(counts) - min(counts) <= 1
 
 
-def test_glee_small_is_the_same_configurations_three_times() -> None:
-    planned, whole = plan(named("glee-small")), plan(named("glee"))
+def test_glee_small_plays_each_configuration_three_times() -> None:
+    planned, full = plan(preset_study("glee-small")), plan(preset_study("glee"))
     counts = Counter(match.configuration.digest for match in planned.matches)
     assert set(counts.values()) == {3}
-    assert counts.keys() == {match.configuration.digest for match in whole.matches}
+    assert counts.keys() == {match.configuration.digest for match in full.matches}
 
 
 GAMA = {
@@ -75,43 +75,43 @@ GAMA = {
 """Settings in GAMA-Bench's Table 8."""
 
 
-def test_gama_is_five_runs_of_every_game_and_its_settings_those_of_table_8() -> None:
-    runs = plan(named("gama"))
+def test_gama_plays_five_runs_per_game_with_settings_of_table_8() -> None:
+    runs = plan(preset_study("gama"))
     assert runs.configurations() == dict.fromkeys(GAMA, 1)
     assert {match.seating[0].label for match in runs.matches} == {"equilibrium", "chance"}
     assert all(len({seat.label for seat in match.seating}) == 1 for match in runs.matches)
     assert len(runs.matches) == 8 * 2 * 5
-    assert plan(named("gama-settings")).configurations() == GAMA
+    assert plan(preset_study("gama-settings")).configurations() == GAMA
 
 
-def test_chip_trading_is_48_games_of_each_variant_as_in_the_paper() -> None:
-    planned = plan(named("chip-trading"))
+def test_chip_trading_plays_48_games_per_variant_as_in_the_paper() -> None:
+    planned = plan(preset_study("chip-trading"))
     assert planned.configurations() == {"chip_trading": 3}
     assert set(planned.counts().values()) == {3 * 48}
 
 
-def test_deal_or_no_deal_is_played_for_all_three_objectives_by_everybody_with_everybody() -> None:
-    planned = plan(named("deal-or-no-deal"))
+def test_deal_or_no_deal_plays_all_pairings_and_objectives() -> None:
+    planned = plan(preset_study("deal-or-no-deal"))
     assert planned.configurations() == {"deal_or_no_deal": 3}
     assert len(planned.counts()) == 25
 
 
-def test_item_bargaining_is_bg1_to_bg6() -> None:
-    study = named("item-bargaining")
+def test_item_bargaining_plays_bg1_to_bg6() -> None:
+    study = preset_study("item-bargaining")
     games = [game for grid in study.games for game in grid.configurations()]
     assert games == [ItemBargaining.model_validate(PRESETS[f"BG{n}"]) for n in range(1, 7)]
 
 
 def test_quickstart_plays_all_families_in_every_pairing() -> None:
-    planned = plan(named("quickstart"))
+    planned = plan(preset_study("quickstart"))
     games = Counter(game for game, _ in planned.counts())
     assert games == {"bargaining": 25, "negotiation": 25, "persuasion": 16}
     assert {match.scripted for match in planned.matches} == {True}
 
 
-def test_glee_human_has_the_paper_s_numbers_of_configurations_and_games() -> None:
+def test_glee_human_matches_the_counts_of_the_paper() -> None:
     """GLEE's Table 7: 78, 60 and 57 configurations with a role for a person, 3,280 games."""
-    planned = plan(named("glee-human"))
+    planned = plan(preset_study("glee-human"))
     seats = {
         (match.configuration.game.name, match.configuration.digest, match.seating[0].label)
         for match in planned.matches
@@ -125,15 +125,15 @@ def test_glee_human_has_the_paper_s_numbers_of_configurations_and_games() -> Non
     }
 
 
-def test_people_never_sit_where_only_one_round_is_played() -> None:
-    for match in plan(named("glee-human")).matches:
+def test_people_never_play_the_myopic_persuasion_buyer() -> None:
+    for match in plan(preset_study("glee-human")).matches:
         game = match.configuration.game
         if game.name == "persuasion" and getattr(game, "myopic", False):
             assert match.seating[0].label == "human"
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda one: f"{one.game}{one.main.get('myopic')}")
-def test_variants_differ_in_one_parameter_and_others_in_more(family: StudyFamily) -> None:
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f"{f.game}{f.main.get('myopic')}")
+def test_variants_differ_in_one_parameter_and_others_in_several(family: StudyFamily) -> None:
     def changes(case: dict[str, object]) -> int:
         return sum(case[name] != family.main[name] for name in family.main)
 

@@ -1,4 +1,4 @@
-"""Running a study of scripted players: once is enough, and a failure is never taken for play."""
+"""Runs of scripted players: matches are played once, and failures are never recorded as play."""
 
 import os
 import re
@@ -34,7 +34,7 @@ TOYS = {
 
 
 class Mood:
-    """Whether the moody strategy is in a bad one."""
+    """State of the moody strategy, which fails while ``bad`` is true."""
 
     bad = True
     moody: Strategy
@@ -42,15 +42,15 @@ class Mood:
 
 @pytest.fixture
 def mood(toys: None, monkeypatch: pytest.MonkeyPatch) -> Mood:
-    """The strategy ``moody`` of the guessing game, which fails while its mood is bad."""
+    """Register the strategy ``moody``, which fails while its mood is bad."""
     mood = Mood()
 
     @strategy("left", "right")
-    def moody(asked: DecisionRequest) -> Any:
+    def moody(request: DecisionRequest) -> Any:
         """Guess one's card and a bit, in a good mood."""
         if mood.bad:
             raise RuntimeError("not today")
-        return own_card(asked)
+        return own_card(request)
 
     assert isinstance(SPEC.strategies, dict)
     monkeypatch.setitem(SPEC.strategies, "moody", moody)
@@ -62,7 +62,7 @@ def records(store: Store, name: str = "small") -> list[ct.MatchRecord]:
     return list(store.records(name, bodies=True))
 
 
-def test_a_run_stores_every_match_of_the_plan(store: Store) -> None:
+def test_run_stores_every_match_of_the_plan(store: Store) -> None:
     planned = lay_out(study(instances=3), store)
     progress = ct.run(planned, store)
     assert (progress.planned, progress.before, progress.done, progress.left) == (6, 0, 6, 0)
@@ -70,7 +70,7 @@ def test_a_run_stores_every_match_of_the_plan(store: Store) -> None:
     assert [record.id for record in records(store)] == [match.id for match in planned.matches]
 
 
-def test_a_record_says_all_about_its_match(store: Store) -> None:
+def test_records_describe_their_matches(store: Store) -> None:
     planned = lay_out(study(repeats=2), store)
     ct.run(planned, store)
     for record, match in zip(records(store), planned.matches, strict=True):
@@ -86,7 +86,7 @@ def test_a_record_says_all_about_its_match(store: Store) -> None:
         assert record.result().outcome == record.replay().outcome
 
 
-def test_running_twice_does_nothing_twice(store: Store) -> None:
+def test_second_run_changes_nothing(store: Store) -> None:
     ct.run(study(instances=3), store)
     before = [record.as_json() for record in records(store)]
     progress = ct.run(study(instances=3), store)
@@ -94,26 +94,26 @@ def test_running_twice_does_nothing_twice(store: Store) -> None:
     assert [record.as_json() for record in records(store)] == before
 
 
-def test_a_longer_study_plays_only_what_is_new(store: Store) -> None:
+def test_extended_study_plays_only_new_matches(store: Store) -> None:
     ct.run(study(instances=2), store)
     progress = ct.run(study(instances=5), store)
     assert (progress.planned, progress.before, progress.counts[Status.FINISHED]) == (10, 4, 6)
 
 
-def test_two_studies_share_the_matches_that_are_the_same(store: Store) -> None:
+def test_studies_share_identical_matches(store: Store) -> None:
     ct.run(study(instances=2), store)
     progress = ct.run(study(name="other", instances=3), store)
     assert (progress.before, progress.counts[Status.FINISHED]) == (4, 2)
     ids = {name: {record.id for record in records(store, name)} for name in ("small", "other")}
     assert ids["small"] < ids["other"]
     assert len(ids["other"]) == 6
-    assert {one.name: one.counts for one in store.studies()} == {
+    assert {summary.name: summary.counts for summary in store.studies()} == {
         "small": {"finished": 4},
         "other": {"finished": 6},
     }
 
 
-def test_one_player_may_have_a_name_in_each_study(store: Store) -> None:
+def test_player_labels_are_per_study(store: Store) -> None:
     fair = {"strategy": "equal_split"}
     for name, label in (("one", "even"), ("two", "just")):
         made = study(name=name, players={label: fair}, pairing="self")
@@ -121,14 +121,14 @@ def test_one_player_may_have_a_name_in_each_study(store: Store) -> None:
         assert records(store, name)[0].label("alice") == label
 
 
-def test_progress_is_told_after_every_step(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_per_chunk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 2)
-    told: list[tuple[int, int]] = []
-    ct.run(study(instances=3), store, progress=lambda one: told.append((one.done, one.left)))
-    assert told == [(0, 6), (2, 4), (4, 2), (6, 0)]
+    steps: list[tuple[int, int]] = []
+    ct.run(study(instances=3), store, progress=lambda at: steps.append((at.done, at.left)))
+    assert steps == [(0, 6), (2, 4), (4, 2), (6, 0)]
 
 
-def test_a_strategy_that_fails_fails_its_matches_and_no_others(store: Store, mood: Mood) -> None:
+def test_failing_strategy_fails_only_its_matches(store: Store, mood: Mood) -> None:
     progress = ct.run(study(**TOYS), store)
     assert progress.counts == {Status.FINISHED: 1, Status.FAILED: 3}
     assert (progress.done, progress.failed, progress.left) == (1, 3, 3)
@@ -140,8 +140,9 @@ def test_a_strategy_that_fails_fails_its_matches_and_no_others(store: Store, moo
             ("card / moody", "right"), ("moody / card", "left"), ("moody / moody", "left"),
         )
     }  # fmt: skip
-    failed = [record for record in records(store) if record.status is Status.FAILED]
-    assert {(one.outcome, one.payoffs, str(one.kinds)) for one in failed} == {(None, None, "{}")}
+    failed = [match for match in records(store) if match.status is Status.FAILED]
+    fields = {(match.outcome, match.payoffs, str(match.kinds)) for match in failed}
+    assert fields == {(None, None, "{}")}
 
 
 BEYOND = (
@@ -150,7 +151,7 @@ BEYOND = (
 
 
 @pytest.mark.parametrize("players", [{"card": "own_card"}, {"tiny": {"model": "vllm/tiny"}}])
-def test_a_payoff_beyond_its_bounds_fails_the_match_and_loses_nothing(
+def test_payoff_out_of_bounds_fails_match_and_keeps_calls(
     players: dict[str, Any], toys: None, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted, models = study(**TOYS | {"players": players}, instances=2), Canned()
@@ -164,7 +165,7 @@ def test_a_payoff_beyond_its_bounds_fails_the_match_and_loses_nothing(
     assert len(models.calls) == calls
 
 
-def test_an_imported_game_beyond_its_bounds_is_left_out_with_the_reason(
+def test_imported_game_out_of_bounds_is_skipped_with_reason(
     toys: None, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def games() -> Iterator[ForeignGame]:
@@ -177,11 +178,11 @@ def test_an_imported_game_beyond_its_bounds_is_left_out_with_the_reason(
     monkeypatch.setattr(Guessing, "payoff_bounds", lambda _: {"left": (-2, -1), "right": (0, 2)})
     importing = import_matches(Collection("ours", "here", games()), store, "taken")
     assert (importing.imported, importing.present) == (0, 0)
-    assert [one.game for one in importing.skipped] == ["file one", "file two"]
-    assert all(re.match(BEYOND, one.reason) for one in importing.skipped)
+    assert [skip.game for skip in importing.skipped] == ["file one", "file two"]
+    assert all(re.match(BEYOND, skip.reason) for skip in importing.skipped)
 
 
-def test_failed_matches_are_tried_again(store: Store, mood: Mood) -> None:
+def test_failed_matches_are_retried(store: Store, mood: Mood) -> None:
     ct.run(study(**TOYS), store)
     mood.bad = False
     progress = ct.run(study(**TOYS), store)
@@ -190,7 +191,7 @@ def test_failed_matches_are_tried_again(store: Store, mood: Mood) -> None:
     assert [record.reason for record in records(store)] == [None] * 4
 
 
-def test_an_error_of_the_rules_themselves_is_named_with_its_place(
+def test_error_in_rules_is_reported_with_location(
     store: Store, toys: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def payoffs(self: Guessing, outcome: Any) -> dict[str, float]:
@@ -204,7 +205,7 @@ def test_an_error_of_the_rules_themselves_is_named_with_its_place(
     assert reason.endswith(": no payoffs")
 
 
-def test_several_processes_play_the_same_as_one(
+def test_worker_processes_play_same_matches_as_one(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scripted, "WORTH_WORKERS", 0)
@@ -217,12 +218,12 @@ def test_several_processes_play_the_same_as_one(
     assert {record.id: essence(record) for record in records(store)} == alone
 
 
-def test_a_killed_process_is_told_and_what_was_played_is_kept(
+def test_killed_worker_raises_error_and_keeps_played_matches(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scripted, "WORTH_WORKERS", 0)
     monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 1)
-    monkeypatch.setattr(scripted, "_play_ends", _kill_on_the_last)
+    monkeypatch.setattr(scripted, "_play_ends", _kill_at_last_instance)
     made = study(instances=4)
     with pytest.raises(CheaptalkError, match="was killed, possibly for lack of memory"):
         ct.run(made, store, workers=2)
@@ -232,43 +233,43 @@ def test_a_killed_process_is_told_and_what_was_played_is_kept(
     assert (progress.before, progress.done) == (kept, 8)
 
 
-def _kill_on_the_last(matches: list[PlannedMatch]) -> list[Any]:
-    """Play, but die on the study's last instance."""
+def _kill_at_last_instance(matches: list[PlannedMatch]) -> list[Any]:
+    """Play matches, but kill the worker at the last instance."""
     if matches[0].planned_instance.key == "3":
         os.kill(os.getpid(), signal.SIGKILL)
     return [end for _, end in scripted.play_chunk(matches)]
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
-def test_processes_that_play_end_with_the_one_that_began_them(tmp_path: Path) -> None:
+def test_workers_exit_with_their_parent(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cheaptalk", "run", "glee", "--workers", "2"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
         begun = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        players = _soon(lambda: _spawned(begun))
+        players = _wait_for(lambda: _worker_processes(begun))
         process.kill()
-    _soon(lambda: not any(Path(f"/proc/{player}").exists() for player in players))
+    _wait_for(lambda: not any(Path(f"/proc/{player}").exists() for player in players))
 
 
-def _spawned(children: Path) -> list[str]:
-    """The processes that play matches, as soon as there are two."""
-    found = [
+def _worker_processes(children: Path) -> list[str]:
+    """Return the two worker processes, or an empty list until both exist."""
+    workers = [
         child
         for child in children.read_text().split()
         if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
-    return found if len(found) == 2 else []
+    return workers if len(workers) == 2 else []
 
 
-def _soon(something: Callable[[], T]) -> T:
-    """Something that is true before long."""
+def _wait_for(condition: Callable[[], T]) -> T:
+    """Wait until the condition is true and return its value."""
     until = time.monotonic() + 60
-    while not (found := something()):
+    while not (result := condition()):
         assert time.monotonic() < until, "it never came true"
         time.sleep(0.01)
-    return found
+    return result
 
 
-def test_an_interrupt_between_two_chunks_loses_nothing(
+def test_interrupt_between_chunks_loses_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 2)
@@ -289,7 +290,7 @@ def another_writer(store: Store) -> Iterator[None]:
         yield
 
 
-def test_two_runs_do_not_write_at_once(store: Store) -> None:
+def test_concurrent_writer_raises_error(store: Store) -> None:
     with another_writer(store), pytest.raises(ct.StoreError) as caught:
         ct.run(study(), store)
     assert re.fullmatch(

@@ -1,4 +1,4 @@
-"""Seating players at games of many places."""
+"""Seating of players in games with many seats."""
 
 from collections import Counter
 from typing import Any
@@ -18,46 +18,47 @@ ROSTER = {"free": FREE, "kind": KIND}
 
 
 def giving(*givers: int, **more: Any) -> list[dict[str, Any]]:
-    """The game of giving, among so many, or several times."""
+    """Return the giving game once for each number of givers."""
     return [{"game": "giving", "fixed": {"givers": number}} | more for number in givers]
 
 
 def planned(**changes: Any) -> Plan:
-    """The plan of a study among three givers, with changes."""
+    """Return the plan of a study with three givers, with changes."""
     return ct.plan(study(**{"games": giving(3), "players": ROSTER} | changes))
 
 
 def seatings(**changes: Any) -> list[str]:
-    return [line_up([one.label for one in match.seating]) for match in planned(**changes).matches]
+    matches = planned(**changes).matches
+    return [line_up([player.label for player in match.seating]) for match in matches]
 
 
-def test_self_fills_every_place_with_one_player() -> None:
+def test_pairing_self_fills_all_seats_with_one_player() -> None:
     assert seatings(games=giving(2, 10), pairing="self") == [
         "free / free", "kind / kind", "free x 10", "kind x 10",
     ]  # fmt: skip
 
 
-def test_all_seats_everyone_everywhere() -> None:
-    found = seatings(games=giving(3, 4), pairing="all")
-    assert len(set(found)) == len(found) == 2**3 + 2**4
-    assert found[:3] == ["free / free / free", "free / free / kind", "free / kind / free"]
+def test_pairing_all_seats_every_player_in_every_seat() -> None:
+    lineups = seatings(games=giving(3, 4), pairing="all")
+    assert len(set(lineups)) == len(lineups) == 2**3 + 2**4
+    assert lineups[:3] == ["free / free / free", "free / free / kind", "free / kind / free"]
 
 
-def test_a_listed_seating_may_say_how_many_places_each_takes() -> None:
+def test_listed_seating_can_give_seat_counts() -> None:
     assert seatings(pairing=[{"free": 1, "kind": 2}, ["kind", "free", "kind"]]) == [
         "free / kind / kind", "kind / free / kind",
     ]  # fmt: skip
 
 
-def test_a_swap_turns_a_seating_to_every_place_once() -> None:
-    found = seatings(games=giving(4), pairing=[{"free": 1, "kind": 3}, {"free": 4}], swap=True)
-    assert found == [
+def test_swap_rotates_seating_through_every_seat_once() -> None:
+    lineups = seatings(games=giving(4), pairing=[{"free": 1, "kind": 3}, {"free": 4}], swap=True)
+    assert lineups == [
         "free / kind x 3", "kind / free / kind x 2", "kind x 2 / free / kind", "kind x 3 / free",
         "free x 4",
     ]  # fmt: skip
 
 
-def test_a_swap_is_for_the_listed_seatings_of_any_game() -> None:
+def test_swap_applies_to_listed_seatings_only() -> None:
     games = [*giving(3, pairing=[{"free": 1, "kind": 2}]), *giving(2)]
     assert seatings(games=games, pairing="self", swap=True) == [
         "free / kind / kind", "kind / free / kind", "kind / kind / free",
@@ -65,20 +66,20 @@ def test_a_swap_is_for_the_listed_seatings_of_any_game() -> None:
     ]  # fmt: skip
 
 
-def test_a_swap_of_two_that_alternate_has_two_orders() -> None:
+def test_swap_of_alternating_players_has_two_orders() -> None:
     pairing = [["free", "kind", "free", "kind"]]
     assert seatings(games=giving(4), pairing=pairing, swap=True) == [
         "free / kind / free / kind", "kind / free / kind / free",
     ]  # fmt: skip
 
 
-def test_configurations_of_several_sizes_may_have_pairings_of_their_own() -> None:
+def test_each_game_entry_can_have_its_own_pairing() -> None:
     games = [*giving(3, pairing=[{"free": 1, "kind": 2}]), *giving(10, pairing=[{"kind": 10}])]
     assert seatings(games=games) == ["free / kind / kind", "kind x 10"]
 
 
 @pytest.mark.parametrize(
-    ("changes", "saying"),
+    ("changes", "message"),
     [
         (
             {"pairing": [{"free": 1, "kind": 9}]},
@@ -115,42 +116,42 @@ def test_configurations_of_several_sizes_may_have_pairings_of_their_own() -> Non
         ),
     ],
 )
-def test_what_cannot_be_seated_is_told_why(changes: dict[str, Any], saying: str) -> None:
+def test_impossible_seating_raises_error(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ct.StudyError) as caught:
         planned(**{"pairing": "self"} | changes)
-    assert str(caught.value) == saying
+    assert str(caught.value) == message
 
 
-def test_a_place_may_be_known_to_one_configuration_alone() -> None:
+def test_seat_can_exist_in_one_configuration_only() -> None:
     fourth = {"strategies": {"giving": {"giver": "random", "giver_4": "steady"}}}
     matches = planned(games=giving(3, 4), players={"odd": fourth}, pairing="self").matches
-    strategies = [[one.spec.model_dump()["strategy"] for one in match.seating] for match in matches]
+    strategies = [[s.spec.model_dump()["strategy"] for s in match.seating] for match in matches]
     assert strategies == [["random"] * 3, [*["random"] * 3, "steady"]]
 
 
-def test_roles_with_one_place_and_with_several_are_seated_together() -> None:
+def test_roles_with_one_and_several_seats_are_seated_together() -> None:
     players = {
         "luck": {"strategies": {"collecting": "random"}},
         "keep": {"strategies": {"collecting": {"keeper": {"strategy": "steady", "coins": 0}}}},
     }
-    found = planned(games=[{"game": "collecting"}], players=players, pairing="all").matches
-    assert [line_up([one.label for one in match.seating]) for match in found] == [
+    matches = planned(games=[{"game": "collecting"}], players=players, pairing="all").matches
+    assert [line_up([player.label for player in match.seating]) for match in matches] == [
         "luck x 4", "luck x 3 / keep",
     ]  # fmt: skip
 
 
-def test_matches_are_played_on_the_seats_planned(store: ct.Store) -> None:
+def test_matches_use_planned_seats(store: ct.Store) -> None:
     spec = study(
         games=giving(10), players=ROSTER, pairing=[{"free": 1, "kind": 9}], swap=True, instances=2
     )
     ct.run(spec, store)
     records = list(store.records(spec.name))
-    free = Counter(place for record in records for place in record.seats
-                   if record.label(place) == "free")  # fmt: skip
+    free = Counter(seat for record in records for seat in record.seats
+                   if record.label(seat) == "free")  # fmt: skip
     assert free == {f"giver_{number}": 2 for number in range(1, 11)}
     for record in records:
         assert record.payoffs is not None
-        alone = next(place for place in record.seats if record.label(place) == "free")
-        rest = {round(gain, 9) for place, gain in record.payoffs.items() if place != alone}
-        assert (round(record.payoffs[alone], 9), rest) == (26.2, {17.2})
+        free_seat = next(seat for seat in record.seats if record.label(seat) == "free")
+        rest = {round(gain, 9) for seat, gain in record.payoffs.items() if seat != free_seat}
+        assert (round(record.payoffs[free_seat], 9), rest) == (26.2, {17.2})
     assert ct.studies.parse_study(spec.written(), "again") == spec

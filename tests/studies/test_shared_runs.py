@@ -44,11 +44,11 @@ def new(database: Database) -> Databases:
 
 @pytest.fixture
 def url(new: Databases) -> str:
-    """A new database."""
+    """Create a database and return its URL."""
     return new.new()
 
 
-def test_runs_share_the_matches_and_play_none_twice(
+def test_concurrent_runs_share_matches_and_play_none_twice(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CHUNK, 2)
@@ -65,20 +65,19 @@ def test_runs_share_the_matches_and_play_none_twice(
 
     Store.open(url, create=True).close()
     with ThreadPoolExecutor(2) as pool:
-        ended = [one.result() for one in [pool.submit(run), pool.submit(run)]]
-    assert [(one.done, one.left, one.halted) for one in ended] == [(40, 0, None)] * 2
-    assert sum(one.counts.total() for one in ended) == 40
-    assert all(one.counts.total() >= 2 for one in ended)
-    assert all(one.elsewhere + one.here == 40 for one in ended)
+        ended = [future.result() for future in [pool.submit(run), pool.submit(run)]]
+    assert [(end.done, end.left, end.halted) for end in ended] == [(40, 0, None)] * 2
+    assert sum(progress.counts.total() for progress in ended) == 40
+    assert all(progress.counts.total() >= 2 for progress in ended)
+    assert all(progress.elsewhere + progress.here == 40 for progress in ended)
     ct.run(made, tmp_path / "alone.sqlite")
     with Store.open(url) as shared, Store.open(tmp_path / "alone.sqlite") as alone:
-        expected = {one.id: essence(one) for one in alone.records("small", bodies=True)}
-        assert {one.id: essence(one) for one in shared.records("small", bodies=True)} == expected
+        expected = {record.id: essence(record) for record in alone.records("small", bodies=True)}
+        matches = {record.id: essence(record) for record in shared.records("small", bodies=True)}
+    assert matches == expected
 
 
-def test_what_a_killed_run_had_begun_is_taken_over_and_bought_once(
-    url: str, tmp_path: Path
-) -> None:
+def test_matches_of_killed_run_are_taken_over(url: str, tmp_path: Path) -> None:
     door = Doorkeeper(few=4)
     Store.open(url, create=True).close()
     with Server(handler=door) as server, ThreadPoolExecutor(1) as pool:
@@ -94,13 +93,13 @@ def test_what_a_killed_run_had_begun_is_taken_over_and_bought_once(
         first = [sys.executable, "-c", program, json.dumps(written), url]
         with subprocess.Popen(first) as process:
             wait_for(server, 7)
-            waiting, told = Event(), list[int]()
+            waiting, counts = Event(), list[int]()
 
-            def waits(progress: ct.Progress) -> None:
-                told.append(progress.done)
+            def on_progress(progress: ct.Progress) -> None:
+                counts.append(progress.done)
                 waiting.set()
 
-            second = pool.submit(ct.run, study(**changes), url, progress=waits)
+            second = pool.submit(ct.run, study(**changes), url, progress=on_progress)
             assert waiting.wait(PATIENCE)
             assert not second.done()
             process.kill()
@@ -108,26 +107,26 @@ def test_what_a_killed_run_had_begun_is_taken_over_and_bought_once(
             door.open.set()
             ended = second.result(PATIENCE)
     assert (ended.done, ended.left, ended.unresolved) == (9, 0, 3)
-    assert told == sorted(told)
-    assert told[-1] == 9, "what the first run played is counted once"
+    assert counts == sorted(counts)
+    assert counts[-1] == 9, "matches of the first run are counted once"
     assert len(server.calls) == len(set(server.calls)), "a call was sent twice under one number"
     keys = Counter(number.rpartition("/")[0] for number in server.calls)
-    assert Counter(keys.values())[2] == 3, "what was in flight is asked again, and nothing else"
+    assert Counter(keys.values())[2] == 3, "only calls in flight are sent again"
     with Store.open(url) as store:
         cost = ct.records.study_cost(store, "small")
     assert (cost.calls, cost.unresolved) == (len(server.calls), 3)
 
 
-def test_a_run_waits_out_a_restart_of_the_server(url: str, database: Database) -> None:
+def test_run_survives_database_restart(url: str, database: Database) -> None:
     models, begun, again = Canned(pause=0.01), Event(), Event()
 
-    def say(call: ct.models.ModelCall, number: str) -> str:
+    def slow_answer(call: ct.models.ModelCall, number: str) -> str:
         if len(models.calls) > 3 and not begun.is_set():
             begun.set()
             assert again.wait(PATIENCE)
         return usual(call, number)  # type: ignore[return-value]
 
-    usual, models.answers = models.answers, say
+    usual, models.answers = models.answers, slow_answer
     with ThreadPoolExecutor(1) as pool:
         run = pool.submit(ct.run, study(**with_model()), url, models=models, concurrency=2)
         assert begun.wait(PATIENCE)
@@ -141,19 +140,19 @@ def test_a_run_waits_out_a_restart_of_the_server(url: str, database: Database) -
     assert cost.calls == len(models.calls) == len(set(models.numbers))
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_what_was_kept_is_not_written_again_when_nobody_heard_of_it(
-    url: str, monkeypatch: pytest.MonkeyPatch, kept: bool
+@pytest.mark.parametrize("committed", [True, False])
+def test_commit_is_not_repeated_after_lost_acknowledgement(
+    url: str, monkeypatch: pytest.MonkeyPatch, committed: bool
 ) -> None:
     lost: list[bool] = []
     with Store.open(url, create=True) as store, store.writing():
         usual = store.backend.transaction
 
         @contextmanager
-        def deaf() -> Iterator[sa.Connection]:
+        def transaction_losing_reply() -> Iterator[sa.Connection]:
             with usual() as connection:
                 yield connection
-                if not kept:
+                if not committed:
                     break_once()
             break_once()
 
@@ -162,7 +161,7 @@ def test_what_was_kept_is_not_written_again_when_nobody_heard_of_it(
                 lost.append(True)
                 raise StoreAway("the connection broke before the answer came")
 
-        monkeypatch.setattr(store.backend, "transaction", deaf)
+        monkeypatch.setattr(store.backend, "transaction", transaction_losing_reply)
         worked: list[bool] = []
 
         def work(connection: sa.Connection) -> str:
@@ -171,7 +170,7 @@ def test_what_was_kept_is_not_written_again_when_nobody_heard_of_it(
             return "kept"
 
         assert store.backend.commit(work) == "kept"
-    assert (len(worked), len(lost)) == (1 if kept else 2, 1)
+    assert (len(worked), len(lost)) == (1 if committed else 2, 1)
 
 
 SLOW = """
@@ -190,7 +189,7 @@ WAITING = sa.text(
 
 @contextmanager
 def slowed(store: Store) -> Iterator[Callable[[], int]]:
-    """Rows of once are kept, and shares deleted, only at the end; how many connections wait."""
+    """Delay commits on ``once`` and ``shares``; yield a counter of waiting connections."""
     with store.transaction() as connection:
         connection.exec_driver_sql(SLOW)
     with store.engine.connect() as connection:
@@ -202,14 +201,14 @@ def slowed(store: Store) -> Iterator[Callable[[], int]]:
             quick.execute(sa.text("select pg_advisory_unlock(1, 1)"))
 
 
-def wait_until(so: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     until = time.monotonic() + PATIENCE
-    while not so():
+    while not condition():
         assert time.monotonic() < until, "it never came"
         time.sleep(0.01)
 
 
-def test_what_is_still_being_kept_when_the_connection_breaks_is_not_written_again(
+def test_pending_commit_is_not_repeated_after_broken_connection(
     url: str,
 ) -> None:
     broken: list[socket] = []
@@ -232,11 +231,11 @@ def test_what_is_still_being_kept_when_the_connection_breaks_is_not_written_agai
     broken[0].close()
 
 
-def test_who_comes_while_the_last_one_goes_finds_all_the_work(url: str) -> None:
+def test_new_run_finds_all_shares_while_last_run_leaves(url: str) -> None:
     def offer(shares: Shares) -> None:
         shares.offer("kind", lambda: [Share("kind", 0, 1, 1)])
 
-    def come() -> Share | None:
+    def join() -> Share | None:
         with other.sharing("this") as shares:
             offer(shares)
             return shares.take("kind")
@@ -247,29 +246,27 @@ def test_who_comes_while_the_last_one_goes_finds_all_the_work(url: str) -> None:
     ):  # fmt: skip
         offer(last.enter_context(store.sharing("this")))
         with slowed(store) as waiting:
-            going = pool.submit(last.close)
+            closing = pool.submit(last.close)
             wait_until(lambda: waiting() == 1)
-            coming = pool.submit(come)
-            wait_until(lambda: waiting() == 2 or coming.done())
-        going.result(PATIENCE)
-        assert coming.result(PATIENCE) is not None
+            joining = pool.submit(join)
+            wait_until(lambda: waiting() == 2 or joining.done())
+        closing.result(PATIENCE)
+        assert joining.result(PATIENCE) is not None
 
 
-def test_leases_outlast_a_crash_of_one_of_the_server_s_processes(url: str) -> None:
+def test_leases_survive_crash_of_a_server_process(url: str) -> None:
     with (
-        Store.open(url, create=True) as one, Store.open(url) as other,
-        one.sharing("this"), other.sharing("this") as shares,
+        Store.open(url, create=True) as store, Store.open(url) as other,
+        store.sharing("this"), other.sharing("this") as shares,
     ):  # fmt: skip
         with suppress(sa.exc.OperationalError), other.engine.connect() as connection:
             os.kill(connection.scalar(sa.text("select pg_backend_pid()")) or 0, SIGKILL)
         assert shares.take("none") is None
-        one.register_study("mine", {})
+        store.register_study("mine", {})
         assert other.held()
 
 
-def test_a_lease_goes_on_while_the_server_keeps_a_connection_that_broke(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lease_continues_on_a_new_connection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "BEAT", 0.01)
     with Store.open(url, create=True) as store, store.sharing("this") as lease:
         assert isinstance(lease, leases.Lease)
@@ -281,22 +278,22 @@ def test_a_lease_goes_on_while_the_server_keeps_a_connection_that_broke(
         kept.close()
 
 
-def test_who_shares_the_work_waits_for_one_that_looks_at_all_of_it(
+def test_shared_writer_waits_for_a_long_transaction(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.records.store.postgres.LOCK_TIMEOUT", "1ms")
     with (
-        Store.open(url, create=True) as one, Store.open(url) as other,
-        one.sharing("this"), other.sharing("this"), ThreadPoolExecutor(1) as pool,
+        Store.open(url, create=True) as store, Store.open(url) as other,
+        store.sharing("this"), other.sharing("this"), ThreadPoolExecutor(1) as pool,
     ):  # fmt: skip
-        with one.transaction() as connection:
-            waits = pool.submit(other.register_study, "mine", {})
+        with store.transaction() as connection:
+            registration = pool.submit(other.register_study, "mine", {})
             wait_until(lambda: connection.scalar(WAITING) == 1)
             connection.execute(sa.text("select pg_sleep(0.1)"))
-        assert waits.result(PATIENCE) == 1
+        assert registration.result(PATIENCE) == 1
 
 
-def test_who_looks_at_who_writes_keeps_no_lease_of_the_killed(url: str) -> None:
+def test_reading_lease_holders_does_not_keep_dead_lease(url: str) -> None:
     with (
         Store.open(url, create=True) as store, Store.open(url) as other,
         store.sharing("this") as killed, other.engine.connect() as looking,
@@ -308,7 +305,7 @@ def test_who_looks_at_who_writes_keeps_no_lease_of_the_killed(url: str) -> None:
             assert shares.first
 
 
-def test_who_lost_the_lease_writes_nothing_more(url: str) -> None:
+def test_lost_lease_prevents_writes(url: str) -> None:
     with Store.open(url, create=True) as store:
         with store.writing():
             store.register_study("mine", {})
@@ -316,10 +313,10 @@ def test_who_lost_the_lease_writes_nothing_more(url: str) -> None:
                 connection.execute(sa.delete(leases.leases))
             with pytest.raises(StoreError, match=r"the lease of this process expired.*resume"):
                 store.register_study("lost", {})
-        assert [one.name for one in store.studies()] == ["mine"]
+        assert [summary.name for summary in store.studies()] == ["mine"]
 
 
-def test_a_lease_that_is_not_renewed_ends(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unrenewed_lease_expires(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "BEAT", PATIENCE)
     with Store.open(url, create=True) as store, Store.open(url) as other:
         monkeypatch.setattr(leases, "LEASE", 0.01)
@@ -331,18 +328,18 @@ def test_a_lease_that_is_not_renewed_ends(url: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("work", [None, "other"])
-def test_who_does_something_else_is_refused(url: str, work: str | None) -> None:
-    said = (
+def test_run_of_other_work_is_rejected(url: str, work: str | None) -> None:
+    message = (
         rf"another cheaptalk process \(process {os.getpid()} on .*\) is writing to the store; wait"
     )
     with Store.open(url, create=True) as store, Store.open(url) as other, store.sharing("this"):
-        with pytest.raises(StoreLocked, match=said), other.sharing(work):
+        with pytest.raises(StoreLocked, match=message), other.sharing(work):
             pass
         with other.sharing("this") as shares:
             assert not shares.first
 
 
-def test_another_version_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_cheaptalk_version_is_rejected(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(url, create=True) as store, Store.open(url) as other, store.sharing("this"):
         monkeypatch.setattr(leases, "__version__", "9.9")
         with (
@@ -352,21 +349,21 @@ def test_another_version_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -
             pass
 
 
-def test_an_order_to_stop_reaches_all_who_share_the_work(url: str) -> None:
+def test_stop_order_reaches_all_shared_runs(url: str) -> None:
     with (
-        Store.open(url, create=True) as one, Store.open(url) as other,
-        one.sharing("this") as first, other.sharing("this") as second,
+        Store.open(url, create=True) as store, Store.open(url) as other,
+        store.sharing("this") as first, other.sharing("this") as second,
     ):  # fmt: skip
         assert (first.first, second.first) == (True, False)
         other.backend.mailbox.write_state("by the second")
-        one.backend.mailbox.write_state("by the first")
-        assert one.backend.mailbox.read_state() == "by the first"
+        store.backend.mailbox.write_state("by the first")
+        assert store.backend.mailbox.read_state() == "by the first"
         first.halt("stopped")
         other.register_study("writing renews the lease", {})
         assert second.halted == "stopped"
 
 
-def test_runs_may_begin_all_at_once_where_no_store_is_yet(url: str, tmp_path: Path) -> None:
+def test_concurrent_runs_can_create_the_store(url: str, tmp_path: Path) -> None:
     (tmp_path / "small.json").write_text(json.dumps(spec(instances=200)))
     command = [sys.executable, "-m", "cheaptalk", "run", "small.json", "--store", url, "--json"]
     with ThreadPoolExecutor(4) as pool:
@@ -374,14 +371,14 @@ def test_runs_may_begin_all_at_once_where_no_store_is_yet(url: str, tmp_path: Pa
             pool.submit(subprocess.run, command, cwd=tmp_path, capture_output=True, text=True)
             for _ in range(4)
         ]
-        ended = [one.result(PATIENCE) for one in running]
-    assert [(one.returncode, one.stderr) for one in ended] == [(0, "")] * 4
-    told = [json.loads(one.stdout) for one in ended]
-    assert sum(one["played"].get("finished", 0) for one in told) == 400
-    assert {one["left"] for one in told} == {0}
+        ended = [future.result(PATIENCE) for future in running]
+    assert [(process.returncode, process.stderr) for process in ended] == [(0, "")] * 4
+    reports = [json.loads(process.stdout) for process in ended]
+    assert sum(report["played"].get("finished", 0) for report in reports) == 400
+    assert {report["left"] for report in reports} == {0}
 
 
-def test_a_look_keeps_nobody_out(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_for_writers_does_not_block_them(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cheaptalk.records.store.postgres.MOMENT", 0.0)
     with Store.open(url, create=True) as store, Store.open(url) as other:
         assert not other.held()
@@ -394,11 +391,11 @@ def test_a_look_keeps_nobody_out(url: str, monkeypatch: pytest.MonkeyPatch) -> N
             ct.studies.check_free(other)
 
 
-def test_a_part_of_a_study_is_played_alone(url: str) -> None:
-    """Which matches are a part depends on what was played before it was chosen."""
+def test_part_of_a_study_is_not_shared(url: str) -> None:
+    """The matches of a part depend on those played before it was selected."""
     with Store.open(url, create=True) as store:
         planned = ct.studies.lay_out(study(instances=20), store)
-        some = ct.studies.part(planned, store, limit=6)
+        selected = ct.studies.part(planned, store, limit=6)
 
         def look(progress: ct.Progress) -> None:
             with Store.open(url) as other, pytest.raises(StoreLocked), other.sharing("this"):
@@ -406,4 +403,4 @@ def test_a_part_of_a_study_is_played_alone(url: str) -> None:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("cheaptalk.records.store.postgres.MOMENT", 0.0)
-            assert ct.run(some, store, progress=look).done == 6
+            assert ct.run(selected, store, progress=look).done == 6

@@ -1,4 +1,4 @@
-"""Study files: what is wrong in one is told in one line, with the file, the key and the cure."""
+"""Study files: errors are one line with the file, the key and the fix."""
 
 import re
 from datetime import date
@@ -23,7 +23,7 @@ def without(*keys: str) -> dict[str, Any]:
     return {key: value for key, value in spec().items() if key not in keys}
 
 
-WRONG: list[tuple[dict[str, Any], str]] = [
+INVALID: list[tuple[dict[str, Any], str]] = [
     (spec(repeat=2), 'unknown key "repeat" (did you mean "repeats"?)'),
     (spec(zzz=2), 'unknown key "zzz" (known: name, description, seed, games, '),
     (without("name"), "name: is missing"),
@@ -148,24 +148,24 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("data", "saying"), WRONG)
-def test_a_wrong_study_is_told_where_and_what_is_right(
-    data: dict[str, Any], saying: str, tmp_path: Path
+@pytest.mark.parametrize(("data", "message"), INVALID)
+def test_invalid_study_error_names_key_and_fix(
+    data: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "wrong.yaml"
     path.write_text(yaml.safe_dump(data))
     with pytest.raises(ct.StudyError) as caught:
         ct.load_study(path)
-    said = str(caught.value)
-    assert said.startswith(f"{path}: {saying}")
-    assert "\n" not in said
-    with pytest.raises(ct.StudyError) as told:
+    error = str(caught.value)
+    assert error.startswith(f"{path}: {message}")
+    assert "\n" not in error
+    with pytest.raises(ct.StudyError) as model_error:
         ct.Study.model_validate(data)
-    assert said == f"{path}: {told.value}"
+    assert error == f"{path}: {model_error.value}"
 
 
 @pytest.mark.parametrize(
-    ("text", "saying"),
+    ("text", "message"),
     [
         ("", "a study file must be a mapping with a name, games and players"),
         ("- name", "a study file must be a mapping"),
@@ -178,16 +178,16 @@ def test_a_wrong_study_is_told_where_and_what_is_right(
         ("name: !!python/object:os.system x", "as YAML: line 1, column 7: could not determine"),
     ],
 )
-def test_a_file_that_is_no_study_is_told_so(text: str, saying: str, tmp_path: Path) -> None:
+def test_invalid_file_raises_error_with_line(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "wrong.yaml"
     path.write_text(text)
-    with pytest.raises(ct.StudyError, match=re.escape(saying)) as caught:
+    with pytest.raises(ct.StudyError, match=re.escape(message)) as caught:
         ct.load_study(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_cannot_be_read_is_told_why(tmp_path: Path) -> None:
+def test_unreadable_file_raises_error(tmp_path: Path) -> None:
     with pytest.raises(ct.StudyError, match=r"nowhere\.yaml: file not found"):
         ct.load_study(tmp_path / "nowhere.yaml")
     binary = tmp_path / "binary.yaml"
@@ -196,7 +196,7 @@ def test_a_file_that_cannot_be_read_is_told_why(tmp_path: Path) -> None:
         ct.load_study(binary)
 
 
-def test_anchors_and_merges_of_yaml_are_understood(tmp_path: Path) -> None:
+def test_yaml_anchors_and_merges_are_supported(tmp_path: Path) -> None:
     path = tmp_path / "merged.yaml"
     path.write_text(
         """
@@ -214,13 +214,13 @@ def test_anchors_and_merges_of_yaml_are_understood(tmp_path: Path) -> None:
     ]
 
 
-def test_labels_may_be_numbers() -> None:
+def test_labels_can_be_numbers() -> None:
     made = study(players={1: {"strategy": "equal_split"}}, pairing=[[1, 1]])
     assert list(made.players) == ["1"]
     assert made.pairing == [["1", "1"]]
 
 
-def test_a_grid_is_every_combination_of_its_cases_and_values_in_order() -> None:
+def test_grid_combines_cases_and_values_in_order() -> None:
     grid = study(
         games=[
             {
@@ -233,20 +233,20 @@ def test_a_grid_is_every_combination_of_its_cases_and_values_in_order() -> None:
     ).games[0]
     made = [game.model_dump(exclude_defaults=True) for game in grid.configurations()]
     assert len(made) == 8
-    assert all(one["messages"] is False for one in made)
-    assert [one["money"] for one in made] == [1] * 4 + [2] * 4
-    assert [one["horizon"]["rounds"] for one in made] == [1, 1, 2, 2] * 2
-    assert [one.get("reminders", True) for one in made] == [True, False] * 4
+    assert all(config["messages"] is False for config in made)
+    assert [config["money"] for config in made] == [1] * 4 + [2] * 4
+    assert [config["horizon"]["rounds"] for config in made] == [1, 1, 2, 2] * 2
+    assert [config.get("reminders", True) for config in made] == [True, False] * 4
 
 
 @pytest.mark.parametrize("name", ct.studies.preset_names())
-def test_a_study_can_be_written_down_and_read_again(name: str) -> None:
+def test_written_studies_round_trip(name: str) -> None:
     made = ct.preset(name)
     assert made is not None
     assert ct.studies.parse_study(made.written(), name) == made
 
 
-def test_an_unknown_strategy_is_rejected_in_python_with_the_sentence_of_a_file() -> None:
+def test_unknown_strategy_error_is_the_same_in_python_and_yaml() -> None:
     players: dict[str, Any] = {"a": {"strategy": "liner"}}
     message = 'players.a: unknown strategy "liner" (did you mean "linear"?)'
     with pytest.raises(ct.StudyError, match=re.escape(message)):

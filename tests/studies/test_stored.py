@@ -1,4 +1,4 @@
-"""Stores and studies, however they are named, and a sentence where something else comes."""
+"""Stores and studies are accepted in several forms; other types raise a clear error."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.fakes import spec, study
 
 @pytest.mark.parametrize("store_as", ["object", "path", "text", "url"])
 @pytest.mark.parametrize("study_as", ["object", "path", "file", "name"])
-def test_a_stored_study_is_read_however_it_is_named(
+def test_stored_study_is_read_by_object_path_or_name(
     tmp_path: Path, store_as: str, study_as: str
 ) -> None:
     path, file = tmp_path / "store.sqlite", tmp_path / "small.yaml"
@@ -37,13 +37,13 @@ def test_a_stored_study_is_read_however_it_is_named(
         assert len(store.study("small").spec["players"]) == 2  # an open store stays open
 
 
-def test_pages_tables_and_exports_take_texts_and_studies(tmp_path: Path) -> None:
+def test_reports_and_exports_accept_paths_and_studies(tmp_path: Path) -> None:
     where, small = str(tmp_path / "store.sqlite"), study(instances=2)
     ct.run(small, where)
     ct.reports.report(where, small, str(tmp_path / "page.html"))
-    found = ct.reports.findings(where, small, "metagame")
-    ct.reports.write_findings(found, str(tmp_path / "found.html"))
-    ct.reports.write_tables(found.tables, str(tmp_path / "tables"))
+    findings = ct.reports.findings(where, small, "metagame")
+    ct.reports.write_findings(findings, str(tmp_path / "found.html"))
+    ct.reports.write_tables(findings.tables, str(tmp_path / "tables"))
     assert ct.export(where, small, str(tmp_path / "sheets")).rows["matches"] == 4
     assert ct.reports.Played.of(where, small).study == "small"
     assert ct.judges.verdict_frame(where, small).is_empty()
@@ -63,7 +63,7 @@ LINEAR = ct.get_game("bargaining").strategies["linear"]
 
 
 @pytest.mark.parametrize(
-    ("wrong", "saying"),
+    ("call", "message"),
     [
         (
             lambda: ct.run(FIVE, "x.sqlite"),
@@ -97,12 +97,12 @@ LINEAR = ct.get_game("bargaining").strategies["linear"]
         (lambda: ct.play(GAME, INSTANCE, "a", {"alice": TEXT}), 'strategies, not "bargaining"'),
     ],
 )
-def test_a_wrong_type_gets_one_sentence(
-    wrong: Callable[[], Any], saying: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_wrong_type_raises_one_line_error(
+    call: Callable[[], Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ct.CheaptalkError) as caught:
-        wrong()
-    assert saying in str(caught.value)
+        call()
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""Scripted players are tried out before a run: settings that the rules refuse are found at once."""
+"""Scripted players are tried before a run, so that illegal settings are found at once."""
 
 from pathlib import Path
 from typing import Any
@@ -18,26 +18,26 @@ FIFTY: dict[str, Any] = {
 }
 
 
-def test_a_setting_that_the_rules_refuse_is_told_with_the_reason() -> None:
+def test_illegal_setting_raises_error_with_reason() -> None:
     with pytest.raises(
         ct.StudyError, match=r'fifty: "player_10" answered .* 0 to 20, not 50; correct'
     ):
         try_strategies(ct.plan(study(**FIFTY)))
 
 
-def test_a_player_among_models_is_tried_with_stand_ins() -> None:
+def test_strategy_among_models_is_tried_with_substitutes() -> None:
     players = FIFTY["players"] | {"tiny": {"model": "vllm/tiny"}}
     made = study(**FIFTY | {"players": players, "pairing": [["tiny"] * 9 + ["fifty"]]})
     with pytest.raises(ct.StudyError, match='fifty: "player_10"'):
         try_strategies(ct.plan(made))
 
 
-def test_players_whose_moves_are_legal_pass() -> None:
+def test_legal_strategies_pass() -> None:
     try_strategies(ct.plan(study()))
     try_strategies(ct.plan(study(**with_model())))
 
 
-def test_neither_plan_nor_run_begins_with_such_a_player(cheaptalk: Command, tmp_path: Path) -> None:
+def test_plan_and_run_reject_illegal_settings(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text(yaml.safe_dump(study(**FIFTY).written()))
     for command in ("plan", "run"):
         done = cheaptalk(command, "bad.yaml")

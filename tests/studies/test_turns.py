@@ -1,4 +1,4 @@
-"""Turns: runs of one process wait for each other, however slowly a store is taken and released."""
+"""Turns: runs of one process wait for each other, even if acquiring a store is slow."""
 
 import time
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from cheaptalk.records.store.backend import StoreLocked
 from cheaptalk.studies.runs.turns import in_turn
 
 SLOW = 0.02
-"""Seconds in which a store is held though its run has not begun, or has ended."""
+"""Seconds for which the store is held before and after a run."""
 
 
 def store_with(lock: Lock) -> ct.Store:
-    """A store that is taken and released slowly."""
+    """Return a store that is acquired and released slowly."""
 
     @contextmanager
     def sharing(_: str | None) -> Iterator[None]:
@@ -36,8 +36,8 @@ def store_with(lock: Lock) -> ct.Store:
     return cast("ct.Store", SimpleNamespace(backend=backend, sharing=sharing))
 
 
-def test_runs_of_one_process_wait_while_a_store_is_taken_and_released() -> None:
-    """A run that came while another one took or released the store was refused."""
+def test_runs_of_one_process_wait_for_each_other() -> None:
+    """Regression: a run that started while another acquired or released the store failed."""
     store, active = store_with(Lock()), [0]
 
     def run(_: int) -> int:
@@ -51,7 +51,7 @@ def test_runs_of_one_process_wait_while_a_store_is_taken_and_released() -> None:
         assert [*pool.map(run, range(12))] == [1] * 12
 
 
-def test_a_store_that_another_process_holds_is_refused() -> None:
+def test_store_held_by_another_process_raises_error() -> None:
     lock = Lock()
     lock.acquire()
     with pytest.raises(StoreLocked), in_turn(store_with(lock), None, Event()):

@@ -1,4 +1,4 @@
-"""Answers as JSON: read wherever they stand, and never guessed at."""
+"""Answers as JSON: read anywhere in a reply, and never guessed."""
 
 import json
 import re
@@ -101,7 +101,7 @@ ACCEPT = Reply(decision="accept")
         "{}{} {'decision': 'reject'} " + '{"decision": "accept"}',
     ],
 )
-def test_one_answer_is_found_among_other_words(reply: str) -> None:
+def test_answer_is_found_among_other_text(reply: str) -> None:
     assert read(reply) == ACCEPT
 
 
@@ -115,7 +115,7 @@ def test_one_answer_is_found_among_other_words(reply: str) -> None:
         '{"decision": "accept"}\n**Reject.**',
     ],
 )
-def test_two_different_answers_are_ambiguous(reply: str) -> None:
+def test_different_answers_are_ambiguous(reply: str) -> None:
     assert refusal(reply) == "the reply contains more than one answer; give exactly one"
 
 
@@ -127,12 +127,12 @@ def test_two_different_answers_are_ambiguous(reply: str) -> None:
         '{"notes": {"decision": "accept", "decision": "reject"}, "decision": "accept"}',
     ],
 )
-def test_one_key_with_two_values_is_ambiguous(reply: str) -> None:
+def test_duplicate_key_with_two_values_is_ambiguous(reply: str) -> None:
     assert refusal(reply) == 'the reply gives "decision" two different values; give exactly one'
 
 
 @pytest.mark.parametrize(
-    ("reply", "why"),
+    ("reply", "message"),
     [
         ("I accept.", "it contains no JSON object"),
         ("accept or reject", "it contains no JSON object"),
@@ -145,8 +145,8 @@ def test_one_key_with_two_values_is_ambiguous(reply: str) -> None:
         ('{"answer": {"decision": "accept"}}', '"decision": is missing'),
     ],
 )
-def test_what_is_no_answer_is_refused_with_the_reason(reply: str, why: str) -> None:
-    assert refusal(reply) == f"no answer could be read from the reply: {why}"
+def test_invalid_reply_is_rejected_with_reason(reply: str, message: str) -> None:
+    assert refusal(reply) == f"no answer could be read from the reply: {message}"
 
 
 @pytest.mark.parametrize(
@@ -160,32 +160,32 @@ def test_what_is_no_answer_is_refused_with_the_reason(reply: str, why: str) -> N
         '{"decision": "accept"} or rather {"decision"',
     ],
 )
-def test_nothing_is_picked_out_of_a_reply_that_breaks_off(reply: str) -> None:
+def test_truncated_reply_is_rejected(reply: str) -> None:
     assert refusal(reply) == "the reply breaks off within a JSON object"
 
 
-def test_deep_nesting_is_refused() -> None:
+def test_deep_nesting_is_rejected() -> None:
     depth = 100_000
     assert "nested too deeply" in refusal('{"a":' * depth + "1" + "}" * depth)
 
 
 @pytest.mark.parametrize("amount", ["NaN", "Infinity", "-Infinity", "1e999", "true", '"nan"'])
-def test_what_is_no_amount_is_refused(amount: str) -> None:
-    why = refusal(f'{{"amount": {amount}, "message": ""}}', Offer)
-    assert re.search('"amount": (must|should) be a (finite )?number', why)
+def test_invalid_amounts_are_rejected(amount: str) -> None:
+    message = refusal(f'{{"amount": {amount}, "message": ""}}', Offer)
+    assert re.search('"amount": (must|should) be a (finite )?number', message)
 
 
-def test_amounts_are_read_as_people_write_them() -> None:
+def test_formatted_amounts_are_read() -> None:
     offer = read('{"amount": "$1,250.50", "message": ""}', Offer)
     assert offer == Offer(amount=1250.5, message="")
 
 
-def test_a_message_that_is_too_long_is_refused() -> None:
+def test_overlong_message_is_rejected() -> None:
     long = json.dumps({"amount": 1, "message": "x" * (MESSAGE_LIMIT + 1)})
     assert "has 4,001 characters; at most 4,000 are possible" in refusal(long, Offer)
 
 
-def test_half_a_character_is_refused() -> None:
+def test_lone_surrogate_is_rejected() -> None:
     assert '"message"' in refusal('{"amount": 1, "message": "\\ud83e"}', Offer)
 
 
@@ -198,7 +198,7 @@ def test_half_a_character_is_refused() -> None:
         "مرحبا 🤝 e\u0301 \u2028 \u0000 \x85",
     ],
 )
-def test_messages_arrive_character_for_character(words: str) -> None:
+def test_messages_are_read_verbatim(words: str) -> None:
     for ascii_only in (True, False):
         reply = json.dumps({"amount": 1, "message": words}, ensure_ascii=ascii_only)
         assert read(f"Here: {reply}", Offer) == Offer(amount=1, message=words)
@@ -209,15 +209,15 @@ prose = st.text(st.characters(exclude_characters="{}", exclude_categories=["Cs"]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), texts, prose, prose)
-def test_what_is_written_is_read(amount: float, words: str, before: str, after: str) -> None:
+def test_written_actions_are_read_back(amount: float, words: str, before: str, after: str) -> None:
     offer = Offer(amount=amount, message=words)
     assert read(CODEC.write(offer), Offer) == offer
-    with suppress(Unparsable):  # what stands beside it may leave it in doubt
+    with suppress(Unparsable):  # surrounding prose can make it ambiguous
         assert read(before + CODEC.write(offer) + after, Offer) == offer
 
 
 @given(st.text())
-def test_any_reply_is_an_answer_or_is_refused_with_a_reason(reply: str) -> None:
+def test_arbitrary_text_is_rejected_with_reason(reply: str) -> None:
     assert refusal(reply)
 
 
@@ -226,15 +226,15 @@ SCRAPS = [WHOLE, '{"decision":', '{"why": ', "{", "}", '"', ",", "x"]
 
 
 @given(st.lists(st.sampled_from(SCRAPS)))
-def test_scraps_of_json_make_no_other_answer(scraps: list[str]) -> None:
+def test_json_fragments_make_no_other_answer(scraps: list[str]) -> None:
     reply = "".join(scraps)
-    found = None
+    action = None
     with suppress(Unparsable):
-        found = read(reply)
-    assert found is None or (found == ACCEPT and WHOLE in reply)
+        action = read(reply)
+    assert action is None or (action == ACCEPT and WHOLE in reply)
 
 
-def test_the_rules_own_reason_is_given_where_they_refuse() -> None:
+def test_illegal_action_has_the_reason_of_the_rules() -> None:
     ask = Ask("alice", Offer, Event(), lambda offer: "too little" if offer.amount < 5 else None)
     with pytest.raises(IllegalMove, match=r"^too little$"):
         CODEC.read('{"amount": 1, "message": ""}', ask)
@@ -242,15 +242,15 @@ def test_the_rules_own_reason_is_given_where_they_refuse() -> None:
 
 
 @pytest.mark.parametrize("written", ["ACCEPT", "Accept", " accept "])
-def test_a_word_may_be_written_in_capitals(written: str) -> None:
+def test_literals_are_case_insensitive(written: str) -> None:
     assert read(json.dumps({"decision": written})) == ACCEPT
 
 
-def test_another_word_is_still_none_of_them() -> None:
+def test_unknown_literal_is_rejected() -> None:
     assert "should be 'accept' or 'reject'" in refusal('{"decision": "accepted"}')
 
 
-def test_an_object_without_any_field_of_the_answer_is_none() -> None:
+def test_object_without_requested_fields_is_rejected() -> None:
     assert "none of the fields asked for" in refusal('{"thought": "hm"}', Optional)
     assert "none of the fields asked for" in refusal("{}", Optional)
     assert read('{"thought": "hm", "rounds": 2}', Optional) == Optional(rounds=2)
@@ -267,7 +267,7 @@ def test_an_object_without_any_field_of_the_answer_is_none() -> None:
         (Nested, NESTED),
     ],
 )
-def test_the_form_shows_what_an_answer_looks_like(action: type[Action], form: str) -> None:
+def test_form_shows_the_answer_format(action: type[Action], form: str) -> None:
     assert CODEC.form(action) == form
 
 
@@ -275,17 +275,17 @@ def test_codecs_are_found_by_name() -> None:
     assert isinstance(CODECS["json"], JsonCodec)
 
 
-def test_only_the_action_asked_for_is_read() -> None:
+def test_only_the_requested_action_is_read() -> None:
     assert type(read('{"amount": 1, "message": "", "decision": "accept"}', Offer)) is Offer
 
 
 class Idle(Action):
-    """An action whose only field may be left out."""
+    """An action with one optional field."""
 
     amount: Money | None = None
 
 
-def test_what_may_be_left_out_and_is_none_is_not_written() -> None:
+def test_optional_fields_without_value_are_omitted() -> None:
     assert CODEC.write(Optional()) == '{"rounds":1,"sure":"yes"}'
     assert CODEC.write(Optional(amount=0)) == '{"amount":0.0,"rounds":1,"sure":"yes"}'
     assert read(CODEC.write(Optional()), Optional) == Optional()
@@ -293,7 +293,7 @@ def test_what_may_be_left_out_and_is_none_is_not_written() -> None:
 
 
 @pytest.mark.parametrize(("reply", "number"), [("33", 33), ("**22.**", 22), ("-5", -5), ("0", 0)])
-def test_a_number_alone_is_read_where_one_is_requested(reply: str, number: int) -> None:
+def test_bare_number_is_read_if_requested(reply: str, number: int) -> None:
     assert read(reply, Guess) == Guess(number=number)
 
 
@@ -301,11 +301,11 @@ def test_a_number_alone_is_read_where_one_is_requested(reply: str, number: int) 
     ("reply", "action"),
     [("33", Offer), ("33.5", Guess), ("33 or 22", Guess), ("1.500", Guess), ("hello", Say)],
 )
-def test_no_other_value_is_read_by_itself(reply: str, action: type[Action]) -> None:
+def test_other_bare_values_are_rejected(reply: str, action: type[Action]) -> None:
     assert "it contains no JSON object" in refusal(reply, action)
 
 
 @pytest.mark.parametrize(("reply", "action"), [("accept", Reply), ("33", Guess)])
-def test_a_bare_value_that_was_cut_off_may_go_on(reply: str, action: type[Action]) -> None:
+def test_bare_value_of_truncated_reply_is_rejected(reply: str, action: type[Action]) -> None:
     with pytest.raises(Unparsable):
         CODEC.read(reply, Ask("alice", action, Event()), cut_off=True)

@@ -21,8 +21,8 @@ CORPUS = [
     json.loads(line)
     for line in (Path(__file__).parent / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-FALSE_REFUSALS = 0.02
-"""The greatest share of the answers that may be refused."""
+MAX_FALSE_REFUSALS = 0.02
+"""Maximum share of valid answers that may be rejected."""
 
 
 def action_of(entry: dict[str, Any]) -> type[Action]:
@@ -43,7 +43,7 @@ def expected(entry: dict[str, Any]) -> Action | None:
     return entry["expects"] and action_of(entry).model_validate(entry["expects"])
 
 
-def test_the_corpus_is_large_and_has_all_kinds_of_replies() -> None:
+def test_corpus_is_large_and_has_all_kinds_of_replies() -> None:
     kinds = [entry["kind"] for entry in CORPUS]
     assert len(CORPUS) >= 400
     assert kinds.count("SmolLM2") >= 100
@@ -64,7 +64,7 @@ def test_no_move_is_invented() -> None:
     assert [entry["reply"] for entry in invented() if not entry.get("misread")] == []
 
 
-def test_known_misreadings_are_few_and_still_misread() -> None:
+def test_known_misreadings_are_few_and_current() -> None:
     known = [entry for entry in CORPUS if entry.get("misread")]
     assert {entry["part"] for entry in known} == {"held-out-4"}
     assert len(known) <= 9
@@ -73,7 +73,7 @@ def test_known_misreadings_are_few_and_still_misread() -> None:
 
 
 @pytest.mark.parametrize("parts", ["", "held-out-"])
-def test_few_answers_are_refused(parts: str) -> None:
+def test_few_answers_are_rejected(parts: str) -> None:
     answers = [entry for entry in CORPUS if entry["expects"] and entry["part"].startswith(parts)]
     refused = [entry["reply"] for entry in answers if read(entry) is None]
-    assert len(refused) <= FALSE_REFUSALS * len(answers), refused
+    assert len(refused) <= MAX_FALSE_REFUSALS * len(answers), refused

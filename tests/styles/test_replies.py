@@ -1,7 +1,7 @@
-"""Replies as models write them, each with the one answer in it or the reason that there is none.
+"""Replies as models write them, each with its answer or the reason for rejection.
 
-None may be read as what it does not say. Some that a person would understand are asked again: those
-are marked as clear.
+No reply may be misread. Some replies that a person would understand are requested again; those are
+marked as clear.
 """
 
 import itertools
@@ -22,11 +22,11 @@ from cheaptalk.rules import Action, Ask, Event
 from cheaptalk.styles import CODECS, Unparsable, quoted
 
 REPLIES = [
-    pytest.param(one, id=f"{path.stem}: {one['name']}")
+    pytest.param(entry, id=f"{path.stem}: {entry['name']}")
     for path in sorted((Path(__file__).parent / "replies").iterdir())
-    for one in yaml.safe_load(path.read_text(encoding="utf-8"))
+    for entry in yaml.safe_load(path.read_text(encoding="utf-8"))
 ]
-ASKED: dict[str, tuple[str, type[Action]]] = {
+REQUESTS: dict[str, tuple[str, type[Action]]] = {
     "decision": ("json", Reply),
     "offer": ("json", SpokenOffer),
     "pitch": ("json", Pitch),
@@ -39,29 +39,29 @@ def ask(action: type[Action]) -> Ask:
     return Ask("alice", action, Event())
 
 
-def attempt(codec: str, reply: str, asked: Ask, **cut: bool) -> tuple[Action | None, str]:
-    """What is read in a reply, or why nothing is."""
+def attempt(codec: str, reply: str, request: Ask, **cut: bool) -> tuple[Action | None, str]:
+    """Return the action in a reply, or the reason for rejection."""
     try:
-        return CODECS[codec].read(reply, asked, **cut), ""
+        return CODECS[codec].read(reply, request, **cut), ""
     except Unparsable as problem:
         return None, str(problem)
 
 
-@pytest.mark.parametrize("one", REPLIES)
-def test_a_reply_is_read_as_what_it_says_or_refused_with_the_reason(one: dict[str, Any]) -> None:
-    codec, action = ASKED[one["asked"]]
-    if "reads" in one:
-        assert CODECS[codec].read(one["reply"], ask(action)) == action(**one["reads"])
+@pytest.mark.parametrize("entry", REPLIES)
+def test_replies_are_read_or_rejected_with_reason(entry: dict[str, Any]) -> None:
+    codec, action = REQUESTS[entry["asked"]]
+    if "reads" in entry:
+        assert CODECS[codec].read(entry["reply"], ask(action)) == action(**entry["reads"])
     else:
         with pytest.raises(Unparsable) as refused:
-            CODECS[codec].read(one["reply"], ask(action))
-        assert one["why"] in str(refused.value)
+            CODECS[codec].read(entry["reply"], ask(action))
+        assert entry["why"] in str(refused.value)
 
 
-def test_only_what_is_asked_again_is_marked_as_clear_all_the_same() -> None:
-    listed: list[Any] = [one.values[0] for one in REPLIES]
+def test_only_rejected_replies_are_marked_as_clear() -> None:
+    listed: list[Any] = [entry.values[0] for entry in REPLIES]
     assert len(listed) >= 60
-    assert all("why" in one for one in listed if one.get("clear"))
+    assert all("why" in entry for entry in listed if entry.get("clear"))
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,10 @@ def test_only_what_is_asked_again_is_marked_as_clear_all_the_same() -> None:
         ("", False),
     ],
 )
-def test_a_reply_that_was_cut_off_counts_if_its_answer_is_its_end(
-    reply: str, is_read: bool
-) -> None:
+def test_truncated_reply_counts_if_it_ends_with_its_answer(reply: str, is_read: bool) -> None:
     if is_read:
-        found = CODECS["json"].read(reply, ask(Reply), cut_off=True)
-        assert found == Reply(decision="accept")
+        action = CODECS["json"].read(reply, ask(Reply), cut_off=True)
+        assert action == Reply(decision="accept")
     else:
         with pytest.raises(Unparsable):
             CODECS["json"].read(reply, ask(Reply), cut_off=True)
@@ -104,9 +102,7 @@ actions = st.one_of(
 
 
 @given(actions, prose, prose)
-def test_no_words_make_another_answer_of_what_is_written(
-    action: Action, before: str, after: str
-) -> None:
+def test_surrounding_text_never_changes_the_answer(action: Action, before: str, after: str) -> None:
     written = CODECS["json"].write(action)
     assert CODECS["json"].read(written, ask(type(action))) == action
     read, why = attempt("json", f"{before}{written}{after}", ask(type(action)))
@@ -114,7 +110,7 @@ def test_no_words_make_another_answer_of_what_is_written(
 
 
 @given(actions, st.data())
-def test_what_is_cut_anywhere_is_never_another_answer(action: Action, data: st.DataObject) -> None:
+def test_cut_answers_are_rejected(action: Action, data: st.DataObject) -> None:
     written = CODECS["json"].write(action)
     end = data.draw(st.integers(0, len(written) - 1))
     with pytest.raises(Unparsable):
@@ -122,25 +118,23 @@ def test_what_is_cut_anywhere_is_never_another_answer(action: Action, data: st.D
 
 
 @given(actions, words, st.sampled_from(["json", "tagged"]), st.booleans())
-def test_nothing_but_unreadable_is_ever_raised(
-    action: Action, reply: str, codec: str, cut_off: bool
-) -> None:
-    asked = ask(MessageOrProposal if codec == "tagged" else type(action))
+def test_only_unreadable_is_raised(action: Action, reply: str, codec: str, cut_off: bool) -> None:
+    request = ask(MessageOrProposal if codec == "tagged" else type(action))
     for text in (reply, reply + CODECS["json"].write(action) + reply):
-        read, why = attempt(codec, text, asked, cut_off=cut_off)
-        assert bool(why) != isinstance(read, asked.action)
+        read, why = attempt(codec, text, request, cut_off=cut_off)
+        assert bool(why) != isinstance(read, request.action)
 
 
 SCRAPS = ['{"decision": "accept"}', '{"decision":', "{", "}", '"', "<think>", "</think>", "\\", ","]
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
-def test_scraps_make_no_answer_that_was_not_written(length: int) -> None:
+def test_fragments_make_no_other_answer(length: int) -> None:
     for scraps in itertools.product(SCRAPS, repeat=length):
         reply = "".join(scraps)
-        found, why = attempt("json", reply, ask(Reply))
+        action, why = attempt("json", reply, ask(Reply))
         spoken = re.sub("<think>.*?</think>", "", reply).rpartition("</think>")[2]
-        assert why or (found == Reply(decision="accept") and SCRAPS[0] in spoken)
+        assert why or (action == Reply(decision="accept") and SCRAPS[0] in spoken)
 
 
 WHOLE = (
@@ -158,32 +152,32 @@ OTHERS = ('{"decision": "accept" or "reject"}', "I think {a, b} so", ":}", "it's
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_last_thing_tried_is_what_is_read_if_nothing_else_was_answered(seed: int) -> None:
-    """Random replies of whole and broken answers, thoughts, quotations and words."""
-    luck = random.Random(seed)  # noqa: S311 - no secret
+def test_last_attempt_is_read_unless_ambiguous(seed: int) -> None:
+    """Random replies of complete and broken answers, thoughts, quotations and words."""
+    rng = random.Random(seed)  # noqa: S311 - no secret
     read = 0
     for _ in range(300):
         parts: list[str] = []
         tried: list[tuple[bool, str]] = []
-        for _ in range(luck.randint(1, 4)):
-            word = luck.choice(["accept", "reject"])
-            whole = luck.random() < 0.5
-            part = luck.choice(WHOLE if whole else BROKEN).replace("X", word)
-            match luck.choice(["tried", "tried", "thought", "quoted", "other"]):
+        for _ in range(rng.randint(1, 4)):
+            word = rng.choice(["accept", "reject"])
+            complete = rng.random() < 0.5
+            part = rng.choice(WHOLE if complete else BROKEN).replace("X", word)
+            match rng.choice(["tried", "tried", "thought", "quoted", "other"]):
                 case "tried":
-                    tried.append((whole, word))
+                    tried.append((complete, word))
                 case "thought":
-                    part = luck.choice(THOUGHTS).replace("X", part)
+                    part = rng.choice(THOUGHTS).replace("X", part)
                 case "quoted":
                     part = f"They say: {quoted(part)}"
                 case _:
-                    part = luck.choice(OTHERS)
+                    part = rng.choice(OTHERS)
             parts.append(part)
-        found, why = attempt("json", "\n".join(parts), ask(Reply))
-        answered = {word for whole, word in tried if whole}
-        read += found is not None
+        action, why = attempt("json", "\n".join(parts), ask(Reply))
+        answered = {word for complete, word in tried if complete}
+        read += action is not None
         assert why or (tried[-1][0] and {tried[-1][1]} == answered), parts
-        assert why or found == Reply(decision=tried[-1][1]), parts
+        assert why or action == Reply(decision=tried[-1][1]), parts
     assert read > 20
 
 
@@ -201,7 +195,7 @@ HOSTILE = {
 }
 
 
-def test_a_reply_holds_only_so_many_objects() -> None:
+def test_number_of_objects_in_a_reply_is_limited() -> None:
     answer = '{"decision": "accept"}'
     assert CODECS["json"].read(answer + "{}" * 500, ask(Reply)) == Reply(decision="accept")
     assert (
@@ -210,9 +204,9 @@ def test_a_reply_holds_only_so_many_objects() -> None:
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_two_megabytes_of_spite_are_read_or_refused(kind: str) -> None:
-    """Each took minutes where a reader went over it more than once."""
+def test_large_hostile_replies_are_read_or_rejected(kind: str) -> None:
+    """Regression: each took minutes when a reader scanned it repeatedly."""
     for codec in ("json", "tagged"):
-        asked = ask(MessageOrProposal if codec == "tagged" else Reply)
-        read, why = attempt(codec, HOSTILE[kind], asked)
+        request = ask(MessageOrProposal if codec == "tagged" else Reply)
+        read, why = attempt(codec, HOSTILE[kind], request)
         assert 0 < len(why) < 200 or read == Reply(decision="accept")

@@ -1,4 +1,4 @@
-"""Answers as tagged text: the seven corrections, and nothing read that was not written."""
+"""Answers as tagged text: the seven corrections, and no invented answers."""
 
 from contextlib import suppress
 from typing import Annotated, Literal
@@ -63,7 +63,7 @@ def illegal(reply: str, action: type[Action] = Turn) -> str:
         "[propose] 1 of the books - 2 hats - 0 balls\nThat is what we said.",
     ],
 )
-def test_a_proposal_is_read_however_it_is_punctuated(reply: str) -> None:
+def test_proposals_are_read_with_any_punctuation(reply: str) -> None:
     assert read(reply) == Turn(books=1, hats=2, balls=0)
     assert read(reply, Claim) == Claim(books=1, hats=2, balls=0)
 
@@ -79,16 +79,16 @@ def test_a_proposal_is_read_however_it_is_punctuated(reply: str) -> None:
         ("[message] I want (1 books, 2 hats).", "I want (1 books, 2 hats)."),
     ],
 )
-def test_a_message_is_kept_character_for_character(reply: str, message: str) -> None:
+def test_messages_are_read_verbatim(reply: str, message: str) -> None:
     assert read(reply) == Turn(message=message)
 
 
-# The corrections of Liao, Tomlin and Klein (2024, Table 1), in its order. The second and the last
-# are for the rules to make: see the game's tests.
+# The corrections of Liao, Tomlin and Klein (2024, Table 1), in its order. The rules make the second
+# and the last one: see the game's tests.
 
 
 @pytest.mark.parametrize("reply", ["Hello.", "Very well. [message] Hello.", "message: Hello."])
-def test_table_1_a_reply_begins_with_a_tag(reply: str) -> None:
+def test_table_1_reply_must_begin_with_a_tag(reply: str) -> None:
     assert refusal(reply) == "a reply must begin with [message] or [propose]"
 
 
@@ -101,11 +101,11 @@ def test_table_1_a_reply_begins_with_a_tag(reply: str) -> None:
         "[propose] (1 books, 2 hats, 0 balls)\n[propose] (1 books, 2 hats, 0 balls)",
     ],
 )
-def test_table_1_no_tag_stands_within_a_reply(reply: str) -> None:
+def test_table_1_tag_within_a_reply_is_rejected(reply: str) -> None:
     assert "may stand only once, at the beginning" in refusal(reply)
 
 
-def test_table_1_no_message_follows_a_proposal() -> None:
+def test_table_1_message_after_a_proposal_is_illegal() -> None:
     assert illegal("[message] Wait!", Claim) == "no [message] is possible now: begin with [propose]"
 
 
@@ -120,16 +120,16 @@ THOUGHT = "<think>I could write [propose] (1 books, 2 hats, 0 balls).</think>"
         "I could write [propose] (1 books, 2 hats, 0 balls).\n</think>\n[message] Hello.",
     ],
 )
-def test_thinking_is_passed_over(reply: str) -> None:
+def test_thinking_is_skipped(reply: str) -> None:
     assert read(reply) == Turn(message="Hello.")
 
 
-def test_a_message_may_speak_of_thinking() -> None:
+def test_message_can_contain_thinking_tags() -> None:
     assert read("[message] <think> and </think>") == Turn(message="<think> and </think>")
 
 
 @pytest.mark.parametrize(
-    ("reply", "why"),
+    ("reply", "message"),
     [
         ("", "the reply is empty"),
         (" \n", "the reply is empty"),
@@ -137,19 +137,19 @@ def test_a_message_may_speak_of_thinking() -> None:
         ("<think>[message] Hello.", "the reply's thinking is begun and not ended"),
     ],
 )
-def test_a_reply_without_words_is_none(reply: str, why: str) -> None:
-    assert refusal(reply).startswith(why)
+def test_empty_reply_is_rejected(reply: str, message: str) -> None:
+    assert refusal(reply).startswith(message)
 
 
 @pytest.mark.parametrize(
     "reply", ["[message] Hello, I wou", "[propose] (1 books, 2 hats, 1", "[mess", ""]
 )
-def test_a_reply_that_was_cut_off_is_none(reply: str) -> None:
+def test_truncated_reply_is_rejected(reply: str) -> None:
     with pytest.raises(Unparsable, match="cut off"):
         CODEC.read(reply, Ask("alice", Turn, Event()), cut_off=True)
 
 
-def test_where_only_words_are_asked_for_there_is_no_proposal() -> None:
+def test_proposal_is_illegal_if_only_messages_are_possible() -> None:
     reply = "[propose] (1 books, 2 hats, 0 balls)"
     assert illegal(reply, Words) == "no [propose] is possible now: begin with [message]"
 
@@ -165,9 +165,9 @@ def test_where_only_words_are_asked_for_there_is_no_proposal() -> None:
         "[propose] (1 bookshelf, 2 hats, 0 balls)",
     ],
 )
-def test_table_1_items_are_named_in_order(reply: str) -> None:
-    wanted = "a proposal must name books, hats and balls, once each and in this order"
-    assert refusal(reply) == wanted
+def test_table_1_items_must_be_named_in_order(reply: str) -> None:
+    message = "a proposal must name books, hats and balls, once each and in this order"
+    assert refusal(reply) == message
 
 
 @pytest.mark.parametrize(
@@ -180,11 +180,11 @@ def test_table_1_items_are_named_in_order(reply: str) -> None:
         "[propose] (no books, 2 hats, 0 balls)",
     ],
 )
-def test_table_1_there_are_three_numbers(reply: str) -> None:
+def test_table_1_three_numbers_are_required(reply: str) -> None:
     assert "exactly 3 numbers in figures, one each of books, hats and balls" in refusal(reply)
 
 
-def test_table_1_counts_beyond_the_pool_are_for_the_rules_to_refuse() -> None:
+def test_table_1_rules_reject_counts_beyond_the_pool() -> None:
     assert illegal("[propose] (1 books, 3 hats, 0 balls)") == "there are 2 hats"
 
 
@@ -201,56 +201,56 @@ def test_table_1_counts_beyond_the_pool_are_for_the_rules_to_refuse() -> None:
         ),
     ],
 )
-def test_what_is_no_whole_number_is_not_read_as_one(reply: str, number: str) -> None:
+def test_numbers_that_are_not_whole_are_rejected(reply: str, number: str) -> None:
     assert refusal(reply) == f'a number of items must be 0, 1, 2 and so on, not "{number}"'
 
 
 @pytest.mark.parametrize(
     "reply", ["[propose] 1 2 0 books, hats, balls", "[propose] 1 books 2 hats balls 0"]
 )
-def test_each_number_stands_beside_its_item(reply: str) -> None:
+def test_numbers_must_be_beside_their_items(reply: str) -> None:
     assert refusal(reply) == "each number must stand beside its item"
 
 
-def test_a_number_too_long_to_be_one_is_refused() -> None:
+def test_overlong_number_is_rejected() -> None:
     assert "no answer could be read" in refusal(f"[propose] ({'9' * 5000} books, 2 hats, 0 balls)")
 
 
-def test_an_endless_message_is_refused() -> None:
+def test_overlong_message_is_rejected() -> None:
     assert read("[message] " + "x" * MESSAGE_LIMIT) == Turn(message="x" * MESSAGE_LIMIT)
     assert '"message": ' in refusal("[message] " + "x" * (MESSAGE_LIMIT + 1))
 
 
 @given(st.text(max_size=200))
-def test_a_message_comes_back_as_it_was_written(text: str) -> None:
+def test_messages_round_trip(text: str) -> None:
     tagged = "[message]" in text.lower() or "[propose]" in text.lower()
     if not tagged:
         assert read(CODEC.write(Turn(message=text))) == Turn(message=text)
 
 
 @given(st.integers(0, 99), st.integers(0, 2), st.integers(0, 99))
-def test_a_proposal_comes_back_as_it_was_written(books: int, hats: int, balls: int) -> None:
+def test_proposals_round_trip(books: int, hats: int, balls: int) -> None:
     for action in (Turn, Claim):
-        made = action(books=books, hats=hats, balls=balls)
-        assert read(CODEC.write(made), action) == made
+        proposal = action(books=books, hats=hats, balls=balls)
+        assert read(CODEC.write(proposal), action) == proposal
 
 
 @given(st.text(alphabet="[]messagpro123 bkhtl(),.-\n", max_size=80))
-def test_what_is_read_is_written_and_read_again(text: str) -> None:
+def test_read_actions_round_trip(text: str) -> None:
     for reply in (text, f"[propose] {text}", f"[message] {text}"):
         with suppress(Unparsable):
             action = read(reply)
             assert CODEC.read(CODEC.write(action), Ask("alice", Turn, Event())) == action
 
 
-def test_the_form_shows_what_is_possible() -> None:
+def test_form_shows_possible_replies() -> None:
     proposal = "[propose] (<number> books, <number> hats, <number> balls)"
     assert CODEC.form(Turn) == f"[message] <message> or {proposal}"
     assert CODEC.form(Claim) == proposal
     assert CODEC.form(Words) == "[message] <message>"
 
 
-def test_tags_are_a_matter_of_the_codec() -> None:
+def test_tags_are_set_by_the_codec() -> None:
     codec = TaggedCodec(text="say", numbers="claim")
     ask = Ask("alice", Turn, Event())
     assert codec.write(Turn(message="Hi.")) == "[say] Hi."
@@ -267,6 +267,6 @@ class Letter(Action):
 
 
 @pytest.mark.parametrize("action", [Choice, Letter])
-def test_what_tagged_text_cannot_say_is_a_fault_of_the_game(action: type[Action]) -> None:
+def test_unsupported_action_raises_type_error(action: type[Action]) -> None:
     with pytest.raises(TypeError, match=f"{action.__name__} cannot be written as tagged text"):
         CODEC.form(action)

@@ -1,4 +1,4 @@
-"""Styles: events put into words, inheritance of templates, and what the digest notices."""
+"""Styles: rendering of events, inheritance of templates, and digests."""
 
 import dataclasses
 import re
@@ -16,35 +16,35 @@ PLAIN = style_in(SPEC)
 CURT = style_in(SPEC, "curt")
 
 
-def written(folder: Path, templates: Mapping[str, str], name: str = "plain.jinja") -> Style:
-    """A style of these templates, in a new folder."""
+def write_style(folder: Path, templates: Mapping[str, str], name: str = "plain.jinja") -> Style:
+    """Write these templates into a new folder and return their style."""
     folder.mkdir(parents=True)
     for file, text in templates.items():
         (folder / file).write_text(text)
     return style_in(dataclasses.replace(SPEC, words=folder, styles={"plain": StyleFile(name)}))
 
 
-def test_an_event_is_told_by_the_block_of_its_name() -> None:
+def test_event_is_rendered_by_the_block_of_its_name() -> None:
     assert PLAIN.tell(GuessNow(2), GAME, "left") == "Round 2. What is your guess?"
     assert PLAIN.tell(YourCard(3, None), GAME, "right") == "You are Right. Your card is 3."
 
 
-def test_players_are_called_by_their_names() -> None:
+def test_players_have_names_in_text() -> None:
     game = Guessing(names={"left": "Ann"})
-    news = Guesses(1, (("left", 3, ""), ("right", 4, 'So "be" it')))
-    assert PLAIN.tell(news, game, "left") == (
+    event = Guesses(1, (("left", 3, ""), ("right", 4, 'So "be" it')))
+    assert PLAIN.tell(event, game, "left") == (
         'Ann guessed 3.\nRight guessed 4 and said "So \\"be\\" it".'
     )
     assert PLAIN.tell(YourCard(3, None), game, "left") == "You are Ann. Your card is 3."
 
 
-def test_the_role_is_known_to_the_words(tmp_path: Path) -> None:
+def test_templates_can_use_the_role(tmp_path: Path) -> None:
     words = '{% extends "base.jinja" %}{% block reveal %}{{ role }} {{ names[role] }}{% endblock %}'
-    told = written(tmp_path / "a", {"plain.jinja": words}).tell(Reveal(1), GAME, "right")
-    assert told == "right Right"
+    text = write_style(tmp_path / "a", {"plain.jinja": words}).tell(Reveal(1), GAME, "right")
+    assert text == "right Right"
 
 
-def test_a_question_says_how_to_answer_it() -> None:
+def test_request_explains_the_answer_format() -> None:
     assert PLAIN.how(Guess, GAME, "left") == 'Answer with {"number": <whole number>}.'
     assert PLAIN.ask(Ask("left", SpokenGuess, GuessNow(1)), GAME) == (
         "Round 1. What is your guess?\n\n"
@@ -53,16 +53,16 @@ def test_a_question_says_how_to_answer_it() -> None:
     )
 
 
-def test_a_story_is_a_text_for_every_moment() -> None:
-    heard = [Moment(YourCard(3, 2)), Moment(GuessNow(1), Guess(number=3)), Moment(Reveal(5))]
-    assert CURT.story(heard, GAME, "left") == [
+def test_story_has_a_text_per_moment() -> None:
+    moments = [Moment(YourCard(3, 2)), Moment(GuessNow(1), Guess(number=3)), Moment(Reveal(5))]
+    assert CURT.story(moments, GAME, "left") == [
         "You are Left. Your card is 3.\n\nBe brief.",
         "Round 1. What is your guess?",
         "5!",
     ]
 
 
-def test_a_variant_inherits_overrides_and_adds() -> None:
+def test_variant_inherits_overrides_and_extends() -> None:
     assert CURT.tell(Reveal(5), GAME, "left") == "5!"
     assert PLAIN.tell(Reveal(5), GAME, "left") == "It was 5."
     assert CURT.tell(YourCard(3, 2), GAME, "left").endswith("Be brief.")
@@ -71,21 +71,21 @@ def test_a_variant_inherits_overrides_and_adds() -> None:
     assert not CURT.says(Path)
 
 
-def test_circles_nest(tmp_path: Path) -> None:
-    """Each variant adds to the one within, as many deep as one likes."""
+def test_variants_nest(tmp_path: Path) -> None:
+    """Variants can extend each other to any depth."""
     circle = '{{% extends "{}" %}}{{% block reveal %}}{{{{ super() }}}} {}{{% endblock %}}'
     templates = {
         "0.jinja": '{% extends "base.jinja" %}{% block reveal %}zero{% endblock %}',
         "1.jinja": circle.format("0.jinja", "one"),
         "2.jinja": circle.format("1.jinja", "two"),
     }
-    assert written(tmp_path / "a", templates, "2.jinja").tell(Reveal(0), GAME, "left") == (
+    assert write_style(tmp_path / "a", templates, "2.jinja").tell(Reveal(0), GAME, "left") == (
         "zero one two"
     )
 
 
 @pytest.mark.parametrize(
-    ("text", "saying"),
+    ("text", "message"),
     [
         (
             "{{ target }}\n{{ pie }}",
@@ -99,29 +99,27 @@ def test_circles_nest(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_fault_of_a_template_is_told_with_its_place(
-    text: str, saying: str, tmp_path: Path
-) -> None:
-    whole = f'{{% extends "base.jinja" %}}\n{{% block reveal %}}\n{text}\n{{% endblock %}}\n'
-    with pytest.raises(StyleError, match=re.escape(saying)):
-        written(tmp_path / "a", {"plain.jinja": whole}).tell(Reveal(1), GAME, "left")
+def test_template_error_names_its_location(text: str, message: str, tmp_path: Path) -> None:
+    template = f'{{% extends "base.jinja" %}}\n{{% block reveal %}}\n{text}\n{{% endblock %}}\n'
+    with pytest.raises(StyleError, match=re.escape(message)):
+        write_style(tmp_path / "a", {"plain.jinja": template}).tell(Reveal(1), GAME, "left")
 
 
-def test_a_missing_block_is_named() -> None:
+def test_missing_block_is_named() -> None:
     with pytest.raises(StyleError, match="no text for Odd; add a block odd to guess"):
         PLAIN.tell(type("Odd", (Reveal,), {})(1), GAME, "left")
 
 
-def test_blank_lines_and_ends_of_lines_are_tidied(tmp_path: Path) -> None:
+def test_blank_lines_and_trailing_spaces_are_removed(tmp_path: Path) -> None:
     words = '{% extends "base.jinja" %}{% block reveal %}\n\n a  \n\n\n\n b \t\n{% endblock %}'
-    told = written(tmp_path / "a", {"plain.jinja": words}).tell(Reveal(1), GAME, "left")
-    assert told == "a\n\n b"
+    text = write_style(tmp_path / "a", {"plain.jinja": words}).tell(Reveal(1), GAME, "left")
+    assert text == "a\n\n b"
 
 
-def test_words_of_players_are_not_templates_nor_markup() -> None:
-    said = "{{ names }} {% raw %} &amp; # <"
-    told = PLAIN.tell(Guesses(1, (("left", 3, said),)), GAME, "right")
-    assert told == f'Left guessed 3 and said "{said}".'
+def test_messages_are_not_rendered_or_escaped() -> None:
+    message = "{{ names }} {% raw %} &amp; # <"
+    text = PLAIN.tell(Guesses(1, (("left", 3, message),)), GAME, "right")
+    assert text == f'Left guessed 3 and said "{message}".'
 
 
 BASE = '{% extends "base.jinja" %}{% block reveal %}It was {{ target }}.{% endblock %}'
@@ -131,29 +129,27 @@ FILES = {"plain.jinja": BASE, "variant.jinja": VARIANT, "macros.jinja": MACROS}
 
 
 @pytest.mark.parametrize("changed", FILES)
-def test_the_digest_changes_with_any_word_that_a_style_is_made_of(
-    changed: str, tmp_path: Path
-) -> None:
-    one = written(tmp_path / "1", FILES, "variant.jinja")
-    same = written(tmp_path / "2", FILES, "variant.jinja")
-    other = written(tmp_path / "3", FILES | {changed: FILES[changed] + "!"}, "variant.jinja")
-    assert one.digest == same.digest != other.digest
-    assert len(one.digest) == 16
+def test_digest_depends_on_all_templates_of_a_style(changed: str, tmp_path: Path) -> None:
+    original = write_style(tmp_path / "1", FILES, "variant.jinja")
+    same = write_style(tmp_path / "2", FILES, "variant.jinja")
+    other = write_style(tmp_path / "3", FILES | {changed: FILES[changed] + "!"}, "variant.jinja")
+    assert original.digest == same.digest != other.digest
+    assert len(original.digest) == 16
 
 
-def test_the_digest_does_not_change_with_other_styles(tmp_path: Path) -> None:
-    one = written(tmp_path / "1", FILES)
-    other = written(tmp_path / "2", FILES | {"variant.jinja": "!", "macros.jinja": "!"})
-    assert one.digest == other.digest
+def test_digest_does_not_depend_on_other_styles(tmp_path: Path) -> None:
+    original = write_style(tmp_path / "1", FILES)
+    other = write_style(tmp_path / "2", FILES | {"variant.jinja": "!", "macros.jinja": "!"})
+    assert original.digest == other.digest
 
 
-def test_the_first_style_is_the_default() -> None:
+def test_first_style_is_the_default() -> None:
     assert (PLAIN.name, CURT.name) == ("plain", "curt")
     assert style_in(SPEC) is style_in(SPEC, "plain")
     assert style("bargaining").name == "plain"
 
 
-def test_an_unknown_style_is_told_with_the_nearest_one() -> None:
+def test_unknown_style_raises_error_with_suggestion() -> None:
     with pytest.raises(UnknownName, match=r'unknown style of guessing "crt" \(did you mean "curt"'):
         style_in(SPEC, "crt")
     with pytest.raises(UnknownName, match='unknown style of bargaining "curt"'):
@@ -162,7 +158,7 @@ def test_an_unknown_style_is_told_with_the_nearest_one() -> None:
         style("bargin")
 
 
-def test_styles_of_two_games_do_not_mix(tmp_path: Path) -> None:
+def test_styles_of_different_games_are_separate(tmp_path: Path) -> None:
     other: GameSpec = dataclasses.replace(SPEC, words=tmp_path)
     (tmp_path / "guessing.jinja").write_text(BASE)
     assert style_in(other).blocks == {"reveal"}
@@ -183,7 +179,7 @@ def test_styles_of_two_games_do_not_mix(tmp_path: Path) -> None:
         (100, "100"),
     ],
 )
-def test_numbers_read_as_people_write_them(value: float, text: str) -> None:
+def test_numbers_have_separators_and_two_decimals(value: float, text: str) -> None:
     assert number(value) == text
 
 
@@ -198,7 +194,7 @@ def test_numbers_read_as_people_write_them(value: float, text: str) -> None:
         (1e6, "$1,000,000"),
     ],
 )
-def test_amounts_are_whole_dollars_or_have_both_decimals(value: float, text: str) -> None:
+def test_dollars_have_no_decimals_or_two(value: float, text: str) -> None:
     assert dollars(value) == text
 
 
@@ -207,7 +203,7 @@ def test_decimals_can_be_chosen() -> None:
     assert number(1200, 0) == "1,200"
 
 
-def test_shares_read_as_percentages() -> None:
+def test_shares_are_written_as_percentages() -> None:
     assert percent(0.1) == "10%"
     assert percent(1 / 3) == "33.33%"
     assert percent(0.05125, 3) == "5.125%"
@@ -215,7 +211,7 @@ def test_shares_read_as_percentages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "saying"),
+    ("text", "message"),
     [
         (
             "{% block turn %}",
@@ -228,12 +224,12 @@ def test_shares_read_as_percentages() -> None:
         ),
     ],
 )
-def test_a_template_that_cannot_be_read_is_told(tmp_path: Path, text: str, saying: str) -> None:
-    with pytest.raises(CheaptalkError, match=saying):
-        written(tmp_path / "words", {"plain.jinja": text})
+def test_unreadable_template_raises_error(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CheaptalkError, match=message):
+        write_style(tmp_path / "words", {"plain.jinja": text})
 
 
-def test_a_style_of_another_folder_extends_the_game_s_templates(tmp_path: Path) -> None:
+def test_style_in_another_folder_extends_templates_of_the_game(tmp_path: Path) -> None:
     (tmp_path / "loud.jinja").write_text(
         '{% extends "guessing_curt.jinja" %}{% block guess_now %}GUESS!{% endblock %}'
     )
@@ -243,6 +239,6 @@ def test_a_style_of_another_folder_extends_the_game_s_templates(tmp_path: Path) 
     assert words.tell(Reveal(3), GAME, "left") == CURT.tell(Reveal(3), GAME, "left")
 
 
-def test_an_unknown_codec_is_told() -> None:
+def test_unknown_codec_raises_error() -> None:
     with pytest.raises(UnknownName, match='unknown codec "jsn" \\(did you mean "json"'):
         style_in(dataclasses.replace(SPEC, styles={"a": StyleFile("plain.jinja", "jsn")}))

@@ -1,4 +1,4 @@
-"""Words for people: the facts of the game in every language, and nothing for machines."""
+"""Texts for people: the same facts in all languages, and no machine formats."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from cheaptalk.web.typed_numbers import plain_number
 
 NUMBER = re.compile(r"\d[\d.,]*\d|\d")
 APART = re.compile("\u201c[^\u201d]*\u201d|\u201e[^\u201c]*\u201c|(?:Player|Spieler) \\d+")
-"""What others wrote, and names, which a language may repeat."""
+"""Messages of others, and names, which can be repeated in a text."""
 MACHINES = re.compile(r'JSON|[{}\\]|"\w+_\w*"')
 CASES = [(name, label) for name in sorted(GAMES) for label in variants(get_game(name))]
 
@@ -25,28 +25,28 @@ def matches(game_spec: GameSpec, game: Game) -> Iterator[Table]:
 
 
 def read(style: Style, table: Table) -> Iterator[str]:
-    """All that is told and asked at a table, seat by seat."""
-    for seat, heard in table.heard.items():
-        yield from style.story(heard, table.game, seat)
-        actions = {type(moment.action) for moment in heard if moment.action is not None}
-        given = [kind for kind in table.game.actions if kind in actions]
-        yield from (style.how(kind, table.game, seat) for kind in given)
+    """Yield all texts of a match, seat by seat."""
+    for seat, moments in table.heard.items():
+        yield from style.story(moments, table.game, seat)
+        actions = {type(moment.action) for moment in moments if moment.action is not None}
+        kinds = [kind for kind in table.game.actions if kind in actions]
+        yield from (style.how(kind, table.game, seat) for kind in kinds)
 
 
 def numbers(text: str, style: Style) -> list[float]:
-    """The numbers in a text, in order of size."""
-    found = NUMBER.findall(APART.sub("", text))
-    return sorted(float(plain_number(one, style.writing)) for one in found)
+    """Return the sorted numbers in a text."""
+    matches = NUMBER.findall(APART.sub("", text))
+    return sorted(float(plain_number(match, style.writing)) for match in matches)
 
 
-def test_every_language_writes_and_every_game_speaks_it() -> None:
+def test_all_games_have_styles_in_all_languages() -> None:
     assert set(WRITINGS) == set(LANGUAGES)
     for name in GAMES:
         assert list(get_game(name).styles)[-len(LANGUAGES) :] == list(LANGUAGES)
 
 
 @pytest.mark.parametrize(("name", "label"), CASES)
-def test_people_read_the_same_numbers_in_every_language_and_nothing_for_machines(
+def test_texts_have_equal_numbers_in_all_languages_and_no_machine_formats(
     name: str, label: str
 ) -> None:
     game_spec = get_game(name)
@@ -55,4 +55,4 @@ def test_people_read_the_same_numbers_in_every_language_and_nothing_for_machines
         for texts in zip(*(read(style, table) for style in styles), strict=True):
             assert not any(MACHINES.search(APART.sub("", text)) for text in texts), texts
             first, *others = (numbers(*pair) for pair in zip(texts, styles, strict=True))
-            assert all(one == first for one in others), texts
+            assert all(other == first for other in others), texts

@@ -1,4 +1,4 @@
-"""A user's project, which uses all of the library, runs and is typed as strictly as can be."""
+"""A user's project that uses the whole library runs and passes strict type checkers."""
 
 import asyncio
 import subprocess
@@ -17,8 +17,8 @@ CHECKS = {
     "mypy with pydantic's plugin": ("mypy", "--config-file", "plugin.ini"),
     "pyright": ("basedpyright", "--pythonpath", sys.executable),
 }
-SLIP = {"studies.py": ("instances=2", "deels=2"), "playing.py": ("money=100", "monei=100")}
-"""Words that are misspelt to see that a check looks: in a file, from and to."""
+TYPOS = {"studies.py": ("instances=2", "deels=2"), "playing.py": ("money=100", "monei=100")}
+"""Misspelt arguments that the type checkers must report: by file, from and to."""
 
 
 @pytest.fixture(scope="module")
@@ -42,43 +42,43 @@ def check(folder: Path, module: str, *options: str) -> tuple[int, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHECKS)
-def test_a_users_project_is_typed(project: Path, name: str) -> None:
+def test_user_project_passes_type_checkers(project: Path, name: str) -> None:
     module, *options = CHECKS[name]
     if find_spec(module) is None:
         pytest.skip(f"{module} is not installed")
-    status, said = check(project, module, *options)
-    assert status == 0, said
-    for file, (right, wrong) in SLIP.items():
-        whole = (project / file).read_text()
-        assert right in whole
-        (project / file).write_text(whole.replace(right, wrong))
-        status, said = check(project, module, *options)
-        (project / file).write_text(whole)
+    status, output = check(project, module, *options)
+    assert status == 0, output
+    for file, (right, wrong) in TYPOS.items():
+        text = (project / file).read_text()
+        assert right in text
+        (project / file).write_text(text.replace(right, wrong))
+        status, output = check(project, module, *options)
+        (project / file).write_text(text)
         assert status == 1
-        assert wrong.partition("=")[0] in said
+        assert wrong.partition("=")[0] in output
 
 
-def test_what_it_calls_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_project_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "mine.sqlite"
-    assert studies.planned().settled == 0
-    assert studies.played(path) > 0
-    whole = asyncio.run(studies.awaited(path))
-    assert whole.left == 0
+    assert studies.make_forecast().settled == 0
+    assert studies.run_study(path) > 0
+    progress = asyncio.run(studies.await_run(path))
+    assert progress.left == 0
     with ct.Store.open(path) as store:
-        forecast = studies.planned(store)
-    assert (forecast.settled, studies.known(path)) == (whole.planned, ["mine"])
-    assert len(studies.joined().players) > len(studies.STUDY.players)
-    assert len(ct.plan(studies.seatings(["linear", "boulware"])).matches) == 4
-    assert "quickstart" in studies.presets()
-    found = results.found(path)
-    assert all(payoffs is not None and payoffs["alice"] > 10 for payoffs in found.values())
-    assert results.read(path, next(iter(found)))
-    assert results.frames(path).height > 0
-    assert records.exported(path, tmp_path)["matches"] == whole.planned
-    assert records.kept(path, str(tmp_path / "kept"))["matches"] == whole.planned
-    assert isinstance(records.healthy(path), bool)
+        forecast = studies.make_forecast(store)
+    assert (forecast.settled, studies.study_names(path)) == (progress.planned, ["mine"])
+    assert len(studies.add_roster().players) > len(studies.STUDY.players)
+    assert len(ct.plan(studies.all_pairs(["linear", "boulware"])).matches) == 4
+    assert "quickstart" in studies.preset_names()
+    matches = results.find_matches(path)
+    assert all(payoffs is not None and payoffs["alice"] > 10 for payoffs in matches.values())
+    assert results.read_transcript(path, next(iter(matches)))
+    assert results.read_frames(path).height > 0
+    assert records.export_study(path, tmp_path)["matches"] == progress.planned
+    assert records.archive_study(path, str(tmp_path / "kept"))["matches"] == progress.planned
+    assert isinstance(records.is_healthy(path), bool)
     assert len(playing.every_game()) == len(ct.rules.games())
     assert playing.match().keys() == {"alice", "bob"}
-    assert playing.prompted()
+    assert playing.preview_prompt()
     assert playing.catalogue()

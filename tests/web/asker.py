@@ -1,4 +1,4 @@
-"""Whatever is asked of an application, straight away, as no client would send it."""
+"""Requests sent directly to an application, in ways that no client would."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping
@@ -14,18 +14,18 @@ PROPER = {200, 303, 400, 403, 404, 405, 409, 410, 413, 415}
 FORM = "application/x-www-form-urlencoded"
 
 
-class Answer(NamedTuple):
-    """What came back."""
+class Reply(NamedTuple):
+    """A response of the application."""
 
     status: int
     headers: Mapping[str, str]
     text: str
 
 
-class Asker:
-    """An application that stays from one example to the next, and the way to ask it for anything.
+class DirectClient:
+    """An application that stays open between examples, and the means to send it any request.
 
-    What is asked for goes straight to the application, as no client would send it.
+    Requests go straight to the application, in ways that no client would send them.
     """
 
     def __init__(self, runner: asyncio.Runner, client: httpx2.AsyncClient) -> None:
@@ -33,26 +33,26 @@ class Asker:
         transport: Any = client._transport
         self.app: Any = transport.app
 
-    def run(self, doing: Awaitable[Result]) -> Result:
-        """What comes of doing something here."""
+    def run(self, work: Awaitable[Result]) -> Result:
+        """Run an awaitable in the application's loop, and return its result."""
 
-        async def done() -> Result:
-            return await doing
+        async def main() -> Result:
+            return await work
 
-        return self.runner.run(done())
+        return self.runner.run(main())
 
-    def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Answer:
-        """Ask for something, and check that the answer is a proper one."""
-        given = {name.replace("_", "-"): text for name, text in headers.items()}
-        named = {"host": "test", "content-type": FORM} | given
-        answer = self.run(self._ask(method, path, body, named))
-        assert answer.status in PROPER, answer
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert SCRIPT not in answer.text
-        assert SCRIPT not in str(answer.headers)
-        return answer
+    def request(self, method: str, path: str, body: bytes = b"", **headers: str) -> Reply:
+        """Send a request, and check that the response is a proper one."""
+        overrides = {name.replace("_", "-"): text for name, text in headers.items()}
+        named = {"host": "test", "content-type": FORM} | overrides
+        reply = self.run(self._send(method, path, body, named))
+        assert reply.status in PROPER, reply
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert SCRIPT not in reply.text
+        assert SCRIPT not in str(reply.headers)
+        return reply
 
-    async def _ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    async def _send(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         sent: list[Any] = []
         waiting = iter([{"type": "http.request", "body": body}])
 
@@ -62,10 +62,10 @@ class Asker:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        where, _, query = path.partition("?")
+        route, _, query = path.partition("?")
         scope = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
-            "scheme": "http", "path": where, "raw_path": where.encode(errors="replace"),
+            "scheme": "http", "path": route, "raw_path": route.encode(errors="replace"),
             "query_string": query.encode(errors="replace"), "root_path": "",
             "headers": [
                 (name.encode(), text.encode("latin-1", "replace"))
@@ -75,8 +75,8 @@ class Asker:
         }  # fmt: skip
         await self.app(scope, receive, send)
         body = b"".join(item.get("body", b"") for item in sent)
-        told = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
-        return Answer(sent[0]["status"], told, body.decode(errors="replace"))
+        fields = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
+        return Reply(sent[0]["status"], fields, body.decode(errors="replace"))
 
 
 NASTY = [
@@ -88,11 +88,11 @@ WILD = st.one_of(
     st.sampled_from([item.encode() for item in NASTY]), st.text(max_size=30).map(str.encode),
     st.binary(max_size=20), st.just(b"\xed\xa0\x80"), st.integers().map(lambda item: b"%d" % item),
 )  # fmt: skip
-"""What stands in a field: numbers, words, HTML, control characters, halves of characters."""
+"""Field values: numbers, words, HTML, control characters, halves of characters."""
 
 
-def encoded(pairs: list[tuple[str, bytes]]) -> bytes:
-    """A form as browsers send it."""
+def encode_form(pairs: list[tuple[str, bytes]]) -> bytes:
+    """Encode a form as browsers do."""
     return "&".join(
         f"{quote_from_bytes(name.encode())}={quote_from_bytes(value)}" for name, value in pairs
     ).encode()

@@ -1,4 +1,4 @@
-"""The texts that catalogues of the rooms must translate."""
+"""Texts of the rooms that catalogues must translate."""
 
 import ast
 import inspect
@@ -27,8 +27,8 @@ Message = tuple[str | None, Text]
 """The context of a message, and its text or its singular and plural."""
 ROOMS = Path(inspect.getfile(cheaptalk.web.rooms)).parent
 PARTICIPANTS = Path(inspect.getfile(cheaptalk.web.participants)).parent
-ASKED = (cheaptalk.studies.people.items, cheaptalk.studies.people.path)
-"""What asks participants outside games, and says what is wrong with an answer."""
+MODULES = (cheaptalk.studies.people.items, cheaptalk.studies.people.path)
+"""Modules with the questions and error messages for participants outside games."""
 SENTENCE = re.compile("[A-Z][a-z]+ .+")
 PLAYED = Path(inspect.getfile(cheaptalk.games.bargaining)).parents[1]
 METHODS = [("**.py", "python"), ("**.jinja", "jinja2")]
@@ -39,52 +39,52 @@ KEYWORDS = {
 
 
 def catalogue(language: str, name: str) -> Catalog:
-    """A catalogue of a language."""
+    """Read a catalogue of a language."""
     with (LOCALE / language / "LC_MESSAGES" / f"{name}.po").open("rb") as file:
         return read_po(file, locale=language)
 
 
-def of_pages() -> set[Message]:
-    """What stands in the templates and the code of the rooms, and in that of posted forms."""
+def page_texts() -> set[Message]:
+    """Return the texts in the templates and code of the rooms and of posted forms."""
     posted = extract_from_file("python", inspect.getfile(cheaptalk.web.posted), KEYWORDS)
-    return extracted(ROOMS) | {(None, str(text)) for _, text, _, _ in posted}
+    return extract(ROOMS) | {(None, str(text)) for _, text, _, _ in posted}
 
 
-def of_games() -> set[Message]:
-    """What pages say of our games: titles, descriptions, fields of answers, and their screens."""
-    return ({(None, text) for text in _of_games() if text} | extracted(PLAYED)) - of_pages()
+def game_texts() -> set[Message]:
+    """Return the texts of our games: titles, descriptions, answer fields and screens."""
+    return ({(None, text) for text in _game_texts() if text} | extract(PLAYED)) - page_texts()
 
 
-def of_participants() -> set[Message]:
-    """What participants read outside games: their pages, why they are refused, and items."""
-    asked = {(None, text) for module in ASKED for text in _sentences(inspect.getsource(module))}
-    return (extracted(PARTICIPANTS) | asked) - of_pages() - of_games()
+def participant_texts() -> set[Message]:
+    """Return the texts for participants outside games: pages, error messages and items."""
+    texts = {(None, text) for module in MODULES for text in _sentences(inspect.getsource(module))}
+    return (extract(PARTICIPANTS) | texts) - page_texts() - game_texts()
 
 
-def extracted(folder: Path) -> set[Message]:
-    """The texts in a folder's templates and code that are marked to be translated."""
+def extract(folder: Path) -> set[Message]:
+    """Return the texts in a folder's templates and code that are marked for translation."""
     options = {"**.jinja": {"trimmed": "false", "silent": "false"}}
-    found = extract_from_dir(folder, METHODS, options_map=options, keywords=KEYWORDS)
+    messages = extract_from_dir(folder, METHODS, options_map=options, keywords=KEYWORDS)
     return {
         (context, text if isinstance(text, str) else tuple(text))
-        for _, _, text, _, context in found
+        for _, _, text, _, context in messages
     }  # fmt: skip
 
 
 def _sentences(source: str) -> Iterator[str]:
-    """The sentences in code that are not its docstrings."""
+    """Yield the sentences in code that are not in docstrings."""
     code = list(ast.walk(ast.parse(source)))
-    told = {id(item.value) for item in code if isinstance(item, ast.Expr)}
+    docstrings = {id(item.value) for item in code if isinstance(item, ast.Expr)}
     for element in code:
         if (
             isinstance(element, ast.Constant)
             and isinstance(element.value, str)
-            and id(element) not in told
+            and id(element) not in docstrings
         ):
             yield from SENTENCE.findall(element.value)
 
 
-def _of_games() -> Iterator[Text]:
+def _game_texts() -> Iterator[Text]:
     yield from get_game("chip_trading").rules().colours  # type: ignore[attr-defined]
     yield from (*KINDS, *(kind.removesuffix("s") for kind in KINDS))
     for name, game_spec in games().items():

@@ -1,4 +1,4 @@
-"""Rooms and experiments that a real server serves, for browsers and proxies."""
+"""Rooms and experiments on a real server, for tests with browsers and proxies."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -27,12 +27,12 @@ from tests.web.walker import LINKS, Rooms
 async def served(
     where: Path, url: str | None = None, study: Study | None = None
 ) -> AsyncIterator[Rooms]:
-    """Rooms at an address of this machine, with or without a public one."""
-    with listen(0) as there:
+    """Serve rooms on this machine, with or without a public address."""
+    with listen(0) as listener:
         async with open_room_manager(study or demo(), where / "s.sqlite") as room_manager:
             address = public_address(url) if url else None
-            server = asyncio.create_task(serve_rooms(room_manager, LINKS, there, address))
-            base = own_address(there).url
+            server = asyncio.create_task(serve_rooms(room_manager, LINKS, listener, address))
+            base = own_address(listener).url
             async with httpx2.AsyncClient(base_url=base, timeout=60) as client:
                 yield Rooms(room_manager, client)
             server.cancel()
@@ -42,13 +42,13 @@ async def served(
 
 @asynccontextmanager
 async def served_experiment(where: Path, study: Study) -> AsyncIterator[Open]:
-    """A study with people at an address of this machine."""
+    """Serve a study with people on this machine."""
     store, ids = where / "s.sqlite", where / "s.identities"
-    with listen(0) as there:
+    with listen(0) as listener:
         async with open_experiment(study, store, ids) as supervisor:
-            address = own_address(there)
+            address = own_address(listener)
             app = make_experiment(supervisor, LINKS, address)
-            server = asyncio.create_task(serve_app(app, there, address))
+            server = asyncio.create_task(serve_app(app, listener, address))
             async with httpx2.AsyncClient(base_url=address.url, timeout=60) as client:
                 yield Open(supervisor, client)
             server.cancel()

@@ -1,4 +1,4 @@
-"""Where people find the rooms: in this machine's network, and behind a proxy that says who asks."""
+"""Addresses of the rooms: in the local network, and behind a proxy that names its clients."""
 
 import asyncio
 import re
@@ -26,19 +26,19 @@ PUBLIC = "https://play.example.org"
 SECURE = "strict-transport-security"
 
 
-def test_behind_a_proxy_links_are_public_and_https_is_kept(tmp_path: Path) -> None:
+def test_links_behind_a_proxy_are_public_and_keep_https(tmp_path: Path) -> None:
     async def main() -> None:
         async with served(tmp_path, PUBLIC) as (_, client, _):
-            said = {"Host": "play.example.org", "X-Forwarded-Proto": "https"}
-            page = await client.get("/", headers=said)
+            headers = {"Host": "play.example.org", "X-Forwarded-Proto": "https"}
+            page = await client.get("/", headers=headers)
             assert (page.status_code, SECURE in page.headers) == (200, True)
             plain = await client.get("/", headers={"Host": "play.example.org"})
             assert SECURE not in plain.headers
             assert (await client.get("/", headers={"Host": "evil.example"})).status_code == 400
-            game = await client.get("/games/bargaining", headers=said)
+            game = await client.get("/games/bargaining", headers=headers)
             *_, together = re.findall(r'name="offer" value="([^"]+)"', game.text)
-            opened = await client.post("/open", data={"offer": together}, headers=said)
-            lobby = await client.get(opened.headers["location"], headers=said)
+            opened = await client.post("/open", data={"offer": together}, headers=headers)
+            lobby = await client.get(opened.headers["location"], headers=headers)
             assert f'href="{PUBLIC}/join/' in lobby.text
             assert "127.0.0.1" not in lobby.text
 
@@ -46,7 +46,7 @@ def test_behind_a_proxy_links_are_public_and_https_is_kept(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("url", [PUBLIC, None])
-def test_limits_are_of_who_asks_if_a_proxy_says_so(
+def test_rate_limits_use_the_client_address_of_a_proxy(
     tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "OPENINGS", (40, 1.0))
@@ -70,11 +70,11 @@ def test_limits_are_of_who_asks_if_a_proxy_says_so(
     asyncio.run(main())
 
 
-def test_in_a_network_the_address_of_this_machine_is_said() -> None:
-    with listen(0) as there, listen(0, ALL_INTERFACES) as open_to_all:
-        own, everywhere = own_address(there), own_address(open_to_all)
-    assert own.hosts == (HOST, "localhost")
-    assert access_note(own, HOST) == ""
+def test_network_address_of_this_machine_is_shown() -> None:
+    with listen(0) as listener, listen(0, ALL_INTERFACES) as open_to_all:
+        local, everywhere = own_address(listener), own_address(open_to_all)
+    assert local.hosts == (HOST, "localhost")
+    assert access_note(local, HOST) == ""
     assert ALL_INTERFACES not in everywhere.url
     assert {HOST, "localhost"} < {*everywhere.hosts, "more"}
     assert "Anyone on this network" in access_note(everywhere, ALL_INTERFACES)
@@ -88,32 +88,32 @@ def test_in_a_network_the_address_of_this_machine_is_said() -> None:
     ["", "play.example.org", "ftp://a", "https://", "https://a/b", "https://a?b", "https://u@a",
      "https://a:b", "https://*", "https://a b", "https://[::1]", "https://a#b", "https://ä.org"],
 )  # fmt: skip
-def test_what_is_no_public_address_is_refused(url: str) -> None:
+def test_invalid_public_addresses_are_rejected(url: str) -> None:
     with pytest.raises(CheaptalkError, match="not a valid base URL"):
         public_address(url)
 
 
-def test_public_addresses_are_plain() -> None:
+def test_public_addresses_are_normalised() -> None:
     assert public_address("HTTPS://Play.Example.org:8443/") == Address(
         "https://play.example.org:8443", ("play.example.org", HOST, "localhost"), proxied=True
     )
 
 
-def test_pages_and_files_say_what_browsers_may_do(tmp_path: Path) -> None:
+def test_pages_and_files_send_security_headers(tmp_path: Path) -> None:
     async def main() -> None:
         async with served(tmp_path) as (_, client, _):
             page = await client.get("/")
             file = await client.get(static_path(STATIC / "rooms.js"))
-            for answer in (page, file, await client.get("/static/none"), await client.get("/x")):
-                assert "default-src 'none'" in answer.headers["content-security-policy"]
-                assert "server" not in answer.headers
+            for response in (page, file, await client.get("/static/none"), await client.get("/x")):
+                assert "default-src 'none'" in response.headers["content-security-policy"]
+                assert "server" not in response.headers
             assert page.headers["cache-control"] == "no-store"
             assert "immutable" in file.headers["cache-control"]
 
     asyncio.run(main())
 
 
-def test_mounted_rooms_lead_nowhere_else(tmp_path: Path) -> None:
+def test_links_of_mounted_rooms_stay_below_their_root(tmp_path: Path) -> None:
     root = "/s/a-study"
 
     async def main() -> None:
@@ -126,8 +126,8 @@ def test_mounted_rooms_lead_nowhere_else(tmp_path: Path) -> None:
             code, token = host.room.code, host.path.rpartition("/")[2]
             pages.append(await host.page())
             assert f'href="http://test{root}/join/{code}"' in pages[-1]
-            asked = await client.get(f"{root}/join?code={code.lower()}&lang=en")
-            assert asked.headers["location"] == f"{root}/join/{code}?lang=en"
+            response = await client.get(f"{root}/join?code={code.lower()}&lang=en")
+            assert response.headers["location"] == f"{root}/join/{code}?lang=en"
             again = await client.get(f"{root}/join/{code}?me={token}")
             assert again.headers["location"] == host.path
             pages.append((await client.get(f"{root}/join/{code}")).text)

@@ -1,4 +1,4 @@
-"""Every amount on a participant's screen is what the rules and the payout file pay."""
+"""Amounts on a participant's screen match the rules and the payout file."""
 
 import asyncio
 import html
@@ -18,7 +18,7 @@ from cheaptalk.web import demo
 from cheaptalk.web.rooms.languages import languages
 from cheaptalk.web.rooms.table_templates import TableTemplate
 from tests.web.participants.comers import BOT, opened, people_study
-from tests.web.test_screens import alone
+from tests.web.test_screens import one_table
 from tests.web.walker import QUESTION, Rooms, Walker, visited
 
 BUTTON = re.compile(
@@ -28,19 +28,19 @@ CLAIM = re.compile(
     r"(?:you get|you gain|you lose|Sie bekommen|Ihr Gewinn:|Ihr Verlust:) "
     r"(-?€?[\d.,]*\d(?:\xa0€)?)"
 )
-"""What a button says that its answer brings."""
+"""The amount that a button promises for its answer."""
 TITLES = re.compile("Divide the dollar|Den Dollar teilen")
 EUROS = {"path": [{"games": {"max": 1}}], "pay": {"currency": "EUR", "bonus": [{"rate": 1}]}}
 
 
 def visible(page: str) -> str:
-    """The text of a page's body as people read it."""
+    """Return the visible text of a page's body."""
     body = re.sub(r"<script.*?</script>", "", page.partition("<body")[2], flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]*>", " ", body))
 
 
 class Accountant(Walker):
-    """A player who holds each amount beside a button that ends the match against the rules."""
+    """A player who checks each amount beside a button that ends the match against the rules."""
 
     def __init__(self, rooms: Rooms, path: str, code: str) -> None:
         super().__init__(rooms, path)
@@ -60,7 +60,7 @@ class Accountant(Walker):
         return await super().answer(page)
 
     def payoff(self, fields: dict[str, str]) -> float | None:
-        """What the seat is paid if it answers so; None where the match goes on."""
+        """Return the seat's payoff after an answer, or None if the match continues."""
         assert self.room.table is not None
         table, seat = self.room.table.clone(), self.question.call.seat
         kind: type[Action] = table.request(seat).ask.action
@@ -70,25 +70,25 @@ class Accountant(Walker):
         return table.game.seat_payoffs(table.outcome)[self.room.seat_of(self.visitor)]
 
 
-def in_euros() -> Study:
-    """A study of all games whose participants are paid in euros."""
+def euro_study() -> Study:
+    """Return a study of all games whose participants are paid in euros."""
     return demo().model_copy(update={"people": Protocol.model_validate(EUROS)})
 
 
-async def seated(rooms: Rooms, table_template: TableTemplate, code: str) -> list[Accountant]:
-    """Sit down at all places of a table that are for people."""
+async def seat_all(rooms: Rooms, table_template: TableTemplate, code: str) -> list[Accountant]:
+    """Seat players in all human seats of a table."""
     first = await rooms.sit(table_template)
     walkers = [first, *[await rooms.join(first.room.code) for _ in table_template.human_seats[1:]]]
     return [Accountant(rooms, walker.path, code) for walker in walkers]
 
 
 @pytest.mark.parametrize("code", ["en", "de"])
-def test_amounts_in_every_game_are_what_the_rules_pay(code: str, tmp_path: Path) -> None:
+def test_amounts_in_every_game_match_the_rules(code: str, tmp_path: Path) -> None:
     async def main() -> Iterator[Accountant]:
         players: list[Accountant] = []
-        async with visited(in_euros(), tmp_path / "s.sqlite", language=code) as rooms:
+        async with visited(euro_study(), tmp_path / "s.sqlite", language=code) as rooms:
             for table_template in rooms.room_manager.table_templates.values():
-                walkers = await seated(rooms, table_template, code)
+                walkers = await seat_all(rooms, table_template, code)
                 await asyncio.gather(*(walker.play() for walker in walkers))
                 names.add(table_template.game.name)
                 for walker in walkers:
@@ -111,13 +111,13 @@ def test_amounts_in_every_game_are_what_the_rules_pay(code: str, tmp_path: Path)
 def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
     code: str, tmp_path: Path
 ) -> None:
-    """An outside option and a bundle are worth half as much in round 2 as they were in round 1."""
-    study = alone("item_bargaining", "tough", discount=0.5, rounds=3)
+    """An outside option and a bundle are worth half as much in round 2 as in round 1."""
+    study = one_table("item_bargaining", "tough", discount=0.5, rounds=3)
 
     async def main() -> tuple[str, float]:
         async with visited(study, tmp_path / "s.sqlite", language=code) as rooms:
             (table_template,) = rooms.room_manager.table_templates.values()
-            (player,) = await seated(rooms, table_template, code)
+            (player,) = await seat_all(rooms, table_template, code)
             turn = f">{languages()[code].text('Your turn')}<"
             await player.until(turn)
             table = player.room.table
@@ -139,8 +139,8 @@ def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
     assert f"{points} {written}" in " ".join(shown.split())
 
 
-def test_what_stopping_pays_is_what_the_payout_has(tmp_path: Path) -> None:
-    """The page names the sum of the finished games, the payment for withdrawing, and the cap."""
+def test_stopping_pays_the_amount_on_the_page(tmp_path: Path) -> None:
+    """The page shows the sum of the finished games, the payment for withdrawing, and the cap."""
     study = people_study(
         BOT,
         path=[{"games": {"max": 3, "can_stop": True}}],
@@ -149,8 +149,8 @@ def test_what_stopping_pays_is_what_the_payout_has(tmp_path: Path) -> None:
 
     async def main() -> list[str]:
         shown = []
-        async with opened(tmp_path, study) as there:
-            comer = there.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
+        async with opened(tmp_path, study) as site:
+            comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
             await comer.come()
             await comer.to("answer")
             shown.append(comer.page.words)
@@ -189,7 +189,7 @@ BONUS = {
         ("en", [{"rate": 1, "metric": "rounds"}], None),
     ],
 )  # fmt: skip
-def test_a_game_s_page_says_how_its_amounts_become_pay(
+def test_game_page_explains_how_amounts_become_pay(
     tmp_path: Path, code: str, bonus: list[dict[str, object]], note: str | None
 ) -> None:
     path = [{"games": {"max": 1}}]
@@ -198,9 +198,9 @@ def test_a_game_s_page_says_how_its_amounts_become_pay(
     )
 
     async def main() -> str:
-        async with opened(tmp_path, study) as there:
-            there.client.headers["Accept-Language"] = code
-            comer = there.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
+        async with opened(tmp_path, study) as site:
+            site.client.headers["Accept-Language"] = code
+            comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
             await comer.come()
             return (await comer.to("answer")).words
 

@@ -1,4 +1,4 @@
-"""Bots in the browser: they read any page, and play every game by what it says."""
+"""Bots in the browser: they read any page, and play every game by its instructions."""
 
 import asyncio
 import json
@@ -25,60 +25,60 @@ from tests.conftest import Command
 
 @asynccontextmanager
 async def served(where: Path, port: int = 0) -> AsyncIterator[str]:
-    """The address of the demo while it is served."""
+    """Serve the demo, and yield its address."""
     async with open_room_manager(demo(), where) as room_manager:
-        with listening(port) as there:
+        with listening(port) as listener:
             config = uvicorn.Config(make_rooms(room_manager, Links(b"key")), log_level="warning")
             server = uvicorn.Server(config)
-            serving = asyncio.create_task(server.serve(sockets=[there]))
-            yield f"http://127.0.0.1:{there.getsockname()[1]}"
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
             server.should_exit = True
             await serving
 
 
 @contextmanager
-def served_aside(where: Path) -> Iterator[str]:
-    """The same, served by a thread of its own."""
-    told: SimpleQueue[str] = SimpleQueue()
+def serve_in_thread(where: Path) -> Iterator[str]:
+    """Serve the demo in another thread, and yield its address."""
+    addresses: SimpleQueue[str] = SimpleQueue()
     stopped = threading.Event()
 
     async def main() -> None:
         async with served(where) as url:
-            told.put(url)
+            addresses.put(url)
             await asyncio.to_thread(stopped.wait)
 
     serving = threading.Thread(target=asyncio.run, args=(main(),))
     serving.start()
-    yield told.get()
+    yield addresses.get()
     stopped.set()
     serving.join()
 
 
-async def moment(_seconds: float) -> None:
-    """The rest of somebody who is in a hurry."""
+async def hurry(_seconds: float) -> None:
+    """Pause as briefly as possible."""
     await asyncio.sleep(0.001)
 
 
-def people(records: Iterable[MatchRecord]) -> Iterator[tuple[MatchRecord, str]]:
-    """The places at which bots sat, with their matches."""
+def seats(records: Iterable[MatchRecord]) -> Iterator[tuple[MatchRecord, str]]:
+    """Yield the matches and seats that bots played."""
     for record in records:
-        yield from ((record, place) for place in record.seats if record.label(place) == "you")
+        yield from ((record, seat) for seat in record.seats if record.label(seat) == "you")
 
 
-def played(where: Path, **crowd: Any) -> Tally:
-    """What a crowd did at the demo."""
+def run_crowd(where: Path, **crowd: Any) -> Tally:
+    """Return the tally of a crowd of bots at the demo."""
 
     async def main() -> Tally:
         async with served(where) as url:
-            return await Crowd(url, rest=moment, **crowd).play()
+            return await Crowd(url, rest=hurry, **crowd).play()
 
     return asyncio.run(main())
 
 
-def test_bots_play_every_game_to_its_end_by_its_pages(tmp_path: Path) -> None:
+def test_bots_complete_every_game(tmp_path: Path) -> None:
     async def main() -> dict[str, Tally]:
         async with served(tmp_path / "s.sqlite") as url:
-            return {game: await Crowd(url, games=[game], rest=moment).play() for game in games()}
+            return {game: await Crowd(url, games=[game], rest=hurry).play() for game in games()}
 
     tallies = asyncio.run(main())
     assert len(tallies) == 14
@@ -88,14 +88,14 @@ def test_bots_play_every_game_to_its_end_by_its_pages(tmp_path: Path) -> None:
         records = list(store.records("demo", bodies=True))
     assert {record.game for record in records} == set(tallies)
     assert {record.status for record in records} == {Status.FINISHED}
-    kinds = sum((Counter(one.kinds[place]) for one, place in people(records)), Counter[str]())
+    kinds = sum((Counter(record.kinds[place]) for record, place in seats(records)), Counter[str]())
     assert kinds.keys() <= {Kind.OK, Kind.REPAIRED}
     assert kinds.total() == sum(tally.moves for tally in tallies.values())
 
 
-def test_the_same_seed_does_the_same(tmp_path: Path) -> None:
+def test_same_seed_sends_the_same_answers(tmp_path: Path) -> None:
     def sent(name: str, seed: int) -> list[dict[str, str]]:
-        tally = played(tmp_path / name, seed=seed, matches=2)
+        tally = run_crowd(tmp_path / name, seed=seed, matches=2)
         return [item.fields | {"question": ""} for item in tally.sent]
 
     first = sent("a.sqlite", 3)
@@ -104,18 +104,18 @@ def test_the_same_seed_does_the_same(tmp_path: Path) -> None:
     assert first != sent("c.sqlite", 4)
 
 
-def test_bots_come_by_an_invitation_to_play_one_another(tmp_path: Path) -> None:
+def test_bots_join_one_another_by_invitation(tmp_path: Path) -> None:
     async def main() -> list[Tally]:
         others: list[asyncio.Task[Tally]] = []
-        come = Tally()
+        arrivals = Tally()
 
         async def rest(_seconds: float) -> None:
             if host.invitations and not others:
-                visitors = Crowd(host.invitations[0], people=2, rest=moment, tally=come)
+                visitors = Crowd(host.invitations[0], people=2, rest=hurry, tally=arrivals)
                 others.append(asyncio.create_task(visitors.play()))
-                while come.pages < 4:
+                while arrivals.pages < 4:
                     await asyncio.sleep(0)
-            await moment(0)
+            await hurry(0)
 
         async with served(tmp_path / "s.sqlite") as url:
             host = Crowd(f"{url}/games/chip_trading", seed=1, rest=rest)
@@ -123,42 +123,42 @@ def test_bots_come_by_an_invitation_to_play_one_another(tmp_path: Path) -> None:
 
     assert [item.matches for item in asyncio.run(main())] == [1, 2]
     with Store.open(tmp_path / "s.sqlite") as store:
-        assert len(list(people(store.records("demo")))) == 3
+        assert len(list(seats(store.records("demo")))) == 3
 
 
 @pytest.mark.parametrize("url", ["foo", "http://127.0.0.1:9", f"http://{'x' * 5000}"])
-def test_bots_that_find_no_server_say_so_at_once(url: str) -> None:
+def test_bots_without_a_server_fail_at_once(url: str) -> None:
     with pytest.raises(CheaptalkError, match="no server answers at"):
-        asyncio.run(Crowd(url, rest=moment).play())
+        asyncio.run(Crowd(url, rest=hurry).play())
 
 
-def test_bots_do_not_wait_for_a_game_that_is_not_there(tmp_path: Path) -> None:
-    tally = played(tmp_path / "s.sqlite", games=["no_such_game"])
+def test_bots_fail_at_once_for_an_unknown_game(tmp_path: Path) -> None:
+    tally = run_crowd(tmp_path / "s.sqlite", games=["no_such_game"])
     [error] = tally.errors
     assert error.startswith("no game to play at http://127.0.0.1")
 
 
-def test_a_bot_goes_on_where_a_server_was_away(tmp_path: Path) -> None:
+def test_bot_continues_after_a_server_outage(tmp_path: Path) -> None:
     async def main() -> Tally:
-        there = asyncio.Event()
-        there.set()
+        online = asyncio.Event()
+        online.set()
 
         async def rest(_seconds: float) -> None:
             await asyncio.sleep(0.001)
-            await there.wait()
+            await online.wait()
 
         async with served(tmp_path / "s.sqlite") as url:
             crowd = Crowd(url, think=1, matches=3, rest=rest, games=["public_goods"])
             playing = asyncio.create_task(crowd.play())
             while len(crowd.tally.sent) < 3:
                 await asyncio.sleep(0)
-            there.clear()
-        there.set()
+            online.clear()
+        online.set()
         while not crowd.tally.lost:
             await asyncio.sleep(0)
-        there.clear()
+        online.clear()
         async with served(tmp_path / "s.sqlite", int(url.rpartition(":")[2])):
-            there.set()
+            online.set()
             return await playing
 
     tally = asyncio.run(main())
@@ -181,7 +181,7 @@ PAGE = """
 </form>"""
 
 
-def test_a_form_is_filled_in_by_what_its_page_tells() -> None:
+def test_form_is_filled_in_within_the_limits_of_its_page() -> None:
     page = Page(PAGE)
     form = page.form("answer")
     assert form is not None
@@ -195,7 +195,7 @@ def test_a_form_is_filled_in_by_what_its_page_tells() -> None:
         assert 0 < len(filled["words"]) <= 5
 
 
-def test_what_was_refused_tells_more() -> None:
+def test_guesses_use_earlier_error_messages() -> None:
     page = Page('<form action="answer"><input inputmode="decimal" name="a" required>'
                 '<input name="b" inputmode="decimal" required></form>')  # fmt: skip
     form = page.forms[0]
@@ -206,14 +206,14 @@ def test_what_was_refused_tells_more() -> None:
         assert int(filled["a"]) + int(filled["b"]) == 100
 
 
-def test_the_command_says_how_it_went(tmp_path: Path, cheaptalk: Command) -> None:
-    with served_aside(tmp_path / "s.sqlite") as url:
+def test_command_prints_the_tally(tmp_path: Path, cheaptalk: Command) -> None:
+    with serve_in_thread(tmp_path / "s.sqlite") as url:
         good = cheaptalk(
             "study", "bots", f"{url}/games/bargaining", "--bots", "1", "--think-time", "0", "--json"
         )
         bad = cheaptalk("study", "bots", f"{url}/p/forged", "--bots", "1")
-    told = json.loads(good.out)
-    assert (told["matches"], told["lost"], told["errors"]) == (1, 0, {})
-    assert told["moves"] > 0
+    tally = json.loads(good.out)
+    assert (tally["matches"], tally["lost"], tally["errors"]) == (1, 0, {})
+    assert tally["moves"] > 0
     assert (bad.status, "not valid" in bad.out) == (1, True)
-    assert 0 < told["within_50"] <= told["within_95"] <= told["within_100"]
+    assert 0 < tally["within_50"] <= tally["within_95"] <= tally["within_100"]

@@ -1,4 +1,4 @@
-"""Connections that a visitor or an attacker opens: how many, and for how long."""
+"""Connections that visitors or attackers open: how many, and for how long."""
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
@@ -13,41 +13,41 @@ from tests.web.participants.comers import Open, people_study
 from tests.web.served import served, served_experiment
 
 
-async def path_of(there: Open, known_by: str) -> str:
-    entered = await there.client.post("/enter", data={"known_by": known_by})
+async def path_of(site: Open, known_by: str) -> str:
+    entered = await site.client.post("/enter", data={"known_by": known_by})
     assert entered.status_code == 303
     return str(entered.headers["location"])
 
 
-def test_streams_beyond_the_caps_are_refused_and_leave_nothing(tmp_path: Path) -> None:
+def test_streams_beyond_the_caps_are_rejected_and_released(tmp_path: Path) -> None:
     async def main() -> None:
-        async with served_experiment(tmp_path, people_study()) as there:
-            there.client.timeout = 20
-            paths = [await path_of(there, name) for name in ("ann", "bob")]
+        async with served_experiment(tmp_path, people_study()) as site:
+            site.client.timeout = 20
+            paths = [await path_of(site, name) for name in ("ann", "bob")]
             async with AsyncExitStack() as streams:
                 statuses, held = [], []
                 for _ in range(connections.STREAMS_OF_VISITOR + 5):
-                    stream = there.client.stream("GET", f"{paths[0]}/events")
+                    stream = site.client.stream("GET", f"{paths[0]}/events")
                     response = await streams.enter_async_context(stream)
                     if response.status_code == 200:
                         held.append(response.aiter_bytes())
                         await anext(held[-1])
                     statuses.append(response.status_code)
                 assert statuses == [200] * connections.STREAMS_OF_VISITOR + [429] * 5
-                stream = there.client.stream("GET", f"{paths[1]}/events")
+                stream = site.client.stream("GET", f"{paths[1]}/events")
                 assert (await streams.enter_async_context(stream)).status_code == 200
-                assert (await there.client.get(paths[0])).status_code == 200
+                assert (await site.client.get(paths[0])).status_code == 200
             async with asyncio.timeout(20):
                 while True:
-                    async with there.client.stream("GET", f"{paths[0]}/events") as again:
+                    async with site.client.stream("GET", f"{paths[0]}/events") as again:
                         if again.status_code == 200:
                             return
-                    await asyncio.sleep(0.05)  # the server notices that the others have gone
+                    await asyncio.sleep(0.05)  # the server notices the closed streams
 
     asyncio.run(main())
 
 
-def test_an_address_has_a_cap_of_its_own() -> None:
+def test_each_address_has_its_own_stream_cap() -> None:
     streams = Streams(of_visitor=2, of_address=3)
     with streams.counting("ann", "a"), streams.counting("ann", "a"):
         assert not streams.have_room("ann", "b")
@@ -66,22 +66,22 @@ def test_connections_beyond_the_cap_of_an_address_are_closed_at_once(
 
     async def is_open(port: int) -> tuple[bool, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(WHOLE)
+        writer.write(REQUEST)
         try:
             return bool(await reader.readline()), writer
         except ConnectionResetError:
             return False, writer
 
     async def main() -> None:
-        async with served(tmp_path, url) as there, asyncio.timeout(20):
-            port = there.client.base_url.port
+        async with served(tmp_path, url) as site, asyncio.timeout(20):
+            port = site.client.base_url.port
             assert port is not None
             held = [await is_open(port) for _ in range(5)]
             capped = [True] * 3 + [False] * 2
-            assert [one for one, _ in held] == (capped if url is None else [True] * 5)
+            assert [accepted for accepted, _ in held] == (capped if url is None else [True] * 5)
             for _, writer in held:
                 writer.transport.abort()
-            while True:  # the server notices that the others have gone
+            while True:  # the server notices the closed connections
                 opened, writer = await is_open(port)
                 writer.close()
                 if opened:
@@ -91,20 +91,20 @@ def test_connections_beyond_the_cap_of_an_address_are_closed_at_once(
     asyncio.run(main())
 
 
-WHOLE = b"GET /static/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+REQUEST = b"GET /static/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
-@pytest.mark.parametrize("before", [b"", WHOLE])
-@pytest.mark.parametrize("sent", [b"G", b"GET / HT", WHOLE[:-2]])
-def test_a_connection_whose_request_never_becomes_whole_is_closed(
+@pytest.mark.parametrize("before", [b"", REQUEST])
+@pytest.mark.parametrize("sent", [b"G", b"GET / HT", REQUEST[:-2]])
+def test_connection_with_an_incomplete_request_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes, before: bytes
 ) -> None:
     assert HeaderTimeoutProtocol.seconds < 15
     monkeypatch.setattr(HeaderTimeoutProtocol, "seconds", 0.2)
 
     async def main() -> None:
-        async with served_experiment(tmp_path, people_study()) as there, asyncio.timeout(PATIENCE):
-            port = there.client.base_url.port
+        async with served_experiment(tmp_path, people_study()) as site, asyncio.timeout(PATIENCE):
+            port = site.client.base_url.port
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             if before:
                 writer.write(before)
@@ -113,28 +113,26 @@ def test_a_connection_whose_request_never_becomes_whole_is_closed(
             with suppress(ConnectionResetError):
                 await reader.read()
             writer.close()
-            assert (await there.client.get("/gone")).status_code == 200
+            assert (await site.client.get("/gone")).status_code == 200
 
     asyncio.run(main())
 
 
-def test_an_answer_that_takes_longer_than_a_header_may_is_not_cut_off(
+def test_header_timeout_does_not_cut_off_slow_responses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HeaderTimeoutProtocol, "seconds", 0.05)
 
     async def main() -> None:
-        async with served_experiment(tmp_path, people_study()) as there:
-            path = await path_of(there, "ann")
-            async with there.client.stream("GET", f"{path}/events") as response:
+        async with served_experiment(tmp_path, people_study()) as site:
+            path = await path_of(site, "ann")
+            async with site.client.stream("GET", f"{path}/events") as response:
                 parts = response.aiter_bytes()
                 await anext(parts)
                 waiting = asyncio.ensure_future(anext(parts))
                 _, pending = await asyncio.wait({waiting}, timeout=0.3)
                 assert pending
-                there.experiment.people[
-                    next(iter(there.experiment.people))
-                ].visitor.notifier.notify()
+                site.experiment.people[next(iter(site.experiment.people))].visitor.notifier.notify()
                 assert b"moved" in await waiting
 
     asyncio.run(main())

@@ -1,4 +1,4 @@
-"""The demo shows installed games of others, and survives those that are broken."""
+"""The demo includes installed third-party games, and skips broken ones."""
 
 import pytest
 
@@ -9,16 +9,16 @@ from tests.conftest import EXAMPLE_GAMES
 
 
 @pytest.mark.parametrize("name", EXAMPLE_GAMES)
-def test_an_installed_game_is_played_against_scripts_and_with_others(
+def test_installed_game_is_offered_with_bots_and_with_people(
     name: str, example_games: None
 ) -> None:
     matches = [match for match in plan(demo()).matches if match.configuration.game.name == name]
-    tables = {tuple(sorted(who.label for who in match.seating)) for match in matches[:20_000]}
+    tables = {tuple(sorted(player.label for player in match.seating)) for match in matches[:20_000]}
     assert any("bot" in table and "you" in table for table in tables)
     assert any(set(table) == {"you"} for table in tables)
 
 
-def test_a_game_that_cannot_be_added_is_left_out(
+def test_broken_game_is_excluded(
     example_games: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> dict[str, object]:

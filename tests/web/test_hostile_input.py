@@ -1,4 +1,4 @@
-"""Whatever is sent to the rooms, a page says what was wrong with it, and nothing is lost."""
+"""Hostile input to the rooms: a page explains each error, and nothing is lost."""
 
 import asyncio
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ from cheaptalk.web.rooms.forms import fields
 from cheaptalk.web.rooms.limits import Limit
 from cheaptalk.web.rooms.room_manager import RoomManager
 from cheaptalk.web.rooms.rooms import Stage
-from tests.web.asker import NASTY, WILD, Asker, encoded
+from tests.web.asker import NASTY, WILD, DirectClient, encode_form
 from tests.web.test_rooms import bargaining
 from tests.web.walker import LINKS, QUESTION, Rooms, Walker, visited
 
 
-class Hall(Asker):
-    """Rooms that stay open from one example to the next."""
+class Hall(DirectClient):
+    """Rooms that stay open between examples."""
 
     def __init__(self, runner: asyncio.Runner, rooms: Rooms) -> None:
         super().__init__(runner, rooms.client)
@@ -30,8 +30,8 @@ class Hall(Asker):
     def room_manager(self) -> RoomManager:
         return self.rooms.room_manager
 
-    def at(self, game: str) -> Walker:
-        """Somebody who is asked something at a table of a game."""
+    def player_at(self, game: str) -> Walker:
+        """Return a player with an open request at a table of a game."""
         table_templates = self.room_manager.table_templates.values()
         table_template = next(
             template
@@ -46,9 +46,9 @@ class Hall(Asker):
 
 @pytest.fixture(scope="module")
 def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hall]:
-    """Rooms of all games, which nobody asks too often."""
+    """Rooms of all games, without rate limits."""
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner() as runner:
-        patch.setattr(Limit, "allows", lambda limit, who: True)
+        patch.setattr(Limit, "allows", lambda limit, client: True)
         opened = visited(demo(), tmp_path_factory.mktemp("hall") / "s.sqlite")
         rooms = runner.run(opened.__aenter__())
         yield Hall(runner, rooms)
@@ -57,7 +57,7 @@ def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hall]:
 
 MORE = st.one_of(st.just(""), st.just(""), st.sampled_from([".", ".x", ".1", ".player_1", "[]"]))
 FIELDS = st.lists(st.tuples(st.integers(0, 23), MORE, WILD), max_size=4)
-"""Fields by number, those of the form below 20; more of their names; and what stands in them."""
+"""Fields by number (below 20: those of the form), suffixes of their names, and values."""
 FIELD_NAMES = st.one_of(
     st.sampled_from(["question", "me", "offer", "seat", "message", "a.b", ".", "x.1"]),
     st.text(max_size=8),
@@ -65,31 +65,32 @@ FIELD_NAMES = st.one_of(
 
 
 @pytest.mark.parametrize("game", sorted(GAMES))
-def test_no_form_of_a_game_fails_whatever_it_holds(hall: Hall, game: str) -> None:
-    walkers = [hall.at(game)]
+def test_arbitrary_answers_break_no_game(hall: Hall, game: str) -> None:
+    walkers = [hall.player_at(game)]
 
-    @given(drawn=FIELDS, asked=st.booleans())
-    def fill_in(drawn: list[tuple[int, str, bytes]], asked: bool) -> None:
+    @given(drawn=FIELDS, with_key=st.booleans())
+    def fill_in(drawn: list[tuple[int, str, bytes]], with_key: bool) -> None:
         walker = walkers[-1]
         if ">Your turn<" not in hall.run(walker.until(">Your turn<", ">The game is over<")):
-            walkers.append(walker := hall.at(game))
+            walkers.append(walker := hall.player_at(game))
         question = walker.question
-        own = [field.name for field in fields(question.call.form)]
+        names = [field.name for field in fields(question.call.form)]
         pairs = [
-            (own[number % len(own)] * (number < 20) + more, value) for number, more, value in drawn
+            (names[number % len(names)] * (number < 20) + more, value)
+            for number, more, value in drawn
         ]
-        kept = [("question", question.key.encode())] if asked else []
-        hall.ask("POST", f"{walker.path}/answer", encoded([*kept, *pairs]))
+        kept = [("question", question.key.encode())] if with_key else []
+        hall.request("POST", f"{walker.path}/answer", encode_form([*kept, *pairs]))
         assert walker.room.stage is not Stage.BROKEN
-        page = hall.ask("GET", walker.path)
+        page = hall.request("GET", walker.path)
         assert page.status == 200
 
     fill_in()
-    assert hall.ask("GET", walkers[-1].path).status == 200
+    assert hall.request("GET", walkers[-1].path).status == 200
 
 
 @given(data=st.data())
-def test_no_address_fails(hall: Hall, data: st.DataObject) -> None:
+def test_arbitrary_addresses_cause_no_server_error(hall: Hall, data: st.DataObject) -> None:
     code = next(iter(hall.room_manager.rooms), "ABCDEF")
     token = LINKS.token(next(iter(hall.room_manager.visitors), "nobody"))
     wild = st.one_of(
@@ -100,25 +101,25 @@ def test_no_address_fails(hall: Hall, data: st.DataObject) -> None:
     query = data.draw(st.sampled_from(["", "?me=", "?after=", "?after=x&after=²&%ff="]))
     method = data.draw(st.sampled_from(["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS"]))
     pairs = data.draw(st.lists(st.tuples(FIELD_NAMES, WILD), max_size=3))
-    hall.ask(method, path + query, encoded(pairs))
+    hall.request(method, path + query, encode_form(pairs))
 
 
 @given(body=st.binary(max_size=200), content_type=st.text(max_size=30))
-def test_no_body_fails(hall: Hall, body: bytes, content_type: str) -> None:
-    walker = hall.at("guess_the_average")
-    hall.ask("POST", f"{walker.path}/answer", body)
-    hall.ask("POST", f"{walker.path}/answer", body, content_type=content_type)
+def test_arbitrary_bodies_cause_no_server_error(hall: Hall, body: bytes, content_type: str) -> None:
+    walker = hall.player_at("guess_the_average")
+    hall.request("POST", f"{walker.path}/answer", body)
+    hall.request("POST", f"{walker.path}/answer", body, content_type=content_type)
     assert walker.question
 
 
-def test_what_is_wrong_is_said_and_the_question_stays(hall: Hall) -> None:
-    walker, other = hall.at("guess_the_average"), hall.at("bargaining")
-    page = hall.ask("GET", walker.path).text
+def test_errors_are_explained_and_the_question_stays_open(hall: Hall) -> None:
+    walker, other = hall.player_at("guess_the_average"), hall.player_at("bargaining")
+    page = hall.request("GET", walker.path).text
     shown = QUESTION.search(page)
     assert shown is not None
     key = f"question={shown[1]}"
     answer = f"{walker.path}/answer"
-    for asked, status, said in (
+    for request, status, message in (
         (("POST", answer, b"message=" + b"x" * 2_000_000), 413, "too long"),
         (("POST", answer, key.encode() + b"&chosen_number=%ff\xff"), 400, "could not be processed"),
         (("POST", answer, key.encode() + b"&a=1&a=2"), 400, "could not be processed"),
@@ -129,25 +130,27 @@ def test_what_is_wrong_is_said_and_the_question_stays(hall: Hall) -> None:
         (("GET", f"{walker.path}/events?after=x"), 400, "not valid"),
         (("PUT", walker.path), 405, "does not exist"),
     ):  # fmt: skip
-        found = hall.ask(*asked)
-        assert (found.status, said in found.text) == (status, True), found
+        response = hall.request(*request)
+        assert (response.status, message in response.text) == (status, True), response
     for kind in ("application/json", "multipart/form-data; boundary=x", "text/plain"):
-        found = hall.ask("POST", answer, f"{key}&chosen_number=3".encode(), content_type=kind)
-        assert (found.status, "not sent correctly" in found.text) == (415, True)
-    assert hall.ask("GET", walker.path).text.count(shown[1]) == page.count(shown[1]) > 0
-    others = hall.ask("POST", f"{other.path}/answer", f"{key}&chosen_number=3".encode())
+        response = hall.request(
+            "POST", answer, f"{key}&chosen_number=3".encode(), content_type=kind
+        )
+        assert (response.status, "not sent correctly" in response.text) == (415, True)
+    assert hall.request("GET", walker.path).text.count(shown[1]) == page.count(shown[1]) > 0
+    others = hall.request("POST", f"{other.path}/answer", f"{key}&chosen_number=3".encode())
     assert others.status == 303
     assert walker.question.key == shown[1]
 
 
-def test_a_page_that_lost_count_of_events_hears_of_all(hall: Hall) -> None:
-    walker = hall.at("guess_the_average")
+def test_invalid_event_ids_start_the_stream_anew(hall: Hall) -> None:
+    walker = hall.player_at("guess_the_average")
     for last in ("²", "-1", "9" * 5_000, "x", "\x00", ""):
-        heard = hall.ask("GET", f"{walker.path}/events", last_event_id=last)
-        assert (heard.status, heard.text[:5]) == (200, "retry")
+        response = hall.request("GET", f"{walker.path}/events", last_event_id=last)
+        assert (response.status, response.text[:5]) == (200, "retry")
 
 
-def test_who_lost_their_place_can_do_nothing_and_goes_on(hall: Hall) -> None:
+def test_replaced_player_cannot_act_and_can_choose_another_game(hall: Hall) -> None:
     async def replaced() -> Walker:
         table_templates = hall.room_manager.table_templates.values()
         first = await hall.rooms.sit(
@@ -160,11 +163,11 @@ def test_who_lost_their_place_can_do_nothing_and_goes_on(hall: Hall) -> None:
 
     for deed, status in (("leave", 303), ("back", 409), ("answer", 409), ("fill", 409)):
         walker = hall.run(replaced())
-        assert hall.ask("POST", f"{walker.path}/{deed}").status == status
-        assert "Choose a game" in hall.ask("GET", walker.path).text
+        assert hall.request("POST", f"{walker.path}/{deed}").status == status
+        assert "Choose a game" in hall.request("GET", walker.path).text
 
 
-def test_a_place_is_kept_until_there_is_another(hall: Hall) -> None:
+def test_seat_is_kept_until_another_is_available(hall: Hall) -> None:
     table_templates = [
         template
         for template in hall.room_manager.table_templates.values()
@@ -175,7 +178,7 @@ def test_a_place_is_kept_until_there_is_another(hall: Hall) -> None:
     )
     second = hall.run(hall.rooms.join(first.room.code))
     lobby, me = waiting.room, {"me": waiting.path.rpartition("/")[2]}
-    for asked, fields_, status in (
+    for path, fields_, status in (
         (f"/join/{second.room.code}", me, 409),
         (
             "/open",
@@ -185,15 +188,15 @@ def test_a_place_is_kept_until_there_is_another(hall: Hall) -> None:
         ("/open", me | {"offer": "none"}, 404),
         ("/join/NOCODE", me, 404),
     ):
-        body = encoded([(name, text.encode()) for name, text in fields_.items()])
-        assert hall.ask("POST", asked, body).status == status
+        body = encode_form([(name, text.encode()) for name, text in fields_.items()])
+        assert hall.request("POST", path, body).status == status
         assert waiting.room is lobby
         assert waiting.visitor in lobby.visitors.values()
     hall.run(hall.rooms.sit(table_templates[1], **me))
     assert lobby.stage is Stage.OVER
 
 
-def test_an_answer_after_the_deadline_changes_nothing(tmp_path: Path) -> None:
+def test_answer_after_the_deadline_changes_nothing(tmp_path: Path) -> None:
     study = bargaining(deadline=0.3, away={"strategy": "random"})
 
     async def main() -> None:
@@ -211,16 +214,16 @@ def test_an_answer_after_the_deadline_changes_nothing(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_an_expired_link_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expired_link_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         async with visited(demo(), tmp_path / "s.sqlite") as rooms:
             token = LINKS.token("somebody")
             monkeypatch.setattr(LINKS, "lifetime", -1)
-            for answer in (
+            for response in (
                 await rooms.client.get(f"/p/{token}"),
                 await rooms.client.post(f"/p/{token}/answer", data={"a": "b"}),
                 await rooms.client.get(f"/p/{token}/events"),
             ):
-                assert (answer.status_code, "has expired" in answer.text) == (410, True)
+                assert (response.status_code, "has expired" in response.text) == (410, True)
 
     asyncio.run(main())

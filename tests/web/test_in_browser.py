@@ -1,4 +1,4 @@
-"""Tables as everybody has them: by keyboard, with a screen reader, on a telephone, in the dark."""
+"""Tables in a browser: by keyboard, with a screen reader, on a phone, and in dark mode."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.web.walker import LINKS, Rooms, Walker
 pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
-"""A checker of pages: npm install --no-save axe-core."""
+"""An accessibility checker: npm install --no-save axe-core."""
 LOOKS = [(360, "dark"), (360, "light"), (1300, "dark"), (1300, "light")]
 BROKEN_LAWS = """axe.run(document, {
     resultTypes: ["violations"], rules: { "target-size": { enabled: true } }
@@ -26,15 +26,15 @@ BROKEN_LAWS = """axe.run(document, {
     .map(one => `${one.id}: ${one.nodes.map(node => node.html).join(" ").slice(0, 300)}`))"""
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 FOCUSED = "document.activeElement.outerHTML.slice(0, 120)"
-SAID = """(window.said = [], new MutationObserver(() =>
+ANNOUNCED = """(window.said = [], new MutationObserver(() =>
   said.push(document.querySelector('[data-part=said]').textContent))
   .observe(document.querySelector('[data-part=said]'), { childList: true }))"""
 
 
 @pytest.fixture
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody asks too often."""
-    monkeypatch.setattr(Limit, "allows", lambda limit, who: True)
+def no_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Disable rate limits."""
+    monkeypatch.setattr(Limit, "allows", lambda limit, client: True)
 
 
 def table_of(rooms: Rooms, game: str, people: int = 1) -> TableTemplate:
@@ -46,19 +46,19 @@ def table_of(rooms: Rooms, game: str, people: int = 1) -> TableTemplate:
     )
 
 
-def visiting(where: Path, visit: Callable[[Tab, Rooms], Any]) -> None:
-    """Let a browser visit rooms that are served."""
+def browse_rooms(where: Path, visit: Callable[[Tab, Rooms], Any]) -> None:
+    """Visit served rooms with a browser."""
 
     async def work(tab: Tab) -> None:
         async with served(where) as rooms:
             await visit(tab, rooms)
-            await tab.send("Page.navigate", url="about:blank")  # which hears no more events
+            await tab.send("Page.navigate", url="about:blank")  # which closes the event stream
 
     browse(where / "profile", work)
 
 
 async def pages(rooms: Rooms, game: str) -> AsyncIterator[str]:
-    """The pages of a game, from its rules to a match's end; each as it is when it is read."""
+    """Yield the paths of a game's pages, from its rules to a match's end, each while shown."""
     yield f"/games/{game}"
     walker = await rooms.sit(table_of(rooms, game))
     page, answered = await walker.until(">Your turn<", ">The game is over<"), 0
@@ -76,7 +76,7 @@ async def pages(rooms: Rooms, game: str) -> AsyncIterator[str]:
 
 
 async def other_pages(rooms: Rooms) -> AsyncIterator[str]:
-    """Pages that are of no game."""
+    """Yield the paths of pages outside games."""
     yield "/"
     yield "/nowhere"
     yield "/p/forged"
@@ -88,7 +88,7 @@ async def other_pages(rooms: Rooms) -> AsyncIterator[str]:
     yield f"/join/{first.room.code}"
     shown = [await item.until(">Your turn<", "Waiting for") for item in (first, *others)]
     yield next(
-        one.path for one, page in zip((first, *others), shown, strict=True) if "Waiting" in page
+        user.path for user, page in zip((first, *others), shown, strict=True) if "Waiting" in page
     )
     first.room.seat_session(first.visitor).away = True
     yield first.path
@@ -102,88 +102,88 @@ async def other_pages(rooms: Rooms) -> AsyncIterator[str]:
     yield alone.path
 
 
-async def complaints(tab: Tab, address: str, width: int, scheme: str) -> list[str]:
-    """What is wrong with a page for somebody."""
+async def violations(tab: Tab, address: str, width: int, scheme: str) -> list[str]:
+    """Return the accessibility violations of a page, and its excess width."""
     await tab.visit(address, width, scheme)
     await tab.run(AXE.read_text() + "; 0")
-    found: list[str] = await tab.run(BROKEN_LAWS)
+    problems: list[str] = await tab.run(BROKEN_LAWS)
     wide = await tab.run(TOO_WIDE)
-    return found + [f"{wide} pixels too wide"] * (wide > 0)
+    return problems + [f"{wide} pixels too wide"] * (wide > 0)
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: npm install axe-core")
 @pytest.mark.parametrize("game", [*sorted(GAMES), ""])
-def test_all_pages_are_for_everybody(unhurried: None, game: str, tmp_path: Path) -> None:
-    found: list[str] = []
+def test_all_pages_are_accessible(no_limits: None, game: str, tmp_path: Path) -> None:
+    problems: list[str] = []
 
     async def visit(tab: Tab, rooms: Rooms) -> None:
         async for path in pages(rooms, game) if game else other_pages(rooms):
             for width, scheme in LOOKS:
                 address = f"{rooms.client.base_url}".rstrip("/") + path
-                wrong = await complaints(tab, address, width, scheme)
-                found.extend(f"{path[:8]} {width} {scheme}: {item}" for item in wrong)
+                wrong = await violations(tab, address, width, scheme)
+                problems.extend(f"{path[:8]} {width} {scheme}: {item}" for item in wrong)
 
-    visiting(tmp_path, visit)
-    assert found == []
+    browse_rooms(tmp_path, visit)
+    assert problems == []
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: npm install axe-core")
-def test_a_page_that_is_not_for_everybody_is_found(unhurried: None, tmp_path: Path) -> None:
+def test_inaccessible_page_is_detected(no_limits: None, tmp_path: Path) -> None:
     async def visit(tab: Tab, rooms: Rooms) -> None:
         walker = await rooms.sit(table_of(rooms, "guess_the_average"))
         await walker.until(">Your turn<")
         address = f"{rooms.client.base_url}".rstrip("/") + walker.path
-        assert await complaints(tab, address, 360, "light") == []
+        assert await violations(tab, address, 360, "light") == []
         await tab.run("""{ document.querySelector("main .amount span").remove();
           document.querySelector("main").style.width = "500px";
           document.querySelector(".turn h1").style.color = "#ddd" }""")
-        found = await tab.run(BROKEN_LAWS)
-        assert {item.partition(":")[0] for item in found} >= {"label", "color-contrast"}
+        problems = await tab.run(BROKEN_LAWS)
+        assert {item.partition(":")[0] for item in problems} >= {"label", "color-contrast"}
         assert await tab.run(TOO_WIDE) > 0
 
-    visiting(tmp_path, visit)
+    browse_rooms(tmp_path, visit)
 
 
-async def tab_to(tab: Tab, chosen: str) -> None:
-    """Press the tabulator until something has the focus."""
+async def tab_to(tab: Tab, selector: str) -> None:
+    """Press Tab until a matching element has the focus."""
     for _ in range(40):
-        if await tab.run(f"document.activeElement.matches({chosen!r})"):
+        if await tab.run(f"document.activeElement.matches({selector!r})"):
             return
         await tab.press("Tab")
-    raise AssertionError(f"no way to {chosen} from {await tab.run(FOCUSED)}")
+    raise AssertionError(f"no way to {selector} from {await tab.run(FOCUSED)}")
 
 
-def test_a_match_is_played_by_keyboard_alone(unhurried: None, tmp_path: Path) -> None:
-    """From the choice of the game to the last page; after each answer one is where it goes on."""
+def test_match_can_be_played_by_keyboard(no_limits: None, tmp_path: Path) -> None:
+    """From the choice of a game to the last page; each answer moves the focus to the next turn."""
 
     async def visit(tab: Tab, rooms: Rooms) -> None:
         await tab.visit(f"{rooms.client.base_url}")
-        for chosen in ('a[href="/games/guess_the_average"]', "main form button"):
-            await tab_to(tab, chosen)
+        for selector in ('a[href="/games/guess_the_average"]', "main form button"):
+            await tab_to(tab, selector)
             await tab.press("Enter")
-            await tab.until(f"!document.querySelector({chosen!r})")
+            await tab.until(f"!document.querySelector({selector!r})")
             await tab.until("document.readyState === 'complete'")
         for turn in range(5):
             await tab.until("document.querySelector('.turn.now form.answer') !== null")
             if turn:
                 assert "Your turn" in await tab.run(FOCUSED)
-            asked = await tab.run("document.querySelector('.turn').dataset.question")
+            question = await tab.run("document.querySelector('.turn').dataset.question")
             await tab_to(tab, "#f-chosen_number")
             await tab.write("30")
             await tab.press("Enter")
-            await tab.until(f"document.querySelector('.turn')?.dataset.question !== {asked!r}")
+            await tab.until(f"document.querySelector('.turn')?.dataset.question !== {question!r}")
         await tab.until("document.querySelector('.earned') !== null")
         await tab.until("document.activeElement.textContent === 'The game is over'")
         assert tab.complaints == []
 
-    visiting(tmp_path, visit)
+    browse_rooms(tmp_path, visit)
 
 
-def test_a_turn_is_said_once_and_the_focus_stays(unhurried: None, tmp_path: Path) -> None:
+def test_turn_is_announced_once_and_the_focus_stays(no_limits: None, tmp_path: Path) -> None:
     async def visit(tab: Tab, rooms: Rooms) -> None:
         first = await rooms.sit(table_of(rooms, "chip_trading", 3))
         await tab.visit(f"{rooms.client.base_url}".rstrip("/") + first.path)
-        await tab.run(f"{SAID}; 0")
+        await tab.run(f"{ANNOUNCED}; 0")
         await tab_to(tab, 'form[action$="fill"] button')
         await rooms.join(first.room.code)
         await tab.until("said.length === 1")
@@ -198,22 +198,22 @@ def test_a_turn_is_said_once_and_the_focus_stays(unhurried: None, tmp_path: Path
         await first.answer(await first.page())
         await others_play(rooms, first)
         await tab.until("said.some(one => one.startsWith('Your turn'))")
-        told = await tab.run("said.filter(one => one.startsWith('Your turn')).length")
-        assert told == 1
+        count = await tab.run("said.filter(one => one.startsWith('Your turn')).length")
+        assert count == 1
         assert await tab.run("document.activeElement.matches('.rules summary')")
 
-    visiting(tmp_path, visit)
+    browse_rooms(tmp_path, visit)
 
 
-async def others_play(rooms: Rooms, one: Walker) -> None:
-    """Let all others answer until somebody is asked."""
-    everybody = [visitor for visitor in one.room.visitors.values() if visitor is not None]
-    walkers = [Walker(rooms, f"/p/{LINKS.token(visitor.name)}") for visitor in everybody]
-    while ">Your turn<" not in (shown := await one.page()):
+async def others_play(rooms: Rooms, player: Walker) -> None:
+    """Let all others answer until a player has a request."""
+    visitors = [visitor for visitor in player.room.visitors.values() if visitor is not None]
+    walkers = [Walker(rooms, f"/p/{LINKS.token(visitor.name)}") for visitor in visitors]
+    while ">Your turn<" not in (shown := await player.page()):
         assert "The game is over" not in shown
         for walker in walkers:
             page = await walker.page()
-            if walker.visitor is not one.visitor and ">Your turn<" in page:
+            if walker.visitor is not player.visitor and ">Your turn<" in page:
                 await walker.answer(page)
 
 
@@ -234,8 +234,8 @@ OTHER_PART = """(written => {
 
 
 @pytest.mark.parametrize("language", WRITTEN)
-def test_a_page_calculates_with_the_numbers_that_the_server_reads(
-    unhurried: None, language: str, tmp_path: Path
+def test_page_and_server_parse_numbers_alike(
+    no_limits: None, language: str, tmp_path: Path
 ) -> None:
     writing = languages()[language].writing
 
@@ -256,10 +256,10 @@ def test_a_page_calculates_with_the_numbers_that_the_server_reads(
             else:
                 assert other == "untouched", written
 
-    visiting(tmp_path, visit)
+    browse_rooms(tmp_path, visit)
 
 
-def test_an_offer_typed_in_german_is_given_as_it_was_meant(unhurried: None, tmp_path: Path) -> None:
+def test_german_numbers_are_submitted_as_typed(no_limits: None, tmp_path: Path) -> None:
     async def visit(tab: Tab, rooms: Rooms) -> None:
         walker = await rooms.sit(table_of(rooms, "bargaining"))
         await walker.until(">Your turn<")
@@ -282,4 +282,4 @@ def test_an_offer_typed_in_german_is_given_as_it_was_meant(unhurried: None, tmp_
         assert action is not None
         assert action.model_dump()["alice_gain"] == 1_500
 
-    visiting(tmp_path, visit)
+    browse_rooms(tmp_path, visit)

@@ -1,4 +1,4 @@
-"""People read their own language: catalogues that are whole, and pages that follow them."""
+"""Languages of the pages: complete catalogues, and the language that each person reads."""
 
 import asyncio
 import html
@@ -25,21 +25,21 @@ from tests.web.walker import LINKS, Rooms, Walker, visited
 
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
 CATALOGUES: list[tuple[str, Callable[[], set[catalogues.Message]]]] = [
-    ("rooms", catalogues.of_pages), ("games", catalogues.of_games),
-    ("participants", catalogues.of_participants),
+    ("rooms", catalogues.page_texts), ("games", catalogues.game_texts),
+    ("participants", catalogues.participant_texts),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "wanted"), CATALOGUES)
+@pytest.mark.parametrize(("name", "extract"), CATALOGUES)
 @pytest.mark.parametrize("language", [code for code in languages() if code != "en"])
-def test_a_catalogue_has_every_text_and_no_other(
-    language: str, name: str, wanted: Callable[[], set[catalogues.Message]]
+def test_catalogue_contains_exactly_the_texts_of_its_pages(
+    language: str, name: str, extract: Callable[[], set[catalogues.Message]]
 ) -> None:
     messages = {
         (item.context, item.id): item for item in catalogues.catalogue(language, name) if item.id
     }
-    assert set(messages) - wanted() == set(), "no page says these any more"
-    assert wanted() - set(messages) == set(), "these are not translated"
+    assert set(messages) - extract() == set(), "no page uses these texts any more"
+    assert extract() - set(messages) == set(), "these are not translated"
     for message in messages.values():
         translations = (
             [message.string] if isinstance(message.string, str) else message.string or [""]
@@ -73,16 +73,16 @@ def test_translations_keep_the_placeholders(language: str, name: str) -> None:
         texts = (
             (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
         )
-        names = {found for text in sources for found in PLACEHOLDER.findall(text)}
+        names = {placeholder for text in sources for placeholder in PLACEHOLDER.findall(text)}
         for text in texts:
             assert {*PLACEHOLDER.findall(text)} - names == set(), text
         last = {*PLACEHOLDER.findall(sources[-1])}
         assert {*PLACEHOLDER.findall(texts[-1])} == last, texts[-1]
 
 
-def test_a_count_before_a_noun_has_a_singular_and_a_plural() -> None:
-    wanted = [catalogues.of_pages, catalogues.of_games, catalogues.of_participants]
-    texts = {text for messages in wanted for _, text in messages() if isinstance(text, str)}
+def test_counts_before_nouns_have_a_singular_and_a_plural() -> None:
+    sources = [catalogues.page_texts, catalogues.game_texts, catalogues.participant_texts]
+    texts = {text for messages in sources for _, text in messages() if isinstance(text, str)}
     assert [text for text in texts if NOUNS.search(text)] == []
 
 
@@ -90,9 +90,9 @@ def test_a_count_before_a_noun_has_a_singular_and_a_plural() -> None:
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_counts_agree_with_their_nouns(code: str, count: int) -> None:
     words = languages()[code].words
-    wanted = [catalogues.of_pages, catalogues.of_games, catalogues.of_participants]
+    sources = [catalogues.page_texts, catalogues.game_texts, catalogues.participant_texts]
     values = dict.fromkeys(("players", "all", "names", "gold"), "seven")
-    plurals = [text for messages in wanted for _, text in messages() if isinstance(text, tuple)]
+    plurals = [text for messages in sources for _, text in messages() if isinstance(text, tuple)]
     assert plurals
     for text in plurals:
         shown = words.ngettext(text[0], text[1], count) % (values | {"num": str(count)})
@@ -115,7 +115,7 @@ def test_introductions_agree_with_the_number_of_rounds(code: str, rounds: int) -
 
 
 @pytest.mark.parametrize("code", list(languages()))
-def test_people_read_a_true_minus_sign_and_unbroken_units(code: str) -> None:
+def test_numbers_use_a_minus_sign_and_non_breaking_units(code: str) -> None:
     language = languages()[code]
     for shown in (
         language.writing.number(-2.5), language.writing.dollars(-3), language.fixed(-2, 1),
@@ -125,10 +125,10 @@ def test_people_read_a_true_minus_sign_and_unbroken_units(code: str) -> None:
     assert "3\xa0" in language.words.ngettext("%(num)s player", "%(num)s players", 3) % {"num": 3}
 
 
-def test_pages_are_in_the_language_that_one_reads(tmp_path: Path) -> None:
+def test_pages_are_in_the_reader_s_language(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         client = rooms.client
-        for headers, chosen, code, says in (
+        for headers, chosen, code, heading in (
             ({}, "", "en", "Choose a game"),
             (GERMAN, "", "de", "Wählen Sie ein Spiel"),
             (GERMAN, "?lang=en", "en", "Choose a game"),
@@ -137,7 +137,7 @@ def test_pages_are_in_the_language_that_one_reads(tmp_path: Path) -> None:
         ):
             page = await client.get(f"/{chosen}", headers=headers)
             assert f'<html lang="{code}">' in page.text
-            assert says in page.text
+            assert heading in page.text
         page = await client.get("/?lang=de")
         game = re.search(r'href="(/games/chip_trading[^"]*)"', page.text)
         assert game is not None
@@ -164,7 +164,7 @@ def test_pages_are_in_the_language_that_one_reads(tmp_path: Path) -> None:
     asyncio.run(_visit(tmp_path, play))
 
 
-def test_a_language_once_chosen_stays_even_when_the_server_was_stopped(tmp_path: Path) -> None:
+def test_chosen_language_survives_a_restart(tmp_path: Path) -> None:
     paths = []
 
     async def choose(rooms: Rooms) -> None:
@@ -180,11 +180,11 @@ def test_a_language_once_chosen_stays_even_when_the_server_was_stopped(tmp_path:
         assert "Warten auf andere Spieler" in await walker.page()
         paths.append(walker.path)
 
-    async def come_back(rooms: Rooms) -> None:
+    async def return_later(rooms: Rooms) -> None:
         assert "Warten auf andere Spieler" in await Walker(rooms, paths[0]).page()
 
     asyncio.run(_visit(tmp_path, choose))
-    asyncio.run(_visit(tmp_path, come_back))
+    asyncio.run(_visit(tmp_path, return_later))
 
 
 ENGLISH = re.compile(
@@ -192,12 +192,12 @@ ENGLISH = re.compile(
     r"|this|that|it|not|if|at|by|gets?|answer|offer)\b",
     re.IGNORECASE,
 )
-"""Words that stand in most English sentences, and in no German one."""
+"""Words that appear in most English sentences, and in no German one."""
 
 
 def leaks(pages: Iterable[str]) -> set[str]:
-    """Lines of pages that are in English, without what people said."""
-    found = set()
+    """Return the English lines of pages, without the messages of players."""
+    lines = set()
     for page in pages:
         shown = re.sub(
             r'<(div class="said"|textarea).*?</(div|textarea)>',
@@ -206,11 +206,11 @@ def leaks(pages: Iterable[str]) -> set[str]:
             flags=re.DOTALL,
         )
         text = re.sub("\u201e[^\u201c]*\u201c", "", html.unescape(re.sub("<[^>]*>", " ", shown)))
-        found |= {line.strip() for line in text.splitlines() if ENGLISH.search(line)}
-    return found
+        lines |= {line.strip() for line in text.splitlines() if ENGLISH.search(line)}
+    return lines
 
 
-def test_every_game_is_played_in_german_and_pays_what_it_pays_in_english(tmp_path: Path) -> None:
+def test_every_game_pays_the_same_in_german_and_english(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> list[tuple[str, str]]:
         ends = []
         for table_template in rooms.room_manager.table_templates.values():
@@ -231,8 +231,8 @@ def test_every_game_is_played_in_german_and_pays_what_it_pays_in_english(tmp_pat
 
     ends = {language: asyncio.run(main(language)) for language in ("en", "de")}
     with Store.open(tmp_path / "en") as english, Store.open(tmp_path / "de") as german:
-        for (one, place), (other, _) in zip(ends["en"], ends["de"], strict=True):
-            records = english.find(one), german.find(other)
+        for (first, place), (second, _) in zip(ends["en"], ends["de"], strict=True):
+            records = english.find(first), german.find(second)
             assert records[0].payoffs == records[1].payoffs is not None
             specs = [record.seats[place]["spec"] for record in records]
             assert [spec["style"] for spec in specs] == ["english", "german"]
@@ -241,7 +241,7 @@ def test_every_game_is_played_in_german_and_pays_what_it_pays_in_english(tmp_pat
     assert {item.game.name for item in table_templates_of(plan(demo())).values()} == set(games())
 
 
-def test_a_style_that_the_study_names_stays(tmp_path: Path) -> None:
+def test_prompt_style_of_the_study_is_kept(tmp_path: Path) -> None:
     written = {
         "name": "people", "games": [{"game": "bargaining"}], "pairing": [["you", "bot"]],
         "players": {"you": {"person": "browser", "style": "plain"}, "bot": {"strategy": "random"}},
@@ -259,7 +259,7 @@ def test_a_style_that_the_study_names_stays(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_two_at_a_table_read_their_own_languages_before_and_after_a_restart(tmp_path: Path) -> None:
+def test_players_at_a_table_keep_their_own_languages(tmp_path: Path) -> None:
     paths: list[str] = []
     ids: set[str] = set()
 
@@ -304,7 +304,7 @@ def test_two_at_a_table_read_their_own_languages_before_and_after_a_restart(tmp_
         ("en", "٣", None), ("en", "5.", None), ("en", "$", None), ("en", "$5$", None),
     ],
 )  # fmt: skip
-def test_a_number_is_read_as_it_is_meant_or_asked_for_again(
+def test_unambiguous_numbers_are_parsed_and_others_rejected(
     language: str, written: str, meant: float | None
 ) -> None:
     writing = languages()[language].writing
@@ -316,13 +316,13 @@ def test_a_number_is_read_as_it_is_meant_or_asked_for_again(
 
 
 @given(value=st.floats(-1e6, 1e6), language=st.sampled_from(list(languages())))
-def test_what_is_shown_can_be_typed_again(value: float, language: str) -> None:
+def test_displayed_amounts_can_be_typed_back(value: float, language: str) -> None:
     writing = languages()[language].writing
     shown = writing.dollars(value)
     assert float(plain_number(shown, writing)) == pytest.approx(value, abs=0.0051)
 
 
-def test_what_is_unclear_is_neither_given_nor_lost(tmp_path: Path) -> None:
+def test_ambiguous_number_is_rejected_and_kept_in_the_form(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         rooms.client.headers["Accept-Language"] = "de"
         table_template = next(
@@ -381,17 +381,17 @@ ILLEGAL = [
 
 
 @pytest.mark.parametrize(("name", "answer"), ILLEGAL)
-def test_what_the_rules_refuse_is_refused_in_german(name: str, answer: dict[str, object]) -> None:
+def test_rule_violations_are_explained_in_german(name: str, answer: dict[str, object]) -> None:
     rules = get_game(name).rules
     small = {"players": 5} if name == "pirate_game" else {}
     game = rules.model_validate(small)
     ask = next(iter(Table(game, game.draw_instance(Chance("instance")), "seed").pending.values()))
     with pytest.raises(Unparsable) as refused:
         CODECS["json"].read(json.dumps(answer), ask)
-    said = languages()["de"].refusal(str(refused.value))
-    assert said != str(refused.value)
-    assert not ENGLISH.search(said), said
-    assert "{" not in said
+    message = languages()["de"].refusal(str(refused.value))
+    assert message != str(refused.value)
+    assert not ENGLISH.search(message), message
+    assert "{" not in message
 
 
 async def _visit(tmp_path: Path, play: Callable[[Rooms], object]) -> None:

@@ -1,4 +1,4 @@
-"""The viewer on games of many places."""
+"""The viewer with games of many seats."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ def crowd(toys: None, tmp_path: Path) -> Iterator[Viewer]:
 
 
 def givers(record: ct.MatchRecord) -> list[str]:
-    return [record.label(place) for place, role in record.roles.items() if role == "giver"]
+    return [record.label(seat) for seat, role in record.roles.items() if role == "giver"]
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,15 @@ def givers(record: ct.MatchRecord) -> list[str]:
         ("collecting?player_giver=free", lambda r: "free" in givers(r)),
     ],
 )  # fmt: skip
-def test_filters_by_place_and_by_role(crowd: Viewer, query: str, keep: Keep) -> None:
+def test_filters_by_seat_and_by_role(crowd: Viewer, query: str, keep: Keep) -> None:
     game = query.partition("?")[0]
     records = [record for record in crowd.store.records("crowd") if record.game == game]
-    wanted = [record.id for record in records if keep(record)]
-    assert crowd.matches(f"/studies/crowd/{query}") == wanted
+    expected = [record.id for record in records if keep(record)]
+    assert crowd.matches(f"/studies/crowd/{query}") == expected
 
 
 @pytest.mark.parametrize("game", ["giving", "collecting"])
-def test_pairings_lead_to_their_matches(crowd: Viewer, game: str) -> None:
+def test_pairings_link_to_their_matches(crowd: Viewer, game: str) -> None:
     seen: list[str] = []
     for row in crowd.page("/studies/crowd").tables[f"crowd-{game}"][1:]:
         link = next(cell.link for cell in row if cell.link)
@@ -53,25 +53,25 @@ def test_pairings_lead_to_their_matches(crowd: Viewer, game: str) -> None:
     assert sorted(seen) == sorted(records)
 
 
-def test_one_chooses_among_few_places_and_among_the_roles_of_many(crowd: Viewer) -> None:
+def test_filters_list_seats_of_small_games_and_roles_of_large_ones(crowd: Viewer) -> None:
     def choices(path: str) -> list[str]:
         elements = crowd.page(path).elements
-        return [found["name"] or "" for tag, found in elements if tag == "select"]
+        return [field["name"] or "" for tag, field in elements if tag == "select"]
 
     few = ["player_giver_1", "player_giver_2", "player_keeper", "player", "status", "kind"]
     assert choices("/studies/crowd/collecting") == few
     assert choices("/studies/crowd/giving") == ["player_giver", "status", "kind"]
 
 
-def test_a_seating_asked_for_stays_asked_for(crowd: Viewer) -> None:
+def test_seat_filters_are_kept_by_the_form(crowd: Viewer) -> None:
     page = crowd.page("/studies/crowd/giving?player_giver_1=free&player_giver_2=luck")
-    hidden = {found["name"]: found["value"] for _, found in page.elements
-              if found.get("type") == "hidden"}  # fmt: skip
+    hidden = {field["name"]: field["value"] for _, field in page.elements
+              if field.get("type") == "hidden"}  # fmt: skip
     assert hidden == {"player_giver_1": "free", "player_giver_2": "luck"}
     assert "10 matches with Giver 1 free, Giver 2 luck found" in " ".join(page.text.split())
 
 
-def test_a_match_of_ten_says_in_short_who_sits_where(crowd: Viewer) -> None:
+def test_match_of_ten_summarises_its_seating(crowd: Viewer) -> None:
     record = next(r for r in crowd.store.records("crowd") if len(set(givers(r))) == 3)
     text = " ".join(crowd.page(f"/matches/{record.id}?study=crowd").text.split())
     assert "free x 3 / luck x 4 / kind x 3" in text

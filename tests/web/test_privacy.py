@@ -1,8 +1,8 @@
-"""Nobody at a table in the browser is sent what only others know, or what is answered at once.
+"""Players at a table in the browser receive no secrets of others and no pending answers.
 
-Every game is played by its pages with people in all places, and once more for each of its secrets
-with that secret alone changed. All that is sent to the others must be the same, byte by byte:
-pages, headers, redirects, refusals and events.
+Each game is played through its pages with people in all seats, and again for each of its secrets
+with only that secret changed. Everything that is sent to the others must be identical, byte by
+byte: pages, headers, redirects, error pages and events.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ SETTINGS = {
         "buyer_messages: True",
     ),
 }  # fmt: skip
-"""The settings in which a game has secrets that it lacks by default, as the kit calls them."""
+"""Settings in which a game has secrets that it lacks by default, as the test kit names them."""
 CASES = [(name, label) for name in sorted(GAMES) for label in ("defaults", *SETTINGS.get(name, ()))]
-MOST = 4
-"""Secrets of a setting that are tried, no two of one seat's same fact if there are more."""
+MAX_SECRETS = 4
+"""Number of secrets to test per setting; secrets of different owners and facts come first."""
 
 
 def base(name: str, label: str) -> Table:
-    """A match of a short game that was played at random."""
+    """Return a match of a short game played at random."""
     game_spec = get_game(name)
     game = variants(game_spec)[label]
     fields = type(game).model_fields
@@ -49,17 +49,17 @@ def base(name: str, label: str) -> Table:
     return played(game_spec, game, "privacy/1")
 
 
-def chosen(match: Table) -> list[Secret]:
-    """Secrets to try: of every owner, and the last of them too."""
+def select_secrets(match: Table) -> list[Secret]:
+    """Select secrets to test, of every owner, and at least the first one."""
     secrets = list(match.game.secrets(match.instance))
     owners = {tuple(sorted(secret.owners)): secret for secret in secrets}
     games = {repr(secret.game): secret for secret in secrets if secret.game != match.game}
-    found = [*owners.values(), *games.values(), *secrets[:1]]
-    return list({id(item): item for item in found}.values())[:MOST]
+    selected = [*owners.values(), *games.values(), *secrets[:1]]
+    return list({id(item): item for item in selected}.values())[:MAX_SECRETS]
 
 
 def play(world: World, where: Path, mutation: Mutation | None = None) -> Mapping[str, list[Step]]:
-    """What everybody was sent while a world was played."""
+    """Play a world, and return the steps of each seat."""
 
     async def main() -> Mapping[str, Sequence[Step]]:
         async with wired(world, where, mutation) as table:
@@ -69,43 +69,45 @@ def play(world: World, where: Path, mutation: Mutation | None = None) -> Mapping
 
 
 def known(
-    secret: Secret, one: Sequence[Step], other: Sequence[Step]
+    secret: Secret, first: Sequence[Step], second: Sequence[Step]
 ) -> Iterator[tuple[Step, Step]]:
-    """What somebody was sent in two worlds, until they are told what is different."""
-    for pair in zip(one, other, strict=False):
+    """Yield the steps of a seat in two worlds until an event reveals the difference."""
+    for pair in zip(first, second, strict=False):
         if any(secret.revealed(event) for step in pair for event in step.heard):
             return
         yield pair
 
 
-def apart(one: Step, other: Step) -> str:
-    """Where what was sent differs first."""
-    pairs = zip(one.sent, other.sent, strict=False)
+def difference(first: Step, second: Step) -> str:
+    """Describe the first difference between the data sent in two steps."""
+    pairs = zip(first.sent, second.sent, strict=False)
     same = next((at for at, (left, right) in enumerate(pairs) if left != right), 0)
     around = slice(max(0, same - 80), same + 60)
-    return f"{one.sent[around]!r} becomes {other.sent[around]!r}"
+    return f"{first.sent[around]!r} becomes {second.sent[around]!r}"
 
 
 def leaks(name: str, label: str, where: Path, mutation: Mutation | None = None) -> list[str]:
-    """Who was sent what they must not know, in sentences."""
+    """Return a sentence for each leak to a player who must not know it."""
     match = base(name, label)
     world = World(match.game, match.instance, match.chance.seed, match.given)
     seen = play(world, where / "base.sqlite", mutation)
-    found = early(seen)
-    for number, secret in enumerate(chosen(match)):
+    problems = early_answers(seen)
+    for number, secret in enumerate(select_secrets(match)):
         changed = World(secret.game, secret.instance, world.seed, world.given)
         others = play(changed, where / f"{number}.sqlite", mutation)
         owners = {place_of(match.game, seat) for seat in secret.owners}
         for place in seen.keys() - owners:
-            for one, other in known(secret, seen[place], others[place]):
-                if one.sent != other.sent:
-                    found.append(f"{place} is sent what only {owners} know: {apart(one, other)}")
-        assert any(seen[place] != others[place] for place in owners), f"{owners} hear nothing of it"
-    return found
+            for first, second in known(secret, seen[place], others[place]):
+                if first.sent != second.sent:
+                    problems.append(
+                        f"{place} is sent what only {owners} know: {difference(first, second)}"
+                    )
+        assert any(seen[place] != others[place] for place in owners), f"{owners} see no difference"
+    return problems
 
 
-def early(steps: Mapping[str, Sequence[Step]]) -> list[str]:
-    """Whose page changed while they were asked: others' answers to the same question are out."""
+def early_answers(steps: Mapping[str, Sequence[Step]]) -> list[str]:
+    """Report pages that changed during a request: they reveal others' answers to it."""
     return [
         f"{place} sees others answer {after.question}"
         for place, seen in steps.items()
@@ -115,19 +117,19 @@ def early(steps: Mapping[str, Sequence[Step]]) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "label"), CASES)
-def test_nobody_is_sent_what_only_others_know(name: str, label: str, tmp_path: Path) -> None:
+def test_no_player_receives_the_secrets_of_others(name: str, label: str, tmp_path: Path) -> None:
     assert leaks(name, label, tmp_path) == []
 
 
 def in_body(message: Message, secret: str) -> Message:
-    """Say it under every page and event."""
+    """Append the secret to every page and event."""
     return (
         {**message, "body": message["body"] + secret.encode()} if message.get("body") else message
     )
 
 
 def in_header(status: int) -> Mutation:
-    """Say it in a header of answers of one status."""
+    """Add the secret to a header of responses with one status."""
 
     def leak(message: Message, secret: str) -> Message:
         if message.get("status") != status:
@@ -138,7 +140,7 @@ def in_header(status: int) -> Mutation:
 
 
 def in_events(message: Message, secret: str) -> Message:
-    """Say it in events alone."""
+    """Insert the secret in events only."""
     body = message.get("body", b"")
     return {**message, "body": body.replace(b"moved", secret.encode())}
 
@@ -147,13 +149,13 @@ def in_events(message: Message, secret: str) -> Message:
     "mutation", [in_body, in_header(200), in_header(303), in_header(403), in_events],
     ids=["body", "page", "redirect", "refusal", "event"],
 )  # fmt: skip
-def test_a_leak_is_found_wherever_it_is(mutation: Mutation, tmp_path: Path) -> None:
-    found = leaks("deal_or_no_deal", "defaults", tmp_path, mutation)
-    assert {line.split()[0] for line in found} >= {"player_1", "player_2"}
+def test_leaks_are_detected_in_every_channel(mutation: Mutation, tmp_path: Path) -> None:
+    problems = leaks("deal_or_no_deal", "defaults", tmp_path, mutation)
+    assert {line.split()[0] for line in problems} >= {"player_1", "player_2"}
 
 
-def test_a_page_of_another_seat_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def anybodys(
+def test_leak_of_another_page_is_detected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def shared_view(
         room_manager: RoomManager, room: Room, visitor: Visitor, en: Language
     ) -> views.TableView | None:
         seen = [
@@ -161,22 +163,22 @@ def test_a_page_of_another_seat_is_found(monkeypatch: pytest.MonkeyPatch, tmp_pa
             for visitor in room.visitors.values()
             if visitor
         ]
-        mine = views.table_view(room_manager, room, visitor, en)
-        return mine and mine._replace(briefing="".join(item.briefing for item in seen if item))
+        view = views.table_view(room_manager, room, visitor, en)
+        return view and view._replace(briefing="".join(item.briefing for item in seen if item))
 
-    monkeypatch.setattr(pages, "table_view", anybodys)
+    monkeypatch.setattr(pages, "table_view", shared_view)
     assert leaks("chip_trading", "defaults", tmp_path)
 
 
-def test_an_answer_that_is_out_too_early_is_found(
+def test_leak_of_a_pending_answer_is_detected(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def talkative(
+    def early_view(
         room_manager: RoomManager, room: Room, visitor: Visitor, en: Language
     ) -> views.TableView | None:
-        mine = views.table_view(room_manager, room, visitor, en)
+        view = views.table_view(room_manager, room, visitor, en)
         table = room.table
-        return mine and mine._replace(me=str(len(table.pending if table else ())))
+        return view and view._replace(me=str(len(table.pending if table else ())))
 
-    monkeypatch.setattr(pages, "table_view", talkative)
+    monkeypatch.setattr(pages, "table_view", early_view)
     assert leaks("public_goods", "defaults", tmp_path)

@@ -1,4 +1,4 @@
-"""The nginx setup of the docs, before a server of rooms: streams, addresses and timeouts."""
+"""The documented nginx setup in front of the rooms: streams, addresses and timeouts."""
 
 import asyncio
 import os
@@ -22,17 +22,17 @@ NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/loca
 needs_nginx = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 ANN, BOB = "127.0.0.5", "127.0.0.6"
-"""Addresses of visitors: Linux has all of 127.0.0.0/8."""
+"""Addresses of visitors; on Linux, all of 127.0.0.0/8 are local."""
 
 
 def free_port() -> int:
-    with listening(0) as there:
-        port: int = there.getsockname()[1]
+    with listening(0) as listener:
+        port: int = listener.getsockname()[1]
         return port
 
 
-def documented(port: int, upstream: int) -> str:
-    """The configuration of the docs, on another port, without its certificate."""
+def documented_config(port: int, upstream: int) -> str:
+    """Return the documented configuration for another port, without its certificate."""
     block = str(re.findall(r"```nginx\n(.*?)```", DOCS.read_text(), re.DOTALL)[0])
     changes = [
         (r"listen .*;", f"listen 127.0.0.1:{port};"), (r" *ssl_certificate.*\n", ""),
@@ -47,7 +47,7 @@ def documented(port: int, upstream: int) -> str:
 
 @asynccontextmanager
 async def proxied(folder: Path) -> AsyncIterator[tuple[Rooms, int]]:
-    """Rooms behind nginx, and nginx's port."""
+    """Serve rooms behind nginx; yield them and the port of nginx."""
     port = free_port()
     async with served(folder, f"http://127.0.0.1:{port}") as rooms:
         upstream = rooms.client.base_url.port
@@ -58,7 +58,7 @@ async def proxied(folder: Path) -> AsyncIterator[tuple[Rooms, int]]:
         (folder / "nginx.conf").write_text(
             f"{user} daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log;\n"
             f"events {{ worker_connections 64; }}\nhttp {{ {paths}\n"
-            f"{documented(port, upstream)} }}\n"
+            f"{documented_config(port, upstream)} }}\n"
         )
         process = await asyncio.create_subprocess_exec(
             NGINX, "-e", f"{folder}/error.log", "-c", f"{folder}/nginx.conf"
@@ -79,20 +79,20 @@ async def proxied(folder: Path) -> AsyncIterator[tuple[Rooms, int]]:
 
 
 def visitor(address: str) -> aiohttp.ClientSession:
-    """A browser at an address."""
+    """Open a client at an address."""
     connector = aiohttp.TCPConnector(local_addr=(address, 0), force_close=True)
     return aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(20))
 
 
 @contextmanager
-def a_stream_for_each_address() -> Iterator[None]:
+def one_stream_per_address() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Streams.__init__, "__defaults__", (8, 1))
         yield
 
 
 @needs_nginx
-def test_events_pass_nginx_as_they_happen(tmp_path: Path) -> None:
+def test_nginx_passes_events_immediately(tmp_path: Path) -> None:
     async def main() -> None:
         async with proxied(tmp_path) as (rooms, port), visitor(ANN) as ann:
             walker = await rooms.sit(table_of(rooms, "bargaining"))
@@ -109,19 +109,19 @@ def test_events_pass_nginx_as_they_happen(tmp_path: Path) -> None:
 
 
 @needs_nginx
-def test_behind_nginx_visitors_are_counted_by_their_own_addresses(tmp_path: Path) -> None:
+def test_visitors_behind_nginx_are_limited_by_their_own_addresses(tmp_path: Path) -> None:
     async def main() -> None:
         async with proxied(tmp_path) as (rooms, port), visitor(ANN) as ann, visitor(BOB) as bob:
             tables = [await rooms.sit(table_of(rooms, "bargaining")) for _ in range(2)]
             urls = [f"http://127.0.0.1:{port}{table.path}/events" for table in tables]
-            pretending = {"X-Forwarded-For": "203.0.113.9"}
+            forged = {"X-Forwarded-For": "203.0.113.9"}
             async with (
-                ann.get(urls[0]) as first, ann.get(urls[1], headers=pretending) as second,
+                ann.get(urls[0]) as first, ann.get(urls[1], headers=forged) as second,
                 bob.get(urls[1]) as third,
             ):  # fmt: skip
                 assert [item.status for item in (first, second, third)] == [200, 429, 200]
 
-    with a_stream_for_each_address():
+    with one_stream_per_address():
         asyncio.run(main())
 
 
@@ -138,21 +138,21 @@ def test_nginx_closes_connections_whose_header_never_ends(tmp_path: Path) -> Non
     asyncio.run(main())
 
 
-def test_without_a_proxy_nobody_says_where_others_come_from(tmp_path: Path) -> None:
+def test_forwarded_headers_are_ignored_without_a_proxy(tmp_path: Path) -> None:
     async def main() -> None:
         async with served(tmp_path) as rooms, visitor("127.0.0.1") as ann:
             base = f"{rooms.client.base_url}".rstrip("/")
             tables = [await rooms.sit(table_of(rooms, "bargaining")) for _ in range(2)]
             urls = [f"{base}{table.path}/events" for table in tables]
-            pretending = {"X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9"}
-            async with ann.get(urls[0]) as first, ann.get(urls[1], headers=pretending) as second:
+            forged = {"X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9"}
+            async with ann.get(urls[0]) as first, ann.get(urls[1], headers=forged) as second:
                 assert [item.status for item in (first, second)] == [200, 429]
 
-    with a_stream_for_each_address():
+    with one_stream_per_address():
         asyncio.run(main())
 
 
-def test_the_unit_of_the_docs_allows_the_descriptors_that_the_server_asks_for() -> None:
+def test_documented_unit_allows_enough_descriptors() -> None:
     unit = (DOCS.parent / "run-a-human-study.md").read_text()
     (allowed,) = re.findall(r"^LimitNOFILE=([0-9]+)$", unit, re.MULTILINE)
     assert int(allowed) == DESCRIPTORS

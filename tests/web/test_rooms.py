@@ -1,4 +1,4 @@
-"""People at tables in the browser: every game by its pages, and nothing that is lost."""
+"""Tables in the browser: every game through its pages, without losing anything."""
 
 import asyncio
 import re
@@ -24,8 +24,8 @@ from tests.fakes import Canned, broken, legal
 from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
 
 
-def played(where: Path, play: Callable[[Rooms], Awaitable[Any]], study: Study | None = None) -> Any:
-    """What comes of playing in the rooms of a study."""
+def visit(where: Path, play: Callable[[Rooms], Awaitable[Any]], study: Study | None = None) -> Any:
+    """Run a coroutine function in the rooms of a study, and return its result."""
 
     async def main() -> Any:
         async with visited(study or demo(), where) as rooms:
@@ -42,7 +42,7 @@ def table_template(rooms: Rooms, game: str, people: int = 1) -> TableTemplate:
 
 
 def bargaining(**person: Any) -> Study:
-    """Bargaining of four rounds with a person on either side."""
+    """Return a study of bargaining over four rounds with a person in one or both seats."""
     players = {"you": {"person": "browser"} | person, "bot": {"strategy": "random"}}
     game = {"game": "bargaining", "fixed": {"horizon": 4, "messages": True}}
     pairing = [["you", "bot"], ["you", "you"]]
@@ -51,7 +51,7 @@ def bargaining(**person: Any) -> Study:
     )
 
 
-def test_every_game_is_played_by_its_pages_and_recorded(tmp_path: Path) -> None:
+def test_every_game_can_be_played_and_is_recorded(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> dict[str, tuple[str, float]]:
         ends = {}
         for table_template in rooms.room_manager.table_templates.values():
@@ -63,7 +63,7 @@ def test_every_game_is_played_by_its_pages_and_recorded(tmp_path: Path) -> None:
                 ends[match.id] = (table_template.human_seats[0], float(earned[1].replace(",", "")))
         return ends
 
-    ends = played(tmp_path / "s.sqlite", play)
+    ends = visit(tmp_path / "s.sqlite", play)
     with Store.open(tmp_path / "s.sqlite") as store:
         records = {record.id: record for record in store.records("demo", bodies=True)}
     assert records.keys() == ends.keys()
@@ -74,7 +74,7 @@ def test_every_game_is_played_by_its_pages_and_recorded(tmp_path: Path) -> None:
         assert records[id_].replay().over
 
 
-def test_no_table_weighs_more_than_60_kilobytes(tmp_path: Path) -> None:
+def test_tables_load_at_most_60_kilobytes(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> dict[str, int]:
         weights = {}
         for table_template in rooms.room_manager.table_templates.values():
@@ -87,12 +87,12 @@ def test_no_table_weighs_more_than_60_kilobytes(tmp_path: Path) -> None:
                 weights[table_template.game.name] = len(page.encode()) + sum(map(len, brought))
         return weights
 
-    weights = played(tmp_path / "s.sqlite", play)
+    weights = visit(tmp_path / "s.sqlite", play)
     assert len(weights) == 14
     assert {name: weight for name, weight in weights.items() if weight > 60_000} == {}
 
 
-def test_nobody_is_left_to_wait_for_ever(tmp_path: Path) -> None:
+def test_waiting_player_can_leave_after_the_timeout(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         walker = await rooms.sit(table_template(rooms, "chip_trading", 3))
         assert "You can stop waiting" not in await walker.page()
@@ -102,10 +102,10 @@ def test_nobody_is_left_to_wait_for_ever(tmp_path: Path) -> None:
         assert (await walker.post({}, "leave")).status_code == 303
         assert "Choose a game" in await walker.page()
 
-    played(tmp_path / "s.sqlite", play)
+    visit(tmp_path / "s.sqlite", play)
 
 
-def test_people_meet_by_a_code_and_play_one_another(tmp_path: Path) -> None:
+def test_players_join_a_table_by_its_code(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         first = await rooms.sit(table_template(rooms, "chip_trading", 3))
         code = first.room.code
@@ -123,15 +123,15 @@ def test_people_meet_by_a_code_and_play_one_another(tmp_path: Path) -> None:
         assert again.visitor is first.visitor
         assert again.room.instance != third.room.instance
 
-    played(tmp_path / "s.sqlite", play)
+    visit(tmp_path / "s.sqlite", play)
 
 
-def test_a_restart_keeps_every_place_and_answer(tmp_path: Path) -> None:
+def test_restart_keeps_seats_and_answers(tmp_path: Path) -> None:
     where, study = tmp_path / "s.sqlite", bargaining()
 
     async def begin(rooms: Rooms) -> tuple[str, str, str]:
-        one, other = table_template(rooms, "bargaining", 1), table_template(rooms, "bargaining", 2)
-        walker = await rooms.sit(one)
+        solo, duo = table_template(rooms, "bargaining", 1), table_template(rooms, "bargaining", 2)
+        walker = await rooms.sit(solo)
         await walker.until(">Your turn<")
         sent = await walker.post(
             {"question": walker.question.key} | {"alice_gain": "9999", "bob_gain": "1"}
@@ -139,10 +139,10 @@ def test_a_restart_keeps_every_place_and_answer(tmp_path: Path) -> None:
         )  # fmt: skip
         assert sent.status_code == 303
         await walker.until("was rejected", ">The game is over<")
-        waiting = await rooms.sit(other)
+        waiting = await rooms.sit(duo)
         return walker.path, waiting.path, waiting.room.code
 
-    path, lobby, code = played(where, begin, study)
+    path, lobby, code = visit(where, begin, study)
 
     async def go_on(rooms: Rooms) -> str:
         walker = Walker(rooms, path)
@@ -153,12 +153,12 @@ def test_a_restart_keeps_every_place_and_answer(tmp_path: Path) -> None:
         await walker.play()
         return walker.room.match.id
 
-    id_ = played(where, go_on, study)
+    id_ = visit(where, go_on, study)
 
     async def look_back(rooms: Rooms) -> str:
         return await Walker(rooms, path).page()
 
-    assert "The game is over" in played(where, look_back, study)
+    assert "The game is over" in visit(where, look_back, study)
     with Store.open(where) as store:
         answers = [answer for answer in store.find(id_).answers if answer.actor == "alice"]
     assert answers[0].action is not None
@@ -166,10 +166,10 @@ def test_a_restart_keeps_every_place_and_answer(tmp_path: Path) -> None:
     with closing(sqlite3.connect(where)) as connection, connection:
         connection.execute("delete from members")
         connection.execute("delete from matches")
-    assert "cannot continue" in played(where, look_back, study)
+    assert "cannot continue" in visit(where, look_back, study)
 
 
-def test_a_page_from_before_a_restart_is_answered_at_once(tmp_path: Path) -> None:
+def test_page_from_before_a_restart_can_be_answered(tmp_path: Path) -> None:
     async def begin(rooms: Rooms) -> tuple[str, str]:
         walker = await rooms.sit(table_template(rooms, "guess_the_average"))
         await walker.until(">Your turn<")
@@ -179,7 +179,7 @@ def test_a_page_from_before_a_restart_is_answered_at_once(tmp_path: Path) -> Non
         assert shown is not None
         return walker.path, shown[1]
 
-    path, key = played(tmp_path / "s.sqlite", begin)
+    path, key = visit(tmp_path / "s.sqlite", begin)
 
     async def go_on(rooms: Rooms) -> None:
         walker = Walker(rooms, path)
@@ -189,25 +189,25 @@ def test_a_page_from_before_a_restart_is_answered_at_once(tmp_path: Path) -> Non
         actions = [answer.action for answer in table.given if answer.actor == "player_1"]
         assert [action.chosen_number for action in actions] == [7]  # type: ignore[union-attr]
 
-    played(tmp_path / "s.sqlite", go_on)
+    visit(tmp_path / "s.sqlite", go_on)
 
 
-def test_a_page_of_the_match_before_answers_nothing_in_the_next(tmp_path: Path) -> None:
+def test_page_of_an_earlier_match_cannot_answer_in_the_next(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        one = table_template(rooms, "battle_royale")
-        walker = await rooms.sit(one)
+        template = table_template(rooms, "battle_royale")
+        walker = await rooms.sit(template)
         shown = QUESTION.search(await walker.until(">Your turn<"))
         assert shown is not None
         await walker.play()
-        again = await rooms.sit(one, me=walker.path.rpartition("/")[2])
+        again = await rooms.sit(template, me=walker.path.rpartition("/")[2])
         page = await again.until(">Your turn<")
         await again.post({"question": shown[1], "action": "miss"})
         assert QUESTION.findall(await again.page()) == QUESTION.findall(page)
 
-    played(tmp_path / "s.sqlite", play)
+    visit(tmp_path / "s.sqlite", play)
 
 
-def test_a_restart_leaves_everybody_where_they_still_play(tmp_path: Path) -> None:
+def test_restart_returns_players_to_their_current_room(tmp_path: Path) -> None:
     async def begin(rooms: Rooms) -> tuple[str, str]:
         walker = await rooms.sit(table_template(rooms, "battle_royale"))
         await walker.play()
@@ -219,15 +219,15 @@ def test_a_restart_leaves_everybody_where_they_still_play(tmp_path: Path) -> Non
         await host.dispatcher.ledger.write(keep_room(host.rows.id, before.code, before.to_record()))
         return again.path, again.room.code
 
-    path, code = played(tmp_path / "s.sqlite", begin)
+    path, code = visit(tmp_path / "s.sqlite", begin)
 
     async def look(rooms: Rooms) -> str:
         return Walker(rooms, path).room.code
 
-    assert played(tmp_path / "s.sqlite", look) == code
+    assert visit(tmp_path / "s.sqlite", look) == code
 
 
-def test_a_match_that_ended_as_the_server_was_killed_is_not_played_again(tmp_path: Path) -> None:
+def test_match_that_ended_before_a_kill_is_not_replayed(tmp_path: Path) -> None:
     async def end(rooms: Rooms) -> tuple[str, str]:
         walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.play()
@@ -238,19 +238,19 @@ def test_a_match_that_ended_as_the_server_was_killed_is_not_played_again(tmp_pat
         await host.dispatcher.ledger.write(keep_room(host.rows.id, walker.room.code, kept))
         return walker.path, walker.room.match.id
 
-    path, id_ = played(tmp_path / "s.sqlite", end)
+    path, id_ = visit(tmp_path / "s.sqlite", end)
     with Store.open(tmp_path / "s.sqlite") as store:
         before = store.find(id_).as_json()
 
     async def look(rooms: Rooms) -> None:
         await Walker(rooms, path).until(">The game is over<")
 
-    played(tmp_path / "s.sqlite", look)
+    visit(tmp_path / "s.sqlite", look)
     with Store.open(tmp_path / "s.sqlite") as store:
         assert store.find(id_).as_json() == before
 
 
-def test_what_is_over_is_let_go_and_shown_again(tmp_path: Path) -> None:
+def test_finished_match_is_unloaded_and_shown_again(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         walker = await rooms.sit(table_template(rooms, "pirate_game"))
         end = EARNED.search(await walker.play())
@@ -263,10 +263,10 @@ def test_what_is_over_is_let_go_and_shown_again(tmp_path: Path) -> None:
         assert shown is not None
         assert shown[1] == end[1]
 
-    played(tmp_path / "s.sqlite", play)
+    visit(tmp_path / "s.sqlite", play)
 
 
-def test_an_answer_counts_once_and_a_stale_one_not_at_all(tmp_path: Path) -> None:
+def test_repeated_and_stale_answers_do_not_count(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         walker = await rooms.sit(table_template(rooms, "guess_the_average"))
         page = await walker.until(">Your turn<")
@@ -280,10 +280,10 @@ def test_an_answer_counts_once_and_a_stale_one_not_at_all(tmp_path: Path) -> Non
         actions = [answer.action for answer in table.given if answer.actor == "player_1"]
         assert [action.chosen_number for action in actions] == [7]  # type: ignore[union-attr]
 
-    played(tmp_path / "s.sqlite", play)
+    visit(tmp_path / "s.sqlite", play)
 
 
-def test_what_does_not_count_is_asked_again_with_what_was_written(tmp_path: Path) -> None:
+def test_invalid_answer_is_requested_again_with_the_input(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         walker = await rooms.sit(table_template(rooms, "guess_the_average"))
         await walker.until(">Your turn<")
@@ -294,10 +294,10 @@ def test_what_does_not_count_is_asked_again_with_what_was_written(tmp_path: Path
         await walker.post({"question": walker.question.key, "chosen_number": "1000"})
         assert 'value="1000"' in await walker.page()
 
-    played(tmp_path / "s.sqlite", play)
+    visit(tmp_path / "s.sqlite", play)
 
 
-def test_who_is_away_is_stood_in_for_until_they_are_back(tmp_path: Path) -> None:
+def test_absent_player_is_replaced_until_they_return(tmp_path: Path) -> None:
     study = bargaining(deadline=0.2, away={"strategy": "random"})
 
     async def play(rooms: Rooms) -> str:
@@ -308,14 +308,14 @@ def test_who_is_away_is_stood_in_for_until_they_are_back(tmp_path: Path) -> None
         await walker.until("The game is over")
         return walker.room.match.id
 
-    id_ = played(tmp_path / "s.sqlite", play, study)
+    id_ = visit(tmp_path / "s.sqlite", play, study)
     with Store.open(tmp_path / "s.sqlite") as store:
         record = store.find(id_)
     assert record.kinds["alice"][Kind.STOOD_IN] >= 1
     assert record.status is Status.FINISHED
 
 
-def test_an_answer_that_is_refused_wins_no_time(tmp_path: Path) -> None:
+def test_invalid_answer_does_not_extend_the_deadline(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.until(">Your turn<")
@@ -325,10 +325,10 @@ def test_an_answer_that_is_refused_wins_no_time(tmp_path: Path) -> None:
         await walker.until("“Alice” must be a number")
         assert walker.question.due == due
 
-    played(tmp_path / "s.sqlite", play, bargaining(deadline=60))
+    visit(tmp_path / "s.sqlite", play, bargaining(deadline=60))
 
 
-def test_an_answer_to_a_question_that_nobody_asked_is_not_waited_for(tmp_path: Path) -> None:
+def test_answer_to_an_unknown_question_returns_at_once(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.until(">Your turn<")
@@ -337,10 +337,10 @@ def test_an_answer_to_a_question_that_nobody_asked_is_not_waited_for(tmp_path: P
         assert forged.status_code == 303
         assert walker.question.key == key
 
-    played(tmp_path / "s.sqlite", play, bargaining())
+    visit(tmp_path / "s.sqlite", play, bargaining())
 
 
-def test_the_others_are_told_when_a_program_takes_the_place_of_who_left(tmp_path: Path) -> None:
+def test_players_are_notified_when_a_bot_replaces_a_player(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         table = next(
             template
@@ -358,10 +358,10 @@ def test_the_others_are_told_when_a_program_takes_the_place_of_who_left(tmp_path
         assert "A computer player has taken over for Bob." in await first.page()
         assert "A computer player has taken over for you." in await second.page()
 
-    played(tmp_path / "s.sqlite", play)
+    visit(tmp_path / "s.sqlite", play)
 
 
-def test_a_code_that_was_told_leads_to_its_table_and_back_to_one_s_own_place(
+def test_code_leads_to_its_table_or_back_to_the_player_s_seat(
     tmp_path: Path,
 ) -> None:
     async def play(rooms: Rooms) -> None:
@@ -372,17 +372,17 @@ def test_a_code_that_was_told_leads_to_its_table_and_back_to_one_s_own_place(
         )
         first = await rooms.sit(table)
         code = first.room.code
-        asked = await rooms.client.get(f"/join?code=%20{code.lower()}%20&lang=de")
-        assert (asked.status_code, asked.headers["location"]) == (303, f"/join/{code}?lang=de")
+        reply = await rooms.client.get(f"/join?code=%20{code.lower()}%20&lang=de")
+        assert (reply.status_code, reply.headers["location"]) == (303, f"/join/{code}?lang=de")
         token = first.path.rpartition("/")[2]
         again = await rooms.client.get(f"/join/{code}?me={token}")
         assert (again.status_code, again.headers["location"]) == (303, first.path)
         assert (await rooms.client.get("/join?code=NONE")).status_code == 404
 
-    played(tmp_path / "s.sqlite", play)
+    visit(tmp_path / "s.sqlite", play)
 
 
-def test_who_leaves_without_a_stand_in_forfeits(tmp_path: Path) -> None:
+def test_leaving_without_a_replacement_forfeits(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> str:
         walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.until(">Your turn<")
@@ -391,12 +391,12 @@ def test_who_leaves_without_a_stand_in_forfeits(tmp_path: Path) -> None:
         assert "because Alice did not give a valid answer" in page
         return walker.room.match.id
 
-    id_ = played(tmp_path / "s.sqlite", play, bargaining())
+    id_ = visit(tmp_path / "s.sqlite", play, bargaining())
     with Store.open(tmp_path / "s.sqlite") as store:
         assert store.find(id_).status is Status.FORFEITED
 
 
-def test_a_model_that_is_down_is_told_recorded_and_tried_again(tmp_path: Path) -> None:
+def test_model_failure_is_shown_recorded_and_retried(tmp_path: Path) -> None:
     down = [True]
     models = Canned(
         lambda call, _: broken("no room at key-123", retry=False) if down else legal(call)
@@ -434,7 +434,7 @@ def test_a_model_that_is_down_is_told_recorded_and_tried_again(tmp_path: Path) -
     assert record.replay().over
 
 
-def test_links_are_nobodys_but_their_owners(tmp_path: Path) -> None:
+def test_links_are_valid_only_for_their_owner(tmp_path: Path) -> None:
     links = Links(b"key")
     token = links.token("ann")
     assert links.visitor(token) == "ann"
@@ -463,7 +463,7 @@ def test_links_are_nobodys_but_their_owners(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_study_that_cannot_be_served_is_refused_before_anybody_comes(
+def test_unservable_study_is_rejected_before_it_opens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, players: dict[str, Any], sentence: str
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -478,7 +478,7 @@ def test_a_study_that_cannot_be_served_is_refused_before_anybody_comes(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_was_away_from_a_lobby_has_a_place_again_if_there_is_one(tmp_path: Path) -> None:
+def test_absent_player_returns_to_a_lobby_with_a_free_seat(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         first = await rooms.sit(table_template(rooms, "chip_trading", 3))
         code, asleep = first.room.code, first.visitor
@@ -494,15 +494,15 @@ def test_who_was_away_from_a_lobby_has_a_place_again_if_there_is_one(tmp_path: P
         assert (late.status_code, "while you were away" in late.text) == (409, True)
         assert "Choose a game" in await first.page()
 
-    played(tmp_path / "s.sqlite", play)
+    visit(tmp_path / "s.sqlite", play)
 
 
-def test_bad_requests_get_pages_and_change_nothing(tmp_path: Path) -> None:
+def test_invalid_requests_get_error_pages_and_change_nothing(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         walker = await rooms.sit(table_template(rooms, "bargaining"))
         page = await walker.until(">Your turn<")
         client = rooms.client
-        for answer, status, said in (
+        for response, status, message in (
             (await client.get("/p/forged"), 403, "not valid"),
             (await client.get("/nowhere"), 404, "does not exist"),
             (await client.get("/games/chess"), 404, "does not exist"),
@@ -516,16 +516,16 @@ def test_bad_requests_get_pages_and_change_nothing(tmp_path: Path) -> None:
                 403, "another website",
             ),
         ):  # fmt: skip
-            assert (answer.status_code, said in answer.text) == (status, True), answer.text
-            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+            assert (response.status_code, message in response.text) == (status, True), response.text
+            assert "default-src 'none'" in response.headers["Content-Security-Policy"]
         assert QUESTION.findall(await walker.page()) == QUESTION.findall(page)
         answers = [await walker.post({}) for _ in range(60)]
         assert answers[-1].status_code == 429
 
-    played(tmp_path / "s.sqlite", play)
+    visit(tmp_path / "s.sqlite", play)
 
 
-def test_no_page_tells_what_only_another_seat_knows(tmp_path: Path) -> None:
+def test_pages_show_no_values_of_other_seats(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         first = await rooms.sit(table_template(rooms, "chip_trading", 3))
         others = [await rooms.join(first.room.code) for _ in range(2)]
@@ -543,11 +543,11 @@ def test_no_page_tells_what_only_another_seat_knows(tmp_path: Path) -> None:
         table = first.room.table
         assert table is not None
         for place, seen in pages.items():
-            told = {
+            shown = {
                 cents for text in re.findall(r"chip is worth \$(0\.\d\d|1\.00)", " ".join(seen))
                 for cents in [round(100 * float(text))]
             }  # fmt: skip
-            own = {50, *table.instance.values[place].values()}  # type: ignore[attr-defined]
-            assert told == own
+            known = {50, *table.instance.values[place].values()}  # type: ignore[attr-defined]
+            assert shown == known
 
-    played(tmp_path / "s.sqlite", play)
+    visit(tmp_path / "s.sqlite", play)

@@ -1,4 +1,4 @@
-"""How games look in the browser: a screen of each game's own, and what follows as one types."""
+"""Screens of the games in the browser, and previews that follow the input."""
 
 import asyncio
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.web.walker import Rooms, visited
 
 
 @pytest.mark.parametrize("name", sorted(games()))
-def test_every_game_has_a_board_an_end_and_a_form_for_each_of_its_answers(name: str) -> None:
+def test_every_game_has_a_board_an_ending_and_answer_forms(name: str) -> None:
     template = screen_template(name, "en")
     assert template is not None
     kinds: tuple[type[Action], ...] = get_game(name).rules.actions
@@ -29,7 +29,7 @@ def test_every_game_has_a_board_an_end_and_a_form_for_each_of_its_answers(name: 
 @pytest.mark.parametrize(
     ("name", "says"), [("ultimatum", ("To divide", "You would keep", "you get $")), ("tender", ())]
 )
-def test_a_package_s_game_is_played_with_a_screen_of_its_own_and_without(
+def test_packaged_game_works_with_and_without_a_screen(
     name: str, says: tuple[str, ...], tmp_path: Path, example_games: None
 ) -> None:
     written = {
@@ -53,8 +53,8 @@ def test_a_package_s_game_is_played_with_a_screen_of_its_own_and_without(
     assert [words for words in says if words not in seen] == []
 
 
-def alone(game: str, bot: str, **fixed: object) -> Study:
-    """A study of one table, with a person in the first place."""
+def one_table(game: str, bot: str, **fixed: object) -> Study:
+    """Return a study of one table with a person in the first seat."""
     return parse_study(
         {
             "name": "alone", "games": [{"game": game, "fixed": fixed}],
@@ -73,8 +73,8 @@ async def sit_down(tab: Tab, rooms: Rooms, game: str, language: str = "en") -> N
     await tab.until("document.querySelector('form.answer') !== null")
 
 
-def typed(field: str, text: str) -> str:
-    """What types into a field as somebody does."""
+def typing_script(field: str, text: str) -> str:
+    """Return a script that types into a field as a person does."""
     return (
         f"{{ const one = document.getElementById('f-{field}'); one.value = '{text}';"
         " one.dispatchEvent(new Event('input', {bubbles: true})); }"
@@ -85,18 +85,18 @@ SHOWN = "document.querySelector('output').textContent"
 
 
 @pytest.mark.browser
-def test_what_one_does_not_get_is_the_others_and_its_worth_is_told(tmp_path: Path) -> None:
-    study = alone("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
+def test_offer_form_fills_in_the_remainder_and_shows_its_value(tmp_path: Path) -> None:
+    study = one_table("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
 
     async def visit(tab: Tab) -> None:
         async with served(tmp_path, study=study) as rooms:
             await sit_down(tab, rooms, "bargaining")
-            await tab.run(typed("alice_gain", "9,000"))
+            await tab.run(typing_script("alice_gain", "9,000"))
             assert await tab.run("document.getElementById('f-bob_gain').value") == "1000"
             await tab.run("document.querySelector('.answer .row button').click()")
             await tab.until("document.querySelector('.choice small') !== null")
-            told = await tab.run("document.querySelector('.choice small').textContent")
-            assert told == "you get $2,500", "half of 10,000, of which half is left in round 2"
+            hint = await tab.run("document.querySelector('.choice small').textContent")
+            assert hint == "you get $2,500", "half of 10,000, of which half is left in round 2"
             assert tab.complaints == []
             assert await tab.run("document.documentElement.scrollWidth") == 360
 
@@ -104,40 +104,40 @@ def test_what_one_does_not_get_is_the_others_and_its_worth_is_told(tmp_path: Pat
 
 
 @pytest.mark.browser
-def test_a_counteroffer_says_what_one_would_keep(tmp_path: Path) -> None:
-    study = alone("item_bargaining", "tough", quantities=[7, 4, 1])
+def test_counteroffer_shows_the_value_of_the_rest(tmp_path: Path) -> None:
+    study = one_table("item_bargaining", "tough", quantities=[7, 4, 1])
 
     async def visit(tab: Tab) -> None:
         async with served(tmp_path, study=study) as rooms:
             await sit_down(tab, rooms, "item_bargaining")
-            whole = int(await tab.run("document.querySelector('.standing dd').textContent"))
+            total = int(await tab.run("document.querySelector('.standing dd').textContent"))
             each = await tab.run(
                 "[...document.querySelectorAll('.board tbody td:nth-child(3)')]"
                 ".map(one => Number(one.textContent))"
             )
-            assert whole == 7 * each[0] + 4 * each[1] + each[2]
+            assert total == 7 * each[0] + 4 * each[1] + each[2]
             more = "[...document.querySelectorAll('.step')].filter(one => one.textContent == '+')"
             await tab.run(f"{more}[0].click(); {more}[2].click(); {more}[2].click()")
-            assert await tab.run(SHOWN) == f"{whole - each[0] - each[2]:,}", "one of kind 3 at most"
+            assert await tab.run(SHOWN) == f"{total - each[0] - each[2]:,}", "one of kind 3 at most"
 
     browse(tmp_path / "profile", visit)
 
 
 @pytest.mark.browser
-def test_what_follows_is_written_in_the_readers_language(tmp_path: Path) -> None:
-    study = alone("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
+def test_previews_use_the_reader_s_language(tmp_path: Path) -> None:
+    study = one_table("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
 
     async def visit(tab: Tab) -> None:
         async with served(tmp_path, study=study) as rooms:
             await sit_down(tab, rooms, "bargaining", "de")
-            await tab.run(typed("alice_gain", "9.000,50"))
+            await tab.run(typing_script("alice_gain", "9.000,50"))
             assert await tab.run("document.getElementById('f-bob_gain').value") == "999,5"
             await tab.run("document.querySelector('.answer .row button').click()")
             await tab.until("document.querySelector('.choice small') !== null")
-            told = await tab.run("document.querySelector('.choice small').textContent")
-            assert told == "Sie bekommen 2.500\xa0$"
-            said = await tab.run("document.querySelector('.said').textContent")
-            assert said == "Sie Alice 9.000,5; Bob 999,5"
+            hint = await tab.run("document.querySelector('.choice small').textContent")
+            assert hint == "Sie bekommen 2.500\xa0$"
+            message = await tab.run("document.querySelector('.said').textContent")
+            assert message == "Sie Alice 9.000,5; Bob 999,5"
             assert await tab.run("document.documentElement.scrollWidth") == 360
 
     browse(tmp_path / "profile", visit)

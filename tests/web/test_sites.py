@@ -1,4 +1,4 @@
-"""Sites of studies and laboratories, opened from Python, as the command serves them."""
+"""Sites of studies and laboratories opened from Python, as the command serves them."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,26 +16,26 @@ PEOPLE = {"players": {"visitor": {"person": "browser"}, "fair": "equal_split"}, 
 
 
 async def page(opened: Callable[[ct.web.Address], AbstractAsyncContextManager[ct.web.Site]]) -> str:
-    """What stands at the link of a site that is served."""
+    """Return the text at the link of a served site."""
     with ct.web.listen(0) as listener:
         address = ct.web.own_address(listener)
         async with opened(address) as site, aiohttp.ClientSession() as session:
             serving = asyncio.create_task(ct.web.serve_app(site.app, listener, address))
-            async with session.get(site.link) as got:
-                assert got.status == 200
-                text = await got.text()
+            async with session.get(site.link) as response:
+                assert response.status == 200
+                text = await response.text()
             serving.cancel()
             await asyncio.wait([serving])
             return text
 
 
-def test_a_study_with_people_has_rooms(tmp_path: Path) -> None:
+def test_study_with_people_has_rooms(tmp_path: Path) -> None:
     spec = study(**PEOPLE)
     text = asyncio.run(page(lambda address: ct.web.open_site(spec, tmp_path / "a.sqlite", address)))
     assert "bargaining" in text.casefold()
 
 
-def test_a_laboratory_is_set_up_with_a_code(tmp_path: Path) -> None:
+def test_laboratory_is_set_up_with_a_code(tmp_path: Path) -> None:
     async def main() -> tuple[str, ...]:
         address = ct.web.public_address("https://lab.example.org")
         async with ct.web.open_laboratory(tmp_path / "lab", address) as site:
@@ -48,7 +48,7 @@ def test_a_laboratory_is_set_up_with_a_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("private_models", [False, True])
-def test_a_laboratory_calls_public_models_only_unless_private_ones_are_allowed(
+def test_laboratory_calls_private_models_only_if_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private_models: bool
 ) -> None:
     monkeypatch.delenv(PUBLIC_ONLY, raising=False)
@@ -62,6 +62,6 @@ def test_a_laboratory_calls_public_models_only_unless_private_ones_are_allowed(
     asyncio.run(main())
 
 
-def test_a_study_without_people_has_no_site(tmp_path: Path) -> None:
+def test_study_without_people_has_no_site(tmp_path: Path) -> None:
     with pytest.raises(ct.StudyError):
         asyncio.run(page(lambda address: ct.web.open_site(study(), tmp_path / "a.sqlite", address)))

@@ -28,7 +28,7 @@ from tests.played import BADLY, EVIL, HALTED, WELL, play
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three stores, each with the study it is named after."""
+    """Return a folder of three stores, each with the study that it is named after."""
     path = tmp_path_factory.mktemp("stores")
     for spec in (WELL, BADLY, HALTED):
         play(path, spec)
@@ -48,7 +48,7 @@ class Viewer:
         return Page(response.text)
 
     def matches(self, path: str) -> list[str]:
-        """The ids of all matches of a list, over all its pages."""
+        """Return the ids of all matches of a list, over all its pages."""
         match: list[str] = []
         while path:
             page = self.page(path)
@@ -77,7 +77,7 @@ def halted(folder: Path) -> Iterator[Viewer]:
         yield Viewer(store)
 
 
-def test_studies_lead_to_pairings_and_these_to_their_matches(badly: Viewer) -> None:
+def test_studies_link_to_pairings_and_their_matches(badly: Viewer) -> None:
     (link,) = [link for link in badly.page("/").attributes("href") if "studies" in link]
     page = badly.page(link)
     records = list(badly.store.records("badly"))
@@ -91,13 +91,13 @@ def test_studies_lead_to_pairings_and_these_to_their_matches(badly: Viewer) -> N
     assert sorted(labels) == sorted(record.id for record in records)
 
 
-def test_pages_of_a_list_hold_every_match_once_and_in_order(well: Viewer) -> None:
+def test_lists_contain_every_match_once_and_in_order(well: Viewer) -> None:
     stored = [record.id for record in well.store.records("well") if record.game == "bargaining"]
     assert len(stored) > 100
     assert well.matches("/studies/well/bargaining") == stored
 
 
-def test_a_mounted_viewer_leads_nowhere_else(badly: Viewer) -> None:
+def test_links_of_a_mounted_viewer_stay_below_its_root(badly: Viewer) -> None:
     root = "/console/studies/badly/transcripts"
     site = Starlette(routes=[Mount(root, make_viewer(badly.store, hosts=["*"]))])
     client = TestClient(site, base_url="https://lab.example.org")
@@ -110,9 +110,9 @@ def test_a_mounted_viewer_leads_nowhere_else(badly: Viewer) -> None:
         match_path,
         "studies/x",
     ):
-        answer = client.get(f"{root}/{path}")
-        assert answer.status_code == (404 if path == "studies/x" else 200)
-        page = Page(answer.text)
+        response = client.get(f"{root}/{path}")
+        assert response.status_code == (404 if path == "studies/x" else 200)
+        page = Page(response.text)
         links = [link for link in page.attributes("href") if not link.startswith("#")]
         sent = [a["action"] for tag, a in page.elements if tag == "form"]
         assert [link for link in links + sent if not link or not link.startswith(root)] == []
@@ -158,7 +158,7 @@ def test_configurations_are_found_by_their_digests(badly: Viewer) -> None:
         assert f'name="configuration" value="{",".join(chosen)}"' in badly.client.get(path).text
 
 
-def test_links_of_a_report_find_as_many_matches_as_they_say(badly: Viewer, tmp_path: Path) -> None:
+def test_report_links_find_as_many_matches_as_reported(badly: Viewer, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     ct.reports.report(badly.store, "badly", out)
     page = Page(out.read_text())
@@ -185,7 +185,7 @@ def test_links_of_a_report_find_as_many_matches_as_they_say(badly: Viewer, tmp_p
         assert all(set(links(row[kind])) <= faulty for kind in ("Repaired", "Unparsable"))
 
 
-def test_a_match_shows_what_each_seat_saw_said_and_was_told_with_every_call(badly: Viewer) -> None:
+def test_match_page_shows_the_transcript_with_every_call(badly: Viewer) -> None:
     for record in badly.store.records("badly", bodies=True):
         if record.status in ("failed", "live"):
             continue
@@ -200,7 +200,7 @@ def test_a_match_shows_what_each_seat_saw_said_and_was_told_with_every_call(badl
         assert record.status.value in text
 
 
-def test_what_players_say_is_inert(badly: Viewer) -> None:
+def test_messages_of_players_are_inert(badly: Viewer) -> None:
     paths = ["/", "/studies/badly", "/studies/badly/bargaining"]
     paths += [f"/matches/{record.id}" for record in badly.store.records("badly")]
     for path in paths:
@@ -211,7 +211,7 @@ def test_what_players_say_is_inert(badly: Viewer) -> None:
         assert " ".join(EVIL.split()) in " ".join(page.text.split()) or "mute" in page.text
 
 
-def test_a_failed_match_shows_its_calls_and_the_providers_words(badly: Viewer) -> None:
+def test_failed_match_shows_its_calls_and_the_provider_s_error(badly: Viewer) -> None:
     failed = [record for record in badly.store.records("badly") if record.status == "failed"]
     page = badly.page(f"/matches/{failed[0].id}")
     assert "Unresolved calls" in page.text
@@ -220,7 +220,7 @@ def test_a_failed_match_shows_its_calls_and_the_providers_words(badly: Viewer) -
     assert "out of order <script>" in page.text
 
 
-def test_a_live_match_shows_the_calls_so_far(halted: Viewer) -> None:
+def test_live_match_shows_the_calls_so_far(halted: Viewer) -> None:
     live = [record for record in halted.store.records("halted") if record.status == "live"]
     assert live
     pending = [record for record in live if halted.store.open_calls(record.id)]
@@ -229,7 +229,7 @@ def test_a_live_match_shows_the_calls_so_far(halted: Viewer) -> None:
     assert "answered" in page.text
 
 
-def test_a_match_under_other_rules_is_shown_as_recorded(tmp_path: Path) -> None:
+def test_match_under_other_rules_is_shown_as_recorded(tmp_path: Path) -> None:
     path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
     with sqlite3.connect(path) as database:
         database.execute("update configurations set version = 7")
@@ -249,17 +249,17 @@ def test_a_match_under_other_rules_is_shown_as_recorded(tmp_path: Path) -> None:
         ("/matches/00?study=well", 'no match "00" in well'),
     ],
 )
-def test_what_is_not_there_is_not_found(well: Viewer, path: str, message: str) -> None:
+def test_unknown_pages_return_404(well: Viewer, path: str, message: str) -> None:
     assert message in well.page(path, 404).text
 
 
-def test_only_this_machine_reads_and_nobody_writes(well: Viewer) -> None:
+def test_viewer_is_local_and_read_only(well: Viewer) -> None:
     assert well.client.get("/", headers={"Host": "evil.example"}).status_code == 400
     for method in ("POST", "PUT", "DELETE", "PATCH"):
         assert well.client.request(method, "/studies/well").status_code == 405
 
 
-def test_nothing_is_fetched_and_only_our_script_runs(well: Viewer) -> None:
+def test_page_loads_nothing_and_runs_only_its_own_script(well: Viewer) -> None:
     response = well.client.get("/studies/well")
     (script,) = Page(response.text).running()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -268,7 +268,7 @@ def test_nothing_is_fetched_and_only_our_script_runs(well: Viewer) -> None:
     assert all(link.startswith(("/", "#")) for link in Page(response.text).attributes("href"))
 
 
-def test_the_command_prints_where_it_listens(folder: Path) -> None:
+def test_command_prints_its_address(folder: Path) -> None:
     command = [sys.executable, "-m", "cheaptalk", "view", "well", "--port", "0"]
     environment = os.environ | {"CHEAPTALK_STORE": str(folder / "well.sqlite")}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
@@ -285,7 +285,7 @@ def test_the_command_prints_where_it_listens(folder: Path) -> None:
     assert "Three games, &lt;b&gt;all&lt;/b&gt; finished." in text
 
 
-def test_a_taken_port_is_named(folder: Path) -> None:
+def test_port_in_use_is_named(folder: Path) -> None:
     with ct.web.listen(0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ct.CheaptalkError, match=f"port {port} cannot be used"):
@@ -293,42 +293,42 @@ def test_a_taken_port_is_named(folder: Path) -> None:
 
 
 @pytest.fixture
-def talked(tmp_path: Path) -> Iterator[Viewer]:
+def discussion(tmp_path: Path) -> Iterator[Viewer]:
     with ct.Store.open(tmp_path / "talk.sqlite", create=True) as store:
         judged.play(store, instances=12)
         yield Viewer(store)
 
 
-def test_what_is_said_is_searched_page_by_page(
-    talked: Viewer, monkeypatch: pytest.MonkeyPatch
+def test_messages_can_be_searched_page_by_page(
+    discussion: Viewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = "/studies/talk/deal_or_no_deal?says=i+TAKE+2+books"
     spoken = [
         record.id
-        for record in talked.store.records("talk", bodies=True)
+        for record in discussion.store.records("talk", bodies=True)
         if any("I take 2 books" in str(answer.action) for answer in record.answers)
     ]
     assert 0 < len(spoken) < 12
-    assert talked.matches(path) == spoken
+    assert discussion.matches(path) == spoken
     monkeypatch.setattr(browsing, "SEARCHED", 5)
-    assert talked.matches(path) == spoken
-    assert "of the next 5 matches" in talked.page(path).text
-    assert talked.matches("/studies/talk/deal_or_no_deal?says=elephant") == []
+    assert discussion.matches(path) == spoken
+    assert "of the next 5 matches" in discussion.page(path).text
+    assert discussion.matches("/studies/talk/deal_or_no_deal?says=elephant") == []
 
 
-def test_a_match_shows_what_judges_said_of_it(talked: Viewer) -> None:
-    first = next(talked.store.records("talk"))
+def test_match_page_shows_judgements(discussion: Viewer) -> None:
+    first = next(discussion.store.records("talk"))
     path = f"/matches/{first.id}?study=talk"
-    assert "Judgements" not in talked.page(path).text
+    assert "Judgements" not in discussion.page(path).text
     models = judged.always("false value")
-    ct.judge(talked.store, "talk", judged.judge_of(), models=models)
-    text = talked.page(path).text
+    ct.judge(discussion.store, "talk", judged.judge_of(), models=models)
+    text = discussion.page(path).text
     assert "Judgements" in text
     assert "false value" in text
     assert "vllm/judge" in text
 
 
-def test_dropped_and_replaced_matches_are_told_as_such(tmp_path: Path) -> None:
+def test_dropped_and_replaced_matches_are_marked(tmp_path: Path) -> None:
     spec = study(**with_model(), unanswered={"refused": "replace"})
     with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
         ct.run(spec, store, models=Refusing(1), concurrency=1)
@@ -348,7 +348,7 @@ def test_dropped_and_replaced_matches_are_told_as_such(tmp_path: Path) -> None:
         assert message not in viewer.page(f"/matches/{first.id}").text
 
 
-def test_a_study_says_why_its_last_run_halted(tmp_path: Path) -> None:
+def test_study_page_shows_why_the_last_run_halted(tmp_path: Path) -> None:
     spec = study(**with_model(), budget={"calls": 1})
     with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
         ct.run(spec, store, models=Canned())
@@ -356,9 +356,9 @@ def test_a_study_says_why_its_last_run_halted(tmp_path: Path) -> None:
     assert "The last run stopped: the budget of 1 call is exhausted." in text
 
 
-def test_pages_follow_a_store_that_is_written_to(talked: Viewer) -> None:
+def test_pages_follow_changes_of_the_store(discussion: Viewer) -> None:
     path = "/studies/talk/deal_or_no_deal"
-    assert len(talked.matches(path)) == 12
-    talked.page("/studies/talk/bargaining", 404)
-    judged.play(talked.store, instances=15)
-    assert len(talked.matches(path)) == 15
+    assert len(discussion.matches(path)) == 12
+    discussion.page("/studies/talk/bargaining", 404)
+    judged.play(discussion.store, instances=15)
+    assert len(discussion.matches(path)) == 15

@@ -1,4 +1,4 @@
-"""People who play by their pages alone: they read a page, fill in its form and send it."""
+"""Players who only use their pages: they read a page, fill in its form and send it."""
 
 import asyncio
 import re
@@ -27,11 +27,11 @@ LINKS = Links(b"the key of the tests")
 QUESTION = re.compile(r'name="question" value="(\w+)"')
 EARNED = re.compile(r'<data value="([^"]*)')
 PATIENCE = 1_000
-"""Times that a page is looked at again."""
+"""Number of times that a page is read again."""
 
 
 class Rooms(NamedTuple):
-    """A house, and the way to its pages."""
+    """Rooms and a client of their pages."""
 
     room_manager: RoomManager
     client: httpx2.AsyncClient
@@ -56,10 +56,10 @@ class Rooms(NamedTuple):
 async def visited(
     study: Study, where: Path, models: Models | None = None, language: str = "en", root: str = ""
 ) -> AsyncIterator[Rooms]:
-    """The rooms of a study over a store, closed at the end as by a server that is stopped.
+    """Open the rooms of a study over a store, and close them as a stopped server does.
 
     Args:
-        language: that the browsers of all who come ask for.
+        language: that the browsers request.
         root: where the rooms are mounted.
     """
     with Store.open(where, create=True) as store:
@@ -74,9 +74,9 @@ async def visited(
 
 
 class Walker:
-    """Somebody with a link, who knows what their page shows.
+    """A player with a link, who only knows what their page shows.
 
-    Legal answers are those of the game's random strategy, which sees what the seat sees.
+    Legal answers come from the game's random strategy, which sees what the seat sees.
     """
 
     def __init__(self, rooms: Rooms, path: str) -> None:
@@ -100,14 +100,14 @@ class Walker:
         return question
 
     async def page(self) -> str:
-        """The page as it now is, the table having had a moment to go on."""
+        """Return the current page after a short pause, in which the table can proceed."""
         await asyncio.sleep(0.001)
         page = await self.rooms.client.get(self.path)
         assert page.status_code == 200, page.text
         return page.text
 
     async def until(self, *words: str) -> str:
-        """The page when it shows one of these."""
+        """Return the page once it contains one of the texts."""
         for _ in range(PATIENCE):
             page = await self.page()
             if any(word in page for word in words):
@@ -120,22 +120,22 @@ class Walker:
         return await self.rooms.client.post(f"{self.path}/{deed}", data=dict(fields))
 
     async def answer(self, page: str) -> httpx2.Response:
-        """Answer the question of a page legally."""
+        """Send a legal answer to the question of a page."""
         shown = QUESTION.search(page)
         assert shown is not None
         return await self.post({"question": shown[1], **self.legal()})
 
     def legal(self) -> dict[str, str]:
-        """A legal answer to the open question, as the fields of its form."""
+        """Return a legal answer to the open request, as fields of its form."""
         table = self.room.table
         assert table is not None
-        asked = table.request(self.question.call.seat)
-        action = get_game(table.game.name).strategies["random"].function(asked)
+        request = table.request(self.question.call.seat)
+        action = get_game(table.game.name).strategies["random"].function(request)
         assert isinstance(action, Action)
         return posted(action, languages()[self.visitor.language].writing)
 
     async def play(self) -> str:
-        """Play to the end; the last page."""
+        """Play to the end, and return the last page."""
         text = languages()[self.visitor.language].text
         turn, over, broken = map(
             text, ("Your turn", "The game is over", "This game cannot continue")
@@ -150,7 +150,7 @@ class Walker:
 
 
 def posted(action: Action, writing: Writing = PLAIN) -> dict[str, str]:
-    """An action as a person would fill it in, who writes numbers so."""
+    """Return the form fields with which a person enters an action, in their number format."""
     fields = {}
     for name, value in action.model_dump(mode="json").items():
         match value:

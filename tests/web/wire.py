@@ -1,4 +1,4 @@
-"""The wire between the rooms and their people: who was sent what, byte by byte."""
+"""The wire between the rooms and their people: all data sent to each of them, byte by byte."""
 
 import asyncio
 import re
@@ -21,23 +21,23 @@ from cheaptalk.web.rooms.table_templates import TableTemplate
 from tests.web.walker import LINKS, Rooms, Walker, posted
 
 READER = b"x-reader"
-"""The header by which the tests say who asks."""
+"""The header with which tests identify the sender of a request."""
 STRANGER = "a stranger"
-"""Somebody who has no place at the table."""
+"""A visitor without a seat at the table."""
 COUNTED = re.compile(
     rb"(?:id: \d+\nevent: moved\ndata: \d+\n\n)|(?<=events\?after=)\d+|content-length: \d+\n"
 )
-"""How often a bell rang, which depends on how fast everything was, and its digits in lengths."""
+"""Event counters, which depend on timing, and content lengths, which depend on their digits."""
 KEY = re.compile(rb"(?<=[0-9]_)[0-9a-f]{16}")
-"""The end of a question's name, which rests on the room's code."""
+"""The end of a question's key, which depends on the code of the room."""
 
 Message = Mapping[str, Any]
 Mutation = Callable[[Message, str], Message]
-"""Changes what is sent, given what everybody must not know: a leak, made to be found."""
+"""Changes a message, given a secret of the others: a leak that must be detected."""
 
 
 class World(NamedTuple):
-    """A match to be played by people: its game, instance and seed, and the answers they give."""
+    """A match for people: its game, instance and seed, and the answers that they give."""
 
     game: Game
     instance: Any
@@ -46,11 +46,11 @@ class World(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one person was sent between two answers, and what they knew by then.
+    """Data sent to a person between two answers, and the events known by then.
 
     Attributes:
-        page: the last of it, as they see it.
-        question: names what they are asked; None where they are not.
+        page: the last page, as they see it.
+        question: the key of their open request, or None.
     """
 
     sent: bytes
@@ -60,7 +60,7 @@ class Step(NamedTuple):
 
 
 class Wire:
-    """An application whose every sent byte is noted by who asked for it."""
+    """An application whose sent bytes are recorded by reader."""
 
     def __init__(self, app: Any, mutation: Mutation | None, secret: str) -> None:
         self.app = app
@@ -69,10 +69,10 @@ class Wire:
         self.sent: defaultdict[str, bytearray] = defaultdict(bytearray)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer as the application does, and note what it says."""
+        """Respond as the application does, and record the response."""
         reader = dict(scope["headers"])[READER].decode()
 
-        async def noting(message: Message) -> None:
+        async def record(message: Message) -> None:
             if self.mutation is not None:
                 message = self.mutation(message, self.secret)
             for part in (
@@ -83,24 +83,24 @@ class Wire:
                 self.sent[reader] += part
             await send(message)
 
-        await self.app(scope, receive, noting)
+        await self.app(scope, receive, record)
 
     def client(self, reader: str) -> httpx2.AsyncClient:
-        """A browser of somebody."""
+        """Return a browser of a reader."""
         return httpx2.AsyncClient(
             transport=httpx2.ASGITransport(self), base_url="http://test",
             headers={READER.decode(): reader},
         )  # fmt: skip
 
     async def listen(self, path: str, reader: str, gone: asyncio.Event) -> None:
-        """Hear the events of a page until it is closed."""
+        """Read the events of a page until it is closed."""
 
         async def receive() -> Message:
             await gone.wait()
             return {"type": "http.disconnect"}
 
         async def send(_message: Message) -> None:
-            """Let it go: it has been noted."""
+            """Ignore the message, which is already recorded."""
 
         headers = [(b"host", b"test"), (READER, reader.encode())]
         scope = {
@@ -113,7 +113,7 @@ class Wire:
 
 
 class Table:
-    """A match that people play by their pages, each heard on the wire."""
+    """A match that people play through their pages, each recorded on the wire."""
 
     def __init__(self, room_manager: RoomManager, wire: Wire, world: World) -> None:
         self.room_manager = room_manager
@@ -129,7 +129,7 @@ class Table:
         return next(iter(self.walkers.values())).room
 
     async def play(self) -> Mapping[str, Sequence[Step]]:
-        """Sit down, and answer as the world says, until an answer no longer counts."""
+        """Sit down, and give the answers of the world until one is no longer legal."""
         gone = asyncio.Event()
         await self.sit_down()
         async with asyncio.TaskGroup() as listening:
@@ -159,13 +159,13 @@ class Table:
                 await rooms.client.get(f"/join/{self.room.code}")
                 self.walkers[place] = await rooms.join(self.room.code)
             if len(self.walkers) == len(table_template.human_seats):
-                await self.settled()  # or who is asked is on the page of whoever is slow
+                await self.settled()  # or the slowest player decides which page shows a request
             await self.walkers[place].page()
             await rooms.client.get("/p/forged")
             await self.walkers[place].post({}, "dance")
 
     async def answer(self, given: Given) -> bool:
-        """Give an answer, the first time after one that is none; whether it is legal here."""
+        """Give an answer, the first time after invalid ones; return whether it is legal here."""
         table = self.room.table
         assert table is not None
         assert given.action is not None
@@ -184,7 +184,7 @@ class Table:
         return True
 
     async def settled(self) -> None:
-        """Wait until all questions have come to their people, or the match is over."""
+        """Wait until all requests have reached their players, or the match is over."""
         async with asyncio.timeout(60):
             while not self._settled():
                 await asyncio.sleep(0.001)
@@ -198,7 +198,7 @@ class Table:
         } == set(room.table.pending)
 
     async def note(self) -> None:
-        """Let everybody look at their page, and note what they were sent since the last time."""
+        """Read all pages, and record the data sent since the last time."""
         await self.settled()
         table = self.room.table
         assert table is not None
@@ -216,7 +216,7 @@ class Table:
         self._step(STRANGER, "", (), None)
 
     def _step(self, place: str, page: str, heard: tuple[Event, ...], question: str | None) -> None:
-        """Put down what was sent, without what is drawn at random for everybody."""
+        """Add a step of the data sent, without the values drawn at random for all players."""
         sent = bytes(self.wire.sent.pop(place, b""))
         for drawn in (
             code := self.room.code,
@@ -226,13 +226,13 @@ class Table:
             sent = sent.replace(drawn.encode(), b"DRAWN")
         sent = KEY.sub(b"DRAWN", sent)
         if place in self.walkers:
-            own = self.walkers[place].path.rpartition("/")[2]
-            sent = sent.replace(own.encode(), b"TOKEN")
+            token = self.walkers[place].path.rpartition("/")[2]
+            sent = sent.replace(token.encode(), b"TOKEN")
         self.steps[place].append(Step(COUNTED.sub(b"", sent), page, heard, question))
 
 
 def place_of(game: Game, seat: str) -> str:
-    """Where a seat sits."""
+    """Return the seat of an actor."""
     return next(actor.seat for actor in game.actors if actor.name == seat)
 
 
@@ -240,7 +240,7 @@ def place_of(game: Game, seat: str) -> str:
 async def wired(
     world: World, where: Path, mutation: Mutation | None = None
 ) -> AsyncIterator[Table]:
-    """A table of a world with people in all places, and the wire to them."""
+    """Open a table of a world with people in all seats, over a recorded wire."""
     study = parse_study(
         {
             "name": "people", "games": [{"game": world.game.name}],

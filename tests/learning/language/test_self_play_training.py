@@ -1,4 +1,4 @@
-"""Self-play: what is kept, what the next model learns from, and what is taken up again."""
+"""Self-play: filters, the training data of the next model, and resumption."""
 
 import json
 import shutil
@@ -28,62 +28,63 @@ from cheaptalk.rules.errors import legal
 from tests.batch_server import BatchServer
 from tests.tiny_model import make_tiny_model
 
-SAID = tuple(ChatMessage(role=role, content=role) for role in ("system", "user", "assistant"))
+MESSAGES = tuple(ChatMessage(role=role, content=role) for role in ("system", "user", "assistant"))
 
 
-def heard(
+def chats_of(
     *payoffs: float,
     instance: str = "",
-    messages: tuple[ChatMessage, ...] = SAID,
+    messages: tuple[ChatMessage, ...] = MESSAGES,
     counts: bool = True,
 ) -> list[ScoredChat]:
     return [
         ScoredChat(
-            Chat("m", "game", "seat", "place", "player", Status.FINISHED, one, messages), one,
+            Chat("m", "game", "seat", "place", "player", Status.FINISHED, payoff, messages), payoff,
             instance,
             counts,
         )
-        for one in payoffs
+        for payoff in payoffs
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("keep", "kept"),
     [
-        ("above_mean", [8.0]),  # 24 by 5 is 4.8; one that said nothing counts in the mean alone
+        ("above_mean", [8.0]),  # mean 24 / 5; a chat without an answer only counts there
         ("positive", [4.0, 8.0]),
         ("everything", [0.0, 4.0, 8.0, 0.0]),
         (0.4, [8.0]),
         (1.0, [8.0, 4.0, 0.0, 0.0]),
     ],
 )
-def test_filters_keep_what_they_say(keep: str | float, kept: list[float]) -> None:
-    all_of_them = [*heard(0.0, 4.0, 8.0, 0.0), *heard(12.0, messages=SAID[:1])]
-    assert [one.better.payoff for one in select_chats(all_of_them, "cloning", keep)] == kept
+def test_filters_select_chats_by_payoff(keep: str | float, kept: list[float]) -> None:
+    scored = [*chats_of(0.0, 4.0, 8.0, 0.0), *chats_of(12.0, messages=MESSAGES[:1])]
+    assert [chat.better.payoff for chat in select_chats(scored, "cloning", keep)] == kept
 
 
-def test_what_got_no_more_than_others_is_not_above_the_mean() -> None:
+def test_payoffs_equal_to_the_mean_are_not_above_it() -> None:
     assert select_chats([], "cloning", "above_mean") == []
-    assert select_chats(heard(3.0, 3.0), "cloning", "above_mean") == []
-    assert select_chats(heard(1.0) + heard(5.0, counts=False), "cloning", "above_mean") == []
+    assert select_chats(chats_of(3.0, 3.0), "cloning", "above_mean") == []
+    assert select_chats(chats_of(1.0) + chats_of(5.0, counts=False), "cloning", "above_mean") == []
 
 
 @pytest.mark.parametrize(
-    ("way", "found"),
+    ("way", "wanted"),
     [
         ("weighted", [(4.0, 0.667, None), (8.0, 1.333, None)]),
         ("dpo", [(8.0, 1.0, 0.0)]),
         ("grpo", [(0.0, -1.225, None), (4.0, 0.0, None), (8.0, 1.225, None)]),
     ],
 )
-def test_better_chats_count_more(way: Way, found: list[tuple[float, float, float | None]]) -> None:
-    told = select_chats(
-        heard(0.0, 4.0, 8.0) + heard(0.0, 0.0, instance="another"), way, "everything"
+def test_better_chats_weigh_more(way: Way, wanted: list[tuple[float, float, float | None]]) -> None:
+    selected = select_chats(
+        chats_of(0.0, 4.0, 8.0) + chats_of(0.0, 0.0, instance="another"), way, "everything"
     )
     got = [
-        (one.better.payoff, round(one.weight, 3), one.worse and one.worse.payoff) for one in told
+        (pair.better.payoff, round(pair.weight, 3), pair.worse and pair.worse.payoff)
+        for pair in selected
     ]
-    assert got == found
+    assert got == wanted
 
 
 DINNER: dict[str, Any] = {"players": 2, "rounds": 1}
@@ -96,7 +97,7 @@ SMALL: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that orders this or that, mostly in due form."""
+    """A model whose orders are valid most of the time."""
     folder = tmp_path_factory.mktemp("base")
     study: dict[str, Any] = {
         "name": "dinner", "instances": 40, "games": [{"game": "diners_dilemma", "fixed": DINNER}],
@@ -104,9 +105,9 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }  # fmt: skip
     ct.run(ct.studies.parse_study(study, "test"), folder / "s.sqlite")
     with Store.open(folder / "s.sqlite") as store:
-        said = [one.as_json()["messages"] for record in store.records("dinner", bodies=True)
-                for one in chats(record)]  # fmt: skip
-    pretrain(said, folder / "model", Shape(vocabulary=900, hidden=32, layers=1, heads=2),
+        dialogues = [chat.as_json()["messages"] for record in store.records("dinner", bodies=True)
+                     for chat in chats(record)]  # fmt: skip
+    pretrain(dialogues, folder / "model", Shape(vocabulary=900, hidden=32, layers=1, heads=2),
              LocalTraining(epochs=20, batch=8, rate=1e-2))  # fmt: skip
     return folder / "model"
 
@@ -116,40 +117,40 @@ def rows(file: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.lm
-def test_each_model_learns_from_the_better_half_of_the_one_before(
+def test_each_model_learns_from_its_predecessors_chats_above_the_mean(
     base: Path, tmp_path: Path
 ) -> None:
     settings = SelfPlay.model_validate(SMALL)
     done = self_play(base, tmp_path, settings)
-    assert [one.number for one in done] == [0, 1, 2]
-    assert [one.model for one in done] == [
+    assert [iteration.number for iteration in done] == [0, 1, 2]
+    assert [iteration.model for iteration in done] == [
         str(base),
         *(str(tmp_path / f"model-{n}") for n in (1, 2)),
     ]
     assert done[-1].kept is None
     instances = set[str]()
     with Store.open(tmp_path / STORE) as store:
-        for one in done:
-            records = list(store.records(f"iteration-{one.number}", bodies=True))
+        for iteration in done:
+            records = list(store.records(f"iteration-{iteration.number}", bodies=True))
             payoffs = [payoff for record in records for payoff in (record.payoffs or {}).values()]
             assert len(records) == 8
-            assert one.mean == pytest.approx(fmean(payoffs))
+            assert iteration.mean == pytest.approx(fmean(payoffs))
             instances |= {record.body["seed"] for record in records}
-            if one.kept is not None:
-                kept = rows(tmp_path / f"chats-{one.number + 1}.jsonl")
-                assert len(kept) == one.kept == sum(got > one.mean for got in payoffs)
+            if iteration.kept is not None:
+                kept = rows(tmp_path / f"chats-{iteration.number + 1}.jsonl")
+                assert len(kept) == iteration.kept == sum(got > iteration.mean for got in payoffs)
                 assert {row["match_id"] for row in kept} <= {record.id for record in records}
-                assert all(row["payoff"] > one.mean for row in kept)
+                assert all(row["payoff"] > iteration.mean for row in kept)
     assert len(instances) == 24
     models = [(tmp_path / f"model-{number}" / "model.safetensors") for number in (1, 2)]
-    written = [one.stat().st_mtime_ns for one in models]
+    written = [path.stat().st_mtime_ns for path in models]
     assert models[0].read_bytes() != models[1].read_bytes()
 
-    shutil.rmtree(models[1].parent)  # as if it had been stopped there
+    shutil.rmtree(models[1].parent)  # as if training had been interrupted
     file = tmp_path / "self-play.json"
-    noted = json.loads(file.read_text())
-    del noted["past"]  # as an older version notes it
-    file.write_text(json.dumps(noted))
+    state = json.loads(file.read_text())
+    del state["past"]  # the format of an older version
+    file.write_text(json.dumps(state))
     assert self_play(base, tmp_path, settings) == done
     assert models[0].stat().st_mtime_ns == written[0]
     with pytest.raises(SelfPlayFailed, match="belongs to a self-play with matches 8, not 9"):
@@ -157,9 +158,9 @@ def test_each_model_learns_from_the_better_half_of_the_one_before(
 
 
 @pytest.mark.lm
-def test_where_nobody_is_above_the_mean_there_is_nothing_to_learn(tmp_path: Path) -> None:
+def test_no_chat_above_the_mean_fails_self_play(tmp_path: Path) -> None:
     settings = SelfPlay.model_validate(SMALL | {"matches": 2, "player": {"max_tokens": 4}})
-    tiny = make_tiny_model(tmp_path / "tiny")  # which never says anything
+    tiny = make_tiny_model(tmp_path / "tiny")  # gives no valid answer
     with pytest.raises(
         SelfPlayFailed, match="none of the 0 chats of finished matches in iteration 0"
     ):
@@ -167,7 +168,7 @@ def test_where_nobody_is_above_the_mean_there_is_nothing_to_learn(tmp_path: Path
     assert not (tmp_path / "out" / "model-1").exists()
 
 
-def test_a_folder_that_holds_no_model_is_told(tmp_path: Path) -> None:
+def test_folder_without_a_model_raises_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for folder in ("empty", "missing"):
         with pytest.raises(TrainingFailed, match=f"{folder} is not a language model's folder"):
@@ -175,7 +176,7 @@ def test_a_folder_that_holds_no_model_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.lm
-def test_matches_that_cannot_be_played_are_no_silence(tmp_path: Path) -> None:
+def test_unplayable_matches_raise_error(tmp_path: Path) -> None:
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "config.json").write_text("{}")
     with pytest.raises(SelfPlayFailed, match=r"iteration 0 is incomplete.*cannot be loaded"):
@@ -183,7 +184,7 @@ def test_matches_that_cannot_be_played_are_no_silence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"keep": "abovemean"}, '"abovemean" is not a filter; use above_mean, '),
         ({"keep": 1.5}, "1.5 is not a filter"),
@@ -195,18 +196,18 @@ def test_matches_that_cannot_be_played_are_no_silence(tmp_path: Path) -> None:
         ({"matches": 4, "past": 2}, "matches must be 5 or more"),
     ],
 )
-def test_what_is_no_self_play_is_said_in_a_sentence(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(ct.CheaptalkError, match=said):
+def test_invalid_settings_are_rejected(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ct.CheaptalkError, match=message):
         legal(SelfPlay, wrong)
 
 
-def test_an_iteration_meets_its_partners_and_its_past_in_both_seats() -> None:
+def test_iteration_plays_partners_and_past_models_in_both_seats() -> None:
     settings = SelfPlay.model_validate({
         "matches": 50, "repeats": 2, "past": 2, "partners": {"fair": "fair"},
     })  # fmt: skip
     study = _study(["base", "one", "two", "three"], settings)
     assert study.instances == 50 // (2 * 7)
-    pairs = [tuple(one) for one in study.pairing if isinstance(one, list)]
+    pairs = [tuple(pair) for pair in study.pairing if isinstance(pair, list)]
     assert pairs[:3] == [
         ("iteration-3", "iteration-3"), ("iteration-3", "fair"), ("fair", "iteration-3"),
     ]  # fmt: skip
@@ -218,36 +219,36 @@ def test_an_iteration_meets_its_partners_and_its_past_in_both_seats() -> None:
 
 
 @pytest.mark.lm
-def test_a_server_plays_what_is_trained_here(base: Path, tmp_path: Path) -> None:
-    loaded: list[dict[str, str]] = []
+def test_server_plays_locally_trained_adapters(base: Path, tmp_path: Path) -> None:
+    loads: list[dict[str, str]] = []
 
     async def special(step: str, request: web.Request) -> web.StreamResponse | None:
         if step != "adapter":
             return None
         wanted = await request.json()
-        again = wanted in loaded
-        loaded.append(wanted)
-        told = {"error": {"message": f"{wanted['lora_name']} has already been loaded"}}
-        return web.json_response(told, status=400) if again else web.Response(text="Success")
+        again = wanted in loads
+        loads.append(wanted)
+        error = {"error": {"message": f"{wanted['lora_name']} has already been loaded"}}
+        return web.json_response(error, status=400) if again else web.Response(text="Success")
 
-    with BatchServer(before=special) as there:
-        training = {"epochs": 1, "batch": 4, "rate": 1e-2, "lora": 4, "serve": there.url}
+    with BatchServer(before=special) as server:
+        training = {"epochs": 1, "batch": 4, "rate": 1e-2, "lora": 4, "serve": server.url}
         settings = SelfPlay.model_validate(SMALL | {"keep": "everything", "training": training})
         done = self_play(base, tmp_path / "here", settings)
-    assert [one["lora_name"] for one in loaded] == ["here-model-1", "here-model-1", "here-model-2"]
-    assert loaded[0]["lora_path"] == done[1].model
-    changes = [(Path(one.model) / "adapter_model.safetensors").read_bytes() for one in done[1:]]
+    assert [load["lora_name"] for load in loads] == ["here-model-1", "here-model-1", "here-model-2"]
+    assert loads[0]["lora_path"] == done[1].model
+    changes = [(Path(step.model) / "adapter_model.safetensors").read_bytes() for step in done[1:]]
     assert changes[0] != changes[1]
     with Store.open(tmp_path / "here" / STORE) as store:
-        (asked,) = {
+        (model,) = {
             call["call"]["model"]
             for record in store.records("iteration-2", bodies=True)
             for answer in record.answers for call in answer.calls
         }  # fmt: skip
-    assert asked == f"vllm/here-model-2@{there.url}"
+    assert model == f"vllm/here-model-2@{server.url}"
 
 
-def test_a_server_that_does_not_load_is_told(tmp_path: Path) -> None:
+def test_unreachable_server_raises_error(tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").touch()
     training = LocalTraining(lora=4, serve="http://127.0.0.1:9/v1")
     with pytest.raises(TrainingFailed, match=r"cannot load .*: no server answers"):

@@ -1,4 +1,4 @@
-"""Chats in tokens: a player learns just what it wrote, whatever the chat template."""
+"""Chats as tokens: a player learns only its own messages, whatever the chat template."""
 
 from importlib import import_module
 from pathlib import Path
@@ -29,7 +29,7 @@ THINKING = (
     "{% if add_generation_prompt %}<|assistant|>"
     "{% if enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
 )
-"""Shows an empty thought with the last answer alone."""
+"""Shows an empty thought only with the last answer."""
 UPPER = PIECES.replace("{}", "<|{{ one['role'] }}|>{{ one['content'] | upper }}<|end|>", 1).replace(
     "{}", "<|assistant|>", 1
 )
@@ -42,45 +42,45 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tokenizer(tiny: Path, template: str | None = "") -> Any:
-    found = import_module("transformers").AutoTokenizer.from_pretrained(tiny)
+    loaded = import_module("transformers").AutoTokenizer.from_pretrained(tiny)
     if template != "":
-        found.chat_template = template
-    return found
+        loaded.chat_template = template
+    return loaded
 
 
 def learned(of: Any, chat: Any) -> list[str]:
-    """The stretches that are to be learned, decoded."""
+    """Return the decoded stretches to learn."""
     stretches: list[list[int]] = []
-    for before, own, number in zip([False, *chat.own], chat.own, chat.ids, strict=False):
-        if own and not before:
+    for before, is_own, number in zip([False, *chat.own], chat.own, chat.ids, strict=False):
+        if is_own and not before:
             stretches.append([])
-        if own:
+        if is_own:
             stretches[-1].append(number)
-    return [of.decode(one) for one in stretches]
+    return [of.decode(stretch) for stretch in stretches]
 
 
-ANSWERS = [one["content"] + "<|end|>" for one in CHAT if one["role"] == "assistant"]
+ANSWERS = [message["content"] + "<|end|>" for message in CHAT if message["role"] == "assistant"]
 
 
 @pytest.mark.parametrize("template", ["", BY_LINES])
-def test_a_chat_is_learned_from_as_a_whole(tiny: Path, template: str) -> None:
+def test_chat_is_tokenized_as_a_whole(tiny: Path, template: str) -> None:
     of = tokenizer(tiny, template)
     (chat,) = tokenized(of, CHAT)
     assert learned(of, chat) == ANSWERS
     assert of.decode(chat.ids) == of.apply_chat_template(CHAT, tokenize=False)
-    asked = of.apply_chat_template(CHAT[:2], add_generation_prompt=True, return_dict=True)
-    assert chat.ids[: chat.own.index(True)] == list(asked["input_ids"])
+    prompt = of.apply_chat_template(CHAT[:2], add_generation_prompt=True, return_dict=True)
+    assert chat.ids[: chat.own.index(True)] == list(prompt["input_ids"])
 
 
-def test_answers_are_learned_one_by_one_where_the_past_is_rewritten(tiny: Path) -> None:
+def test_rewriting_template_gives_one_sequence_per_answer(tiny: Path) -> None:
     of = tokenizer(tiny, THINKING)
     chats = tokenized(of, CHAT, enable_thinking=False)
-    assert [learned(of, one) for one in chats] == [[answer] for answer in ANSWERS]
+    assert [learned(of, chat) for chat in chats] == [[answer] for answer in ANSWERS]
     assert "<think>" not in of.decode(chats[1].ids[: len(chats[0].ids) // 2])
 
 
 @pytest.mark.parametrize(
-    ("template", "why"),
+    ("template", "message"),
     [
         (None, "has no chat template"),
         (NO_SYSTEM, "rejects a chat: no system message, please"),
@@ -88,8 +88,6 @@ def test_answers_are_learned_one_by_one_where_the_past_is_rewritten(tiny: Path) 
         (THINKING, r"changes .* to '<think>\\n\\n</think>\\n\\n\[message\]"),
     ],
 )
-def test_a_template_that_says_something_else_is_refused(
-    tiny: Path, template: str | None, why: str
-) -> None:
-    with pytest.raises(TemplateError, match=why):
+def test_unfaithful_template_is_rejected(tiny: Path, template: str | None, message: str) -> None:
+    with pytest.raises(TemplateError, match=message):
         tokenized(tokenizer(tiny, template), CHAT)

@@ -1,4 +1,4 @@
-"""Language models that are made and trained here: from nothing, whole, and by LoRA."""
+"""Local training of language models: from scratch, in full, and by LoRA."""
 
 import json
 from importlib import import_module
@@ -25,7 +25,7 @@ Chats = list[list[dict[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> Chats:
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Chats:
     """Chats of scripted negotiators."""
     study: dict[str, Any] = {
         "name": "said", "instances": 12, "games": [{"game": "deal_or_no_deal"}],
@@ -34,102 +34,102 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Chats:
     file = tmp_path_factory.mktemp("said") / "s.sqlite"
     ct.run(ct.studies.parse_study(study, "test"), file)
     with ct.Store.open(file) as store:
-        told = [one for record in store.records("said", bodies=True) for one in chats(record)]
-    return [json.loads(json.dumps(one.as_json()))["messages"] for one in told]
+        scripted = [chat for record in store.records("said", bodies=True) for chat in chats(record)]
+    return [json.loads(json.dumps(chat.as_json()))["messages"] for chat in scripted]
 
 
-def training_examples(said: Chats) -> list[TrainingExample]:
-    return [TrainingExample(one) for one in said]
+def training_examples(corpus: Chats) -> list[TrainingExample]:
+    return [TrainingExample(chat) for chat in corpus]
 
 
 @pytest.fixture(scope="module")
-def base(said: Chats, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small model that has more to learn."""
+def base(corpus: Chats, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small, undertrained model."""
     folder = tmp_path_factory.mktemp("base")
-    pretrain(said, folder / "model", SHAPE, LocalTraining(epochs=8, batch=8, rate=2e-2))
+    pretrain(corpus, folder / "model", SHAPE, LocalTraining(epochs=8, batch=8, rate=2e-2))
     return folder / "model"
 
 
 def weights(folder: Path) -> Any:
     torch, transformers = import_module("torch"), import_module("transformers")
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
-    return torch.cat([one.detach().flatten() for one in model.parameters()])
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
-def test_what_is_always_said_the_same_is_a_token_or_two(base: Path, said: Chats) -> None:
+def test_repeated_briefings_need_few_tokens(base: Path, corpus: Chats) -> None:
     tokenizer = import_module("transformers").AutoTokenizer.from_pretrained(base)
     assert len(tokenizer) <= SHAPE.vocabulary
-    briefing = said[0][0]["content"]
+    briefing = corpus[0][0]["content"]
     ids = tokenizer(briefing)["input_ids"]
     assert tokenizer.decode(ids) == briefing
     assert len(ids) < len(briefing.split()) / 2
-    assert len(tokenizer("2 hats, 12 balls and “ö”")["input_ids"]) > 10  # what it never read, too
+    assert len(tokenizer("2 hats, 12 balls and “ö”")["input_ids"]) > 10  # unseen text
 
 
 @pytest.mark.parametrize(("lora", "rate"), [(0, 2e-2), (8, 3e-2)])
-def test_a_model_learns_what_players_said(
-    said: Chats, base: Path, tmp_path: Path, lora: int, rate: float
+def test_training_lowers_the_loss_and_is_reproducible(
+    corpus: Chats, base: Path, tmp_path: Path, lora: int, rate: float
 ) -> None:
     steps: list[Step] = []
     settings = LocalTraining(epochs=6, batch=8, rate=rate, lora=lora)
-    fine_tune(base, training_examples(said), tmp_path / "tuned", settings, steps.append)
+    fine_tune(base, training_examples(corpus), tmp_path / "tuned", settings, steps.append)
     assert steps[-1].done == steps[-1].of == 18
-    first, last = (fmean(one.loss for one in part) for part in (steps[:3], steps[-3:]))
+    first, last = (fmean(step.loss for step in part) for part in (steps[:3], steps[-3:]))
     assert last < first - 0.05
-    fine_tune(base, training_examples(said), tmp_path / "again", settings)
+    fine_tune(base, training_examples(corpus), tmp_path / "again", settings)
     assert weights(tmp_path / "tuned").equal(weights(tmp_path / "again"))
     assert not weights(tmp_path / "tuned").equal(weights(base))
 
 
-def likely(model: Path, chats: Chats) -> list[float]:
-    """The logarithm of how likely a model is to say what was said, of each chat."""
+def scores(model: Path, chats: Chats) -> list[float]:
+    """Return the log-likelihood of each chat under a model."""
     torch, transformers = import_module("torch"), import_module("transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-    found = transformers.AutoModelForCausalLM.from_pretrained(model).float()
-    told = []
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(model).float()
+    values = []
     for chat in chats:
-        (one,) = tokenized(tokenizer, chat)
-        batch = padded([Example(one)], 0)
+        (sequence,) = tokenized(tokenizer, chat)
+        batch = padded([Example(sequence)], 0)
         with torch.no_grad():
-            logits = found(batch["input_ids"]).logits.transpose(1, 2)[..., :-1]
-        lost = torch.nn.functional.cross_entropy(logits, batch["labels"][:, 1:], reduction="sum")
-        told.append(-float(lost))
-    return told
+            logits = loaded(batch["input_ids"]).logits.transpose(1, 2)[..., :-1]
+        loss = torch.nn.functional.cross_entropy(logits, batch["labels"][:, 1:], reduction="sum")
+        values.append(-float(loss))
+    return values
 
 
 @pytest.mark.parametrize("loss", ["cloning", "dpo", "grpo"])
-def test_a_model_comes_to_prefer_the_better_chats(
-    said: Chats, base: Path, tmp_path: Path, loss: Loss
+def test_training_increases_preference_for_better_chats(
+    corpus: Chats, base: Path, tmp_path: Path, loss: Loss
 ) -> None:
-    better, worse = said[:6], said[6:12]
-    taught = [TrainingExample(one, 2.0) for one in better]
+    better, worse = corpus[:6], corpus[6:12]
+    examples = [TrainingExample(chat, 2.0) for chat in better]
     if loss == "dpo":
-        taught = [TrainingExample(*pair) for pair in zip(better, [1.0] * 6, worse, strict=True)]
+        examples = [TrainingExample(*pair) for pair in zip(better, [1.0] * 6, worse, strict=True)]
     elif loss == "grpo":
-        taught = [TrainingExample(one, 1.0) for one in better] + [
-            TrainingExample(one, -1.0) for one in worse
+        examples = [TrainingExample(chat, 1.0) for chat in better] + [
+            TrainingExample(chat, -1.0) for chat in worse
         ]
     settings = LocalTraining(epochs=4, batch=4, rate=1e-2)
-    fine_tune(base, taught, tmp_path / "out", settings, loss=loss)
+    fine_tune(base, examples, tmp_path / "out", settings, loss=loss)
     gained = [
-        sum(likely(tmp_path / "out", chats)) - sum(likely(base, chats)) for chats in (better, worse)
+        sum(scores(tmp_path / "out", chats)) - sum(scores(base, chats)) for chats in (better, worse)
     ]
     assert gained[0] > gained[1] + 1
     assert loss != "cloning" or gained[0] > 1
 
 
-def test_a_model_that_is_to_stay_near_its_reference_moves_less(
-    said: Chats, base: Path, tmp_path: Path
+def test_kl_penalty_keeps_the_model_near_its_reference(
+    corpus: Chats, base: Path, tmp_path: Path
 ) -> None:
     moved = []
     for kl in (0.0, 50.0):
         settings = LocalTraining(epochs=4, batch=4, rate=1e-2, kl=kl)
-        fine_tune(base, training_examples(said[:6]), tmp_path / f"{kl}", settings, reference=base)
-        moved.append(sum(likely(tmp_path / f"{kl}", said[:6])) - sum(likely(base, said[:6])))
+        fine_tune(base, training_examples(corpus[:6]), tmp_path / f"{kl}", settings, reference=base)
+        moved.append(sum(scores(tmp_path / f"{kl}", corpus[:6])) - sum(scores(base, corpus[:6])))
     assert moved[1] < moved[0] / 2
 
 
-def test_what_was_trained_sits_down_at_a_table(base: Path, tmp_path: Path) -> None:
+def test_trained_model_plays_a_match(base: Path, tmp_path: Path) -> None:
     study: dict[str, Any] = {
         "name": "seated", "instances": 1, "games": [{"game": "deal_or_no_deal"}],
         "players": {"model": {"model": f"hf/{base}", "max_tokens": 8, "tries": 2}},
@@ -139,44 +139,44 @@ def test_what_was_trained_sits_down_at_a_table(base: Path, tmp_path: Path) -> No
     with ct.Store.open(tmp_path / "s.sqlite") as store:
         (record,) = store.records("seated", bodies=True)
     assert record.over
-    assert all(call["reply"]["text"] is not None for one in record.answers for call in one.calls)
+    assert all(call["reply"]["text"] is not None for turn in record.answers for call in turn.calls)
 
 
-def test_what_cannot_be_trained_is_said_in_a_sentence(said: Chats, tmp_path: Path) -> None:
+def test_untrainable_inputs_raise_errors(corpus: Chats, tmp_path: Path) -> None:
     plain = LocalTraining()
     with pytest.raises(TrainingFailed, match="cannot be loaded as a language model"):
-        fine_tune(tmp_path, training_examples(said), tmp_path / "out", plain)
+        fine_tune(tmp_path, training_examples(corpus), tmp_path / "out", plain)
     tiny = make_tiny_model(tmp_path / "tiny")
     with pytest.raises(TrainingFailed, match="the training data contain no chat"):
         fine_tune(tiny, [], tmp_path / "out", plain)
     with pytest.raises(TrainingFailed, match="became infinite or NaN"):
         fine_tune(
             tiny,
-            training_examples(said[:2]),
+            training_examples(corpus[:2]),
             tmp_path / "out",
             LocalTraining(rate=1e30, batch=1, epochs=2),
         )
     assert not (tmp_path / "out").exists()
 
 
-def test_with_too_little_memory_fewer_chats_are_learned_at_once(
-    said: Chats, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_low_memory_reduces_the_batch_size(
+    corpus: Chats, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny, room = make_tiny_model(tmp_path / "tiny"), 2
-    asked: list[tuple[int, bool]] = []
+    attempts: list[tuple[int, bool]] = []
     learn = local._trained
 
-    def cramped(*told: Any) -> Any:
-        asked.append(tuple(told[5]))
-        if told[5].chats > room:
+    def cramped(*arguments: Any) -> Any:
+        attempts.append(tuple(arguments[5]))
+        if arguments[5].chats > room:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-        return learn(*told)
+        return learn(*arguments)
 
     monkeypatch.setattr(local, "_trained", cramped)
     settings = LocalTraining(epochs=1, batch=8)
-    fine_tune(tiny, training_examples(said[:4]), tmp_path / "out", settings)
-    assert asked == [(8, False), (8, True), (4, True), (2, True)]
+    fine_tune(tiny, training_examples(corpus[:4]), tmp_path / "out", settings)
+    assert attempts == [(8, False), (8, True), (4, True), (2, True)]
     room = 0
     with pytest.raises(TrainingFailed, match="too little memory to learn from a single chat"):
-        fine_tune(tiny, training_examples(said[:4]), tmp_path / "none", settings)
+        fine_tune(tiny, training_examples(corpus[:4]), tmp_path / "none", settings)
     assert not (tmp_path / "none").exists()

@@ -1,4 +1,4 @@
-"""Two studies side by side: paired where they share instances, cell by cell elsewhere."""
+"""Comparisons of two studies: paired on shared instances, by cell otherwise."""
 
 import json
 import math
@@ -68,17 +68,17 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def compared(store: Path, *studies: str, **options: Any) -> pl.DataFrame:
     with ct.Store.open(store) as opened:
-        found = ct.reports.compare(opened, *studies, **options)
-    return found.tables["compare-bargaining"].frame
+        findings = ct.reports.compare(opened, *studies, **options)
+    return findings.tables["compare-bargaining"].frame
 
 
 def gains(store: Path, study: str, label: str) -> dict[tuple[str, str], float]:
-    """What a player got as Alice, by rival and instance."""
+    """Return a player's payoffs as Alice by rival and instance."""
     with ct.Store.open(store) as opened:
         return {
-            (one.label("bob"), one.instance_key): one.payoffs["alice"] / 10_000
-            for one in opened.records(study)
-            if one.label("alice") == label and one.payoffs
+            (record.label("bob"), record.instance_key): record.payoffs["alice"] / 10_000
+            for record in opened.records(study)
+            if record.label("alice") == label and record.payoffs
         }
 
 
@@ -104,16 +104,16 @@ def test_matches_on_the_same_instances_are_paired(store: Path) -> None:
     assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
 
 
-def test_other_instances_are_compared_by_what_each_instance_came_to_in_all_pairings(
+def test_different_instances_are_compared_by_their_means_over_pairings(
     store: Path,
 ) -> None:
     row = row_of(compared(store, "first", "elsewhere"), "luck")
     by_instance: list[list[float]] = []
     for study in ("first", "elsewhere"):
-        found = gains(store, study, "luck")
-        instances = {instance for _, instance in found}
+        payoffs = gains(store, study, "luck")
+        instances = {instance for _, instance in payoffs}
         by_instance.append(
-            [(found["fair", instance] + found["luck", instance]) / 2 for instance in instances]
+            [(payoffs["fair", instance] + payoffs["luck", instance]) / 2 for instance in instances]
         )
     assert row["difference.n"] == 2
     assert row["difference"] == pytest.approx(np.mean(by_instance[1]) - np.mean(by_instance[0]))
@@ -123,32 +123,32 @@ def test_other_instances_are_compared_by_what_each_instance_came_to_in_all_pairi
     assert row["p"] >= welch.pvalue - 1e-12
 
 
-def test_equal_players_seldom_differ_though_their_pairings_share_instances() -> None:
+def test_equal_players_with_shared_instances_rarely_differ() -> None:
     luck = np.random.default_rng(7)
-    seldom = 0
+    significant = 0
     for _ in range(300):
         before, after = (played(luck, pairings=6, instances=10) for _ in range(2))
-        found = difference(before, after, "gain", paired=False)
-        assert found is not None
-        assert (found.n, found.clusters) == (12, 20)
-        assert found.p is not None
-        seldom += found.p < 0.05
-    assert seldom / 300 == pytest.approx(0.05, abs=0.03)  # 0.34 where cells are independent
+        result = difference(before, after, "gain", paired=False)
+        assert result is not None
+        assert (result.n, result.clusters) == (12, 20)
+        assert result.p is not None
+        significant += result.p < 0.05
+    assert significant / 300 == pytest.approx(0.05, abs=0.03)  # 0.34 if cells were independent
 
 
-def test_what_floating_point_leaves_is_no_difference_that_varies() -> None:
+def test_floating_point_noise_is_not_variation() -> None:
     before = played(np.random.default_rng(7), pairings=6, instances=37)
     before = before.with_columns(pl.col("gain").first().over("pairing"))
-    found = difference(before, before.with_columns(pl.col("gain") + 0.7), "gain", paired=False)
-    assert found is not None
-    assert found.difference == pytest.approx(0.7)
-    assert found.limits == (None, None)
-    assert found.p == pytest.approx(2 / math.comb(74, 37) ** 2)
+    result = difference(before, before.with_columns(pl.col("gain") + 0.7), "gain", paired=False)
+    assert result is not None
+    assert result.difference == pytest.approx(0.7)
+    assert result.limits == (None, None)
+    assert result.p == pytest.approx(2 / math.comb(74, 37) ** 2)
 
 
-def test_pairings_with_an_instance_each_show_no_spread_and_no_change() -> None:
-    """Each pairing's only match is its own mean: equal players changed in 17 of 20 studies."""
-    draw, told = np.random.default_rng(8), 0
+def test_pairings_with_one_instance_each_show_no_change() -> None:
+    """Regression: with one match per pairing, equal players changed in 17 of 20 studies."""
+    draw, significant = np.random.default_rng(8), 0
     for _ in range(40):
         before, after = (
             pl.DataFrame([
@@ -158,24 +158,24 @@ def test_pairings_with_an_instance_each_show_no_spread_and_no_change() -> None:
             ])
             for _ in range(2)
         )  # fmt: skip
-        found = difference(before, after, "x", paired=False)
-        assert found is not None
-        told += found.p is not None and found.p < 0.05
-    assert told <= 5
+        result = difference(before, after, "x", paired=False)
+        assert result is not None
+        significant += result.p is not None and result.p < 0.05
+    assert significant <= 5
 
 
-def test_rounding_errors_are_no_change() -> None:
+def test_rounding_errors_are_not_a_change() -> None:
     before = played(np.random.default_rng(3), pairings=3, instances=4)
     after = before.with_columns(pl.col("gain") * (1 + 3e-16)).sample(fraction=1, shuffle=True)
     for paired in (True, False):
-        found = difference(before, after, "gain", paired)
-        assert found is not None
-        assert found.difference == 0
-        assert found.p == (1 if paired else pytest.approx(1))
+        result = difference(before, after, "gain", paired)
+        assert result is not None
+        assert result.difference == 0
+        assert result.p == (1 if paired else pytest.approx(1))
 
 
 def outcomes(luck: np.random.Generator, instances: Sequence[int], share: float) -> pl.DataFrame:
-    """Wins of a player, with so many instances in each configuration."""
+    """Return a player's wins, with these numbers of instances by configuration."""
     return pl.DataFrame(
         {
             "who": "gpt", "configuration": str(place), "pairing": "gpt / rival",
@@ -190,47 +190,45 @@ def outcomes(luck: np.random.Generator, instances: Sequence[int], share: float) 
 @pytest.mark.parametrize(
     "instances", [[1], [2], [3], [2] * 20, [1, *[2] * 19], [1] * 20, [*[1] * 10, *[3] * 10]]
 )
-def test_equal_players_seldom_differ_on_few_instances_each(
-    instances: list[int], paired: bool
-) -> None:
+def test_equal_players_rarely_differ_on_few_instances(instances: list[int], paired: bool) -> None:
     luck, significant = np.random.default_rng(11), 0
     for _ in range(60):
         before, after = (outcomes(luck, instances, 0.6) for _ in range(2))
-        found = difference(before, after, "gain", paired, (0.0, 1.0))
-        assert found is not None
-        low, high = found.limits
+        result = difference(before, after, "gain", paired, (0.0, 1.0))
+        assert result is not None
+        low, high = result.limits
         if low is not None and high is not None:
-            assert -1 <= low <= found.difference <= high <= 1
-        significant += found.p is not None and found.p < 0.05
-    assert significant <= 7  # 60 where a missing p counted as a change
+            assert -1 <= low <= result.difference <= high <= 1
+        significant += result.p is not None and result.p < 0.05
+    assert significant <= 7  # 60 if a missing p counted as a change
 
 
-def test_one_instance_in_one_configuration_leaves_the_others_tested() -> None:
+def test_configuration_with_one_instance_leaves_the_others_testable() -> None:
     luck = np.random.default_rng(2)
     before, after = (outcomes(luck, [1, *[4] * 19], share) for share in (0.1, 0.9))
-    found = difference(before, after, "gain", paired=False)
-    assert found is not None
-    assert found.p is not None
-    assert found.p < 0.001
+    result = difference(before, after, "gain", paired=False)
+    assert result is not None
+    assert result.p is not None
+    assert result.p < 0.001
 
 
-def test_a_difference_with_about_one_degree_of_freedom_is_inconclusive() -> None:
+def test_difference_with_one_degree_of_freedom_is_inconclusive() -> None:
     rows = [("gpt", "a", "x", str(instance), 0, gain) for instance, gain in enumerate((0.1, 0.3))]
     before = pl.DataFrame(
         rows, ["who", "configuration", "pairing", "instance", "repeat", "gain"], orient="row"
     )
     after = before.with_columns(gain=pl.Series([0.5, 0.9]))
-    found = difference(before, after, "gain", True, (0.0, 1.0))
-    assert found is not None
-    assert (found.p, found.limits) == (None, (None, None))
+    result = difference(before, after, "gain", True, (0.0, 1.0))
+    assert result is not None
+    assert (result.p, result.limits) == (None, (None, None))
     after = before.with_columns(pl.col("gain") + 0.5)
     alike = difference(before, after, "gain", True, (0.0, 1.0))
     assert alike is not None
-    assert (alike.p, alike.limits) == (0.5, (None, None))  # two instances of one sign
+    assert (alike.p, alike.limits) == (0.5, (None, None))  # two instances with the same sign
 
 
 def played(luck: np.random.Generator, *, pairings: int, instances: int) -> pl.DataFrame:
-    """Matches in two configurations whose instances move all pairings alike."""
+    """Return matches in two configurations whose instances affect all pairings alike."""
     rows = []
     for configuration, scale in (("a", 1.0), ("b", 2.0)):
         moved = scale * luck.normal(size=instances)
@@ -243,7 +241,7 @@ def played(luck: np.random.Generator, *, pairings: int, instances: int) -> pl.Da
     return pl.DataFrame(rows)
 
 
-def test_one_player_can_stand_for_another(store: Path) -> None:
+def test_alias_compares_differently_named_players(store: Path) -> None:
     frame = compared(store, "first", "named", renamed={"new": "fair"})
     assert frame.equals(compared(store, "first", "second"))
     swapped = compared(store, "first", "second", renamed={"luck": "fair"})
@@ -251,26 +249,26 @@ def test_one_player_can_stand_for_another(store: Path) -> None:
     assert row_of(swapped, "fair")["difference.n"] == 12  # only against itself
 
 
-def test_two_players_cannot_stand_for_the_same_one(store: Path) -> None:
-    """Each match of the first study would otherwise be paired with several of the second."""
+def test_two_aliases_of_one_player_are_rejected(store: Path) -> None:
+    """Otherwise each match of the first study would be paired with several of the second."""
     with pytest.raises(ct.CheaptalkError, match="fair and luck can't both replace fair"):
         compared(store, "first", "second", renamed={"luck": "fair", "fair": "fair"})
 
 
-def test_matches_that_belong_to_both_studies_are_left_out(
+def test_matches_in_both_studies_are_excluded(
     cheaptalk: Command, store: Path, tmp_path: Path
 ) -> None:
-    """They were paired with themselves, and pulled every difference to 0."""
+    """Regression: they were paired with themselves, which pulled differences to 0."""
     frame = compared(store, "first", "second")
-    assert row_of(frame, "luck")["difference.n"] == 12  # against fair, and not itself, too
+    assert row_of(frame, "luck")["difference.n"] == 12  # only against fair, not itself
     copy = tmp_path / "copy.sqlite"
     shutil.copy(store, copy)
     with ct.Store.open(store) as opened:
         for other_store in (None, copy):
-            found = ct.reports.compare(opened, "first", "second", other_store=other_store)
-            assert found.tables["compare-bargaining"].frame.equals(frame)
-            said = found.answers["Bargaining"]
-            assert said.endswith(" 12 matches belong to both studies and are excluded.")
+            findings = ct.reports.compare(opened, "first", "second", other_store=other_store)
+            assert findings.tables["compare-bargaining"].frame.equals(frame)
+            answer = findings.answers["Bargaining"]
+            assert answer.endswith(" 12 matches belong to both studies and are excluded.")
     done = cheaptalk("compare", "first", "first", "--store", str(store))
     assert done.status == 1
     assert "share only 48 stored matches, so nothing can differ" in " ".join(done.out.split())
@@ -280,13 +278,11 @@ def test_matches_that_belong_to_both_studies_are_left_out(
     ("shift", "sentence"),
     [
         (0, "nothing changed: the outcome is the same in all 48 pairs of matches."),
-        (1, "no significant change in 20 differences."),  # of equal means
+        (1, "no significant change in 20 differences."),  # equal means
     ],
 )
-def test_only_equal_outcomes_show_that_nothing_changed(
-    store: Path, shift: int, sentence: str
-) -> None:
-    """Each match has the outcome of another instance, so that all means coincide."""
+def test_nothing_changed_requires_equal_outcomes(store: Path, shift: int, sentence: str) -> None:
+    """A shift gives each match the outcome of another instance, so all means coincide."""
     with ct.Store.open(store) as opened:
         before, after = Evidence(opened, "first"), Evidence(opened, "first")
         frames = cast("dict[str, pl.DataFrame]", after.frames)
@@ -299,7 +295,7 @@ def test_only_equal_outcomes_show_that_nothing_changed(
     assert made[0].text == f"From “first” to “first”, {sentence}"
 
 
-def test_an_outcome_that_only_one_study_defines_has_changed() -> None:
+def test_outcome_defined_in_only_one_study_has_changed() -> None:
     pair = pl.DataFrame(
         {"configuration": "c", "pairing": "a / b", "instance": ["0", "1"], "repeat": 0}
     )
@@ -309,27 +305,27 @@ def test_an_outcome_that_only_one_study_defines_has_changed() -> None:
     assert unchanged_pairs(before, before.with_columns(y=True), ["x", "y"]) is None
 
 
-def test_corrected_p_allow_for_the_comparisons_of_all_games(store: Path) -> None:
+def test_p_values_are_corrected_for_comparisons_in_all_games(store: Path) -> None:
     with ct.Store.open(store) as opened:
-        found = ct.reports.compare(opened, "two-games", "two-games-changed")
-    frames = [table.frame for name, table in found.tables.items() if name.startswith("compare")]
+        findings = ct.reports.compare(opened, "two-games", "two-games-changed")
+    frames = [table.frame for name, table in findings.tables.items() if name.startswith("compare")]
     assert len(frames) == 2
     every = pl.concat(frame.select("p", "p.corrected") for frame in frames)
     smallest = every.sort("p", nulls_last=True).row(0, named=True)
     assert smallest["p.corrected"] == pytest.approx(min(1, smallest["p"] * len(every)))
-    for frame, answer in zip(frames, found.answers.values(), strict=False):
+    for frame, answer in zip(frames, findings.answers.values(), strict=False):
         assert len(frame) < len(every)
         assert f"{len(every)} differences" in answer
 
 
-def test_gains_are_drawn_first_and_all_else_in_the_order_of_the_table(store: Path) -> None:
+def test_gains_are_charted_first_and_the_rest_in_table_order(store: Path) -> None:
     with ct.Store.open(store) as opened:
-        found = ct.reports.compare(opened, "first", "second")
-    drawn = [one.title for one in found.charts["compare-bargaining-figures"].panels]
+        findings = ct.reports.compare(opened, "first", "second")
+    drawn = [panel.title for panel in findings.charts["compare-bargaining-figures"].panels]
     assert drawn == ["Alice gain", "Bob gain", "Agreement", "Efficiency", "Fairness", "Rounds"]
 
 
-def test_the_command_prints_writes_and_names_what_is_wrong(
+def test_command_prints_writes_and_reports_errors(
     cheaptalk: Command, store: Path, tmp_path: Path
 ) -> None:
     where = ("--store", str(store))
@@ -338,8 +334,8 @@ def test_the_command_prints_writes_and_names_what_is_wrong(
     assert done.out.startswith("Bargaining: From “first” to “second”, ")
     assert "\nBargaining: change from first to second\n" in done.out
     assert "change from first to second" in (tmp_path / "page.html").read_text()
-    told = cheaptalk("compare", "first", "second", *where, "--json")
-    assert json.loads(told.out)["tables"]["compare-bargaining"][0]["who"] == "fair"
+    result = cheaptalk("compare", "first", "second", *where, "--json")
+    assert json.loads(result.out)["tables"]["compare-bargaining"][0]["who"] == "fair"
     for arguments, sentence in (
         (("first", "third"), 'no study "third"'),
         (("first", "named", "--alias", "new"), 'expected ALIAS=NAME, got "new"'),
@@ -357,7 +353,7 @@ def test_the_command_prints_writes_and_names_what_is_wrong(
         assert sentence in wrong.said
 
 
-def test_what_is_in_the_way_is_not_replaced_and_nothing_else_is_written(
+def test_existing_files_are_not_replaced_and_nothing_is_written(
     cheaptalk: Command, store: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("mine")
@@ -377,7 +373,7 @@ def test_what_is_in_the_way_is_not_replaced_and_nothing_else_is_written(
     assert not (tmp_path / "page.html").exists()
 
 
-def test_nothing_in_common_is_said_and_fails(
+def test_studies_with_nothing_in_common_fail(
     cheaptalk: Command, store: Path, tmp_path: Path
 ) -> None:
     where = ("--store", str(store))
@@ -385,15 +381,15 @@ def test_nothing_in_common_is_said_and_fails(
     assert done.status == 1
     assert "no match of persuasion in first has finished" in done.out
     done = cheaptalk("compare", "named", "persuaded", *where, "--json")
-    told = json.loads(done.out)
-    assert told["tables"] == {}
-    assert told["lacking"] == {
+    data = json.loads(done.out)
+    assert data["tables"] == {}
+    assert data["lacking"] == {
         "Persuasion": "no match of persuasion in named has finished",
         "Bargaining": "no match of bargaining in persuaded has finished",
     }
 
 
-def test_a_gain_is_not_compared_twice_as_a_payoff(store: Path) -> None:
+def test_gains_are_not_repeated_as_payoffs(store: Path) -> None:
     scores = set(compared(store, "first", "second")["score"])
     assert "Alice gain" in scores
     assert not any(score.startswith("Payoff") for score in scores)

@@ -1,4 +1,4 @@
-"""What a comparison of two studies covers: scores and payoffs, and matches without a result."""
+"""Coverage of comparisons: scores, payoffs, and matches without a result."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def compared(folder: Path, before: dict[str, Any], after: dict[str, Any]) -> ct.
 @pytest.mark.parametrize(
     ("game", "roles"),
     [
-        ("guessing", {"Left", "Right"}),  # two roles, and no metric of a gain
+        ("guessing", {"Left", "Right"}),  # two roles without a gain metric
         ("collecting", {"Giver", "Keeper"}),  # several seats share a role, and one does not
     ],
 )
@@ -37,38 +37,38 @@ def test_payoffs_are_compared_for_each_role_without_a_gain(
 ) -> None:
     changes = {"games": [{"game": game}], "players": {"a": {"strategy": "random"}}, "instances": 3}
     changes["pairing"] = "all"
-    found = compared(tmp_path, changes, changes | {"seed": 9})
-    rows = found.tables[f"compare-{game}"].frame.filter("gain")
+    findings = compared(tmp_path, changes, changes | {"seed": 9})
+    rows = findings.tables[f"compare-{game}"].frame.filter("gain")
     assert set(rows["role"]) == roles
     assert all(score.startswith("Payoff ") for score in rows["score"])
 
 
-def test_every_game_has_a_gain_for_each_role() -> None:
-    """A role without a metric is compared by its payoff, so that a metric must be a gain."""
-    for box in games().values():
-        own = [metric for metric in box.metrics.values() if metric.role]
-        assert all(metric.name.endswith("_gain") for metric in own), box.name
+def test_role_metrics_are_gains() -> None:
+    """Only roles without a metric are compared by payoff, so a role's metric must be a gain."""
+    for game_spec in games().values():
+        role_metrics = [metric for metric in game_spec.metrics.values() if metric.role]
+        assert all(metric.name.endswith("_gain") for metric in role_metrics), game_spec.name
 
 
 @pytest.mark.usefixtures("toys")
-def test_a_score_that_all_seats_share_is_one_difference(tmp_path: Path) -> None:
+def test_score_shared_by_all_seats_is_one_difference(tmp_path: Path) -> None:
     changes: dict[str, Any] = {
         "games": [{"game": "guessing"}], "instances": 4,
         "players": {"x": {"strategy": "random"}, "y": {"strategy": "own_card"}},
         "pairing": [["x", "y"]],
     }  # fmt: skip
-    found = compared(tmp_path, changes, changes | {"seed": 9})
-    frame = found.tables["compare-guessing"].frame
+    findings = compared(tmp_path, changes, changes | {"seed": 9})
+    frame = findings.tables["compare-guessing"].frame
     assert frame.select("who", "role", "score").rows() == [
         ("x / y", "Left / Right", "Hits"),
         ("x", "Left", "Payoff Left"),
         ("y", "Right", "Payoff Right"),
     ]
-    assert "in 3 differences" in found.answers["Guessing"]
+    assert "in 3 differences" in findings.answers["Guessing"]
 
 
 def stores(folder: Path, *refused: int) -> list[Path]:
-    """Stores of one study of a model that refuses in so many of its six matches."""
+    """Create stores of a study whose model refuses in these numbers of its six matches."""
     paths = [folder / f"{at}.sqlite" for at in range(len(refused))]
     for path, matches in zip(paths, refused, strict=True):
         with ct.Store.open(path, create=True) as store:
@@ -76,7 +76,7 @@ def stores(folder: Path, *refused: int) -> list[Path]:
     return paths
 
 
-def test_matches_without_a_result_are_counted_and_are_no_unchanged_ones(
+def test_matches_without_a_result_are_not_counted_as_unchanged(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     first, second = stores(tmp_path, 0, 2)
@@ -90,7 +90,7 @@ def test_matches_without_a_result_are_counted_and_are_no_unchanged_ones(
     assert "2 of 6 matches were forfeited" in " ".join(cheaptalk("compare", *options).out.split())
 
 
-def test_the_same_gaps_in_both_studies_are_no_change(tmp_path: Path) -> None:
+def test_same_missing_results_in_both_studies_are_unchanged(tmp_path: Path) -> None:
     [first] = stores(tmp_path, 2)
     with ct.Store.open(first) as store:
         refused = {record.id for record in store.records("small") if not record.payoffs}
@@ -100,49 +100,49 @@ def test_the_same_gaps_in_both_studies_are_no_change(tmp_path: Path) -> None:
 
         with ct.Store.open(tmp_path / "other.sqlite", create=True) as other:
             ct.run(study(**with_model()), other, models=Canned(answered))
-            found = ct.reports.compare(store, "small", "small", other_store=other)
-    said = found.answers["Bargaining"]
-    assert f"nothing changed: {ALIKE} matches." in said
-    assert said.count("2 of 6 matches were forfeited") == 2
+            findings = ct.reports.compare(store, "small", "small", other_store=other)
+    answer = findings.answers["Bargaining"]
+    assert f"nothing changed: {ALIKE} matches." in answer
+    assert answer.count("2 of 6 matches were forfeited") == 2
 
 
-def test_unpaired_studies_that_lack_different_shares_are_no_fair_comparison(tmp_path: Path) -> None:
+def test_unpaired_studies_missing_different_shares_get_a_caution(tmp_path: Path) -> None:
     [first] = stores(tmp_path, 2)
     with ct.Store.open(tmp_path / "other.sqlite", create=True) as other:
         ct.run(study(**with_model(), seed=9), other, models=Refusing(0))
         with ct.Store.open(first) as store:
-            found = ct.reports.compare(store, "small", "small", other_store=other)
-    assert "differences may reflect which matches finished" in found.answers["Bargaining"]
+            findings = ct.reports.compare(store, "small", "small", other_store=other)
+    assert "differences may reflect which matches finished" in findings.answers["Bargaining"]
 
 
-def test_a_study_without_a_result_says_what_became_of_its_matches(tmp_path: Path) -> None:
+def test_study_without_results_reports_its_unfinished_matches(tmp_path: Path) -> None:
     first, second = stores(tmp_path, 0, 6)
     with ct.Store.open(first) as store:
-        found = ct.reports.compare(store, "small", "small", other_store=second)
-    assert found.lacking["Bargaining"] == (
+        findings = ct.reports.compare(store, "small", "small", other_store=second)
+    assert findings.lacking["Bargaining"] == (
         "no match of bargaining in small has finished: 6 of 6 matches were forfeited"
     )
 
 
-def test_planned_matches_that_have_not_begun_are_no_unchanged_ones(tmp_path: Path) -> None:
+def test_matches_that_have_not_started_are_not_unchanged(tmp_path: Path) -> None:
     [first] = stores(tmp_path, 0)
     with ct.Store.open(tmp_path / "halted.sqlite", create=True) as halted:
         short = study(**with_model(), budget={"calls": 3})
         ct.run(short, halted, models=Refusing(0), concurrency=1)
         with ct.Store.open(first) as store:
-            found = ct.reports.compare(store, "small", "small", other_store=halted)
-    said = found.answers["Bargaining"]
-    assert "planned matches of “small” have not started." in said
-    assert "nothing changed" not in said
+            findings = ct.reports.compare(store, "small", "small", other_store=halted)
+    answer = findings.answers["Bargaining"]
+    assert "planned matches of “small” have not started." in answer
+    assert "nothing changed" not in answer
 
 
 @pytest.mark.usefixtures("toys")
-def test_an_inconclusive_difference_is_not_said_to_be_constant(tmp_path: Path) -> None:
-    """A difference without an interval was said to be one that did not vary."""
+def test_inconclusive_difference_is_not_constant(tmp_path: Path) -> None:
+    """Regression: a difference without an interval was reported as constant."""
     changes: dict[str, Any] = {"games": [{"game": "guessing"}], "instances": 2, "pairing": "all"}
     random, card = ({"players": {"a": {"strategy": way}}} for way in ("random", "own_card"))
-    found = compared(tmp_path, changes | random, changes | card)
-    table = found.tables["compare-guessing"]
+    findings = compared(tmp_path, changes | random, changes | card)
+    table = findings.tables["compare-guessing"]
     rows = table.frame.filter(pl.col("difference.low").is_null(), pl.col("difference") != 0)
     assert rows.height
     spreads = [estimate(row, "difference").spread(2) for row in rows.iter_rows(named=True)]

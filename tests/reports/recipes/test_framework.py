@@ -1,4 +1,4 @@
-"""What all recipes share: tables that print, export and lead to matches, on one page."""
+"""Framework of recipes: tables that print, export and link to matches, on one page."""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ COLUMNS = (Header("player", "Player"), Header("gain", "Gain", "% of the pie", 2,
 
 
 def gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """What each player gained: ``won / played``."""
+    """Gain of each player: ``won / played``."""
     yield ReportTable(
         "gains", "Gains & losses", NUMBERS, COLUMNS, "Of all matches.", ("Nobody else played.",),
         leads=lambda row: Lead("bargaining", {"player": "luck"}) if row["gain"] else None,
@@ -46,7 +46,7 @@ def gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def nothing(evidence: Evidence) -> Iterator[ReportTable]:
-    """What no study has."""
+    """Data that no study has."""
     if evidence.draws:
         raise NoData("no match with a parrot; seat one with --player")
     yield from ()
@@ -76,27 +76,27 @@ def page(well: Path, tmp_path: Path) -> Path:
         (Estimate(3.0), ""),
     ],
 )
-def test_a_number_that_never_varied_says_so(cell: Estimate, text: str) -> None:
+def test_constant_numbers_are_marked(cell: Estimate, text: str) -> None:
     assert cell.spread(2) == text
 
 
-def test_games_that_never_varied_have_no_interval_together() -> None:
+def test_constant_games_have_no_joint_interval() -> None:
     rows = {"player": "a", "game": ["x"] * 3 + ["y"] * 3, "configuration": "c",
             "instance": [1, 2, 3] * 2, "score": [1.0] * 3 + [2.0] * 3}  # fmt: skip
-    found = over_games(means(pl.DataFrame(rows), ["score"], ["player", "game"]), "score")
-    row = found.row(0, named=True)
+    pooled = over_games(means(pl.DataFrame(rows), ["score"], ["player", "game"]), "score")
+    row = pooled.row(0, named=True)
     assert (row["score"], row["score.low"], row["score.high"]) == (1.5, None, None)
 
 
-def test_a_single_game_has_together_the_interval_that_it_has_alone() -> None:
+def test_pooling_a_single_game_keeps_its_interval() -> None:
     rows = {"player": "a", "game": "x", "configuration": "c",
             "instance": range(6), "score": [1.0, 1.0, 2.0, 1.0, 9.0, 1.0]}  # fmt: skip
-    found = means(pl.DataFrame(rows), ["score"], ["player", "game"])
+    by_game = means(pl.DataFrame(rows), ["score"], ["player", "game"])
     ends = ["score", "score.low", "score.high"]
-    assert over_games(found, "score").select(ends).equals(found.select(ends))
+    assert over_games(by_game, "score").select(ends).equals(by_game.select(ends))
 
 
-def test_a_table_prints_its_numbers_with_what_is_known_of_their_uncertainty() -> None:
+def test_table_prints_numbers_with_their_uncertainty() -> None:
     printed = str(ReportTable("gains", "Gains", NUMBERS, COLUMNS))
     assert printed.split("\n") == [
         "Gains",
@@ -118,7 +118,7 @@ def test_a_table_prints_its_numbers_with_what_is_known_of_their_uncertainty() ->
         ({"gain.clusters": 3, "gain.wanted": None}, None),
     ],
 )
-def test_an_interval_of_few_instances_has_a_caution_unless_its_method_says_that_they_are_enough(
+def test_interval_of_few_instances_has_a_caution_unless_they_suffice(
     known: dict[str, int | None], few: int | None
 ) -> None:
     frame = NUMBERS.head(1).drop("gain.n").with_columns(**{k: pl.lit(v) for k, v in known.items()})
@@ -127,7 +127,7 @@ def test_an_interval_of_few_instances_has_a_caution_unless_its_method_says_that_
     assert (f"{few:,} would suffice" in table.caution) if few else table.caution == ""
 
 
-def test_a_table_refuses_what_is_no_number_and_columns_that_are_not_there() -> None:
+def test_table_rejects_non_finite_numbers_and_missing_columns() -> None:
     frame = pl.DataFrame({"player": ["a"], "gain": [float("nan")]})
     with pytest.raises(
         ValueError, match="column gain of table gains has a number that is not finite"
@@ -137,25 +137,25 @@ def test_a_table_refuses_what_is_no_number_and_columns_that_are_not_there() -> N
         ReportTable("gains", "Gains", frame.drop("gain"), COLUMNS)
 
 
-def test_findings_hold_tables_as_frames_and_say_what_is_missing(well: Path) -> None:
+def test_findings_contain_frames_and_list_missing_parts(well: Path) -> None:
     with ct.Store.open(well) as store:
-        found = findings(store, "well", RECIPE)
-    assert list(found.tables) == ["played", "played-by-player", "gains"]
-    assert list(found.charts) == ["bars"]
-    assert found.lacking == {"Parrots": "no match with a parrot; seat one with --player"}
-    assert found.tables["gains"].frame.equals(NUMBERS)
-    assert str(found).endswith("Parrots: no match with a parrot; seat one with --player")
+        result = findings(store, "well", RECIPE)
+    assert list(result.tables) == ["played", "played-by-player", "gains"]
+    assert list(result.charts) == ["bars"]
+    assert result.lacking == {"Parrots": "no match with a parrot; seat one with --player"}
+    assert result.tables["gains"].frame.equals(NUMBERS)
+    assert str(result).endswith("Parrots: no match with a parrot; seat one with --player")
 
 
-def test_what_was_played_counts_answers_messages_and_words(well: Path) -> None:
+def test_played_table_counts_answers_messages_and_words(well: Path) -> None:
     with ct.Store.open(well) as store:
         tables = findings(store, "well", RECIPE).tables
         records = list(store.records("well", bodies=True))
     for row in tables["played"].rows:
-        mine = [one for one in records if one.game == row["game"]]
-        actions = [one.action for record in mine for one in record.answers if one.action]
+        played = [record for record in records if record.game == row["game"]]
+        actions = [answer.action for record in played for answer in record.answers if answer.action]
         texts = [action.get("message") or "" for action in actions]
-        assert row["matches"] == len(mine)
+        assert row["matches"] == len(played)
         assert row["answers"] == len(actions)
         assert row["messages"] == sum(bool(text.split()) for text in texts)
         assert row["words"] == sum(len(text.split()) for text in texts)
@@ -163,11 +163,11 @@ def test_what_was_played_counts_answers_messages_and_words(well: Path) -> None:
         tables["played-by-player"].frame.group_by("game").agg(pl.col("answers", "words").sum())
     )
     for game, answers, words in by_game.iter_rows():
-        whole = tables["played"].frame.row(by_predicate=pl.col("game") == game, named=True)
-        assert (answers, words) == (whole["answers"], whole["words"])
+        game_row = tables["played"].frame.row(by_predicate=pl.col("game") == game, named=True)
+        assert (answers, words) == (game_row["answers"], game_row["words"])
 
 
-def test_too_few_draws_and_unknown_recipes_are_refused(well: Path) -> None:
+def test_too_few_draws_and_unknown_recipes_are_rejected(well: Path) -> None:
     with ct.Store.open(well) as store:
         with pytest.raises(ValueError, match="at least 100, not 5"):
             findings(store, "well", RECIPE, draws=5)
@@ -175,7 +175,7 @@ def test_too_few_draws_and_unknown_recipes_are_refused(well: Path) -> None:
             findings(store, "well", "metagames")
 
 
-def test_the_page_holds_every_table_and_says_what_is_left_out(page: Path) -> None:
+def test_page_contains_every_table_and_names_missing_parts(page: Path) -> None:
     read = Page(page.read_text(encoding="utf-8"))
     text = page.read_text(encoding="utf-8")
     assert "no match with a parrot" in text
@@ -185,7 +185,7 @@ def test_the_page_holds_every_table_and_says_what_is_left_out(page: Path) -> Non
     assert read.text.count("Nobody else played.") == 1
 
 
-def test_the_same_store_gives_the_same_page(page: Path, well: Path, tmp_path: Path) -> None:
+def test_same_store_gives_the_same_page(page: Path, well: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.html"
     with ct.Store.open(well) as store:
         write_findings(findings(store, "well", RECIPE), again)
@@ -198,18 +198,18 @@ def test_tables_are_written_as_csv_and_latex(
     options = ["--store", str(well), "--tables", str(tmp_path / "tables"), "--json"]
     done = cheaptalk("report", "well", "--recipe", "glee", *options)
     assert done.status == 0, done.err
-    told = json.loads(done.out)
-    assert told["recipe"] == "glee"
+    data = json.loads(done.out)
+    assert data["recipe"] == "glee"
     written = pl.read_csv(tmp_path / "tables" / "played.csv")
-    assert pl.DataFrame(told["tables"]["played"]).select(written.columns).equals(written)
+    assert pl.DataFrame(data["tables"]["played"]).select(written.columns).equals(written)
     assert (
         r"Negotiation & $64$ & $216$ & $0$ & $0$"
         in (tmp_path / "tables" / "played.tex").read_text()
     )
-    assert all(Path(file).is_file() for file in [told["report"], *told["files"]])
+    assert all(Path(file).is_file() for file in [data["report"], *data["files"]])
 
 
-def test_texts_of_tables_are_no_formulas_in_a_spreadsheet_unless_raw(tmp_path: Path) -> None:
+def test_table_texts_are_not_formulas_in_spreadsheets_unless_raw(tmp_path: Path) -> None:
     frame = pl.DataFrame({"who": ["=1+1", "-2.5", None, "[a]"], "gain": [-1.5, 0.0, 1.0, 2.0]})
     table = ReportTable("gains", "Gains", frame, (Header("who", "Who"),))
     for raw, first in ((False, "'=1+1"), (True, "=1+1")):
@@ -218,7 +218,7 @@ def test_texts_of_tables_are_no_formulas_in_a_spreadsheet_unless_raw(tmp_path: P
     assert "{[}a]" in (tmp_path / "gains.tex").read_text()
 
 
-def test_files_have_what_is_shown_first_and_numbers_of_which_sums_in_any_order_are_alike(
+def test_csv_has_shown_columns_first_and_ignores_summation_order(
     tmp_path: Path,
 ) -> None:
     for sum_ in (0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1):
@@ -228,7 +228,7 @@ def test_files_have_what_is_shown_first_and_numbers_of_which_sums_in_any_order_a
         assert text == "who,gain_low,gain,live\na,0.1,0.6,0\n"
 
 
-def test_a_codebook_tells_what_plainly_named_columns_hold(tmp_path: Path) -> None:
+def test_codebook_describes_the_columns(tmp_path: Path) -> None:
     frame = pl.DataFrame(
         {"who": ["a"], "gain gpt-4 (all)": [1.5], "gain gpt-4 (all).low": [1.0],
          "gain gpt-4 (all).n": [3], "gain gpt-4 [all]": [2.0], "games": [7]}
@@ -261,7 +261,7 @@ def test_a_codebook_tells_what_plainly_named_columns_hold(tmp_path: Path) -> Non
     ]
 
 
-def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(
+def test_wrong_recipe_is_reported_and_nothing_is_written(
     cheaptalk: Command, well: Path, tmp_path: Path
 ) -> None:
     done = cheaptalk("report", "well", "--store", str(well), "--recipe", "gleee")
@@ -275,24 +275,24 @@ def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_charts_are_written_for_papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_charts_are_written_as_svg_and_pdf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chart = Chart("Bars & co", "units", [columns([(0, 1, "a")], name="<a>")], Axis("<x>"))
     charts = {"bars": Charts("bars", "Bars", [chart, chart, Chart("Empty", "", [])])}
     written = write_figures(charts, tmp_path / "new" / "figures")
-    assert [one.name for one in written] == [
+    assert [path.name for path in written] == [
         "bars-Bars-co.svg", "bars-Bars-co.pdf", "bars-Bars-co-2.svg", "bars-Bars-co-2.pdf",
     ]  # fmt: skip
     assert written[0].read_text(encoding="utf-8").startswith("<svg")
     assert written[1].read_bytes().startswith(b"%PDF-")
     monkeypatch.setattr("cheaptalk.reports.recipes.figures.find_spec", lambda name: None)
-    assert [one.suffix for one in write_figures(charts, tmp_path)] == [".svg", ".svg"]
+    assert [path.suffix for path in write_figures(charts, tmp_path)] == [".svg", ".svg"]
     (tmp_path / "file").write_text("")
     with pytest.raises(ct.CheaptalkError, match="file: cannot be written"):
         write_figures(charts, tmp_path / "file")
 
 
 @pytest.mark.browser
-def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> None:
+def test_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         await tab.visit(page.as_uri(), width=375)
         await tab.until("document.querySelector('.plot svg') !== null")
@@ -321,7 +321,7 @@ def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> 
         await tab.press("Escape")
         await tab.until(f"!{reader}.open")
         await tab.run(f"{table}.querySelector('tbody td.number').click()")
-        await tab.until(f"{reader}.open")  # a number leads where the name of its row does
+        await tab.until(f"{reader}.open")  # a number links where its row's name does
         assert tab.complaints == []
         assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []
 
@@ -329,7 +329,7 @@ def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.browser
-def test_charts_are_saved_as_pictures_for_papers(page: Path, tmp_path: Path) -> None:
+def test_charts_are_saved_as_png_and_svg(page: Path, tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         await tab.visit(page.as_uri())
         await tab.until("document.querySelector('.plot svg') !== null")

@@ -1,4 +1,4 @@
-"""Tables in LaTeX: they fit on a page, whatever is in them."""
+"""LaTeX tables fit on a page, whatever their content."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ PAGE = r"""\documentclass{article}
 def table_of(
     columns: int, rows: int = 3, *, text: str = "model", spread: bool = True
 ) -> ReportTable:
-    """Rows named by a text, with numbers and intervals in pairs of columns under a heading."""
+    """Return rows with numbers and intervals in pairs of columns under a heading."""
     names = [f"x{place}" for place in range(columns)]
     frame = pl.DataFrame({"who": [f"{text} {row}" for row in range(rows)]}).with_columns(
         *(pl.lit(1234.5 + place).alias(name) for place, name in enumerate(names)),
@@ -37,14 +37,14 @@ def table_of(
     return ReportTable("effects", "Effects", frame, (Header("who", "Model"), *headers))
 
 
-def test_headings_stand_over_their_columns() -> None:
+def test_headings_span_their_columns() -> None:
     lines = latex(table_of(4, spread=False)).splitlines()
     assert r" & \multicolumn{2}{c}{Family 0} & \multicolumn{2}{c}{Family 1} \\" in lines
     assert r"\cmidrule(lr){2-3}" in lines
     assert r"\cmidrule(lr){4-5}" in lines
 
 
-def test_bold_numbers_and_stars() -> None:
+def test_bold_numbers_and_stars_are_written() -> None:
     frame = pl.DataFrame(
         {"who": ["a"], "x": [-0.5], "x.bold": [True], "x.stars": ["**"], "x.error": [0.25]}
     )
@@ -56,7 +56,7 @@ def test_bold_numbers_and_stars() -> None:
     )
 
 
-def test_a_wide_table_is_broken_between_headings_and_each_panel_says_what_rows_are() -> None:
+def test_wide_table_is_split_into_panels_between_headings() -> None:
     written = latex(table_of(12))
     panels = re.findall(r"\\begin\{tabular\}.*?\\end\{tabular\}", written, re.DOTALL)
     assert len(panels) > 1
@@ -71,9 +71,9 @@ def test_a_wide_table_is_broken_between_headings_and_each_panel_says_what_rows_a
     [table_of(2), table_of(12), table_of(12, 60), table_of(3, text="a long name of a model, " * 4)],
     ids=["narrow", "wide", "wide and long", "long names"],
 )
-def test_nothing_is_wider_than_a_page(table: ReportTable, tmp_path: Path) -> None:
+def test_no_table_exceeds_the_page_width(table: ReportTable, tmp_path: Path) -> None:
     (tmp_path / "page.tex").write_text(PAGE % latex(table))
-    for _ in range(2):  # what goes on over pages finds its widths in the second run
+    for _ in range(2):  # long tables get their widths in the second run
         made = subprocess.run(
             ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"],  # noqa: S607
             cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -1,4 +1,4 @@
-"""The part of reports on people: what it counts, and that it is there where people are."""
+"""The participants part of reports: its counts, and when it appears."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,37 +28,37 @@ def played(store: Store) -> Store:
     return store
 
 
-def made(store: Store) -> Findings:
+def report_findings(store: Store) -> Findings:
     return findings(store, STUDY, study_recipe(store, STUDY), draws=100)
 
 
-def test_a_report_tells_of_people_where_there_are_any(played: Store, tmp_path: Path) -> None:
-    assert "People" not in [one.part.title for one in made(played).parts]
+def test_report_covers_participants_if_there_are_any(played: Store, tmp_path: Path) -> None:
+    assert "People" not in [entry.part.title for entry in report_findings(played).parts]
     people = People(played, STUDY)
     for number in range(4):
         done = {"treatment": f"t{min(number, 1)}", "state": "finished"}
         people.come("end", "complete", [], [done], base=100, **({"game": 50} if number else {}))
     people.come("lobby", None)
-    found = made(played)
-    assert found.answers["People"].startswith(
+    result = report_findings(played)
+    assert result.answers["People"].startswith(
         "5 participants arrived, and 4 (80 %) completed. The assignment to 2 treatments shows no "
         "significant imbalance (largest difference 2, p = 0.317). 4 participants earned $1.38 on "
         "average (95 % interval "
     )
-    stages = found.charts["people-by-stage"].panels[0]
+    stages = result.charts["people-by-stage"].panels[0]
     assert stages.y.names == ("Arrived", "Started a game", "Finished a game", "Completed")
     assert [box.x[1] for box in boxes(stages)] == [5, 4, 4, 4]
-    pay = {row["title"]: row for row in found.tables["pay"].rows}
+    pay = {row["title"]: row for row in result.tables["pay"].rows}
     assert [pay["Bonus"][key] for key in ("people", "total", "out")] == [3, 1.5, 0.0]
     assert pay["Total"]["mean"] == 5.5 / 4
-    write_findings(found, tmp_path / "page.html")
+    write_findings(result, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "Endings" in page
     assert "Lovelace" not in page
 
 
 def test_intervals_of_scores_are_clustered_by_participant(store: Store) -> None:
-    """Two people with habits of their own: their matches are not as many independent ones."""
+    """Two participants with several matches each: their matches are not independent."""
     ct.run(ct.Study(
         name=STUDY, games=[{"game": "bargaining"}], players={"one": "random"}, pairing="self",
         instances=12,
@@ -66,9 +66,9 @@ def test_intervals_of_scores_are_clustered_by_participant(store: Store) -> None:
     before = GameScores("bargaining", *game_of(store)).players["alice"].row(0, named=True)
     matches = Evidence(store, STUDY).frames["bargaining"].sort("payoff_alice")["match_id"].to_list()
     people = People(store, STUDY)
-    for own in (matches[:6], matches[6:]):
+    for half in (matches[:6], matches[6:]):
         people.come("end", "complete", [], [
-            {"treatment": "t", "state": "finished", "match_id": match} for match in own
+            {"treatment": "t", "state": "finished", "match_id": match} for match in half
         ])  # fmt: skip
     after = GameScores("bargaining", *game_of(store)).players["alice"].row(0, named=True)
     assert after["payoff_alice"] == before["payoff_alice"]
@@ -82,11 +82,11 @@ def game_of(store: Store) -> tuple[pl.DataFrame, Mapping[str, str]]:
     return evidence.frames["bargaining"], evidence.seats["bargaining"]
 
 
-def test_people_who_play_nothing_and_are_paid_nothing_are_told_of(played: Store) -> None:
+def test_participants_without_play_or_pay_are_counted(played: Store) -> None:
     People(played, STUDY).come("consent")
-    found = made(played)
-    assert found.answers["People"] == "1 participant arrived, and 0 (0 %) completed."
-    assert not {"people-by-treatment", "pay"} & found.tables.keys()
+    result = report_findings(played)
+    assert result.answers["People"] == "1 participant arrived, and 0 (0 %) completed."
+    assert not {"people-by-treatment", "pay"} & result.tables.keys()
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_people_who_play_nothing_and_are_paid_nothing_are_told_of(played: Store)
         ([37.5], None, [(37.5005, 37.5095, 1)]),
     ],
 )  # fmt: skip
-def test_a_histogram_has_bars_of_one_width(
+def test_histogram_bars_have_equal_width(
     values: list[float], width: float | None, bars: list[tuple[float, float, int]]
 ) -> None:
     chart = histogram("Pay", values, "dollars", "people", width=width)
-    found = [(*box.x, box.y[1]) for box in boxes(chart)]
-    assert found == [pytest.approx(one) for one in bars]
+    drawn = [(*box.x, box.y[1]) for box in boxes(chart)]
+    assert drawn == [pytest.approx(bar) for bar in bars]

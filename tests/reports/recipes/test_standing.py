@@ -1,4 +1,4 @@
-"""The leaderboard: standings recomputed, and ranks that move when somebody joins."""
+"""The leaderboard: recomputed standings, and ranks that change with newcomers."""
 
 import json
 import re
@@ -70,15 +70,15 @@ def board(store: Path, *studies: str, **options: Any) -> Any:
         return ct.reports.leaderboard(opened, studies, draws=200, **options)
 
 
-def test_standings_are_deviations_from_the_mean_of_what_is_alike(store: Path) -> None:
+def test_standings_are_standardised_by_role_and_configuration(store: Path) -> None:
     shown = board(store, "new").tables["leaderboard"].frame
     got: dict[tuple[Any, ...], list[tuple[str, float]]] = {}
     with ct.Store.open(store) as opened:
-        for one in opened.records("new"):
-            if one.game == "bargaining" and one.payoffs:
-                for place in ("alice", "bob"):
-                    alike = (one.parameters["money"], place)
-                    got.setdefault(alike, []).append((one.label(place), one.payoffs[place]))
+        for record in opened.records("new"):
+            if record.game == "bargaining" and record.payoffs:
+                for seat in ("alice", "bob"):
+                    key = (record.parameters["money"], seat)
+                    got.setdefault(key, []).append((record.label(seat), record.payoffs[seat]))
     z: dict[str, list[float]] = {}
     for of in got.values():
         numbers = np.array([number for _, number in of])
@@ -91,13 +91,13 @@ def test_standings_are_deviations_from_the_mean_of_what_is_alike(store: Path) ->
     assert shown["overall"].is_sorted(descending=True)
 
 
-def test_ranks_move_when_somebody_joins(store: Path) -> None:
+def test_ranks_change_when_a_player_joins(store: Path) -> None:
     moves = board(store, "new", new=["tough"]).tables["moves"].frame
-    alone = board(store, "old").tables["leaderboard"].frame
+    original = board(store, "old").tables["leaderboard"].frame
     before = dict(moves.select("player", "without tough").iter_rows())
     assert before["tough"] is None
     assert {who: rank for who, rank in before.items() if rank} == dict(
-        alone.select("player", "rank").iter_rows()
+        original.select("player", "rank").iter_rows()
     )
     stages = board(store, "old", "new").tables["moves"].frame
     assert stages.select("player", "old").equals(
@@ -105,42 +105,42 @@ def test_ranks_move_when_somebody_joins(store: Path) -> None:
     )
 
 
-def test_a_match_in_two_studies_counts_once(store: Path) -> None:
+def test_match_in_two_studies_counts_once(store: Path) -> None:
     both, alone = (
         board(store, *names).tables["leaderboard"].frame for names in (("old", "new"), ("new",))
     )
     assert both["overall.n"].to_list() == alone["overall.n"].to_list()
 
 
-def test_the_overall_standing_on_few_instances_is_marked_as_those_of_its_games_are(
+def test_overall_standing_has_the_few_instances_mark_of_its_games(
     store: Path,
 ) -> None:
-    found = board(store, "new", games=["bargaining"]).tables["leaderboard"]
-    wanted = found.frame.select("overall.wanted", "bargaining.wanted")
+    leaderboard = board(store, "new", games=["bargaining"]).tables["leaderboard"]
+    wanted = leaderboard.frame.select("overall.wanted", "bargaining.wanted")
     assert wanted["overall.wanted"].equals(wanted["bargaining.wanted"])
     assert wanted["overall.wanted"].drop_nulls().min() >= 25
 
 
-def test_tables_of_one_player_are_ranked_by_the_score_of_the_game(store: Path) -> None:
+def test_self_play_tables_are_ranked_by_the_games_score(store: Path) -> None:
     shown = board(store, "tables").tables["leaderboard"].frame
     assert shown["player"].to_list() == ["zero", "high"]  # all 0 scores 100, all 90 scores 10
     assert shown["rank"].to_list() == [1, 2]
 
 
-def test_who_skipped_games_stands_apart_with_what_is_lacking(store: Path) -> None:
-    """Those of the tables played one game, which nobody else did, and are ahead of nobody."""
-    found = board(store, "new", "tables")
-    assert sorted(found.tables["leaderboard"].frame["player"]) == ["fair", "luck", "tough"]
-    apart = found.tables["not-ranked"].frame
+def test_players_who_skipped_games_are_listed_separately(store: Path) -> None:
+    """The players of the tables played one game, which no other player did."""
+    result = board(store, "new", "tables")
+    assert sorted(result.tables["leaderboard"].frame["player"]) == ["fair", "luck", "tough"]
+    apart = result.tables["not-ranked"].frame
     assert apart["player"].to_list() == ["high", "zero"]
     assert apart["lacks"][0] == (
         "6 of 6 combinations of configuration and role in Bargaining, Persuasion"
     )
     assert apart["z"][1] > 0 > apart["z"][0]
-    assert "zero" not in found.answers["Standing"]
+    assert "zero" not in result.answers["Standing"]
 
 
-def test_one_who_played_a_part_of_what_others_did_is_not_ranked(tmp_path: Path) -> None:
+def test_player_with_missing_configurations_is_not_ranked(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     best = {"name": "best", "players": NEW["players"], "instances": 6, "seed": 3,
             "games": [{"game": "bargaining", "fixed": {"horizon": 6, "money": 100}}],
@@ -148,14 +148,14 @@ def test_one_who_played_a_part_of_what_others_did_is_not_ranked(tmp_path: Path) 
     with ct.Store.open(path, create=True) as opened:
         for study in (OLD, best):
             ct.run(ct.studies.parse_study(study, "here"), opened)
-    found = board(path, "old", "best")
-    assert sorted(found.tables["leaderboard"].frame["player"]) == ["fair", "luck"]
-    (row,) = found.tables["not-ranked"].frame.rows(named=True)
+    result = board(path, "old", "best")
+    assert sorted(result.tables["leaderboard"].frame["player"]) == ["fair", "luck"]
+    (row,) = result.tables["not-ranked"].frame.rows(named=True)
     assert row["player"] == "tough"
     assert row["lacks"].startswith("5 of 6 combinations of configuration and role")
 
 
-def test_nobody_is_ranked_where_no_two_played_the_same(tmp_path: Path) -> None:
+def test_no_player_is_ranked_unless_two_share_a_role(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     apart = {"name": "apart", "players": OLD["players"], "instances": 6,
              "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
@@ -166,7 +166,7 @@ def test_nobody_is_ranked_where_no_two_played_the_same(tmp_path: Path) -> None:
 
 
 def test_players_who_met_different_opponents_are_not_ranked_together(tmp_path: Path) -> None:
-    """The two who met the generous rival are ahead of the two who met the greedy one."""
+    """Two players met the generous rival, and two the greedy one."""
     path = tmp_path / "store.sqlite"
     players: dict[str, Any] = {
         label: {"strategy": "fixed_demand", "share": share}
@@ -185,8 +185,8 @@ def test_players_who_met_different_opponents_are_not_ranked_together(tmp_path: P
     assert " c " not in shown.answers["Standing"]
 
 
-def test_a_newcomer_who_met_only_some_does_not_split_the_others(store: Path) -> None:
-    """Matches against the newcomer count for nobody, and the table says so."""
+def test_newcomer_with_few_opponents_does_not_split_the_others(store: Path) -> None:
+    """Matches against the newcomer are excluded, and a note says so."""
     with ct.Store.open(store) as opened:
         evidence = Evidence(opened, "new")
         frames = cast("dict[str, pl.DataFrame]", evidence.frames)
@@ -201,16 +201,16 @@ def test_a_newcomer_who_met_only_some_does_not_split_the_others(store: Path) -> 
     assert shown[1].frame["lacks"].to_list() == ["the opponents luck"]
 
 
-def test_a_game_that_never_varied_leaves_no_interval_over_all() -> None:
-    """The interval was that of the player's first game."""
+def test_constant_game_leaves_no_overall_interval() -> None:
+    """Regression: the interval was that of the player's first game."""
     rows = pl.DataFrame([
         {"player": who, "game": game, "configuration": "c", "instance": f"{instance}",
          "z": 0.5 if (who, game) == ("still", "persuasion") else instance % 3 - 1.0}
         for who in ("still", "moved") for game in ("bargaining", "persuasion")
         for instance in range(30)
     ])  # fmt: skip
-    found = over_games(means(rows, ["z"], ["player", "game"], strata=STRATA), "z")
-    limits = {row["player"]: (row["z.low"], row["z.high"]) for row in found.iter_rows(named=True)}
+    overall = over_games(means(rows, ["z"], ["player", "game"], strata=STRATA), "z")
+    limits = {row["player"]: (row["z.low"], row["z.high"]) for row in overall.iter_rows(named=True)}
     assert limits["still"] == (None, None)
     assert limits["moved"][0] == pytest.approx(-limits["moved"][1])
 
@@ -218,13 +218,13 @@ def test_a_game_that_never_varied_leaves_no_interval_over_all() -> None:
 def standing_of(
     gains: Mapping[str, Sequence[float | None]], monkeypatch: pytest.MonkeyPatch
 ) -> Any:
-    """The leaderboard of players with such gains on instances that all of them share."""
+    """Return the answer and the leaderboard of players with these gains on shared instances."""
     rows = pl.DataFrame([
         {"game": "bargaining", "role": "alice", "match_id": f"{who} {at}", "configuration": "c",
          "instance": f"{at}", "pairing": f"{who} / rival", "player": who, OPPONENTS: ["rival"],
          "status": "finished", "got": gain, "end": "failed" if gain is None else None,
          PEOPLE: None}
-        for who, own in gains.items() for at, gain in enumerate(own)
+        for who, player_gains in gains.items() for at, gain in enumerate(player_gains)
     ], schema_overrides={PEOPLE: pl.List(pl.String), "end": pl.String})  # fmt: skip
     monkeypatch.setattr(_Board, "rows", lambda *_: rows)
     evidence = cast("Evidence", SimpleNamespace(draws=300, seed=0))
@@ -232,19 +232,19 @@ def standing_of(
     return answer.text, table.frame
 
 
-def test_matches_on_which_a_player_failed_count_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A player whose matches fail on poor instances was first, "with 95 % confidence"."""
+def test_instances_with_a_failed_match_are_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: a player that failed on poor instances was first "with 95 % confidence"."""
     luck = np.random.default_rng(8).normal(size=40).tolist()
     flees = [gain if gain > 0 else None for gain in luck]
     text, frame = standing_of({"steady": luck, "fleeing": flees}, monkeypatch)
     assert text.startswith(("fleeing and steady have the same", "steady and fleeing have the same"))
     assert frame["rank"].to_list() == [1, 1]
-    left = sum(gain > 0 for gain in luck)
-    assert f" {40 - left} of {40 + left} results are excluded because a match" in text
+    remaining = sum(gain > 0 for gain in luck)
+    assert f" {40 - remaining} of {40 + remaining} results are excluded because a match" in text
 
 
 def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounding put one of them first, in 96 % of draws, and more instances were asked for."""
+    """Regression: rounding put one of them first in 96 % of draws."""
     values = [1e-3, 0.1, 0.7, 0.2, 1 / 3, 1e-6, 0.9, 1 / 7]
     gains = {who: values[turn:] + values[:turn] for turn, who in enumerate("abcd")}
     text, frame = standing_of(gains, monkeypatch)
@@ -258,10 +258,10 @@ def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> N
     assert "more instances" not in text
 
 
-def test_the_verdict_is_stated_with_the_interval_of_the_lead(
+def test_verdict_includes_the_interval_of_the_lead(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The interval of the first player's mean can contain 0 though its lead is sure."""
+    """The interval of the first player's mean can contain 0 even if its lead is certain."""
     luck = np.random.default_rng(2)
     shared, noise = luck.normal(size=30), luck.normal(size=(3, 30)) / 10
     ahead, behind, last = (shared + noise[at] + gain for at, gain in enumerate((0.5, 0.0, -0.5)))
@@ -277,10 +277,10 @@ def test_the_verdict_is_stated_with_the_interval_of_the_lead(
     assert float(text.split("interval ")[1].split(" to ")[0]) <= 0
 
 
-def test_no_sample_size_is_advised_from_few_degrees_of_freedom(
+def test_few_degrees_of_freedom_give_no_sample_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Two instances asked for 1,692 times as many."""
+    """Regression: two instances gave the advice of 1,692 times as many."""
     few, _ = standing_of({"a": [0.1, 0.9, 0.4], "b": [0.3, 0.5, 0.45]}, monkeypatch)
     assert "these are too few instances to estimate how many are needed" in few
     luck = np.random.default_rng(5).normal(size=(2, 40))
@@ -288,21 +288,21 @@ def test_no_sample_size_is_advised_from_few_degrees_of_freedom(
     tiny, _ = standing_of(gains, monkeypatch)
     assert tiny.endswith("a clear result would need more than 100 times as many instances.")
     gains["b"] -= 0.25
-    some, _ = standing_of(gains, monkeypatch)
-    assert re.search(r"about \d+\.\d times as many instances would show it in 4 of 5 studies", some)
+    more, _ = standing_of(gains, monkeypatch)
+    assert re.search(r"about \d+\.\d times as many instances would show it in 4 of 5 studies", more)
 
 
-def test_one_player_alone_is_no_leaderboard(
+def test_single_player_gives_no_leaderboard(
     cheaptalk: Command, store: Path, tmp_path: Path
 ) -> None:
     done = cheaptalk("leaderboard", "one", "--store", str(store))
     assert done.status == 1
     assert "requires finished matches of at least two players" in done.out
-    found = board(store, "new", new=["tough", "luck"])
-    assert "without the new players, no match remains" in found.lacking["Rank changes"]
+    result = board(store, "new", new=["tough", "luck"])
+    assert "without the new players, no match remains" in result.lacking["Rank changes"]
 
 
-def test_the_command_prints_writes_and_names_what_is_wrong(
+def test_command_prints_writes_and_reports_errors(
     cheaptalk: Command, store: Path, tmp_path: Path
 ) -> None:
     where = ("--store", str(store))
@@ -322,7 +322,7 @@ def test_the_command_prints_writes_and_names_what_is_wrong(
         assert sentence in wrong.said
 
 
-def test_the_order_in_which_matches_were_stored_changes_no_digit(
+def test_storage_order_does_not_change_standings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def backwards(*given: Any) -> Any:
@@ -332,11 +332,11 @@ def test_the_order_in_which_matches_were_stored_changes_no_digit(
     ct.run(study, tmp_path / "one.sqlite")
     monkeypatch.setattr("cheaptalk.studies.runs.run.play_scripted", backwards)
     ct.run(study, tmp_path / "other.sqlite")
-    one, other = (board(tmp_path / name, "new") for name in ("one.sqlite", "other.sqlite"))
-    assert one.tables["leaderboard"].frame.equals(other.tables["leaderboard"].frame)
+    first, second = (board(tmp_path / name, "new") for name in ("one.sqlite", "other.sqlite"))
+    assert first.tables["leaderboard"].frame.equals(second.tables["leaderboard"].frame)
 
 
-def test_one_name_for_two_models_is_refused() -> None:
+def test_one_label_for_two_models_is_rejected() -> None:
     cool = {"model": "openai/gpt", "temperature": 0.2}
     same: dict[str, Any] = {"a": {"gpt": cool}, "b": {"gpt": cool, "fair": {"strategy": "x"}}}
     check_models(same | {"c": {"fair": {"strategy": "y"}}})
@@ -344,7 +344,7 @@ def test_one_name_for_two_models_is_refused() -> None:
         check_models(same | {"d": {"gpt": cool | {"temperature": 1.0}}})
 
 
-def test_one_name_for_two_scripts_at_a_game_is_refused() -> None:
+def test_one_label_for_two_scripts_of_a_game_is_rejected() -> None:
     def at(game: str, share: float) -> dict[str, Any]:
         return {"game": game, "strategy": "fixed_demand", "settings": {"share": share}}
 
@@ -355,10 +355,10 @@ def test_one_name_for_two_scripts_at_a_game_is_refused() -> None:
         check_scripts(first | {"b": {"hard": [at("bargaining", 0.9)]}})
 
 
-def test_a_player_that_never_varied_within_a_configuration_hides_who_is_first(
+def test_constant_player_within_a_configuration_prevents_a_verdict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its rival's outcomes moved its standing from configuration to configuration only."""
+    """Its rival's outcomes changed its standing only between configurations."""
     lottery = np.zeros(30)
     lottery[7] = 1.0
     text, frame = standing_of({"safe": [0.1] * 30, "lottery": lottery.tolist()}, monkeypatch)

@@ -1,1 +1,1 @@
-"""A small project of a user of the library."""
+"""A small project that uses the library."""

@@ -1,4 +1,4 @@
-"""Games, players, models, learning, and what is served."""
+"""Games, players, models, learning, and web servers."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ import cheaptalk as ct
 
 
 @ct.strategy("alice", "bob")
-def stubborn(asked: ct.DecisionRequest) -> ct.Action:
+def stubborn(request: ct.DecisionRequest) -> ct.Action:
     """Ask for everything."""
-    return ct.get_game("bargaining").strategies["fixed_demand"](asked)
+    return ct.get_game("bargaining").strategies["fixed_demand"](request)
 
 
 def match() -> dict[str, float]:
@@ -34,12 +34,12 @@ def every_game() -> list[ct.Game]:
     ]  # fmt: skip
 
 
-def prompted() -> list[str]:
+def preview_prompt() -> list[str]:
     game = ct.games.Bargaining()
     linear = ct.get_game("bargaining").strategies["linear"]
     seat = ct.players.ModelSeat(model="openai/gpt-4o", temperature=0.5)
-    found = ct.players.preview(seat, game, "alice", {"bob": linear}, "1", turn=1)
-    return [] if found is None else [one.content for one in found.calls[0].messages]
+    preview = ct.players.preview(seat, game, "alice", {"bob": linear}, "1", turn=1)
+    return [] if preview is None else [message.content for message in preview.calls[0].messages]
 
 
 def catalogue() -> tuple[object, ...]:
@@ -51,14 +51,15 @@ def catalogue() -> tuple[object, ...]:
     return price and price.input, provider.url, roster.entries(), list(games)
 
 
-def checked() -> list[str]:
+def check_game() -> list[str]:
     game_spec = ct.conformance.spec_at("bargaining")
     files: list[Path] = ct.starters.write_game("haggle", Path("haggle"))
     print(files)
-    return [one.check for one in ct.conformance.verdicts(game_spec, ["1"]) if one.problem]
+    verdicts = ct.conformance.verdicts(game_spec, ["1"])
+    return [verdict.check for verdict in verdicts if verdict.problem]
 
 
-def trained(out: Path) -> list[float]:
+def train_policy(out: Path) -> list[float]:
     wanted = ct.learning.chosen("nfsp", "bargaining", 1_000, {})
     rules = ct.learning.game_of(wanted.game, {})
     settings = ct.learning.settings_of(wanted.algorithm, wanted.settings)
@@ -66,18 +67,18 @@ def trained(out: Path) -> list[float]:
     policy: ct.learning.Policy = ct.learning.read_policy(out)
     tree = ct.learning.Tree(policy.game)
     ct.adapters.write_efg(tree, "game.efg")
-    return [one.gain for one in ct.learning.exploitability(policy, 1_000).gains]
+    return [entry.gain for entry in ct.learning.exploitability(policy, 1_000).gains]
 
 
-async def asked(call: ct.players.PersonCall) -> ct.models.Reply:
+async def ask_person(call: ct.players.PersonCall) -> ct.models.Reply:
     return ct.models.Reply(text=await asyncio.to_thread(input, call.question))
 
 
-async def sat_down(study: ct.Study) -> ct.Progress:
-    return await ct.run_async(study, "played.sqlite", ask_person=asked)
+async def run_with_person(study: ct.Study) -> ct.Progress:
+    return await ct.run_async(study, "played.sqlite", ask_person=ask_person)
 
 
-async def served(study: Path, folder: Path) -> ct.web.Tally:
+async def serve_study(study: Path, folder: Path) -> ct.web.Tally:
     with ct.web.listen(0) as there:
         address = ct.web.own_address(there)
         async with ct.web.open_site(study, "served.sqlite", address) as site:
@@ -89,6 +90,6 @@ async def served(study: Path, folder: Path) -> ct.web.Tally:
     return tally
 
 
-async def viewed(path: Path) -> None:
+async def serve_viewer(path: Path) -> None:
     with ct.Store.open(path) as store, ct.web.listen() as there:
         await ct.web.serve_app(ct.web.make_viewer(store), there, ct.web.own_address(there))

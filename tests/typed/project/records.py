@@ -5,7 +5,7 @@ from pathlib import Path
 import cheaptalk as ct
 
 
-def exported(path: Path, out: Path) -> dict[str, int]:
+def export_study(path: Path, out: Path) -> dict[str, int]:
     with ct.Store.open(path) as store:
         chats: ct.records.Chat = next(iter(ct.records.chats(next(store.records(bodies=True)))))
         print(chats)
@@ -13,13 +13,13 @@ def exported(path: Path, out: Path) -> dict[str, int]:
     return ct.export(path, "mine", out / "mine.zip", "parquet", workers=2).rows
 
 
-def imported(path: Path, games: Path) -> int:
+def import_games(path: Path, games: Path) -> int:
     taken = ct.import_matches(ct.read_glee(games, names=["Ada"]), path, "glee")
     other = ct.records.imports.IMPORTERS.find("gama").read([games])
     return taken.imported + ct.import_matches(other, path, "gama").present
 
 
-def kept(path: Path, url: str) -> dict[str, int]:
+def archive_study(path: Path, url: str) -> dict[str, int]:
     with ct.Store.open(path) as store:
         manifest: ct.records.Manifest = ct.records.archive(store, url, study="mine")
     with ct.Store.open("back.sqlite", create=True) as back:
@@ -29,15 +29,15 @@ def kept(path: Path, url: str) -> dict[str, int]:
     return manifest.rows
 
 
-def cached(file: Path, path: Path, match: str) -> list[str]:
+def explain_cache(file: Path, path: Path, match: str) -> list[str]:
     with ct.records.Cache(file, create=False) as cache, ct.Store.open(path) as store:
         print([shelf.replies for shelf in cache.shelves()], cache.clear("openai/*"))
         why = ct.records.explain_match(cache, store, match, request=0)
         batches: list[ct.records.BatchSummary] = ct.records.all_batches(store)
         print(batches)
-        return [line for one in why for line in one.differences]
+        return [line for reason in why for line in reason.differences]
 
 
-def healthy(path: Path) -> bool:
+def is_healthy(path: Path) -> bool:
     checks = [*ct.doctor.examine_installation(), *ct.doctor.examine_store(path, deep=True)]
-    return all(one.ok for one in checks)
+    return all(check.ok for check in checks)

@@ -1,4 +1,4 @@
-"""Results: matches, transcripts, frames, reports, judges, labels, the meta-game."""
+"""Results: matches, transcripts, data frames, reports, judges, labels, metagames."""
 
 import asyncio
 from pathlib import Path
@@ -8,16 +8,16 @@ import polars as pl
 import cheaptalk as ct
 
 
-def found(path: Path) -> dict[str, dict[str, float] | None]:
+def find_matches(path: Path) -> dict[str, dict[str, float] | None]:
     with ct.Store.open(path) as store:
-        some = ct.records.find_matches(
+        matches = ct.records.find_matches(
             store, "mine", games=["bargaining"], seats={"alice": "fair"}, states=["finished"],
             where=["payoff_alice>10"], sort="finished", reverse=True,
         )  # fmt: skip
-        return {one.id: one.payoffs for one in some}
+        return {match.id: match.payoffs for match in matches}
 
 
-def read(path: Path, match: str) -> list[str]:
+def read_transcript(path: Path, match: str) -> list[str]:
     with ct.Store.open(path) as store:
         record = store.find(match)
         view: ct.records.SeatView = ct.records.seat_view(record, record.rules.actors[0].name)
@@ -25,7 +25,7 @@ def read(path: Path, match: str) -> list[str]:
         return [line.text for line in ct.records.transcript(record)]
 
 
-def frames(path: Path) -> pl.DataFrame:
+def read_frames(path: Path) -> pl.DataFrame:
     all_ = ct.frames.match_frames(path, "mine")
     frame: pl.DataFrame = all_["bargaining"]
     fit = ct.statistics.ols(frame, "alice_gain", ["pairing"], reference={"pairing": "fair / firm"})
@@ -33,7 +33,7 @@ def frames(path: Path) -> pl.DataFrame:
     return frame
 
 
-def reported(path: Path, out: Path) -> dict[str, str]:
+def write_report(path: Path, out: Path) -> dict[str, str]:
     with ct.Store.open(path) as store:
         report = ct.reports.findings(store, "mine", ct.reports.study_recipe(store, "mine"))
         ct.reports.write_findings(report, out / "report.html")
@@ -45,9 +45,9 @@ def reported(path: Path, out: Path) -> dict[str, str]:
         return dict(report.answers)
 
 
-def metagame(path: Path, out: Path) -> list[str]:
+def write_metagame(path: Path, out: Path) -> list[str]:
     played = ct.reports.Played.of(path, "mine")
-    analyses = [ct.equilibrium.analyse(one, draws=100) for one in played.games()]
+    analyses = [ct.equilibrium.analyse(game, draws=100) for game in played.games()]
     ct.reports.metagame_report("mine", analyses, out / "metagame.html", played=played)
     ct.equilibrium.write_payoffs(analyses[0].table, out / "game.nfg")
     table: ct.equilibrium.PayoffTable = ct.equilibrium.read_payoffs(out / "game.nfg")
@@ -56,14 +56,14 @@ def metagame(path: Path, out: Path) -> list[str]:
     return list(table.rows)
 
 
-async def judged(path: Path) -> ct.judges.Judging:
+async def run_judge(path: Path) -> ct.judges.Judging:
     judge = ct.judges.judge_of("hallucination", {"model": "openai/gpt-4o", "temperature": 0})
     print(ct.judges.estimate_judging(path, "mine", judge).amounts.line)
     ct.judge(path, "mine", judge, sample=5, budget=ct.studies.Cap(dollars=1))
     return await asyncio.wait_for(ct.judge_async(path, "mine", judge), timeout=60)
 
 
-def labelled(path: Path, sheet: Path) -> int:
+def label_sheet(path: Path, sheet: Path) -> int:
     with ct.Store.open(path) as store:
         items: int = ct.judges.write_sheet(store, "mine", "promises", sheet, sample=10)
         taken: ct.judges.Labels = ct.judges.import_labels(store, "mine", "promises", sheet, by="me")

@@ -1,4 +1,4 @@
-"""Studies: written, planned, estimated, run, awaited, looked after."""
+"""Studies: definition, plan, forecast, runs, and control."""
 
 import asyncio
 from pathlib import Path
@@ -28,30 +28,30 @@ STUDY = ct.Study(
 )
 
 
-def seatings(strategies: list[str]) -> ct.Study:
-    pairs: list[list[str]] = [[one, other] for one in strategies for other in strategies]
-    players: dict[str, str] = {one: one for one in strategies}
+def all_pairs(strategies: list[str]) -> ct.Study:
+    pairs: list[list[str]] = [[first, second] for first in strategies for second in strategies]
+    players: dict[str, str] = {name: name for name in strategies}
     return ct.Study(name="all", games=[{"game": "bargaining"}], players=players, pairing=pairs)
 
 
-def planned(store: ct.Store | None = None) -> ct.studies.Forecast:
+def make_forecast(store: ct.Store | None = None) -> ct.studies.Forecast:
     plan = ct.studies.lay_out(STUDY, store)
     first: ct.studies.PlannedMatch = plan.matches[0]
-    who: list[str] = [one.label for one in first.seating]
-    print(len(plan.matches), first.id, who, plan.counts().most_common(1), plan.unseated)
+    labels: list[str] = [seat.label for seat in first.seating]
+    print(len(plan.matches), first.id, labels, plan.counts().most_common(1), plan.unseated)
     return ct.studies.forecast(plan, store, ct.models.load_prices(), batch=False)
 
 
-def joined() -> ct.Study:
+def add_roster() -> ct.Study:
     return ct.studies.with_players(STUDY, {"more": "linear"}, ["glee"])
 
 
-def played(path: Path) -> int:
+def run_study(path: Path) -> int:
     stop = Event()
 
     def tell(progress: ct.Progress) -> None:
-        left: float | None = progress.seconds_left
-        if progress.failed > 10 or (left is not None and left > 1e6):
+        seconds: float | None = progress.seconds_left
+        if progress.failed > 10 or (seconds is not None and seconds > 1e6):
             stop.set()
 
     cap = ct.studies.Cap(calls=50, dollars=1.5)
@@ -63,19 +63,19 @@ def played(path: Path) -> int:
     return progress.done + again.before
 
 
-async def awaited(path: Path) -> ct.Progress:
+async def await_run(path: Path) -> ct.Progress:
     running = asyncio.create_task(ct.run_async(STUDY, path, concurrency=8))
     return await running
 
 
-async def hosted(path: Path) -> ct.records.Status | None:
+async def host_match(path: Path) -> ct.records.Status | None:
     (match, *_) = ct.plan(STUDY).matches
     async with ct.open_host(STUDY, path) as host:
         end = await host.play(match)
     return end.status if isinstance(end, ct.records.Ended) else None
 
 
-def looked_after(path: Path) -> float | None:
+def control_run(path: Path) -> float | None:
     state: ct.studies.RunState = ct.studies.watch(path, "mine")
     ct.studies.control_run(path, "mine", "set", concurrency=8, limits={"openai/gpt-4o": None})
     ct.studies.control_run(path, "mine", "stop")
@@ -85,13 +85,13 @@ def looked_after(path: Path) -> float | None:
     return state.eta
 
 
-def known(path: Path) -> list[str]:
-    one = ct.studies.study_status(path, STUDY)
-    print(one.planned, one.cost.dollars_known, one.summary.halted)
+def study_names(path: Path) -> list[str]:
+    status = ct.studies.study_status(path, STUDY)
+    print(status.planned, status.cost.dollars_known, status.summary.halted)
     return [each.name for each in ct.studies.statuses(path)]
 
 
-def presets() -> list[str]:
-    found: ct.Study | None = ct.preset("quickstart")
-    print(found and found.description, ct.studies.preset_text("quickstart"))
+def preset_names() -> list[str]:
+    study: ct.Study | None = ct.preset("quickstart")
+    print(study and study.description, ct.studies.preset_text("quickstart"))
     return ct.studies.preset_names()

@@ -1,4 +1,4 @@
-"""A small application around a study's form, as a console has it: for trying it, and for tests."""
+"""A small application around a study's form, like a console's: for manual trials and tests."""
 
 import asyncio
 from urllib.parse import parse_qsl
@@ -19,13 +19,13 @@ from cheaptalk.web.console.designs.study_form_page import (
     check_form,
 )
 
-TO = Addresses("/form", "/form/counts", "/form/cost")
-PATIENCE = 20.0
-"""Seconds to wait for a cost estimate before the page says that it is still being computed."""
+ADDRESSES = Addresses("/form", "/form/counts", "/form/cost")
+TIMEOUT = 20.0
+"""Seconds to wait for a cost estimate before the page reports that it is being computed."""
 
 
 def page(content: Markup) -> str:
-    """A page around a piece."""
+    """Return a page around the content."""
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>A study</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -35,7 +35,7 @@ def page(content: Markup) -> str:
 
 
 def make_form_preview() -> FastAPI:
-    """The form alone, without accounts: nothing is kept."""
+    """Make an application of only the form, without accounts or storage."""
     app, form_page, estimator = FastAPI(), FormPage(), CostEstimator()
 
     async def posted(request: Request) -> tuple[StudyFields, dict[str, str]]:
@@ -53,7 +53,7 @@ def make_form_preview() -> FastAPI:
     @app.get("/form")
     def form(preset: str | None = None) -> HTMLResponse:
         filled = fields_from(study_of(preset)) if preset else StudyFields.blank()
-        return HTMLResponse(page(form_page.form(check_form(filled), TO)))
+        return HTMLResponse(page(form_page.form(check_form(filled), ADDRESSES)))
 
     @app.post("/form")
     async def sent(request: Request) -> HTMLResponse:
@@ -62,9 +62,9 @@ def make_form_preview() -> FastAPI:
         checked = await asyncio.to_thread(check_form, form)
         cost = Markup()
         if pairs.get("do") == "estimate" and checked.plan is not None:
-            estimate = await estimator.wait_for(checked.plan, PATIENCE)
+            estimate = await estimator.wait_for(checked.plan, TIMEOUT)
             cost = form_page.cost(checked.plan.study, estimate)
-        text = page(form_page.form(checked, TO, focus=focus, cost=cost))
+        text = page(form_page.form(checked, ADDRESSES, focus=focus, cost=cost))
         return HTMLResponse(text, 422 if checked.problems else 200)
 
     @app.post("/form/counts")
@@ -78,7 +78,7 @@ def make_form_preview() -> FastAPI:
         checked = await asyncio.to_thread(check_form, form)
         if checked.plan is None or checked.size is None or no_estimate_reason(checked.size):
             return HTMLResponse("")
-        estimate = await estimator.wait_for(checked.plan, PATIENCE)
+        estimate = await estimator.wait_for(checked.plan, TIMEOUT)
         return HTMLResponse(form_page.cost(checked.plan.study, estimate))
 
     return app

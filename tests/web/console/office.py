@@ -15,15 +15,15 @@ from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.staff import Role
 
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-"""Hashes in no time, for tests that are about something else."""
+"""A fast hasher for tests of other behaviour."""
 CSRF = re.compile(r'name="csrf" value="(\w+)"')
 SECRET = re.compile(r'class="secret">([^<]+)<')
-PASSWORD = "correct horse"  # noqa: S105 - of accounts in tests
+PASSWORD = "correct horse"  # noqa: S105 - for accounts in tests
 ROOT = "/console"
 
 
 class Clock:
-    """A time that goes on when it is told to."""
+    """A clock that only advances when a test sets it."""
 
     def __init__(self) -> None:
         self.time = 1_800_000_000.0
@@ -33,7 +33,7 @@ class Clock:
 
 
 class Browser:
-    """Somebody's browser, with the cookies that it was given."""
+    """A researcher's browser with its cookies."""
 
     def __init__(self, app: FastAPI, address: str = "192.0.2.7") -> None:
         outer = FastAPI(redirect_slashes=False)
@@ -42,32 +42,31 @@ class Browser:
         self.client = httpx2.AsyncClient(transport=transport, base_url="http://test")
 
     async def get(self, path: str) -> httpx2.Response:
-        """A page, wherever it leads to."""
+        """Request a page without following redirects."""
         return await self.client.get(ROOT + path)
 
-    async def shown(self, answer: httpx2.Response) -> str:
-        """The page that an answer leads to."""
-        assert answer.status_code == 303, answer.text
-        return (await self.client.get(answer.headers["location"])).text
+    async def follow(self, response: httpx2.Response) -> str:
+        """Return the page that a response redirects to."""
+        assert response.status_code == 303, response.text
+        return (await self.client.get(response.headers["location"])).text
 
     async def post(self, path: str, page: str = "", **fields: str) -> httpx2.Response:
-        """Send a form, as the page that it stands on has it; by default that of the same path."""
+        """Send a form with the token of its page, by default the page of the same path."""
         form = CSRF.search((await self.get(page or path)).text)
         assert form is not None, page or path
         return await self.client.post(ROOT + path, data={"csrf": form[1], **fields})
 
     async def log_in(self, name: str, password: str = PASSWORD) -> httpx2.Response:
-        """Log in by the page for it."""
+        """Log in through the login page."""
         return await self.post("/login", name=name, password=password)
 
     @property
     def token(self) -> str:
-        """The token of the session."""
         return next(iter(self.client.cookies.values()))
 
 
 class Office:
-    """A laboratory's console, and those who work there."""
+    """A laboratory's console and its staff."""
 
     def __init__(self, database: LaboratoryDatabase, clock: Clock) -> None:
         self.database = database
@@ -76,11 +75,11 @@ class Office:
         self.app = make_console(database, code=self.code, hasher=QUICK)
 
     def browser(self, address: str = "192.0.2.7") -> Browser:
-        """A browser in which nobody has been."""
+        """Return a browser without cookies."""
         return Browser(self.app, address)
 
-    async def somebody(self, role: Role = Role.OWNER, name: str = "") -> Browser:
-        """Somebody of a role who is logged in, and whose account is new."""
+    async def log_in_as(self, role: Role = Role.OWNER, name: str = "") -> Browser:
+        """Return the browser of a new account with the given role, logged in."""
         name, hashed = name or role, QUICK.hash(PASSWORD)
         if role is Role.OWNER and not self.database.staff.any():
             self.database.staff.create_owner(name, hashed)
@@ -94,14 +93,14 @@ class Office:
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[Office]:
-    """The office of a laboratory in a folder."""
+    """Open the office of a laboratory in a folder."""
     clock = Clock()
     with LaboratoryDatabase(folder, clock) as database:
         yield Office(database, clock)
 
 
-def in_office(folder: Path, work: Callable[[Office], Awaitable[None]]) -> None:
-    """Do something in a laboratory that has just been opened."""
+def run_in_office(folder: Path, work: Callable[[Office], Awaitable[None]]) -> None:
+    """Run a coroutine function in a newly opened laboratory."""
 
     async def main() -> None:
         async with opened(folder) as office:

@@ -1,4 +1,4 @@
-"""The laboratory's database keeps what it is given, and forgets what it must."""
+"""The laboratory's database stores, restores and erases data."""
 
 import sqlite3
 from pathlib import Path
@@ -10,7 +10,7 @@ from cheaptalk.web.laboratory.audit import STRUCK
 from cheaptalk.web.laboratory.database import FILE, LaboratoryDatabase
 
 
-def test_what_was_kept_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+def test_stored_data_survives_reopening(tmp_path: Path) -> None:
     with LaboratoryDatabase(tmp_path) as database:
         draft = database.drafts.create("pilot", "name: pilot\n", "ann")
         account = database.staff.create_owner("ann", "a hash")
@@ -25,7 +25,7 @@ def test_what_was_kept_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     ("create", "message"),
     [("PRAGMA user_version = 99", "newer cheaptalk"), ("CREATE TABLE t (x)", "not a laboratory's")],
 )
-def test_a_file_that_is_not_ours_is_refused_and_kept(
+def test_foreign_database_is_rejected_and_left_unchanged(
     tmp_path: Path, create: str, message: str
 ) -> None:
     with sqlite3.connect(tmp_path / FILE) as file:
@@ -39,7 +39,7 @@ def test_a_file_that_is_not_ours_is_refused_and_kept(
     assert ("accounts",) not in tables
 
 
-def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_a_database_is_rejected(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("a letter to somebody " * 100)
     with pytest.raises(CheaptalkError, match="cannot be used"):
         LaboratoryDatabase(tmp_path)
@@ -48,7 +48,7 @@ def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
         LaboratoryDatabase(tmp_path / "nowhere")
 
 
-def test_a_participant_is_struck_out_of_the_log_and_off_the_disk(tmp_path: Path) -> None:
+def test_participant_is_erased_from_the_log_and_the_disk(tmp_path: Path) -> None:
     with LaboratoryDatabase(tmp_path) as database:
         database.audit.enter("ann", "paid", "pilot", codes=["p1x", "p1xy"], p1x=2.5, note="to p1x.")
         database.audit.enter("ann", "paid", "pilot", code="p2")
@@ -61,7 +61,7 @@ def test_a_participant_is_struck_out_of_the_log_and_off_the_disk(tmp_path: Path)
         assert b"p1x" not in content
 
 
-def test_the_log_is_read_page_by_page_of_one_study(tmp_path: Path) -> None:
+def test_log_of_a_study_is_paginated(tmp_path: Path) -> None:
     with LaboratoryDatabase(tmp_path) as database:
         for number in range(120):
             database.audit.enter("ann", f"deed {number}", "pilot" if number % 2 else "other")

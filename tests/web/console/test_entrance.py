@@ -1,4 +1,4 @@
-"""Who comes in to the console, and who does not."""
+"""Authentication in the console: setup, login, sessions and accounts."""
 
 from pathlib import Path
 
@@ -11,25 +11,25 @@ from cheaptalk.web.console.accounts import IDLE_SECONDS, SESSION_SECONDS, Accoun
 from cheaptalk.web.laboratory.database import FILE, LaboratoryDatabase
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.login_throttle import LoginThrottle
-from tests.web.console.office import PASSWORD, QUICK, ROOT, SECRET, Clock, Office, in_office
+from tests.web.console.office import PASSWORD, QUICK, ROOT, SECRET, Clock, Office, run_in_office
 
-OWN = {"name": "ann", "password": PASSWORD, "again": PASSWORD}
-
-
-def inside(answer: httpx2.Response) -> bool:
-    """Whether an answer is the list of studies, and no way to the login."""
-    assert answer.status_code in (200, 303), answer.text
-    return answer.status_code == 200
+ANN = {"name": "ann", "password": PASSWORD, "again": PASSWORD}
 
 
-def test_setting_up_needs_the_code_and_is_done_once(tmp_path: Path) -> None:
+def is_logged_in(response: httpx2.Response) -> bool:
+    """Return whether a response is the list of studies rather than a redirect to the login."""
+    assert response.status_code in (200, 303), response.text
+    return response.status_code == 200
+
+
+def test_setup_requires_the_code_and_works_once(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
         browser = office.browser()
         assert (await browser.get("/")).headers["location"] == f"{ROOT}/set-up"
         for wrong in ("", "AAAA-BBBB-CCCC", "ä"):
-            refused = await browser.post("/set-up", **OWN, code=wrong)
+            refused = await browser.post("/set-up", **ANN, code=wrong)
             assert (refused.status_code, "The code is wrong" in refused.text) == (403, True)
-        for bad in (OWN | {"again": "another one"}, OWN | {"password": "short", "again": "short"},
+        for bad in (ANN | {"again": "another one"}, ANN | {"password": "short", "again": "short"},
                     {"name": PASSWORD, "password": PASSWORD, "again": PASSWORD}):  # fmt: skip
             retry = await browser.post("/set-up", **bad, code=office.code)
             assert retry.status_code == 400
@@ -37,20 +37,20 @@ def test_setting_up_needs_the_code_and_is_done_once(tmp_path: Path) -> None:
         assert not office.database.staff.any()
         late = office.browser()
         await late.get("/set-up")
-        created = await browser.post("/set-up", **OWN, code=office.code.lower())
-        assert "The laboratory is ready" in await browser.shown(created)
+        created = await browser.post("/set-up", **ANN, code=office.code.lower())
+        assert "The laboratory is ready" in await browser.follow(created)
         assert office.database.staff.account("ANN").role is Role.OWNER
         assert (await browser.get("/set-up")).status_code == 404
-        retry = await late.post("/set-up", "/login", **OWN, code=office.code)
+        retry = await late.post("/set-up", "/login", **ANN, code=office.code)
         assert retry.status_code == 409
         assert len(office.database.staff.all()) == 1
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_too_many_wrong_passwords_shut_an_account_even_for_the_right_one(tmp_path: Path) -> None:
+def test_wrong_passwords_lock_an_account_even_for_the_right_one(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        await office.somebody()
+        await office.log_in_as()
         for name in ("owner", "nobody there"):
             browser = office.browser()
             responses = set()
@@ -67,10 +67,10 @@ def test_too_many_wrong_passwords_shut_an_account_even_for_the_right_one(tmp_pat
         assert deeds.count("wrong password") == 20
         assert deeds.count("logged in") == 2
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_too_many_wrong_passwords_shut_an_address(tmp_path: Path) -> None:
+def test_wrong_passwords_lock_an_address(tmp_path: Path) -> None:
     clock = Clock()
     with LaboratoryDatabase(tmp_path, clock) as database:
         accounts = Accounts(database, "CODE", QUICK)
@@ -85,7 +85,7 @@ def test_too_many_wrong_passwords_shut_an_address(tmp_path: Path) -> None:
         assert accounts.login(accounts.log_in("ann", PASSWORD, "there"))
 
 
-def test_passwords_that_were_right_are_not_counted(tmp_path: Path) -> None:
+def test_correct_passwords_do_not_count_towards_the_limit(tmp_path: Path) -> None:
     login_throttle = LoginThrottle(2, 60, Clock())
     login_throttle.count("ann")
     login_throttle.undo("ann")
@@ -102,28 +102,28 @@ def test_passwords_that_were_right_are_not_counted(tmp_path: Path) -> None:
                     accounts.log_in("ann", wrong, "here")
 
 
-def test_sessions_end(tmp_path: Path) -> None:
+def test_sessions_end_on_logout_and_when_idle(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        browser = await office.somebody()
+        browser = await office.log_in_as()
         old = browser.token
-        assert inside(await browser.get("/"))
+        assert is_logged_in(await browser.get("/"))
         logged_out = await browser.post("/log-out", "/account")
         assert logged_out.headers["location"] == f"{ROOT}/login"
         browser.client.cookies.clear()
         browser.client.cookies.set("cheaptalk-console", old)
-        assert not inside(await browser.get("/"))
+        assert not is_logged_in(await browser.get("/"))
 
         browser.client.cookies.clear()
         await browser.log_in("owner")
         office.clock.time += IDLE_SECONDS - 1
-        assert inside(await browser.get("/"))
+        assert is_logged_in(await browser.get("/"))
         office.clock.time += IDLE_SECONDS + 1
-        assert not inside(await browser.get("/"))
+        assert not is_logged_in(await browser.get("/"))
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_a_session_lasts_a_week_at_most(tmp_path: Path) -> None:
+def test_session_lasts_at_most_a_week(tmp_path: Path) -> None:
     clock = Clock()
     with LaboratoryDatabase(tmp_path, clock) as database:
         accounts = Accounts(database, "", QUICK)
@@ -136,28 +136,28 @@ def test_a_session_lasts_a_week_at_most(tmp_path: Path) -> None:
         assert accounts.login(token) is None
 
 
-def test_another_password_ends_the_other_sessions(tmp_path: Path) -> None:
+def test_changing_the_password_ends_other_sessions(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        browser, other_browser = await office.somebody(), office.browser()
+        browser, other_browser = await office.log_in_as(), office.browser()
         await other_browser.log_in("owner")
         before = browser.token
         new = {"password": "battery staple", "again": "battery staple"}
         wrong = await browser.post("/account/password", "/account", old="no", **new)
         assert (wrong.status_code, "current password is wrong" in wrong.text) == (403, True)
-        assert inside(await other_browser.get("/"))
+        assert is_logged_in(await other_browser.get("/"))
         changed = await browser.post("/account/password", "/account", old=PASSWORD, **new)
-        assert "was changed" in await browser.shown(changed)
+        assert "was changed" in await browser.follow(changed)
         assert browser.token != before
-        assert not inside(await other_browser.get("/"))
+        assert not is_logged_in(await other_browser.get("/"))
         assert (await other_browser.log_in("owner")).status_code == 403
         assert (await other_browser.log_in("owner", "battery staple")).status_code == 303
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_a_login_has_a_token_of_its_own_in_a_guarded_cookie(tmp_path: Path) -> None:
+def test_login_sets_a_new_token_in_a_protected_cookie(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        await office.somebody()
+        await office.log_in_as()
         browser = office.browser()
         await browser.get("/login")
         before = browser.token
@@ -172,12 +172,12 @@ def test_a_login_has_a_token_of_its_own_in_a_guarded_cookie(tmp_path: Path) -> N
         assert "Secure" in safe.headers["set-cookie"]
         assert "max-age" in safe.headers["strict-transport-security"]
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
 def test_owners_invite_disable_and_reset(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        owner, visitor = await office.somebody(), office.browser()
+        owner, visitor = await office.log_in_as(), office.browser()
         invited = await owner.post("/accounts", name=" Bea ", role="researcher")
         secret = SECRET.search(invited.text)
         assert secret is not None
@@ -189,27 +189,27 @@ def test_owners_invite_disable_and_reset(tmp_path: Path) -> None:
         assert office.database.drafts.page() == []
         new = {"password": "battery staple", "again": "battery staple"}
         await visitor.post("/account/password", "/account", old=secret[1], **new)
-        assert inside(await visitor.get("/"))
+        assert is_logged_in(await visitor.get("/"))
 
         page = f"/accounts/{office.database.staff.account('bea').id}"
         await owner.post(f"{page}/disable", page)
-        assert not inside(await visitor.get("/"))
+        assert not is_logged_in(await visitor.get("/"))
         assert (await visitor.log_in("bea", "battery staple")).status_code == 403
         await owner.post(f"{page}/enable", page)
         assert (await visitor.log_in("bea", "battery staple")).status_code == 303
         reset = SECRET.search((await owner.post(f"{page}/reset", page)).text)
         assert reset is not None
-        assert not inside(await visitor.get("/"))
+        assert not is_logged_in(await visitor.get("/"))
         assert (await visitor.log_in("bea", "battery staple")).status_code == 403
         assert (await visitor.log_in("bea", reset[1])).status_code == 303
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_the_last_owner_stays(tmp_path: Path) -> None:
+def test_last_active_owner_cannot_be_removed(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        owner = await office.somebody()
-        await office.somebody(Role.RESEARCHER)
+        owner = await office.log_in_as()
+        await office.log_in_as(Role.RESEARCHER)
         for deed, fields in (("disable", {}), ("role", {"role": "viewer"})):
             refused = await owner.post(f"/accounts/1/{deed}", "/accounts/1", **fields)
             assert (refused.status_code, "only active owner" in refused.text) == (409, True)
@@ -218,12 +218,12 @@ def test_the_last_owner_stays(tmp_path: Path) -> None:
         assert response.status_code == 303
         assert (await owner.get("/accounts")).status_code == 403
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_no_login_leads_away(tmp_path: Path) -> None:
+def test_login_redirects_only_within_the_console(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        await office.somebody()
+        await office.log_in_as()
         for to in (
             "//evil.example", "https://evil.example", "/\\evil.example", "x//y", "/\tx",
             "/%2f/evil", "javascript:alert(1)", "@evil.example", "/a//b",
@@ -239,13 +239,13 @@ def test_no_login_leads_away(tmp_path: Path) -> None:
         )
         assert sent.headers["location"] == f"{ROOT}/studies/pilot/design"
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_no_password_and_no_token_is_in_the_file(tmp_path: Path) -> None:
+def test_database_contains_no_password_or_token(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
         browser = office.browser()
-        await browser.post("/set-up", **OWN, code=office.code)
+        await browser.post("/set-up", **ANN, code=office.code)
         await office.browser().log_in("ann", "a wrong password")
         invited = SECRET.search((await browser.post("/accounts", name="b", role="viewer")).text)
         assert invited is not None
@@ -256,10 +256,10 @@ def test_no_password_and_no_token_is_in_the_file(tmp_path: Path) -> None:
         assert [secret for secret in secrets if secret.encode() in content] == []
         assert (tmp_path / FILE).stat().st_mode & 0o077 == 0
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_a_password_is_hashed_anew_when_parameters_change(tmp_path: Path) -> None:
+def test_password_is_rehashed_when_parameters_change(tmp_path: Path) -> None:
     with LaboratoryDatabase(tmp_path) as database:
         database.staff.create_owner("ann", QUICK.hash(PASSWORD))
         hasher = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1)

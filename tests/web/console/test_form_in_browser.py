@@ -1,4 +1,4 @@
-"""The form of a study in a browser: counts that follow what is typed, and rows without a reload."""
+"""The form of a study in a browser: live counts, and rows that are added without a reload."""
 
 import asyncio
 from contextlib import suppress
@@ -21,9 +21,7 @@ UNNAMED = """[...document.querySelectorAll("input:not([type=hidden]), textarea, 
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_counts_follow_what_is_typed_and_rows_come_without_a_reload(
-    tmp_path: Path, width: int
-) -> None:
+def test_counts_update_and_rows_are_added_without_a_reload(tmp_path: Path, width: int) -> None:
     async def fill_in(tab: Tab) -> None:
         with listen(0) as listener:
             config = uvicorn.Config(make_form_preview(), log_level="warning")

@@ -1,4 +1,4 @@
-"""The console's pages: who may see which, and what becomes of what they send."""
+"""Pages of the console: access by role, and the handling of forms."""
 
 import asyncio
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from cheaptalk.web.console.study_pages import DEFAULT_DESIGN
 from cheaptalk.web.headers import HeadersMiddleware, page_headers
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.rooms.limits import Limit
-from tests.web.asker import WILD, encoded
-from tests.web.console.office import CSRF, ROOT, Browser, Office, in_office, opened
-from tests.web.console.test_study_form import Filled
+from tests.web.asker import WILD, encode_form
+from tests.web.console.office import CSRF, ROOT, Browser, Office, opened, run_in_office
+from tests.web.console.test_study_form import PostedForm
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 OPEN = {("GET", "/set-up"), ("POST", "/set-up"), ("GET", "/login"), ("POST", "/login")}
@@ -29,33 +29,33 @@ FIELDS = ["name", "role", "text", "version", "password", "old", "again", "code",
 
 
 def routes(office: Office) -> list[tuple[str, str]]:
-    """All that the console can be asked for, as addresses of things that are there."""
+    """Return the method and path of each route of the console."""
     registered = [route for route in office.app.routes if isinstance(route, APIRoute)]
     return [(method, route.path) for route in registered for method in route.methods or ()]
 
 
 def address(path: str) -> str:
-    """An address of a route, of something that is there."""
+    """Return the address of a route for a study and an account that exist."""
     return path.replace("{name}", "pilot").replace("{number}", "4")
 
 
 async def send(browser: Browser, method: str, path: str, csrf: str) -> httpx2.Response:
-    """Ask for a route; forms hold nothing but their token."""
+    """Request a route; forms contain only their token."""
     data = {"csrf": csrf} if method == "POST" else None
     return await browser.client.request(method, ROOT + address(path), data=data)
 
 
 async def token(browser: Browser, page: str = "/account") -> str:
-    """The token in a session's forms."""
+    """Return the token in a session's forms."""
     form = CSRF.search((await browser.get(page)).text)
     assert form is not None
     return form[1]
 
 
-def test_every_route_lets_in_those_alone_whose_role_suffices(tmp_path: Path) -> None:
+def test_every_route_requires_its_minimum_role(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        people = {role: await office.somebody(role) for role in reversed(Role)}
-        await office.somebody(Role.VIEWER, "the fourth")
+        people = {role: await office.log_in_as(role) for role in reversed(Role)}
+        await office.log_in_as(Role.VIEWER, "the fourth")
         office.database.drafts.create("pilot", DEFAULT_DESIGN.format(name="pilot"), "owner")
         minimum_roles = {
             ("GET", "/"): Role.VIEWER, ("GET", "/account"): Role.VIEWER,
@@ -89,22 +89,22 @@ def test_every_route_lets_in_those_alone_whose_role_suffices(tmp_path: Path) -> 
                 assert refused is not role.may(needed), (method, path, role)
                 assert (response.status_code == 403) is (refused or path == "/account/password")
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_a_route_that_nobody_entered_lets_nobody_in(tmp_path: Path) -> None:
+def test_route_without_a_role_is_forbidden(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        owner = await office.somebody()
+        owner = await office.log_in_as()
         office.app.get("/forgotten")(lambda: Response("seen"))
         assert (await owner.get("/forgotten")).status_code == 403
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
 @pytest.mark.parametrize("foreign", ["", "0" * 64, "ä", "stranger's", "from another site"])
-def test_a_form_from_elsewhere_changes_nothing(tmp_path: Path, foreign: str) -> None:
+def test_forged_forms_change_nothing(tmp_path: Path, foreign: str) -> None:
     async def work(office: Office) -> None:
-        owner, stranger = await office.somebody(), office.browser()
+        owner, stranger = await office.log_in_as(), office.browser()
         office.database.drafts.create("pilot", "x", "owner")
         before = office.database.audit.page()
         csrf, headers = foreign, dict[str, str]()
@@ -120,18 +120,18 @@ def test_a_form_from_elsewhere_changes_nothing(tmp_path: Path, foreign: str) -> 
         assert office.database.audit.page() == before
         assert (await owner.get("/")).status_code == 200
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_two_who_write_one_study_lose_nothing(tmp_path: Path) -> None:
+def test_concurrent_edits_of_a_study_conflict(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        ann, bob = await office.somebody(), await office.somebody(Role.RESEARCHER, "bob")
+        ann, bob = await office.log_in_as(), await office.log_in_as(Role.RESEARCHER, "bob")
         assert (await ann.post("/new-study", name="Pilot")).status_code == 303
         first = DEFAULT_DESIGN.format(name="Pilot")
         page = "/studies/Pilot/design"
         bobs_text, anns_text = first + "# bob's\n", first + "# ann's <b>\n"
         saved = await bob.post(page, text=bobs_text.replace("\n", "\r\n"), version="1")
-        assert "Version 2 was saved." in await bob.shown(saved)
+        assert "Version 2 was saved." in await bob.follow(saved)
         late = await ann.post("/studies/PILOT/design", text=anns_text, version="1")
         assert late.status_code == 409
         assert bobs_text.replace("'", "&#39;") in late.text
@@ -144,12 +144,12 @@ def test_two_who_write_one_study_lose_nothing(tmp_path: Path) -> None:
         same = await bob.post(page, text=anns_text, version="1")
         assert (same.status_code, office.database.drafts.read("Pilot")) == (303, draft)
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_a_text_that_cannot_be_kept_is_given_back(tmp_path: Path) -> None:
+def test_text_that_cannot_be_saved_is_returned(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        browser = await office.somebody()
+        browser = await office.log_in_as()
         office.database.drafts.create("pilot", "x", "owner")
         csrf = await token(browser)
         office.database.drafts.delete("pilot", 1, "owner")
@@ -161,12 +161,12 @@ def test_a_text_that_cannot_be_kept_is_given_back(tmp_path: Path) -> None:
         over = await browser.client.post(address, data=fields)
         assert (over.status_code, "an hour&#39;s &lt;work&gt;" in over.text) == (403, True)
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_a_design_is_kept_and_what_is_wrong_with_it_is_said(tmp_path: Path) -> None:
+def test_invalid_design_is_saved_and_its_problem_shown(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        browser = await office.somebody()
+        browser = await office.log_in_as()
         await browser.post("/new-study", name="pilot")
         page = "/studies/pilot/design"
         for version, (text, message) in enumerate((
@@ -176,7 +176,7 @@ def test_a_design_is_kept_and_what_is_wrong_with_it_is_said(tmp_path: Path) -> N
             "mean &#34;boulware"),
         ), 1):  # fmt: skip
             posted = await browser.post(page, text=text, version=str(version))
-            page_text = await browser.shown(posted)
+            page_text = await browser.follow(posted)
             assert message in page_text
             assert "not a valid study" in page_text
             assert ">invalid</span>" in (await browser.get("/")).text
@@ -190,12 +190,12 @@ def test_a_design_is_kept_and_what_is_wrong_with_it_is_said(tmp_path: Path) -> N
             assert (refused.status_code in (400, 409), "mine" in refused.text) == (True, True)
         assert len(office.database.drafts.page()) == 1
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_studies_are_found_by_words_and_shown_page_by_page(tmp_path: Path) -> None:
+def test_studies_can_be_searched_and_are_paginated(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        browser = await office.somebody(Role.OWNER)
+        browser = await office.log_in_as(Role.OWNER)
         assert "No studies yet" in (await browser.get("/")).text
         for number in range(60):
             office.database.drafts.create(f"s{number}", f"about 100% of {number}", "owner")
@@ -208,12 +208,12 @@ def test_studies_are_found_by_words_and_shown_page_by_page(tmp_path: Path) -> No
         log = (await browser.get("/log")).text
         assert log.count("study created") == 50
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_a_study_is_deleted_only_as_it_was_shown(tmp_path: Path) -> None:
+def test_deletion_requires_the_version_that_was_shown(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        browser = await office.somebody()
+        browser = await office.log_in_as()
         office.database.drafts.create("pilot", "a\nb", "owner")
         page = "/studies/pilot/delete"
         assert "2 lines, version 1" in (await browser.get(page)).text
@@ -221,22 +221,22 @@ def test_a_study_is_deleted_only_as_it_was_shown(tmp_path: Path) -> None:
         late = await browser.post(page, version="1")
         assert (late.status_code, "bob has just changed this study" in late.text) == (409, True)
         gone = await browser.post(page, version="2")
-        assert "pilot was deleted." in await browser.shown(gone)
+        assert "pilot was deleted." in await browser.follow(gone)
         assert (await browser.get("/studies/pilot/overview")).status_code == 404
         assert office.database.audit.page("pilot")[0].deed == "study deleted"
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_what_was_done_is_said_to_nobody_else(tmp_path: Path) -> None:
+def test_confirmation_is_shown_only_to_its_user(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        browser, viewer = await office.somebody(), await office.somebody(Role.VIEWER)
+        browser, viewer = await office.log_in_as(), await office.log_in_as(Role.VIEWER)
         created = await browser.post("/new-study", name="pilot")
         location = created.headers["location"]
         assert "pilot was created." in (await browser.client.get(location)).text
         assert "pilot was created." not in (await viewer.client.get(location)).text
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
 class Console(NamedTuple):
@@ -253,18 +253,18 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
         patch.setattr(Limit, "allows", lambda limit, client: True)
         context = opened(tmp_path_factory.mktemp("laboratory"))
         office = runner.run(context.__aenter__())
-        yield Console(runner, office, runner.run(office.somebody()))
+        yield Console(runner, office, runner.run(office.log_in_as()))
         runner.run(context.__aexit__(None, None, None))
 
 
 @given(data=st.data())
-def test_no_form_fails_whatever_it_holds(console: Console, data: st.DataObject) -> None:
+def test_arbitrary_forms_cause_no_server_error(console: Console, data: st.DataObject) -> None:
     posts = [path for method, path in routes(console.office)
              if method == "POST" and path != "/log-out"]  # fmt: skip
     path = data.draw(st.sampled_from(posts))
-    thing = data.draw(st.sampled_from(["pilot", "1", "0", "9" * 30, "..", "\x00", "ä", "nobody"]))
-    thing = quote(thing)
-    target = path.replace("{name}", thing).replace("{number}", thing)
+    value = data.draw(st.sampled_from(["pilot", "1", "0", "9" * 30, "..", "\x00", "ä", "nobody"]))
+    value = quote(value)
+    target = path.replace("{name}", value).replace("{number}", value)
     pairs = data.draw(st.lists(st.tuples(st.sampled_from(FIELDS), WILD), max_size=6))
     proper = data.draw(st.booleans())
 
@@ -272,13 +272,13 @@ def test_no_form_fails_whatever_it_holds(console: Console, data: st.DataObject) 
         if not console.office.database.drafts.page():
             console.office.database.drafts.create("pilot", "x", "owner")
         csrf = [("csrf", (await token(console.owner)).encode())] if proper else []
-        body = encoded([*csrf, *pairs])
+        body = encode_form([*csrf, *pairs])
         return await console.owner.client.post(ROOT + target, content=body, headers=FORM)
 
-    answer = console.runner.run(send_it())
-    assert answer.status_code in {201, 303} or 400 <= answer.status_code < 500, answer.text
-    assert "<script>" not in answer.text
-    assert answer.headers["x-content-type-options"] == "nosniff"
+    response = console.runner.run(send_it())
+    assert response.status_code in {201, 303} or 400 <= response.status_code < 500, response.text
+    assert "<script>" not in response.text
+    assert response.headers["x-content-type-options"] == "nosniff"
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_no_form_fails_whatever_it_holds(console: Console, data: st.DataObject) 
      (b'{"text": "x"}', "application/json", 415), (b"text=\xff", None, 400),
      (b"a=1&a=2", None, 400)],
 )  # fmt: skip
-def test_what_is_no_form_is_refused(
+def test_malformed_forms_are_rejected(
     console: Console, body: bytes, kind: str | None, status: int
 ) -> None:
     headers = {"Content-Type": kind} if kind else FORM
@@ -295,9 +295,9 @@ def test_what_is_no_form_is_refused(
     assert console.runner.run(sent).status_code == status
 
 
-def test_who_posts_too_often_must_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frequent_posts_are_rate_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(office: Office) -> None:
-        browser = await office.somebody()
+        browser = await office.log_in_as()
         clients = list[str]()
 
         def never(limit: Limit, client: str) -> bool:
@@ -310,10 +310,10 @@ def test_who_posts_too_often_must_wait(tmp_path: Path, monkeypatch: pytest.Monke
         assert clients == ["owner", "192.0.2.7"]
         assert office.database.drafts.page() == []
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_a_console_within_other_pages_says_its_own_headers(tmp_path: Path) -> None:
+def test_mounted_console_sends_its_own_headers(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
         outer = FastAPI()
         outer.mount(ROOT, office.app)
@@ -325,10 +325,10 @@ def test_a_console_within_other_pages_says_its_own_headers(tmp_path: Path) -> No
             assert page.headers.get_list("content-security-policy") == [policy]
             assert f"<style>{STYLE}</style>" in page.text
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)
 
 
-def test_addresses_that_lead_nowhere_say_so(console: Console) -> None:
+def test_unknown_addresses_return_an_error(console: Console) -> None:
     for path, status in (
         ("/nowhere", 404), ("/studies/none/design", 404), ("/accounts/77", 404),
         ("/accounts/x", 400), (f"/accounts/{'9' * 40}", 400), ("/?after=-1", 400),
@@ -338,29 +338,29 @@ def test_addresses_that_lead_nowhere_say_so(console: Console) -> None:
         assert (page.status_code, "no-store" in page.headers["cache-control"]) == (status, True)
 
 
-def test_a_design_is_changed_by_the_form_and_nobody_overwrites_another(tmp_path: Path) -> None:
+def test_form_changes_a_design_without_overwriting_newer_versions(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        ann, drafts = await office.somebody(Role.RESEARCHER), office.database.drafts
+        ann, drafts = await office.log_in_as(Role.RESEARCHER), office.database.drafts
         drafts.create("pilot", DEFAULT_DESIGN.format(name="pilot"), "owner")
         page = (await ann.get("/form?change=pilot")).text
-        filled = dict(Filled(page.partition("<main")[2]).pairs)
+        filled = dict(PostedForm(page.partition("<main")[2]).pairs)
 
-        async def keep(**fields: str) -> httpx2.Response:
+        async def save(**fields: str) -> httpx2.Response:
             sent = filled | {"do": "save"} | fields
             return await ann.client.post(f"{ROOT}/form", data=sent)
 
-        assert "Version 2 was saved" in await ann.shown(await keep(instances="7"))
+        assert "Version 2 was saved" in await ann.follow(await save(instances="7"))
         assert (drafts.read("pilot").version, "instances: 7" in drafts.read("pilot").text) == (
             2,
             True,
         )
-        late = await keep(instances="9")  # from the page of before
+        late = await save(instances="9")  # from the outdated page
         assert (late.status_code, "instances: 9" in late.text, "instances: 7" in late.text) == (
             409, True, True,
         )  # fmt: skip
         assert drafts.read("pilot").version == 2
-        assert "twin was saved" in await ann.shown(await keep(name="twin"))
+        assert "twin was saved" in await ann.follow(await save(name="twin"))
         assert {draft.name for draft in drafts.page()} == {"twin", "pilot"}
-        assert (await keep(name="twin")).status_code == 409
+        assert (await save(name="twin")).status_code == 409
 
-    in_office(tmp_path, work)
+    run_in_office(tmp_path, work)

@@ -1,4 +1,4 @@
-"""The form of a study: what it makes of what is typed, and what it says of it."""
+"""The form of a study: parsing, validation and messages."""
 
 import json
 import re
@@ -36,7 +36,7 @@ from cheaptalk.web.console.designs.study_form import InvalidForm, plan_from, stu
 from cheaptalk.web.console.designs.study_form_page import FormPage, check_form
 from tests.conftest import Command
 from tests.toys import Guessing
-from tests.web.console.form_preview import TO, make_form_preview
+from tests.web.console.form_preview import ADDRESSES, make_form_preview
 
 PIECES = FormPage()
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -45,7 +45,7 @@ FAIR = {"strategies": {"bargaining": "equal_split", "guess_the_average": "best_r
 
 
 def filled(**changes: Any) -> StudyFields:
-    """A form of a small study, with some of its fields written otherwise."""
+    """Return the form of a small study with some of its fields changed."""
     form = fields_from(
         Study.model_validate(
             {
@@ -61,12 +61,12 @@ def filled(**changes: Any) -> StudyFields:
 
 
 def posted(form: StudyFields) -> StudyFields:
-    """A form as it comes back from a browser."""
+    """Return a form as a browser sends it back."""
     return StudyFields.read([(name, text.replace("\n", "\r\n")) for name, text in form.pairs()])
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_a_preset_comes_back_from_its_form_as_it_was(name: str) -> None:
+def test_presets_round_trip_through_the_form(name: str) -> None:
     study = study_of(name)
     rebuilt = study_from(posted(fields_from(study)))
     assert rebuilt == study
@@ -74,14 +74,14 @@ def test_a_preset_comes_back_from_its_form_as_it_was(name: str) -> None:
     assert order == [[*grid.grid] for grid in study.games], "a sample depends on their order"
 
 
-def test_what_the_form_has_no_fields_for_is_said_so() -> None:
+def test_study_beyond_the_form_raises_error() -> None:
     later = {"name": "later", "instances_from": "pilot", "players": {"fair": "equal_split"}}
     with pytest.raises(NotExpressible, match='the study uses instances of another, "pilot"'):
         fields_from(Study.model_validate(later))
 
 
 @pytest.mark.parametrize("name", games())
-def test_a_game_that_is_left_as_it_is_has_its_default_rules(name: str) -> None:
+def test_unchanged_game_has_its_default_rules(name: str) -> None:
     game = GameFields(
         name, {parameter: [""] for parameter in parameter_fields(games()[name].rules)}
     )
@@ -105,7 +105,7 @@ class Colour(Enum):
 
 
 class Unschooled:
-    """What no schema has a word for."""
+    """A type that no schema can describe."""
 
 
 class Foreign(Guessing, arbitrary_types_allowed=True):
@@ -127,7 +127,7 @@ def test_parameters_of_any_type_have_a_field() -> None:
     assert fields["odds"].values(["{a: [1, 2]}\n\n{b: [3]}"]) == [{"a": [1, 2]}, {"b": [3]}]
 
 
-def test_several_values_are_a_grid_and_one_is_fixed() -> None:
+def test_several_values_form_a_grid_and_one_is_fixed() -> None:
     values = {
         "money": ["100, 1000"],
         "messages": ["", "false"],
@@ -144,7 +144,7 @@ def test_several_values_are_a_grid_and_one_is_fixed() -> None:
     ]
 
 
-def test_people_play_with_each_of_the_others_at_games_of_any_size() -> None:
+def test_people_pairing_seats_each_person_with_other_players() -> None:
     players = [
         PlayerFields("ann", "person"),
         PlayerFields("bob", "person", away="equal_split", deadline="60"),
@@ -162,7 +162,7 @@ def test_people_play_with_each_of_the_others_at_games_of_any_size() -> None:
     assert fields_from(alike).pairing == "people"
 
 
-def test_each_with_itself_lets_models_play_one_another_only_if_that_is_chosen() -> None:
+def test_self_pairing_seats_only_people_unless_all_are_chosen() -> None:
     players = [PlayerFields("ann", "person"), PlayerFields("luck", "strategy", "random")]
     sizes = [GameFields("bargaining"), GameFields("guess_the_average", {"players": ["3"]})]
     for grids, seated in ((sizes[:1], [["ann", "ann"]]), (sizes[1:], [{"ann": 3}])):
@@ -174,7 +174,7 @@ def test_each_with_itself_lets_models_play_one_another_only_if_that_is_chosen() 
     assert fields_from(chosen).pairing == "self_all"
 
 
-def test_a_roster_joins_and_shared_settings_hold_for_its_models() -> None:
+def test_shared_settings_apply_to_models_of_a_roster() -> None:
     players = [
         PlayerFields(kind="roster", name="glee:gpt-4o,o3-mini"),
         PlayerFields(kind="strategy", name="linear"),
@@ -202,7 +202,7 @@ CROSSED: dict[str, Any] = {
 }
 
 
-def test_crossed_players_come_back_as_one_row_with_their_factors() -> None:
+def test_crossed_players_are_one_row_with_their_factors() -> None:
     study = Study.model_validate(CROSSED)
     form = fields_from(study)
     assert [(row.label, row.kind, row.name) for row in form.players] == [
@@ -217,13 +217,13 @@ def test_crossed_players_come_back_as_one_row_with_their_factors() -> None:
     )
 
 
-def test_a_crossed_row_is_seated_by_its_label() -> None:
+def test_crossed_row_is_seated_by_its_label() -> None:
     form = posted(fields_from(Study.model_validate(CROSSED)))
     form.seatings = "[seller, firm]\n[hawk, firm]"
     assert study_from(form) == Study.model_validate(CROSSED)
 
 
-def test_a_malformed_factor_is_a_problem_of_the_settings() -> None:
+def test_malformed_factor_is_reported_at_the_settings() -> None:
     form = posted(fields_from(Study.model_validate(CROSSED)))
     form.players[2].options = "cross: {power: 4}"
     with pytest.raises(InvalidForm) as caught:
@@ -233,7 +233,7 @@ def test_a_malformed_factor_is_a_problem_of_the_settings() -> None:
     assert problem[1].startswith("players.hawk.cross.power: 4 is not a list of at least two levels")
 
 
-def test_what_participants_go_through_comes_back() -> None:
+def test_path_of_participants_round_trips() -> None:
     people = {
         "pay.base": "2.5", "cohorts": "a\n b",
         "title": "{en: Money, de: Geld}", "pay.bonus": "- rate: 0.1", "recruitment.source": "sona",
@@ -254,7 +254,7 @@ def test_what_participants_go_through_comes_back() -> None:
     assert study_from(posted(fields_from(study))) == study
 
 
-def test_a_step_that_is_added_is_one_and_moves_past_the_games() -> None:
+def test_added_steps_can_be_moved_past_the_games() -> None:
     form = filled()
     for kind in STEP_TEMPLATES:
         form.apply("add-step", step=kind)
@@ -432,24 +432,24 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("changes", "field", "problem"), BAD, ids=[f"{w}"[:50] for w, _, _ in BAD])
-def test_what_is_wrong_is_said_at_its_field(
+def test_problems_are_reported_at_their_field(
     changes: dict[str, Any], field: str, problem: str
 ) -> None:
-    with pytest.raises(InvalidForm) as refused:
+    with pytest.raises(InvalidForm) as error:
         plan_from(filled(**changes))
-    assert [*refused.value.problems] == [field]
-    assert problem in refused.value.problems[field]
+    assert [*error.value.problems] == [field]
+    assert problem in error.value.problems[field]
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
-    """Whoever fills the form in."""
+    """Return a client of the form preview."""
     with TestClient(make_form_preview()) as opened:
         yield opened
 
 
-class Filled(HTMLParser):
-    """What a browser would post of the form on a page, what is not ticked left out."""
+class PostedForm(HTMLParser):
+    """The fields that a browser would post for the form on a page, without unticked boxes."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -482,13 +482,13 @@ class Filled(HTMLParser):
             self.textarea = ""
 
 
-def sent(client: TestClient, form: StudyFields, deed: str = "check", to: str = "/form") -> str:
-    """The page that answers a form."""
+def submit(client: TestClient, form: StudyFields, deed: str = "check", to: str = "/form") -> str:
+    """Submit a form, and return the resulting page."""
     pairs = [*form.pairs(), ("do", deed), ("new-game", "negotiation")]
     return client.post(to, content=urlencode(pairs), headers=FORM).text
 
 
-def test_a_page_with_problems_keeps_all_that_was_typed(client: TestClient) -> None:
+def test_page_with_problems_keeps_the_input(client: TestClient) -> None:
     parameters = {"money": ["100, -5"], "messages": ["true"], "horizon": ["[1\n</textarea><b>"]}
     form = filled(
         name="<two>",
@@ -496,8 +496,8 @@ def test_a_page_with_problems_keeps_all_that_was_typed(client: TestClient) -> No
         games=[GameFields("bargaining", parameters)],
         players=second(label='"<i>', kind="model", name="&", options=" a: [\n\tb"),
     )
-    page = sent(client, form)
-    posted_form = StudyFields.read(Filled(page).pairs)
+    page = submit(client, form)
+    posted_form = StudyFields.read(PostedForm(page).pairs)
     nonblank = {name: [*filter(None, texts)] for name, texts in posted_form.games[0].values.items()}
     posted_form.games[0].values = {name: texts for name, texts in nonblank.items() if texts}
     assert posted_form == form
@@ -508,7 +508,7 @@ def test_a_page_with_problems_keeps_all_that_was_typed(client: TestClient) -> No
         assert re.search(rf'<p class="problem" id="p-{name}" data-problem="{name}">[^<]+\.<', page)
 
 
-def test_rows_are_added_and_taken_away_without_a_script(client: TestClient) -> None:
+def test_rows_can_be_added_and_removed_without_a_script(client: TestClient) -> None:
     form = filled()
     for deed, focus in (
         ("add-game", 'id="f-games.1.value.scale"'),
@@ -517,17 +517,15 @@ def test_rows_are_added_and_taken_away_without_a_script(client: TestClient) -> N
         ("remove-games.0", None),
         ("remove-games.9", None),
     ):
-        page = sent(client, form, deed)
+        page = submit(client, form, deed)
         focused = re.findall(r"<[^>]* autofocus\b", page)
         assert [focus in tag for tag in focused if focus] == ([True] if focus else [])
-        form = StudyFields.read(Filled(page).pairs)
+        form = StudyFields.read(PostedForm(page).pairs)
     assert [game.game for game in form.games] == ["negotiation"]
     assert [row.label for row in form.players] == ["firm", ""]
 
 
-def test_the_counts_of_glee_are_those_that_plan_prints(
-    client: TestClient, cheaptalk: Command
-) -> None:
+def test_counts_of_glee_match_the_plan_command(client: TestClient, cheaptalk: Command) -> None:
     printed = json.loads(cheaptalk("plan", "glee", "--no-estimate", "--json").out)
     size = check_form(posted(fields_from(study_of("glee")))).size
     assert size is not None
@@ -540,7 +538,7 @@ def test_the_counts_of_glee_are_those_that_plan_prints(
     assert "<dd>1,320</dd>" in page
 
 
-def test_the_cost_is_that_of_plan_and_is_found_out_once(
+def test_cost_matches_the_plan_command_and_is_computed_once(
     client: TestClient, cheaptalk: Command, tmp_path: Path
 ) -> None:
     players = second(label="gpt", kind="model", name="openai/gpt-4o-mini")
@@ -556,12 +554,12 @@ def test_the_cost_is_that_of_plan_and_is_found_out_once(
     estimator.close()
     dollars = dollars_shown(estimate.result().total.dollars or Range(0, 0))
     for page in ("/form/cost", "/form"):
-        text = sent(client, form, "estimate", page)
+        text = submit(client, form, "estimate", page)
         assert dollars in text
         assert "Budget.dollars allows" in text
 
 
-def test_every_preset_can_be_started_from(client: TestClient) -> None:
+def test_start_page_lists_every_preset(client: TestClient) -> None:
     page = client.get("/").text
     for name in preset_names():
         assert f'href="/form?preset={name}"' in page
@@ -586,11 +584,11 @@ FIELDS = st.sampled_from(
 
 
 @given(st.lists(st.tuples(FIELDS | st.text(max_size=12), WORDS), max_size=12), st.booleans())
-def test_whatever_is_posted_is_answered(pairs: list[tuple[str, str]], on_top: bool) -> None:
+def test_arbitrary_forms_can_be_rendered(pairs: list[tuple[str, str]], on_top: bool) -> None:
     form = StudyFields.read([*(filled().pairs() if on_top else ()), *pairs])
     checked = check_form(form)
     assert (checked.size is None) == bool(checked.problems)
     reread = StudyFields.read(form.pairs())
     assert check_form(reread).problems == checked.problems
-    assert PIECES.form(checked, TO)
+    assert PIECES.form(checked, ADDRESSES)
     assert PIECES.counts(checked)

@@ -1,4 +1,4 @@
-"""A laboratory for tests: a folder of studies, and a model that answers when it may."""
+"""A laboratory for tests: a folder of studies, and a model that answers on demand."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,29 +14,29 @@ from tests.fakes import PATIENCE, spec
 
 
 def laboratory(path: Path, name: str = "small", **changes: Any) -> Folder:
-    """A folder in which a study was launched."""
+    """Return a folder that contains a study."""
     text = yaml.safe_dump(spec(name=name, **changes))
     (path / f"{name}.yaml").write_text(text, encoding="utf-8")
     return Folder(path)
 
 
-async def until(true: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until something is so."""
+async def wait_until(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until a condition holds."""
     async with asyncio.timeout(PATIENCE):
-        while not await true():
+        while not await condition():
             await asyncio.sleep(0.02)
 
 
 class Gate:
-    """Holds calls to a model until they may be answered."""
+    """Hold calls to a model until they are released."""
 
     def __init__(self) -> None:
         self.open = False
         self.waiting = 0
         self._tickets = Semaphore(0)
 
-    def let(self, number: int) -> None:
-        """Let so many calls be answered."""
+    def release(self, number: int) -> None:
+        """Release a number of calls."""
         self._tickets.release(number)
 
     async def __call__(

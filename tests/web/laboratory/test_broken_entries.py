@@ -1,4 +1,4 @@
-"""Stored entries that cannot be read: every page that lists them shows the others, and says why."""
+"""Unreadable stored entries: pages that list them show the others and explain the problem."""
 
 import sqlite3
 from pathlib import Path
@@ -12,7 +12,7 @@ from cheaptalk.web.bots.pages import Page
 from cheaptalk.web.console.study_pages import DEFAULT_DESIGN, check_design
 from cheaptalk.web.laboratory.staff import Role
 from tests.played import WELL, play
-from tests.web.laboratory.test_site import STUDY, TEXT, Site, at_site
+from tests.web.laboratory.test_site import STUDY, TEXT, Site, run_at_site
 
 POLICY = (
     "name: {name}\ngames: [{{game: bargaining}}]\nplayers: {{a: {{policy: {policy}}}, b: fair}}\n"
@@ -34,7 +34,7 @@ def words(text: str) -> str:
     return " ".join(Page(text).words.split())
 
 
-def test_a_draft_that_cannot_be_read_is_listed_with_its_problem(tmp_path: Path) -> None:
+def test_unreadable_draft_is_listed_with_its_problem(tmp_path: Path) -> None:
     async def work(lab: Site) -> None:
         await lab.log_in(Role.OWNER)
         drafts = lab.laboratory.database.drafts
@@ -54,10 +54,10 @@ def test_a_draft_that_cannot_be_read_is_listed_with_its_problem(tmp_path: Path) 
         for query in ("copy", "change"):
             assert (await lab.get(f"/form?{query}=misspelt_policy")).status_code in (200, 303)
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_a_game_that_raises_while_it_is_planned_is_a_problem_of_its_draft(
+def test_exception_while_planning_is_a_problem_of_the_draft(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def crash(_study: ct.Study) -> None:
@@ -69,7 +69,7 @@ def test_a_game_that_raises_while_it_is_planned_is_a_problem_of_its_draft(
     assert "secret" not in problem
 
 
-def test_a_design_s_problem_reveals_no_file_of_the_server(tmp_path: Path) -> None:
+def test_problem_of_a_design_reveals_no_server_file(tmp_path: Path) -> None:
     (tmp_path / "here").write_text("top secret")
     problems = set()
     for file in ("here", "missing"):
@@ -84,7 +84,7 @@ def test_a_design_s_problem_reveals_no_file_of_the_server(tmp_path: Path) -> Non
     assert len(problems) == 1
 
 
-def test_launching_a_design_reveals_no_file_of_the_server(tmp_path: Path) -> None:
+def test_launch_of_a_design_reveals_no_server_file(tmp_path: Path) -> None:
     (tmp_path / "here").write_text("top secret")
 
     async def work(lab: Site) -> None:
@@ -99,10 +99,10 @@ def test_launching_a_design_reveals_no_file_of_the_server(tmp_path: Path) -> Non
             messages.add(words(refused.text).replace(file, "FILE"))
         assert len(messages) == 1
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_damaged_files_keep_no_other_study_from_being_listed_and_opened(tmp_path: Path) -> None:
+def test_damaged_files_do_not_affect_other_studies(tmp_path: Path) -> None:
     texts = {name: DEFAULT_DESIGN.format(name=name) for name in ("sound", "store", "spec", "note")}
     for name, text in texts.items():
         (tmp_path / f"{name}.yaml").write_text(text)
@@ -142,13 +142,13 @@ def test_damaged_files_keep_no_other_study_from_being_listed_and_opened(tmp_path
         assert "the note recipe-a.html.json cannot be read" in data
         assert "Compared" in data
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
 NO_STORE = "file is not a database: the file is damaged or not a store"
 
 
-def test_pages_of_a_damaged_store_list_what_is_wrong_with_it(tmp_path: Path) -> None:
+def test_pages_of_a_damaged_store_list_its_problems(tmp_path: Path) -> None:
     texts = {name: DEFAULT_DESIGN.format(name=name) for name in ("no_store", "status")}
     for name, text in texts.items():
         (tmp_path / f"{name}.yaml").write_text(text)
@@ -184,10 +184,10 @@ def test_pages_of_a_damaged_store_list_what_is_wrong_with_it(tmp_path: Path) -> 
         assert sent.status_code == 400
         assert "people.sqlite is damaged" in words(sent.text)
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_an_error_of_a_sound_store_is_refused_as_before(tmp_path: Path) -> None:
+def test_missing_participant_of_a_sound_store_returns_404(tmp_path: Path) -> None:
     async def work(lab: Site) -> None:
         await lab.log_in(Role.OWNER)
         lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
@@ -196,10 +196,10 @@ def test_an_error_of_a_sound_store_is_refused_as_before(tmp_path: Path) -> None:
         assert missing.status_code == 404
         assert "Problems in the store" not in missing.text
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_the_viewer_lists_a_study_whose_row_is_damaged(tmp_path: Path) -> None:
+def test_viewer_lists_a_study_with_a_damaged_row(tmp_path: Path) -> None:
     play(tmp_path, WELL)
     store = tmp_path / "well.sqlite"
     with sqlite3.connect(store) as connection:
@@ -222,4 +222,4 @@ def test_the_viewer_lists_a_study_whose_row_is_damaged(tmp_path: Path) -> None:
 
 def _damage(store: Path, table: str, column: str) -> None:
     with sqlite3.connect(store) as connection:
-        connection.execute(f"update {table} set {column} = '{{'")  # noqa: S608 - names of ours
+        connection.execute(f"update {table} set {column} = '{{'")  # noqa: S608 - our own names

@@ -1,4 +1,4 @@
-"""The files of a laboratory's studies: each belongs to one study, whatever the studies' names."""
+"""The files of a laboratory's studies: each belongs to one study, whatever their names."""
 
 import itertools
 import os
@@ -16,7 +16,7 @@ from cheaptalk.web.laboratory.folder import STORE_ENDS, Folder
 from cheaptalk.web.laboratory.staff import Role
 from tests.fakes import spec
 from tests.web.laboratory.lab import laboratory
-from tests.web.laboratory.test_site import Site, at_site
+from tests.web.laboratory.test_site import Site, run_at_site
 from tests.web.participants.comers import BOT, people_study
 
 HOSTILE = (
@@ -26,7 +26,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
-def filled(folder: Path, name: str) -> set[Path]:
+def write_files(folder: Path, name: str) -> set[Path]:
     """Write each file that a study can have, and return their paths."""
     paths = Folder(folder).files(name)
     for path in paths:
@@ -52,32 +52,32 @@ def test_no_file_belongs_to_two_studies(tmp_path: Path) -> None:
         assert tmp_path / "laboratory.db" not in folder.files(first)
 
 
-@pytest.mark.parametrize("gone", HOSTILE)
-def test_deleting_a_study_deletes_its_own_files_and_no_others(tmp_path: Path, gone: str) -> None:
+@pytest.mark.parametrize("deleted", HOSTILE)
+def test_deleting_a_study_deletes_only_its_files(tmp_path: Path, deleted: str) -> None:
     async def work(lab: Site) -> None:
         await lab.log_in(Role.OWNER)
         files = {}
         for name in HOSTILE:
             lab.laboratory.database.drafts.create(name, "name: x", "owner")
             laboratory(tmp_path, name)
-            files[name] = filled(tmp_path, name)
+            files[name] = write_files(tmp_path, name)
             (tmp_path / f"{name}.yaml").write_text(f"name: {name}")
             (tmp_path / f"{name}.sqlite").unlink()
-        (tmp_path / f"{gone}.sqlite-mine").touch()
-        await lab.laboratory.remove(gone)
+        (tmp_path / f"{deleted}.sqlite-mine").touch()
+        await lab.laboratory.remove(deleted)
         for name, of_study in files.items():
             expected = {path for path in of_study if path.suffix != ".sqlite"}
             expected |= {tmp_path / f"{name}.yaml"}
             for path in expected:
-                assert path.exists() == (name != gone), path
-        assert (tmp_path / f"{gone}.sqlite-mine").exists()
+                assert path.exists() == (name != deleted), path
+        assert (tmp_path / f"{deleted}.sqlite-mine").exists()
         assert (tmp_path / "laboratory.db").exists()
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
 @pytest.mark.parametrize("name", [".", "..", "a/b", "../a", "", "-a", "a\n", "a\0", ".a"])
-def test_names_that_are_no_file_s_are_rejected(tmp_path: Path, name: str) -> None:
+def test_invalid_file_names_are_rejected(tmp_path: Path, name: str) -> None:
     async def work(lab: Site) -> None:
         with pytest.raises(BadName):
             lab.laboratory.database.drafts.create(name, "", "owner")
@@ -89,11 +89,11 @@ def test_names_that_are_no_file_s_are_rejected(tmp_path: Path, name: str) -> Non
 
     (tmp_path / "...yaml").touch()
     (tmp_path / "..yaml").touch()
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
 @pytest.mark.parametrize("name", [".", ".."])
-def test_a_study_file_cannot_name_a_folder(name: str) -> None:
+def test_study_names_cannot_be_relative_folders(name: str) -> None:
     with pytest.raises(StudyError, match="is not a valid name"):
         parse_study(spec(name=name), "a test")
 
@@ -114,10 +114,10 @@ def test_only_a_listed_output_is_deleted(tmp_path: Path) -> None:
         await lab.laboratory.outputs.delete("pilot", "report.html")
         assert {path.name for path in outputs.iterdir()} == {"notes.txt"}
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_only_its_owner_can_read_what_a_laboratory_writes(tmp_path: Path) -> None:
+def test_files_are_readable_only_by_their_owner(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     text = yaml.safe_dump(
         people_study(BOT, instances=5).model_dump(mode="json", exclude_defaults=True)
@@ -142,7 +142,7 @@ def test_only_its_owner_can_read_what_a_laboratory_writes(tmp_path: Path) -> Non
 
     before = os.umask(0o022)
     try:
-        at_site(tmp_path, work)
+        run_at_site(tmp_path, work)
         assert os.umask(0o022) == 0o022
     finally:
         os.umask(before)

@@ -1,4 +1,4 @@
-"""What a server makes of studies: reports, comparisons and exports, and whether they are stale."""
+"""Outputs of studies on a server: reports, comparisons and exports, and whether they are stale."""
 
 import asyncio
 import re
@@ -16,37 +16,37 @@ from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.outputs import Outputs
 from cheaptalk.web.laboratory.overview import Overviews
 from tests.fakes import spec
-from tests.web.laboratory.lab import laboratory, until
+from tests.web.laboratory.lab import laboratory, wait_until
 
 VARIED: dict[str, Any] = {
     "games": [{"game": "bargaining", "fixed": {"horizon": 2}, "grid": {"money": [10, 99]}}]
 }
 
 
-def played(folder: Folder, name: str, **changes: object) -> None:
-    """Play a study, and more of it where it has grown."""
+def play_study(folder: Folder, name: str, **changes: object) -> None:
+    """Play a study, including any matches added since the last run."""
     ct.run(ct.studies.parse_study(spec(name=name, **changes), "x"), folder.store(name))
 
 
-async def made(outputs: Outputs, name: str) -> str:
-    """Wait until an output is made; why it could not be."""
+async def finish(outputs: Outputs, name: str) -> str:
+    """Wait until an output is finished, and return its problem if it failed."""
 
-    async def over() -> bool:
+    async def finished() -> bool:
         making = outputs.making(name)
         assert making is not None
         return not making.under_way
 
-    await until(over)
+    await wait_until(finished)
     making = outputs.making(name)
     assert making is not None
     return making.problem
 
 
-def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_path: Path) -> None:
+def test_outputs_are_made_one_at_a_time_and_become_stale(tmp_path: Path) -> None:
     folder = laboratory(tmp_path, instances=4)
     laboratory(tmp_path, "other", instances=4)
-    played(folder, "small", instances=4)
-    played(folder, "other", instances=4)
+    play_study(folder, "small", instances=4)
+    play_study(folder, "other", instances=4)
 
     async def main() -> None:
         async with Outputs(Overviews(folder)) as outputs:
@@ -55,9 +55,9 @@ def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_pat
             with pytest.raises(ControlError, match="is in progress"):
                 await outputs.export("small")
             await outputs.comparison("other", "small")  # of another study
-            assert [await made(outputs, item) for item in ("small", "other")] == ["", ""]
+            assert [await finish(outputs, item) for item in ("small", "other")] == ["", ""]
             await outputs.export("small")
-            assert await made(outputs, "small") == ""
+            assert await finish(outputs, "small") == ""
             export, report = await outputs.listed("small")
             (compared,) = await outputs.listed("other")
             assert (export.file, report.file) == ("export-csv.zip", "report.html")
@@ -74,11 +74,11 @@ def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_pat
             assert {item.name for item in folder.outputs("small").iterdir()} == {
                 "export-csv.zip", "export-csv.zip.json", "report.html", "report.html.json",
             }  # fmt: skip
-            played(folder, "small", instances=5)
+            play_study(folder, "small", instances=5)
             listed = [*await outputs.listed("small"), *await outputs.listed("other")]
             assert [item.stale for item in listed] == [True, True, True]
             await outputs.report("small")
-            assert await made(outputs, "small") == ""
+            assert await finish(outputs, "small") == ""
             newest, old = await outputs.listed("small")
             assert (newest.file, newest.matches, newest.stale) == ("report.html", 10, False)
             assert (old.matches, old.stale) == (8, True)
@@ -88,9 +88,9 @@ def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_pat
     asyncio.run(main())
 
 
-def test_a_paper_s_tables_are_made_by_its_recipe(tmp_path: Path) -> None:
+def test_recipe_makes_the_tables_of_its_paper(tmp_path: Path) -> None:
     folder = laboratory(tmp_path, **VARIED)
-    played(folder, "small", **VARIED, instances=3)
+    play_study(folder, "small", **VARIED, instances=3)
 
     async def main() -> None:
         async with Outputs(Overviews(folder)) as outputs:
@@ -98,22 +98,22 @@ def test_a_paper_s_tables_are_made_by_its_recipe(tmp_path: Path) -> None:
             assert "GLEE" in recipes["glee"]
             assert not {"chips", "self-play", "gama"} & recipes.keys()
             await outputs.report("small", "glee")
-            assert await made(outputs, "small") == ""
+            assert await finish(outputs, "small") == ""
             path, _ = await outputs.output("small", "recipe-glee.html")
             assert "Effect of every level" in path.read_text()
 
     asyncio.run(main())
 
 
-def test_what_cannot_be_made_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_output_explains_why_and_leaves_no_file(tmp_path: Path) -> None:
     folder = laboratory(tmp_path)
     laboratory(tmp_path, "idle")
-    played(folder, "small")
+    play_study(folder, "small")
 
     async def main() -> None:
         async with Outputs(Overviews(folder)) as outputs:
             await outputs.report("small", "chips")
-            assert "has no data for the recipe chips" in await made(outputs, "small")
+            assert "has no data for the recipe chips" in await finish(outputs, "small")
             assert await outputs.listed("small") == []
             assert list(folder.outputs("small").iterdir()) == []
             with pytest.raises(StoreError, match="idle has no matches yet"):
@@ -134,9 +134,9 @@ def test_what_cannot_be_made_says_why_and_leaves_nothing(tmp_path: Path) -> None
     asyncio.run(main())
 
 
-def test_a_server_that_stops_leaves_no_half_output(tmp_path: Path) -> None:
+def test_stopped_server_leaves_no_partial_output(tmp_path: Path) -> None:
     folder = laboratory(tmp_path)
-    played(folder, "small")
+    play_study(folder, "small")
 
     async def main() -> None:
         async with Outputs(Overviews(folder)) as outputs:

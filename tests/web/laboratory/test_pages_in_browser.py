@@ -1,4 +1,4 @@
-"""Pages of participants and of the console in a browser: for everybody, and on a phone."""
+"""Pages of participants and of the console in a browser: accessible, also on a phone."""
 
 import asyncio
 from contextlib import suppress
@@ -19,7 +19,7 @@ from tests.reports.browser import Tab, browse
 from tests.web.console.office import PASSWORD, QUICK
 from tests.web.laboratory.test_site import STUDY, TEXT
 from tests.web.participants.comers import Comer, Open
-from tests.web.test_in_browser import AXE, complaints
+from tests.web.test_in_browser import AXE, violations
 from tests.web.walker import LINKS
 
 pytestmark = [
@@ -28,7 +28,7 @@ pytestmark = [
 ]
 
 
-def test_the_pages_of_a_study_with_people_are_for_everybody(tmp_path: Path) -> None:
+def test_pages_of_a_study_with_people_are_accessible(tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         with listen(0) as lab, LaboratoryDatabase(tmp_path) as database:
             address = own_address(lab)
@@ -39,9 +39,9 @@ def test_the_pages_of_a_study_with_people_are_for_everybody(tmp_path: Path) -> N
                 app = make_laboratory(laboratory)
                 serving = asyncio.create_task(serve_app(app, lab, address))
                 async with httpx2.AsyncClient(base_url=address.url, timeout=60) as client:
-                    one = Comer(Open(laboratory.supervisor(STUDY.name), client), "ann")
-                    await take_part(tab, one, f"{address.url}/s/{STUDY.name}")
-                    await look_after(tab, f"{address.url}/console", one.code)
+                    comer = Comer(Open(laboratory.supervisor(STUDY.name), client), "ann")
+                    await take_part(tab, comer, f"{address.url}/s/{STUDY.name}")
+                    await check_console(tab, f"{address.url}/console", comer.code)
                 await tab.send("Page.navigate", url="about:blank")
                 serving.cancel()
                 with suppress(asyncio.CancelledError):
@@ -51,8 +51,8 @@ def test_the_pages_of_a_study_with_people_are_for_everybody(tmp_path: Path) -> N
 
 
 async def take_part(tab: Tab, comer: Comer, base: str) -> None:
-    """Look at each page that somebody comes to."""
-    problems = await complaints(tab, f"{base}/?PROLIFIC_PID=ann", 390, "light")
+    """Check each page on a participant's path."""
+    problems = await violations(tab, f"{base}/?PROLIFIC_PID=ann", 390, "light")
     entered = await comer.site.client.post(f"{base}/enter", data={"known_by": "ann"})
     comer.path = entered.headers["location"]
     await comer.look()
@@ -61,15 +61,15 @@ async def take_part(tab: Tab, comer: Comer, base: str) -> None:
         stop = type(comer.participant.journey.stop).__name__ + comer.participant.journey.stop.name
         if stop not in stops and comer.page.forms:
             stops.add(stop)
-            problems += await looked(tab, base.partition("/s/")[0] + comer.path)
+            problems += await check_page(tab, base.partition("/s/")[0] + comer.path)
         await comer.step()
-    problems += await looked(tab, base.partition("/s/")[0] + comer.path)
+    problems += await check_page(tab, base.partition("/s/")[0] + comer.path)
     assert problems == []
     assert len(stops) >= 3
 
 
-async def look_after(tab: Tab, console: str, code: str) -> None:
-    """Look at each page of the console, as its owner."""
+async def check_console(tab: Tab, console: str, code: str) -> None:
+    """Check each page of the console as its owner."""
     await tab.visit(f"{console}/login")
     for name, text in (("name", "owner"), ("password", PASSWORD)):
         await tab.run(f"document.querySelector('main [name={name}]').value = '{text}'")
@@ -80,14 +80,14 @@ async def look_after(tab: Tab, console: str, code: str) -> None:
     tabs = ("overview", "design", "participants", "matches", "pay", "data", "log", "delete")
     pages = [f"{study}/{tab}" for tab in tabs] + [f"{study}/participants/{code}"]
     for page in [*pages, f"{study}/participants/{code}/erase", f"{console}/", f"{console}/start"]:
-        problems += await looked(tab, page)
+        problems += await check_page(tab, page)
     assert problems == []
 
 
-async def looked(tab: Tab, address: str) -> list[str]:
-    """What is wrong with a page on a phone, by day and by night."""
+async def check_page(tab: Tab, address: str) -> list[str]:
+    """Return the problems of a page on a phone, in light and dark mode."""
     return [
-        f"{address}, {scheme}: {complaint}"
+        f"{address}, {scheme}: {violation}"
         for scheme in ("light", "dark")
-        for complaint in await complaints(tab, address, 390, scheme)
+        for violation in await violations(tab, address, 390, scheme)
     ]

@@ -1,4 +1,4 @@
-"""Runs that a server looks after: begun, paused, stopped, resumed, and left to nobody."""
+"""Runs managed by a server: started, paused, stopped, resumed and interrupted."""
 
 import asyncio
 import sys
@@ -14,39 +14,39 @@ from cheaptalk.web.laboratory import commands
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.runs import Runs, RunStage, RunStatus
 from tests.fakes import Server, with_model
-from tests.web.laboratory.lab import Gate, laboratory, until
+from tests.web.laboratory.lab import Gate, laboratory, wait_until
 
 
-async def reached(runs: Runs, *stages: RunStage) -> RunStatus:
-    """How the small study's run is doing once it is there."""
+async def wait_for(runs: Runs, *stages: RunStage) -> RunStatus:
+    """Wait until the small study's run is at one of the stages, and return its status."""
     statuses: list[RunStatus] = []
 
-    async def lab() -> bool:
+    async def arrived() -> bool:
         statuses[:] = [await runs.status("small")]
         return statuses[0].stage in stages
 
-    await until(lab)
+    await wait_until(arrived)
     return statuses[0]
 
 
-async def playing(runs: Runs) -> None:
-    """Wait until its matches are under way, and it says so."""
+async def wait_for_matches(runs: Runs) -> None:
+    """Wait until the run reports matches in progress."""
 
-    async def told() -> bool:
-        account = (await runs.status("small")).account
-        return account is not None and account.live > 0
+    async def has_live_matches() -> bool:
+        state = (await runs.status("small")).account
+        return state is not None and state.live > 0
 
-    await until(told)
+    await wait_until(has_live_matches)
 
 
-def test_a_scripted_study_is_played_to_its_end(tmp_path: Path) -> None:
+def test_scripted_study_runs_to_completion(tmp_path: Path) -> None:
     async def main() -> None:
         async with Runs(laboratory(tmp_path, instances=4), workers=1) as runs:
             assert await runs.status("small") == RunStatus(RunStage.NOT_BEGUN)
             assert await runs.overviews.get("small") is None
             await runs.start("small")
             assert (await runs.status("small")).stage is RunStage.RUNNING
-            done = await reached(runs, RunStage.DONE, RunStage.FAILED)
+            done = await wait_for(runs, RunStage.DONE, RunStage.FAILED)
             assert (done.stage, done.why, done.exit) == (RunStage.DONE, "", 0)
             assert "8 of 8 matches ended" in done.output
             assert done.overview is not None
@@ -58,7 +58,7 @@ def test_a_scripted_study_is_played_to_its_end(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_run_with_a_model_is_paused_stopped_and_ends_with_nothing_bought_twice(
+def test_run_is_paused_stopped_and_resumed_without_duplicate_calls(
     tmp_path: Path,
 ) -> None:
     gate = Gate()
@@ -68,7 +68,7 @@ def test_a_run_with_a_model_is_paused_stopped_and_ends_with_nothing_bought_twice
             await runs.start("small")
             with pytest.raises(ControlError, match="already in progress"):
                 await runs.start("small")
-            await playing(runs)
+            await wait_for_matches(runs)
             await runs.pause("small")
             assert (await runs.status("small")).stage is RunStage.PAUSED
             await runs.set("small", concurrency=2, budget={"calls": 1000})
@@ -79,16 +79,16 @@ def test_a_run_with_a_model_is_paused_stopped_and_ends_with_nothing_bought_twice
                 await runs.set("small", budget={"calls": -1})
             await runs.resume("small")
             assert (await runs.status("small")).stage is RunStage.RUNNING
-            gate.let(3)
+            gate.release(3)
             await runs.stop("small")
             gate.open = True
-            stopped = await reached(runs, RunStage.STOPPED, RunStage.DONE, RunStage.FAILED)
+            stopped = await wait_for(runs, RunStage.STOPPED, RunStage.DONE, RunStage.FAILED)
             assert stopped.stage is RunStage.STOPPED
             assert stopped.why == "the run was stopped on request"
             assert stopped.overview is not None
             assert stopped.overview.done < 6
             await runs.resume("small")
-            done = await reached(runs, RunStage.DONE, RunStage.FAILED)
+            done = await wait_for(runs, RunStage.DONE, RunStage.FAILED)
             assert done.overview is not None
             assert done.overview.counts == {Status.FINISHED: 6}
             assert (done.overview.cost.calls, done.overview.cost.unresolved) == (
@@ -100,7 +100,7 @@ def test_a_run_with_a_model_is_paused_stopped_and_ends_with_nothing_bought_twice
         asyncio.run(main(server))
 
 
-def test_a_server_that_stops_leaves_no_run_behind(
+def test_stopped_server_leaves_no_run_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands, "GRACE", 0.0)  # the model never answers
@@ -114,7 +114,7 @@ def test_a_server_that_stops_leaves_no_run_behind(
 
         async with Runs(folder) as runs:
             await runs.start("small")
-            await until(called)
+            await wait_until(called)
         with Store.open(folder.store("small")) as store, store.writing():
             pass
         with pytest.raises(ControlError, match="stopping"):
@@ -125,7 +125,7 @@ def test_a_server_that_stops_leaves_no_run_behind(
             assert (status.stage, status.account) == (RunStage.STOPPED, None)
             assert "interrupted" in status.why
             await later.resume("small")
-            done = await reached(later, RunStage.DONE, RunStage.FAILED)
+            done = await wait_for(later, RunStage.DONE, RunStage.FAILED)
             assert done.overview is not None
             assert done.overview.counts == {Status.FINISHED: 6}
             assert done.overview.cost.unresolved > 0
@@ -149,7 +149,7 @@ asyncio.run(main())
 
 
 @pytest.mark.kill
-def test_a_run_ends_by_itself_when_its_server_is_killed(tmp_path: Path) -> None:
+def test_run_stops_when_its_server_is_killed(tmp_path: Path) -> None:
     gate = Gate()
 
     async def main(server: Server) -> None:
@@ -159,27 +159,27 @@ def test_a_run_ends_by_itself_when_its_server_is_killed(tmp_path: Path) -> None:
         async def called() -> bool:
             return gate.waiting > 0
 
-        await until(called)
+        await wait_until(called)
         killed.kill()
         await killed.wait()
         async with Runs(folder) as later:
             assert (await later.status("small")).stage is RunStage.RUNNING
             with pytest.raises(ControlError, match="already in progress"):
                 await later.start("small")
-            await reached(later, RunStage.STOPPING)
+            await wait_for(later, RunStage.STOPPING)
             gate.open = True
-            stopped = await reached(later, RunStage.STOPPED, RunStage.DONE)
+            stopped = await wait_for(later, RunStage.STOPPED, RunStage.DONE)
             assert stopped.stage is RunStage.STOPPED
             assert "interrupted" in stopped.why
             await later.resume("small")
-            await reached(later, RunStage.DONE)
+            await wait_for(later, RunStage.DONE)
         assert len(set(server.calls)) == len(server.calls)
 
     with Server(handler=gate) as server:
         asyncio.run(main(server))
 
 
-def test_what_cannot_run_says_why_in_a_sentence(
+def test_failed_start_explains_why_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -191,12 +191,12 @@ def test_what_cannot_run_says_why_in_a_sentence(
     async def main() -> None:
         async with Runs(folder) as runs:
             await runs.start("small")
-            failed = await reached(runs, RunStage.FAILED, RunStage.DONE)
+            failed = await wait_for(runs, RunStage.FAILED, RunStage.DONE)
             assert failed.stage is RunStage.FAILED
             assert "OPENAI_API_KEY" in failed.why
             assert failed.why.count("\n") == 0
-            for name, saying in (("worded", "player"), ("other", 'contains the study "small"')):
-                with pytest.raises(StudyError, match=saying):
+            for name, message in (("worded", "player"), ("other", 'contains the study "small"')):
+                with pytest.raises(StudyError, match=message):
                     await runs.start(name)
                 assert (await runs.status(name)).stage is RunStage.NOT_BEGUN
 
@@ -204,7 +204,7 @@ def test_what_cannot_run_says_why_in_a_sentence(
 
 
 @pytest.mark.parametrize("name", ["../small", "small/../small", "small.yaml", "", ".", ".."])
-def test_only_studies_that_are_there_have_paths(tmp_path: Path, name: str) -> None:
+def test_only_existing_studies_have_paths(tmp_path: Path, name: str) -> None:
     (tmp_path / "lab").mkdir()
     laboratory(tmp_path)
     folder: Folder = laboratory(tmp_path / "lab")

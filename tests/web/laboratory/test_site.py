@@ -1,4 +1,4 @@
-"""A laboratory as its people meet it: a researcher in the console, participants at their pages."""
+"""A laboratory end to end: a researcher in the console, participants on their pages."""
 
 import asyncio
 import time
@@ -24,14 +24,14 @@ TEXT = yaml.safe_dump(STUDY.model_dump(mode="json", exclude_defaults=True), sort
 
 
 class Site:
-    """A laboratory, and the way to its pages."""
+    """A laboratory and a client of its pages."""
 
     def __init__(self, laboratory: Laboratory, client: httpx2.AsyncClient) -> None:
         self.laboratory = laboratory
         self.client = client
 
     async def log_in(self, role: Role) -> None:
-        """Come as somebody of a role, whose account is made where it lacks."""
+        """Log in with a role, creating the account if it is missing."""
         staff, hashed = self.laboratory.database.staff, QUICK.hash(PASSWORD)
         if not staff.any():
             staff.create_owner("owner", hashed)
@@ -48,11 +48,11 @@ class Site:
         return await self.client.post(f"/console{path}", data={"csrf": form[1], **fields})
 
     async def get(self, path: str) -> httpx2.Response:
-        """A page of the console."""
+        """Request a page of the console."""
         return await self.client.get(f"/console{path}")
 
     async def comer(self, name: str) -> Comer:
-        """Somebody who has just come, in a browser of their own."""
+        """Return a participant who has just entered, in a browser of their own."""
         app = self.client._transport  # the same site, without the researcher's cookies
         browser = httpx2.AsyncClient(transport=app, base_url="http://test")
         comer = Comer(Open(self.laboratory.supervisor(STUDY.name), browser), name)
@@ -62,7 +62,7 @@ class Site:
         return comer
 
     async def participant(self, name: str) -> Comer:
-        """Somebody who has gone the whole path."""
+        """Return a participant who has completed the study."""
         comer = await self.comer(name)
         await comer.finish()
         return comer
@@ -70,7 +70,7 @@ class Site:
 
 @asynccontextmanager
 async def site(folder: Path) -> AsyncIterator[Site]:
-    """The site of a laboratory in a folder."""
+    """Open the site of a laboratory in a folder."""
     with LaboratoryDatabase(folder) as database:
         async with Laboratory(folder, database, LINKS) as laboratory:
             transport = httpx2.ASGITransport(make_laboratory(laboratory))
@@ -78,8 +78,8 @@ async def site(folder: Path) -> AsyncIterator[Site]:
                 yield Site(laboratory, client)
 
 
-def at_site(folder: Path, work: Callable[[Site], Awaitable[None]]) -> None:
-    """Do something at a laboratory."""
+def run_at_site(folder: Path, work: Callable[[Site], Awaitable[None]]) -> None:
+    """Run a coroutine function at a laboratory."""
 
     async def main() -> None:
         async with site(folder) as lab:
@@ -88,7 +88,7 @@ def at_site(folder: Path, work: Callable[[Site], Awaitable[None]]) -> None:
     asyncio.run(main())
 
 
-def test_a_study_is_launched_taken_part_in_paid_once_and_deleted(tmp_path: Path) -> None:
+def test_study_is_launched_completed_paid_once_and_erased(tmp_path: Path) -> None:
     async def work(lab: Site) -> None:
         await lab.log_in(Role.OWNER)
         await lab.post("/new-study", "/new-study", name=STUDY.name, text=TEXT)
@@ -101,9 +101,9 @@ def test_a_study_is_launched_taken_part_in_paid_once_and_deleted(tmp_path: Path)
         details = (await lab.get(f"/studies/people/participants/{ann.code}")).text
         assert "words of id-of-ann" in details
 
-        told = " ".join(Page((await lab.get("/studies/people/overview")).text).words.split())
-        assert "2 completed, 0 active, 2 in total" in told
-        assert "USD, not yet paid out" in told
+        overview = " ".join(Page((await lab.get("/studies/people/overview")).text).words.split())
+        assert "2 completed, 0 active, 2 in total" in overview
+        assert "USD, not yet paid out" in overview
         assert "2 completed" in (await lab.get("/")).text
         await lab.post("/studies/people/pay", form="prolific")
         first = (await lab.get("/studies/people/pay/1/file")).text
@@ -118,15 +118,15 @@ def test_a_study_is_launched_taken_part_in_paid_once_and_deleted(tmp_path: Path)
         await lab.post(f"/studies/people/participants/{ann.code}/erase")
         gone = (await lab.get(f"/studies/people/participants/{ann.code}")).status_code
         assert gone == 404
-        held = b"".join(item.read_bytes() for item in tmp_path.iterdir() if item.is_file())
-        assert b"id-of-bob" in held
+        contents = b"".join(item.read_bytes() for item in tmp_path.iterdir() if item.is_file())
+        assert b"id-of-bob" in contents
         for trace in (b"id-of-ann", ann.code.encode(), b"words of id-of-ann"):
-            assert trace not in held
+            assert trace not in contents
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_somebody_is_shown_wherever_they_are(tmp_path: Path) -> None:
+def test_console_shows_a_participant_at_every_stop(tmp_path: Path) -> None:
     before, after = [{"instructions": ["Read."]}], [{"survey": [{"name": "so", "ask": "So?"}]}]
     games = {"games": {"max": 2, "can_stop": True, "before": before, "after": after}}
     study = people_study(BOT, instances=5, path=[{"consent": "We play."}, games])
@@ -146,10 +146,10 @@ def test_somebody_is_shown_wherever_they_are(tmp_path: Path) -> None:
             await ann.step()
         assert stops >= {"consent", "instructions", "games", "survey", "go_on"}
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_a_participant_s_link_opens_nothing_of_the_console(tmp_path: Path) -> None:
+def test_participant_link_opens_no_console_page(tmp_path: Path) -> None:
     async def work(lab: Site) -> None:
         await lab.laboratory.launch(STUDY.name, TEXT)
         lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
@@ -167,28 +167,28 @@ def test_a_participant_s_link_opens_nothing_of_the_console(tmp_path: Path) -> No
         assert deed.status_code == 403
         assert lab.laboratory.supervisor("people").experiment.state == "open"
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_who_only_looks_changes_nothing(tmp_path: Path) -> None:
+def test_viewer_cannot_change_a_study(tmp_path: Path) -> None:
     async def work(lab: Site) -> None:
         await lab.laboratory.launch(STUDY.name, TEXT)
         lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
         ann = await lab.participant("ann")
         await lab.log_in(Role.VIEWER)
         assert (await lab.get("/studies/people/participants")).status_code == 200
-        one = f"/studies/people/participants/{ann.code}"
-        for path in ("/studies/people/participants/recruit", f"{one}/remove", f"{one}/erase",
+        url = f"/studies/people/participants/{ann.code}"
+        for path in ("/studies/people/participants/recruit", f"{url}/remove", f"{url}/erase",
                      "/studies/people/pay", "/studies/people/launch", "/studies/people/run",
-                     "/studies/people/data", f"{one}/tell"):  # fmt: skip
+                     "/studies/people/data", f"{url}/tell"):  # fmt: skip
             assert (await lab.post(path)).status_code == 403, path
         assert (await lab.get("/studies/people/pay/1/file")).status_code == 403
         assert ann.code in lab.laboratory.supervisor("people").experiment.people
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_closed_paused_and_strange_studies_have_pages_of_their_own(tmp_path: Path) -> None:
+def test_closed_paused_and_unknown_studies_return_an_error_page(tmp_path: Path) -> None:
     async def work(lab: Site) -> None:
         await lab.laboratory.launch(STUDY.name, TEXT)
         supervisor = lab.laboratory.supervisor("people")
@@ -201,10 +201,10 @@ def test_closed_paused_and_strange_studies_have_pages_of_their_own(tmp_path: Pat
         location = (await lab.client.get("/s/people?PROLIFIC_PID=x")).headers["location"]
         assert location == "/s/people/?PROLIFIC_PID=x"
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_a_launched_study_is_not_changed_under_its_people(tmp_path: Path) -> None:
+def test_study_with_participants_cannot_be_changed(tmp_path: Path) -> None:
     async def work(lab: Site) -> None:
         await lab.laboratory.launch(STUDY.name, TEXT)
         await lab.laboratory.launch(STUDY.name, TEXT.replace("instances: 5", "instances: 6"))
@@ -225,26 +225,26 @@ def test_a_launched_study_is_not_changed_under_its_people(tmp_path: Path) -> Non
             await lab.laboratory.launch("other", unkeyed)
         assert lab.laboratory.launched("other") is None
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
     async def later(lab: Site) -> None:
         assert len(lab.laboratory.supervisor("people").experiment.people) == 1
 
-    at_site(tmp_path, later)
+    run_at_site(tmp_path, later)
 
 
 STRANGE = ("", "x", "0", "-1", "9" * 30, "..", "\x00", "ä", "<script>", "nan", "prolific", "open")
 
 
-def test_no_page_and_no_form_of_the_laboratory_fails(tmp_path: Path) -> None:
+def test_arbitrary_input_causes_no_server_error(tmp_path: Path) -> None:
     async def work(lab: Site) -> None:
         await lab.laboratory.launch(STUDY.name, TEXT)
         lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
         await lab.log_in(Role.OWNER)
         ann = await lab.participant("ann")
-        base, one = "/studies/people", f"/studies/people/participants/{ann.code}"
+        base, url = "/studies/people", f"/studies/people/participants/{ann.code}"
         pages = ["/participants", "/pay", "/matches", "/data", "/pay/1/file", "/data/x.html"]
-        for page in [*(f"{base}{page}" for page in pages), one, f"{one}/erase", "/start", "/form"]:
+        for page in [*(f"{base}{page}" for page in pages), url, f"{url}/erase", "/start", "/form"]:
             for query in STRANGE:
                 names = ("at", "after", "preset", "copy", "said")
                 response = await lab.client.get(
@@ -253,17 +253,17 @@ def test_no_page_and_no_form_of_the_laboratory_fails(tmp_path: Path) -> None:
                 assert response.status_code < 500, (page, query, response.text)
         fields = ("state", "text", "cohort", "form", "do", "dollars", "make", "other", "number")
         deeds = ["/participants/recruit", "/participants/tell", "/pay", "/run", "/budget"]
-        actions = [f"{one}/{deed}" for deed in ("move", "tell", "prompt")]
-        nobodys = ["/studies/nothing/launch", "/studies/nothing/run"]
-        for deed in [*(base + deed for deed in deeds), *actions, *nobodys]:
+        actions = [f"{url}/{deed}" for deed in ("move", "tell", "prompt")]
+        unknown = ["/studies/nothing/launch", "/studies/nothing/run"]
+        for deed in [*(base + deed for deed in deeds), *actions, *unknown]:
             for value in STRANGE:
                 sent = await lab.post(deed, "/account", **dict.fromkeys(fields, value))
                 assert sent.status_code < 500 or sent.status_code == 503, (deed, value, sent.text)
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_a_run_s_budget_is_read_as_dollars_or_refused(
+def test_budget_must_be_a_number_of_dollars(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_to: list[float] = []
@@ -285,10 +285,10 @@ def test_a_run_s_budget_is_read_as_dollars_or_refused(
             assert (await lab.post(path, "/account", dollars=written)).status_code == 303
         assert set_to == [12.5, 1250.0, 0.0]
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_transcripts_are_read_in_the_console_and_ids_come_where_they_are_asked_for(
+def test_console_shows_transcripts_and_exports_ids_on_request(
     tmp_path: Path,
 ) -> None:
     async def work(lab: Site) -> None:
@@ -304,8 +304,8 @@ def test_transcripts_are_read_in_the_console_and_ids_come_where_they_are_asked_f
         assert any(item.startswith("/console/studies/people/transcripts/") for item in inside)
         assert all(item.startswith("/console/studies/people/") for item in inside)
         stranger = httpx2.AsyncClient(transport=lab.client._transport, base_url="http://test")
-        turned = await stranger.get(f"/console/studies/people/transcripts/matches/{match}")
-        assert turned.status_code == 303
+        redirect = await stranger.get(f"/console/studies/people/transcripts/matches/{match}")
+        assert redirect.status_code == 303
         ids = (await lab.post("/studies/people/identities")).text
         code = ann.page.code
         assert ids.splitlines() == [
@@ -313,10 +313,10 @@ def test_transcripts_are_read_in_the_console_and_ids_come_where_they_are_asked_f
         ]  # fmt: skip
         assert len(code) == 8
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_data_that_need_be_kept_no_longer_are_deleted_once_all_is_paid(tmp_path: Path) -> None:
+def test_expired_data_are_deleted_once_all_payments_are_made(tmp_path: Path) -> None:
     async def work(lab: Site) -> None:
         text = TEXT.replace("people:\n  recruitment", "people:\n  keep_days: 30\n  recruitment")
         await lab.laboratory.launch(STUDY.name, text)
@@ -326,7 +326,7 @@ def test_data_that_need_be_kept_no_longer_are_deleted_once_all_is_paid(tmp_path:
         await supervisor.check(later)
         await supervisor.recruit("closed")
         await supervisor.check(later)
-        assert len(supervisor.experiment.people) == 1, "somebody who is owed something stays"
+        assert len(supervisor.experiment.people) == 1, "a participant with an open payment stays"
         await supervisor.experiment.write(pay_out(1, "csv", "owner"))
         await supervisor.check(time.time())
         assert len(supervisor.experiment.people) == 1
@@ -334,10 +334,10 @@ def test_data_that_need_be_kept_no_longer_are_deleted_once_all_is_paid(tmp_path:
         assert supervisor.experiment.people == {}
         assert balance_of(supervisor.experiment.room_manager.store, 1).paid > 0
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)
 
 
-def test_a_form_that_is_sent_twice_lets_in_one_person(tmp_path: Path) -> None:
+def test_form_sent_twice_admits_one_participant(tmp_path: Path) -> None:
     async def work(lab: Site) -> None:
         text = TEXT.replace("source: prolific", "source: open")
         await lab.laboratory.launch(STUDY.name, text)
@@ -348,4 +348,4 @@ def test_a_form_that_is_sent_twice_lets_in_one_person(tmp_path: Path) -> None:
             assert (await lab.client.post(page.forms[0].action, data=fields)).status_code == 303
         assert len(lab.laboratory.supervisor("people").experiment.people) == 1
 
-    at_site(tmp_path, work)
+    run_at_site(tmp_path, work)

@@ -1,4 +1,4 @@
-"""People who come to a study and go its path by their pages alone, in the process of the test."""
+"""Simulated participants who follow a study's path through its pages, in the test's process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -23,7 +23,7 @@ from cheaptalk.web.participants.supervisor import Supervisor
 from tests.web.walker import LINKS
 
 PATIENCE = 2_000
-"""Pages that somebody looks at before they give up."""
+"""Number of pages that a participant reads before giving up."""
 PEOPLE: dict[str, Any] = {
     "recruitment": {"source": "prolific", "id_parameter": "PROLIFIC_PID"},
     "path": [
@@ -40,10 +40,10 @@ BOT = [["people", "bot"]]
 def people_study(
     pairing: list[list[str]] = TWO, bot: object = "random", instances: int = 10, **changes: Any
 ) -> Study:
-    """A study of bargaining with people, and changes of what they go through.
+    """Return a study of bargaining with people, and with changes of their protocol.
 
     Args:
-        bot: who plays with them at some tables.
+        bot: the opponent at some tables.
     """
     players = {"people": {"person": "browser"}, "bot": bot}
     data = {
@@ -56,7 +56,7 @@ def people_study(
 
 
 class Open(NamedTuple):
-    """A study that is open to people, and the way to its pages."""
+    """A study that is open to participants, and a client of its pages."""
 
     supervisor: Supervisor
     client: httpx2.AsyncClient
@@ -66,7 +66,7 @@ class Open(NamedTuple):
         return self.supervisor.experiment
 
     def comer(self, name: str, path: str = "") -> "Comer":
-        """Somebody by the id with which they come, perhaps with a link of before."""
+        """Return a participant with the given id, and with their link if they have one."""
         return Comer(self, name, path)
 
 
@@ -74,7 +74,7 @@ class Open(NamedTuple):
 async def opened(
     folder: Path, study: Study | None = None, models: Models | None = None
 ) -> AsyncIterator[Open]:
-    """A study over the store of a folder, as a server has it open."""
+    """Open a study over a store in a folder, as a server does."""
     store, ids = folder / "s.sqlite", folder / "s.identities"
     async with open_experiment(study or people_study(), store, ids, models) as supervisor:
         transport = httpx2.ASGITransport(make_experiment(supervisor, LINKS))
@@ -83,18 +83,18 @@ async def opened(
 
 
 class NotShown(AssertionError):
-    """A page could not be had."""
+    """The server did not return a page."""
 
 
 class Comer:
-    """Somebody who comes, and does what their page lets them do.
+    """A simulated participant who does what their page permits.
 
     Attributes:
-        path: of their page; empty before they have come.
-        said: what they write wherever words are asked for.
-        answers: to questions on the path, by name; the others are guessed.
-        more: whether they play another game where they are asked.
-        page: that they read last.
+        path: of their page; empty before they have entered.
+        said: the text they write in text fields.
+        answers: to questions on the path, by name; other answers are guessed.
+        more: whether they play another game when offered one.
+        page: the last page that they read.
     """
 
     def __init__(self, site: Open, name: str, path: str = "") -> None:
@@ -119,7 +119,7 @@ class Comer:
         return LINKS.visitor(self.path.rpartition("/")[2])
 
     async def come(self) -> Page:
-        """Come by the link that recruits people."""
+        """Enter through the recruitment link."""
         self.site.client.cookies.clear()
         entered = await self.site.client.post("/enter", data={"known_by": self.name})
         assert entered.status_code == 303, entered.text
@@ -130,14 +130,14 @@ class Comer:
     async def look(self) -> Page:
         """Read the page."""
         await asyncio.sleep(0.001)
-        got = await self.site.client.get(self.path)
-        if got.status_code != 200:
-            raise NotShown(f"{got.status_code}: {got.text}")
-        self.page = Page(got.text)
+        response = await self.site.client.get(self.path)
+        if response.status_code != 200:
+            raise NotShown(f"{response.status_code}: {response.text}")
+        self.page = Page(response.text)
         return self.page
 
     async def send(self, deed: str, fields: Mapping[str, str] | None = None) -> httpx2.Response:
-        """Send a form that may be there or not."""
+        """Send a form, whether or not it is on the page."""
         headers = {"Cookie": self.cookies} if self.cookies else {}
         return await self.site.client.post(
             f"{self.path}/{deed}", data=dict(fields or {}), headers=headers
@@ -150,7 +150,7 @@ class Comer:
         return await self.look()
 
     async def step(self) -> Page:
-        """Do what the page lets one do, or wait."""
+        """Do what the page permits, or wait."""
         page, draw = self.page, self.chance("click", self.clicks)
         self.clicks += 1
         if form := page.form("notice"):
@@ -166,21 +166,21 @@ class Comer:
             return page_after
         if form := page.form("done"):
             return await self.press(form, {})
-        await asyncio.sleep(0.01)  # others, and the thread that writes, have their turn
+        await asyncio.sleep(0.01)  # let others and the writing thread run
         return await self.look()
 
-    async def until(self, so: Callable[[Page], object]) -> Page:
-        """Go on until a page is so."""
+    async def until(self, condition: Callable[[Page], object]) -> Page:
+        """Step until a page satisfies a condition."""
         for _ in range(PATIENCE):
-            if so(self.page):
+            if condition(self.page):
                 return self.page
             await self.step()
         raise AssertionError(f"{self.name} gets no further than: {self.page.words}")
 
     async def to(self, deed: str) -> Page:
-        """Go on until a page has a form."""
+        """Step until a page has a form."""
         return await self.until(lambda page: page.form(deed))
 
     async def finish(self) -> Page:
-        """Go on to the end."""
+        """Step until the end."""
         return await self.until(lambda page: page.ending)

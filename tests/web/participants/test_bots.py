@@ -1,4 +1,4 @@
-"""Bots go the whole path of a study by its pages."""
+"""Bots complete a study's path through its pages."""
 
 import asyncio
 import json
@@ -38,15 +38,15 @@ PATH = [
 ]  # fmt: skip
 
 
-def went(
+def run_bots(
     folder: Path, answers: dict[str, str], people: int = 4, *, seed: int = 0, **changes: Any
 ) -> Tally:
     """Return the tally of bots that took part in a study."""
     pairing = [["people", "bot"], ["people", "people"]]
     written = people_study(pairing, path=PATH, **changes).written()
-    stood_in = {"person": "browser", "deadline": 300, "away": "random"}
-    written["players"] = written["players"] | {"people": stood_in}
-    study = parse_study(written, "here")  # the last of them may come to a table of two alone
+    person = {"person": "browser", "deadline": 300, "away": "random"}
+    written["players"] = written["players"] | {"people": person}
+    study = parse_study(written, "here")  # the last bot may be without a partner
 
     async def main() -> Tally:
         store, ids = folder / "s.sqlite", folder / "ids"
@@ -67,8 +67,8 @@ def went(
     return asyncio.run(main())
 
 
-def test_bots_go_from_the_entry_to_the_code(tmp_path: Path) -> None:
-    tally = went(tmp_path, {"sum": "two"})
+def test_bots_complete_a_study(tmp_path: Path) -> None:
+    tally = run_bots(tmp_path, {"sum": "two"})
     assert (tally.endings, tally.errors) == ({"complete": 4}, {})
     assert tally.matches == 8
     assert len(set(tally.codes.values())) == 4
@@ -84,16 +84,16 @@ def test_bots_go_from_the_entry_to_the_code(tmp_path: Path) -> None:
     )
 
 
-def test_a_bot_that_answers_wrongly_ends_there(tmp_path: Path) -> None:
-    tally = went(tmp_path, {"sum": "three"}, people=2)
+def test_bot_with_a_wrong_answer_is_screened_out(tmp_path: Path) -> None:
+    tally = run_bots(tmp_path, {"sum": "three"}, people=2)
     assert tally.endings == Counter(screened_out=2)
     assert (tally.matches, tally.errors) == (0, {})
 
 
-def test_bots_give_up_at_once_if_the_study_is_full(tmp_path: Path) -> None:
+def test_bots_stop_at_once_if_the_study_is_full(tmp_path: Path) -> None:
     full = {"recruitment": PEOPLE["recruitment"] | {"places": 1}}
-    first = went(tmp_path, {"sum": "two"}, people=1, **full)
-    late = went(tmp_path, {"sum": "two"}, people=2, seed=1, **full)
+    first = run_bots(tmp_path, {"sum": "two"}, people=1, **full)
+    late = run_bots(tmp_path, {"sum": "two"}, people=2, seed=1, **full)
     assert first.endings == {"complete": 1}
     ((error, count),) = late.errors.items()
     assert (late.endings, count, late.pages) == ({}, 2, 2)
@@ -101,7 +101,7 @@ def test_bots_give_up_at_once_if_the_study_is_full(tmp_path: Path) -> None:
     assert "This study has enough participants" in error
 
 
-def test_statements_are_ticks_and_rows_are_choices() -> None:
+def test_reply_ticks_statements_and_chooses_options() -> None:
     page = Page("""<h1>Do you?</h1><form action="/p/x/page">
     <input type="hidden" name="number" value="3">
     <input type="checkbox" name="a" value="yes"><input type="checkbox" name="b">
@@ -114,7 +114,7 @@ def test_statements_are_ticks_and_rows_are_choices() -> None:
     assert (page.ending, page.code) == ("complete", "XY12")
 
 
-def test_a_prompt_is_answered_by_its_word() -> None:
+def test_prompt_is_answered_with_its_word() -> None:
     page = Page("""<form role="alert" action="/p/x/notice">
     <input type="hidden" name="notice" value="7">
     <p>Are you there? Type the word here.</p><input name="text"></form>""")

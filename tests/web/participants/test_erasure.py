@@ -1,4 +1,4 @@
-"""What a participant has deleted is in no byte of any file, and others keep what is theirs."""
+"""An erased participant leaves no trace in any file, and others keep their data."""
 
 import asyncio
 import json
@@ -14,11 +14,11 @@ STUDY = people_study(path=[
     {"survey": {"name": "before", "items": [{"name": "feedback", "ask": "Why?", "lines": 4}]}},
     {"games": {"max": 2, "can_stop": True}}, PEOPLE["path"][-1],
 ])  # fmt: skip
-ID, NAME, SAID = "zerlina-7781", "Zerlina", "batti batti o bel Masetto"
+ID, NAME, MESSAGE = "zerlina-7781", "Zerlina", "batti batti o bel Masetto"
 
 
-def found(folder: Path, *traces: str) -> list[tuple[str, str]]:
-    """Which of these stand in which files of a folder."""
+def find_traces(folder: Path, *traces: str) -> list[tuple[str, str]]:
+    """Return the files of a folder that contain a trace, with the trace."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".key"]
     assert any(path.name.endswith("sqlite") for path in files)
     return [
@@ -30,28 +30,28 @@ def found(folder: Path, *traces: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("when", ["playing", "played", "complete"])
-def test_no_byte_stays_of_what_was_deleted(tmp_path: Path, when: str) -> None:
+def test_erasure_leaves_no_trace(tmp_path: Path, when: str) -> None:
     async def go(site: Open) -> tuple[str, str]:
-        gone, partner = site.comer(NAME), site.comer("Masetta")
-        gone.said = SAID
+        erased, partner = site.comer(NAME), site.comer("Masetta")
+        erased.said = MESSAGE
         form = {"known_by": ID, "more": "STUDY_ID=giovanni-1787"}
         entered = await site.client.post("/enter", data=form)
-        gone.path = entered.headers["location"]
+        erased.path = entered.headers["location"]
         site.client.cookies.clear()
-        await gone.look()
+        await erased.look()
         await partner.come()
-        traces = (ID, "giovanni-1787", NAME, SAID, gone.code)
-        both = (gone, partner)
+        traces = (ID, "giovanni-1787", NAME, MESSAGE, erased.code)
+        both = (erased, partner)
         await asyncio.gather(*(item.until(lambda page: "Rules and" in page.words) for item in both))
-        while not (gone.page.form("answer") or (await partner.look()).form("answer")):
-            await gone.look()
+        while not (erased.page.form("answer") or (await partner.look()).form("answer")):
+            await erased.look()
         if when != "playing":
-            await asyncio.gather(gone.to("done"), partner.to("done"))
+            await asyncio.gather(erased.to("done"), partner.to("done"))
         if when == "complete":
-            await asyncio.gather(gone.finish(), partner.finish())
-        assert {one for _, one in found(tmp_path, *traces)} == set(traces)
-        code, partner.more = gone.code, False
-        await site.supervisor.erase(gone.participant)
+            await asyncio.gather(erased.finish(), partner.finish())
+        assert {trace for _, trace in find_traces(tmp_path, *traces)} == set(traces)
+        code, partner.more = erased.code, False
+        await site.supervisor.erase(erased.participant)
         await partner.finish()
         for _ in range(1_000):
             if code not in site.experiment.people:
@@ -59,8 +59,8 @@ def test_no_byte_stays_of_what_was_deleted(tmp_path: Path, when: str) -> None:
             await site.supervisor.check(0.0)
             await partner.look()
             await asyncio.sleep(0.001)
-        assert found(tmp_path, *traces) == []
-        assert (await site.client.get(gone.path)).status_code == 404
+        assert find_traces(tmp_path, *traces) == []
+        assert (await site.client.get(erased.path)).status_code == 404
         page = await partner.look()
         assert page.ending == ("partner_left" if when == "playing" else "complete")
         assert page.code
@@ -71,7 +71,7 @@ def test_no_byte_stays_of_what_was_deleted(tmp_path: Path, when: str) -> None:
             return await go(site)
 
     code, partner_code = asyncio.run(main())
-    assert found(tmp_path, ID, NAME, SAID, code) == []
+    assert find_traces(tmp_path, ID, NAME, MESSAGE, code) == []
     with Store.open(tmp_path / "s.sqlite") as store, store.reading() as connection:
         query = "select code, key from payments left join participants p on p.id = participant_id"
         dues = {tuple(row) for row in connection.exec_driver_sql(query)}

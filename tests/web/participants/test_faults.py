@@ -1,4 +1,4 @@
-"""Whatever goes wrong on the way, nobody is stuck, nothing is lost, and nothing is paid twice."""
+"""Faults on a path: no participant is stuck, nothing is lost, and nothing is paid twice."""
 
 import asyncio
 import json
@@ -26,10 +26,10 @@ from tests.web.participants.comers import BOT, PEOPLE, Comer, NotShown, Open, op
 CONSENT, GAMES, SURVEY = PEOPLE["path"]
 
 
-def done(
+def run(
     folder: Path, play: Callable[[Open], Awaitable[Any]], study: Study | None = None, **changes: Any
 ) -> Any:
-    """What comes of doing something while a study is open."""
+    """Run a coroutine function while a study is open, and return its result."""
 
     async def main() -> Any:
         async with opened(folder, study, **changes) as site:
@@ -39,13 +39,13 @@ def done(
 
 
 def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
-    """What a store's tables have."""
+    """Return the rows of a query on a study's store."""
     with Store.open(folder / "s.sqlite") as store, store.reading() as connection:
         return [tuple(row) for row in connection.exec_driver_sql(query)]
 
 
 def owed(folder: Path) -> dict[str, dict[str, int]]:
-    """Cents that everybody is owed, by code and by what for."""
+    """Return the cents owed to each participant, by code and kind of payment."""
     query = "select code, key, cents from payments join participants p on p.id = participant_id"
     amounts: dict[str, dict[str, int]] = {}
     for code, key, cents in rows(folder, query):
@@ -53,8 +53,8 @@ def owed(folder: Path) -> dict[str, dict[str, int]]:
     return amounts
 
 
-async def table(site: Open) -> tuple[Comer, Comer]:
-    """Two people at a table, one of whom is asked."""
+async def seat_pair(site: Open) -> tuple[Comer, Comer]:
+    """Seat two participants at a table; return the one with a request first."""
     ada, emmy = site.comer("Ada"), site.comer("Emmy")
     for item in (ada, emmy):
         await item.come()
@@ -66,7 +66,7 @@ async def table(site: Open) -> tuple[Comer, Comer]:
 
 @contextmanager
 def unwritable(patch: pytest.MonkeyPatch, spared: int = 0) -> Iterator[None]:
-    """A store whose disk is full after so many commits more."""
+    """Make the store's disk full after a number of further commits."""
     failures, write = [spared], Ledger.write
 
     async def refuse(ledger: Ledger, work: Any) -> Any:
@@ -80,7 +80,7 @@ def unwritable(patch: pytest.MonkeyPatch, spared: int = 0) -> Iterator[None]:
         yield
 
 
-def test_a_step_that_cannot_be_kept_is_asked_for_again(
+def test_step_that_cannot_be_stored_is_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def play(site: Open) -> list[int]:
@@ -102,7 +102,7 @@ def test_a_step_that_cannot_be_kept_is_asked_for_again(
         assert (ada.page.ending, emmy.page.ending) == ("complete", "complete")
         return statuses
 
-    statuses = done(tmp_path, play)
+    statuses = run(tmp_path, play)
     assert set(statuses) <= {200, 303, 503}
     assert 503 in statuses
     steps = [value for (value,) in rows(tmp_path, "select step from responses")]
@@ -110,7 +110,7 @@ def test_a_step_that_cannot_be_kept_is_asked_for_again(
     assert len({value for (value,) in rows(tmp_path, "select match_id from plays")}) == 1
 
 
-def test_a_match_whose_end_cannot_be_kept_is_settled_when_it_can(
+def test_match_is_settled_once_its_end_can_be_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def play(site: Open) -> None:
@@ -129,18 +129,18 @@ def test_a_match_whose_end_cannot_be_kept_is_settled_when_it_can(
             if room.over:
                 await asyncio.sleep(0.001)
             else:
-                with suppress(NotShown):  # where the end could not be kept before she looked
+                with suppress(NotShown):  # if the end could not be stored before this step
                     await ada.step()
         assert (await site.client.get(ada.path)).status_code == 503
         monkeypatch.setattr(site.experiment, "settle", settle)
         await ada.look()
         assert (await ada.finish()).ending == "complete"
 
-    done(tmp_path, play, people_study(BOT))
+    run(tmp_path, play, people_study(BOT))
     assert [value for (value,) in rows(tmp_path, "select state from plays")] == ["finished"]
 
 
-def test_one_who_comes_cannot_be_kept_and_comes_again(
+def test_participant_who_cannot_be_stored_can_enter_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def play(site: Open) -> int:
@@ -151,7 +151,7 @@ def test_one_who_comes_cannot_be_kept_and_comes_again(
         assert (await ada.finish()).ending == "complete"
         return refused.status_code
 
-    assert done(tmp_path, play, people_study(BOT)) == 503
+    assert run(tmp_path, play, people_study(BOT)) == 503
     assert len(rows(tmp_path, "select * from participants")) == 1
 
 
@@ -176,14 +176,14 @@ def test_two_tabs_and_double_clicks_count_once(tmp_path: Path) -> None:
         await ada.look()
         assert ada.page.ending == "complete"
 
-    done(tmp_path, play, people_study(BOT))
+    run(tmp_path, play, people_study(BOT))
     steps = [value for (value,) in rows(tmp_path, "select step from responses order by number")]
     assert steps == ["consent", "assignment", "games", "survey"]
     ((amounts),) = owed(tmp_path).values()
     assert amounts.keys() <= {"base/1", "game/1"}
 
 
-def test_games_without_a_page_between_them_go_on(tmp_path: Path) -> None:
+def test_games_continue_without_a_page_between_them(tmp_path: Path) -> None:
     study = people_study(BOT, path=[CONSENT, {"games": 3}])
 
     async def play(site: Open) -> None:
@@ -191,16 +191,16 @@ def test_games_without_a_page_between_them_go_on(tmp_path: Path) -> None:
         await ada.come()
         assert (await ada.finish()).ending == "complete"
 
-    done(tmp_path, play, study)
+    run(tmp_path, play, study)
     plays = rows(tmp_path, "select state, match_id from plays")
     assert [state for state, _ in plays] == 3 * ["finished"]
     assert len({match for _, match in plays}) == 3
 
 
-def test_who_withdraws_as_their_match_ends_keeps_what_it_was_worth(
+def test_withdrawal_as_a_match_ends_keeps_its_payoff(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A match is over at the table before its end is kept: whoever goes just then has played it."""
+    """A match is over before its end is stored; a withdrawal in between counts as played."""
 
     async def play(site: Open) -> str:
         ada = site.comer("Ada")
@@ -225,25 +225,25 @@ def test_who_withdraws_as_their_match_ends_keeps_what_it_was_worth(
         await going
         return (await ada.look()).ending
 
-    assert done(tmp_path, play, people_study(BOT)) == "withdrawn"
+    assert run(tmp_path, play, people_study(BOT)) == "withdrawn"
     ((state, payoff, cents),) = rows(tmp_path, "select state, payoff, cents from plays")
     assert (state, cents) == ("finished", round(payoff + 1e-9))
 
 
 @pytest.mark.parametrize("erase", [False, True])
-def test_a_partner_who_leaves_is_no_fault_of_the_other(tmp_path: Path, erase: bool) -> None:
+def test_leaving_partner_ends_the_study_without_fault(tmp_path: Path, erase: bool) -> None:
     async def play(site: Open) -> str:
-        asked, waiting = await table(site)
-        await asked.send("withdraw", {"erase": "yes"} if erase else {})
+        active, waiting = await seat_pair(site)
+        await active.send("withdraw", {"erase": "yes"} if erase else {})
         await waiting.until(lambda page: page.form("done"))
         await waiting.finish()
         await site.supervisor.check(0.0)
-        assert (asked.code in site.experiment.people) is not erase
+        assert (active.code in site.experiment.people) is not erase
         response = await waiting.look()
         assert response.ending == "partner_left"
         return waiting.code
 
-    code = done(tmp_path, play)
+    code = run(tmp_path, play)
     assert owed(tmp_path)[code] == {"partner_left/1": 50}
     assert len(rows(tmp_path, "select * from participants")) == 2 - erase
     states = dict(rows(
@@ -258,7 +258,7 @@ def test_a_partner_who_leaves_is_no_fault_of_the_other(tmp_path: Path, erase: bo
         assert steps.filter(step="games").select("people", "stopped").rows() == [(2, 2)]
 
 
-def test_a_lobby_outlasts_a_pause_and_a_restart(tmp_path: Path) -> None:
+def test_lobby_survives_a_pause_and_a_restart(tmp_path: Path) -> None:
     async def first(site: Open) -> str:
         ada = site.comer("Ada")
         await ada.come()
@@ -277,16 +277,16 @@ def test_a_lobby_outlasts_a_pause_and_a_restart(tmp_path: Path) -> None:
         assert emmy.participant.visitor.room is not None
         assert (
             emmy.participant.visitor.room.stage is Stage.WAITING
-        )  # nobody knows that Ada is there
+        )  # the server has not seen Ada yet
         await ada.look()
         await asyncio.gather(ada.finish(), emmy.finish())
         assert (ada.page.ending, emmy.page.ending) == ("complete", "complete")
 
-    path = done(tmp_path, first)
-    done(tmp_path, second)
+    path = run(tmp_path, first)
+    run(tmp_path, second)
 
 
-def test_who_has_gone_from_the_lobby_makes_room(tmp_path: Path) -> None:
+def test_absent_participant_times_out_of_the_lobby(tmp_path: Path) -> None:
     async def play(site: Open) -> None:
         ada = site.comer("Ada")
         await ada.come()
@@ -297,10 +297,10 @@ def test_who_has_gone_from_the_lobby_makes_room(tmp_path: Path) -> None:
         assert ada.participant.ending == "timed_out"
         assert site.experiment.quotas.filled.total() == 0
 
-    done(tmp_path, play)
+    run(tmp_path, play)
 
 
-def test_a_broken_match_goes_on_or_ends_without_fault(tmp_path: Path) -> None:
+def test_broken_match_can_be_given_up_without_fault(tmp_path: Path) -> None:
     failing = Canned(lambda call, number: broken(retry=False))
     model = {"model": "vllm/tiny@http://127.0.0.1:9/v1"}
     study = people_study([["people", "bot"]], bot=model)
@@ -318,15 +318,15 @@ def test_a_broken_match_goes_on_or_ends_without_fault(tmp_path: Path) -> None:
         await asyncio.gather(*(ada.send("give_up") for _ in range(2)))
         assert (await ada.look()).ending == "technical"
 
-    path = done(tmp_path, first, study, models=failing)
-    done(tmp_path, second, study, models=failing)
+    path = run(tmp_path, first, study, models=failing)
+    run(tmp_path, second, study, models=failing)
     ((amounts),) = owed(tmp_path).values()
     assert amounts == {"technical/1": 70}
     ((state, match),) = rows(tmp_path, "select state, match_id from plays")
     assert (state, bool(match)) == ("technical", True)
 
 
-def test_what_was_written_before_a_restart_counts_after_it(tmp_path: Path) -> None:
+def test_page_opened_before_a_restart_can_be_answered_after_it(tmp_path: Path) -> None:
     async def first(site: Open) -> tuple[str, str]:
         ada = site.comer("Ada")
         await ada.come()
@@ -342,13 +342,13 @@ def test_what_was_written_before_a_restart_counts_after_it(tmp_path: Path) -> No
         assert sent.status_code == 303
         assert (await ada.look()).ending == "complete"
 
-    path, number = done(tmp_path, first, people_study(BOT))
-    done(tmp_path, second, people_study(BOT))
+    path, number = run(tmp_path, first, people_study(BOT))
+    run(tmp_path, second, people_study(BOT))
     ((answer,),) = rows(tmp_path, "select answer from responses where step = 'survey'")
     assert json.loads(answer) == {"feedback": "a long text"}
 
 
-def test_a_prompt_whose_time_ran_out_while_the_server_was_away_is_put_again(
+def test_prompt_that_expired_during_downtime_is_shown_again(
     tmp_path: Path,
 ) -> None:
     games = {"games": {"attention": {"after": [99, 99], "seconds": 300}}}
@@ -373,15 +373,15 @@ def test_a_prompt_whose_time_ran_out_while_the_server_was_away_is_put_again(
         assert notice.due is not None
         await site.supervisor.check(due + 0.001)
         assert MISSED not in ada.participant.flags
-        assert ada.participant.prompt_due is None  # it has been put
+        assert ada.participant.prompt_due is None  # it has been shown
         await site.supervisor.check(notice.due)
         assert (await ada.look()).ending == "failed_attention"
 
-    path, due = done(tmp_path, first, study)
-    done(tmp_path, second, study)
+    path, due = run(tmp_path, first, study)
+    run(tmp_path, second, study)
 
 
-def test_a_prompt_that_was_drawn_is_not_forgotten_at_a_restart(tmp_path: Path) -> None:
+def test_scheduled_prompt_survives_a_restart(tmp_path: Path) -> None:
     study = people_study(BOT, path=[CONSENT, {"games": {"attention": {"after": [99, 99]}}}])
 
     async def play(site: Open) -> str:
@@ -392,16 +392,16 @@ def test_a_prompt_that_was_drawn_is_not_forgotten_at_a_restart(tmp_path: Path) -
         return ada.path
 
     path = ""
-    path = done(tmp_path, play, study)
-    done(tmp_path, play, study)
+    path = run(tmp_path, play, study)
+    run(tmp_path, play, study)
 
 
 def ask(game: Game, seat: str, events: Any, rng: Stream) -> Item:
-    """A quiz with one right answer."""
+    """Return a quiz with one correct answer."""
     return Item(name="quiz", ask="Which?", choices=["this", "that"], correct="this")
 
 
-def test_a_quiz_about_a_match_that_a_partner_had_deleted_is_passed_by(
+def test_quiz_about_an_erased_match_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(QUIZZES._here, "bargaining", ask)
@@ -409,7 +409,7 @@ def test_a_quiz_about_a_match_that_a_partner_had_deleted_is_passed_by(
     study = people_study(path=[CONSENT, {"games": {"after": ["quiz"]}}, SURVEY])
 
     async def play(site: Open) -> None:
-        ada, emmy = await table(site)
+        ada, emmy = await seat_pair(site)
         await asyncio.gather(ada.to("done"), emmy.to("done"))
         for item in (ada, emmy):
             await item.step()
@@ -420,11 +420,11 @@ def test_a_quiz_about_a_match_that_a_partner_had_deleted_is_passed_by(
         assert "Why?" in emmy.page.words
         assert (await emmy.finish()).ending == "complete"
 
-    done(tmp_path, play, study)
+    run(tmp_path, play, study)
     assert len(owed(tmp_path)) == 1
 
 
-def test_a_study_whose_path_was_changed_says_so_to_those_who_were_on_it(tmp_path: Path) -> None:
+def test_changed_path_is_reported_to_current_participants(tmp_path: Path) -> None:
     async def first(site: Open) -> str:
         ada = site.comer("Ada")
         await ada.come()
@@ -437,14 +437,14 @@ def test_a_study_whose_path_was_changed_says_so_to_those_who_were_on_it(tmp_path
             await site.client.post("/enter", data={"known_by": "Ada"}),
         ]
 
-    path = done(tmp_path, first, people_study(BOT))
+    path = run(tmp_path, first, people_study(BOT))
     changed = people_study(BOT, path=["first_name", *PEOPLE["path"]])
-    by_link, by_id = done(tmp_path, second, changed)
+    by_link, by_id = run(tmp_path, second, changed)
     assert (by_link.status_code, by_id.status_code) == (409, 409)
     assert "has changed" in by_id.text
 
 
-def test_erasure_that_was_cut_short_is_done_at_the_next_start(
+def test_interrupted_erasure_is_completed_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def first(site: Open) -> None:
@@ -464,22 +464,22 @@ def test_erasure_that_was_cut_short_is_done_at_the_next_start(
         await site.supervisor.check(0.0)
         return len(site.experiment.people)
 
-    done(tmp_path, first)
-    assert done(tmp_path, second) == 0
+    run(tmp_path, first)
+    assert run(tmp_path, second) == 0
     assert rows(tmp_path, "select * from participants") == []
 
 
-def test_the_link_to_another_language_keeps_by_which_id_somebody_comes(tmp_path: Path) -> None:
+def test_language_link_keeps_the_participant_id(tmp_path: Path) -> None:
     async def play(site: Open) -> None:
         page = (await site.client.get("/?PROLIFIC_PID=a b&STUDY_ID=1")).text
         assert 'href="/?PROLIFIC_PID=a+b&amp;STUDY_ID=1&amp;lang=de"' in page
 
-    done(tmp_path, play)
+    run(tmp_path, play)
 
 
-def test_an_attention_check_is_seen_before_a_message(tmp_path: Path) -> None:
+def test_attention_check_is_shown_before_a_message(tmp_path: Path) -> None:
     async def play(site: Open) -> None:
-        ada, _ = await table(site)
+        ada, _ = await seat_pair(site)
         await site.supervisor.send_message(ada.participant, "Take your time.")
         await site.supervisor.prompt(ada.participant, Attention())
         assert "the word \u201chere\u201d" in (await ada.look()).words
@@ -487,4 +487,4 @@ def test_an_attention_check_is_seen_before_a_message(tmp_path: Path) -> None:
         assert "Take your time." in ada.page.words
         assert ada.page.ending == ""
 
-    done(tmp_path, play)
+    run(tmp_path, play)

@@ -1,4 +1,4 @@
-"""Those who met in a visit's first game stay together, where the study says so."""
+"""Participants who met in a visit's first game stay together if the study requires it."""
 
 import asyncio
 from pathlib import Path
@@ -16,24 +16,24 @@ TOGETHER = people_study(
 
 
 async def come(site: Open, *names: str) -> list[Comer]:
-    """People who come one after the other, so that two and two meet."""
+    """Enter participants one after another, so that they meet in pairs."""
     comers = [site.comer(name) for name in names]
     for item in comers:
         await item.come()
     return comers
 
 
-def test_all_games_of_a_visit_are_played_with_those_of_the_first(tmp_path: Path) -> None:
+def test_fixed_groups_play_all_games_together(tmp_path: Path) -> None:
     async def main() -> list[Comer]:
         async with opened(tmp_path, TOGETHER) as site:
-            came = await come(site, "Ada", "Emmy", "Kurt", "Sofia")
-            for hurried in (came, came[::-1], [came[1], came[2], came[0], came[3]]):
-                await asyncio.gather(*(item.to("done") for item in hurried))
-                for element in hurried:  # and not in the order of before
+            comers = await come(site, "Ada", "Emmy", "Kurt", "Sofia")
+            for order in (comers, comers[::-1], [comers[1], comers[2], comers[0], comers[3]]):
+                await asyncio.gather(*(item.to("done") for item in order))
+                for element in order:  # in the new order
                     await element.step()
-            for comer in came:
+            for comer in comers:
                 await comer.finish()
-            return came
+            return comers
 
     ada, emmy, kurt, sofia = asyncio.run(main())
     assert {item.page.ending for item in (ada, emmy, kurt, sofia)} == {"complete"}
@@ -47,7 +47,7 @@ def test_all_games_of_a_visit_are_played_with_those_of_the_first(tmp_path: Path)
 
 
 @pytest.mark.parametrize("when", ["before the next", "while the other waits"])
-def test_who_is_left_alone_goes_without_fault(tmp_path: Path, when: str) -> None:
+def test_remaining_group_member_ends_without_fault(tmp_path: Path, when: str) -> None:
     async def main() -> tuple[str, str]:
         async with opened(tmp_path, TOGETHER) as site:
             ada, emmy, kurt = await come(site, "Ada", "Emmy", "Kurt")
@@ -57,7 +57,7 @@ def test_who_is_left_alone_goes_without_fault(tmp_path: Path, when: str) -> None
                 await ada.step()
             else:
                 await ada.step()
-                assert "more player" in ada.page.words  # Kurt waits too, and is of no group
+                assert "more player" in ada.page.words  # Kurt also waits, without a group
                 await emmy.send("withdraw")
                 await site.supervisor.check(0)
             await ada.look()
@@ -69,6 +69,6 @@ def test_who_is_left_alone_goes_without_fault(tmp_path: Path, when: str) -> None
     assert owed(tmp_path)[code]["partner_left/1"] == 50
 
 
-def test_people_stay_together_at_tables_of_one_kind_alone() -> None:
+def test_fixed_groups_require_the_same_treatment() -> None:
     with pytest.raises(StudyError, match="fixed_groups requires same_treatment"):
         people_study(path=[{"games": {"max": 2, "fixed_groups": True}}])

@@ -1,4 +1,4 @@
-"""Whatever is sent to a participant's pages, a page says what was wrong, and the path goes on."""
+"""Hostile input to participants' pages: errors are explained, and the path continues."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cheaptalk.web.login_throttle import LoginThrottle
 from cheaptalk.web.rooms.limits import Limit
-from tests.web.asker import NASTY, SCRIPT, WILD, Asker, encoded
+from tests.web.asker import NASTY, SCRIPT, WILD, DirectClient, encode_form
 from tests.web.participants.comers import PEOPLE, Comer, Open, opened, people_study
 from tests.web.walker import LINKS
 
@@ -43,8 +43,8 @@ FIELDS = (
 )  # fmt: skip
 
 
-class Study(Asker):
-    """A study that stays open from one example to the next, and somebody who goes its path."""
+class Study(DirectClient):
+    """A study that stays open between examples, and a participant on its path."""
 
     def __init__(self, runner: asyncio.Runner, site: Open) -> None:
         super().__init__(runner, site.client)
@@ -59,8 +59,8 @@ class Study(Asker):
         return comer
 
     @property
-    def at(self) -> Comer:
-        """Somebody who has not ended."""
+    def active_comer(self) -> Comer:
+        """A participant who has not reached an ending."""
         if self.comer.code not in self.site.experiment.people or self.comer.participant.ending:
             self.comer = self.next_comer()
         return self.comer
@@ -68,7 +68,7 @@ class Study(Asker):
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
-    """A study of every kind of step, where nobody asks too often."""
+    """A study with every kind of step and without rate limits."""
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner() as runner:
         patch.setattr(Limit, "allows", lambda limit, participant: True)
         patch.setattr(LoginThrottle, "wait", lambda tries, participant: 0.0)
@@ -81,10 +81,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     deed=st.sampled_from(DEEDS), steps=st.integers(0, 2), correct=st.booleans(),
     drawn_fields=st.lists(st.tuples(st.sampled_from(FIELDS), WILD), max_size=5),
 )  # fmt: skip
-def test_no_form_fails_whatever_it_holds(
+def test_arbitrary_forms_cause_no_server_error(
     study: Study, deed: str, steps: int, correct: bool, drawn_fields: list[tuple[str, bytes]]
 ) -> None:
-    comer = study.at
+    comer = study.active_comer
     for _ in range(steps):
         if not comer.participant.ending:
             study.run(comer.step())
@@ -95,16 +95,16 @@ def test_no_form_fails_whatever_it_holds(
     named = {name for name, _ in known}
     before = [response.answer for response in comer.participant.journey.responses]
     sent = [*known, *(item for item in drawn_fields if item[0] not in named)]
-    study.ask("POST", f"{comer.path}/{deed}", encoded(sent))
+    study.request("POST", f"{comer.path}/{deed}", encode_form(sent))
     assert [response.answer for response in comer.participant.journey.responses][
         : len(before)
     ] == before
-    assert study.ask("GET", comer.path).status == 200
+    assert study.request("GET", comer.path).status == 200
 
 
 @given(data=st.data())
-def test_no_address_fails(study: Study, data: st.DataObject) -> None:
-    token = study.at.path.rpartition("/")[2]
+def test_arbitrary_addresses_cause_no_server_error(study: Study, data: st.DataObject) -> None:
+    token = study.active_comer.path.rpartition("/")[2]
     wild = st.one_of(
         st.text(max_size=20),
         st.sampled_from([*NASTY, token, LINKS.token("nobody"), "p", "..", "events", "%00"]),
@@ -123,17 +123,17 @@ def test_no_address_fails(study: Study, data: st.DataObject) -> None:
     names = st.sampled_from(["known_by", "more", "cohort", "erase", *FIELDS])
     pairs = data.draw(st.lists(st.tuples(names, WILD), max_size=3))
     cookie = data.draw(st.sampled_from(["", f"participant={token}", "participant=\x00", "=;="]))
-    study.ask(method, path + query, encoded(pairs), cookie=cookie)
+    study.request(method, path + query, encode_form(pairs), cookie=cookie)
 
 
 @given(known_by=WILD, more=WILD, cohort=WILD)
-def test_whoever_enters_comes_in_or_is_told_why_not(
+def test_arbitrary_entries_are_admitted_or_rejected(
     study: Study, known_by: bytes, more: bytes, cohort: bytes
 ) -> None:
     pairs = [("known_by", known_by), ("more", more)]
-    entered = study.ask("POST", "/enter", encoded(pairs))
+    entered = study.request("POST", "/enter", encode_form(pairs))
     assert entered.status in (303, 400, 413)
     if entered.status == 303:
-        assert study.ask("GET", entered.headers["location"]).status == 200
-    elsewhere = study.ask("POST", "/enter", encoded([*pairs, ("cohort", cohort)]))
+        assert study.request("GET", entered.headers["location"]).status == 200
+    elsewhere = study.request("POST", "/enter", encode_form([*pairs, ("cohort", cohort)]))
     assert elsewhere.status in (entered.status, 400, 413)

@@ -1,4 +1,4 @@
-"""Ids by which participants come: which are accepted, and what somebody who knows one can do."""
+"""Participants' ids: which are accepted, and what knowledge of an id permits."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ PROLIFIC = {"source": "prolific"}
 PID = "5f0c2d9e8a7b6c5d4e3f2a1b"
 
 
-def at(folder: Path, work: Callable[[Open], Awaitable[None]], **recruitment: object) -> None:
+def run_at(folder: Path, work: Callable[[Open], Awaitable[None]], **recruitment: object) -> None:
     async def main() -> None:
         changes: dict[str, Any] = {"recruitment": recruitment} if recruitment else {}
         async with opened(folder, people_study(BOT, **changes)) as site:
@@ -36,7 +36,7 @@ def browser(site: Open) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(transport=transport, base_url="http://test")
 
 
-def test_whoever_knows_an_id_cannot_delete_a_session_with_its_unpaid_bonus(tmp_path: Path) -> None:
+def test_knowing_an_id_does_not_permit_erasing_a_session(tmp_path: Path) -> None:
     async def work(site: Open) -> None:
         ann = site.comer("ann-known-id")
         await ann.come()
@@ -66,10 +66,10 @@ def test_whoever_knows_an_id_cannot_delete_a_session_with_its_unpaid_bonus(tmp_p
         assert (await ann.send("withdraw", {"erase": "yes"})).status_code == 303
         assert ann.code not in site.experiment.people
 
-    at(tmp_path, work)
+    run_at(tmp_path, work)
 
 
-def test_the_form_of_the_entry_page_sent_twice_keeps_the_right_to_delete(tmp_path: Path) -> None:
+def test_entry_form_sent_twice_keeps_the_right_to_erase(tmp_path: Path) -> None:
     async def work(site: Open) -> None:
         page = (await site.client.get("/")).text
         key = page.partition('name="key" value="')[2].partition('"')[0]
@@ -82,11 +82,11 @@ def test_the_form_of_the_entry_page_sent_twice_keeps_the_right_to_delete(tmp_pat
         assert sent.status_code == 303
         assert not site.experiment.people
 
-    at(tmp_path, work, source="open")
+    run_at(tmp_path, work, source="open")
 
 
 @pytest.mark.parametrize("guessed", ["unknown codes", "known ids"])
-def test_an_address_that_guesses_ids_is_stopped(tmp_path: Path, guessed: str) -> None:
+def test_guessing_ids_is_rate_limited(tmp_path: Path, guessed: str) -> None:
     async def work(site: Open) -> None:
         ann = site.comer("ann")
         await ann.come()
@@ -104,7 +104,7 @@ def test_an_address_that_guesses_ids_is_stopped(tmp_path: Path, guessed: str) ->
         response = await site.client.post("/enter", data={"known_by": "ann"})
         assert response.status_code == 303
 
-    at(tmp_path, work, source="code", invited=["ann", "bob"])
+    run_at(tmp_path, work, source="code", invited=["ann", "bob"])
 
 
 LEGAL = [
@@ -124,12 +124,12 @@ ILLEGAL = [
 
 
 @pytest.mark.parametrize(("recruitment", "known_by"), LEGAL)
-def test_the_ids_of_each_source_are_accepted(recruitment: dict[str, str], known_by: str) -> None:
+def test_valid_ids_of_each_source_are_accepted(recruitment: dict[str, str], known_by: str) -> None:
     assert Recruitment.model_validate(recruitment).has_form(known_by)
 
 
 @pytest.mark.parametrize(("recruitment", "known_by"), ILLEGAL)
-def test_other_ids_are_rejected_before_anything_is_stored(
+def test_invalid_ids_are_rejected_before_any_write(
     tmp_path: Path, recruitment: dict[str, str], known_by: str
 ) -> None:
     async def work(site: Open) -> None:
@@ -142,10 +142,10 @@ def test_other_ids_are_rejected_before_anything_is_stored(
         assert not site.experiment.people
         assert not site.experiment.identities.of_study("people")
 
-    at(tmp_path, work, **recruitment)
+    run_at(tmp_path, work, **recruitment)
 
 
-def test_other_parameters_of_a_link_are_validated_too(tmp_path: Path) -> None:
+def test_other_link_parameters_are_validated(tmp_path: Path) -> None:
     async def work(site: Open) -> None:
         more = "STUDY_ID=a%0Ab,1000.00"
         sent = await site.client.post("/enter", data={"known_by": PID, "more": more})
@@ -155,12 +155,12 @@ def test_other_parameters_of_a_link_are_validated_too(tmp_path: Path) -> None:
         sent = await site.client.post("/enter", data={"known_by": PID, "more": "STUDY_ID=a1"})
         assert sent.status_code == 303
 
-    at(tmp_path, work, **PROLIFIC)
+    run_at(tmp_path, work, **PROLIFIC)
 
 
 @pytest.mark.parametrize("form", ["prolific", "mturk", "csv"])
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\u2028", "\x0b", "\x85"])
-def test_an_id_that_was_stored_before_adds_no_line_to_a_payout(form: str, end: str) -> None:
+def test_invalid_stored_id_adds_no_payout_line(form: str, end: str) -> None:
     bad = Identity("prolific", f"x{end}{PID},1000.00", "c", f"assignmentId=a%0A{PID},9")
     text = payout_file(form, "s", 1, [PayoutLine("c", 100, 50)], {"c": bad})
     assert len(text.splitlines()) == (1 if form == "prolific" else 2)

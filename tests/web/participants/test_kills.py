@@ -1,7 +1,7 @@
-"""A server that is killed between any two commits: people go on by their link, and are paid once.
+"""A server killed between any two commits: participants continue by link and are paid once.
 
-Whatever a kill leaves is what was committed. So the files are copied after each commit of two who
-go the whole path together, and from each copy both go on to the end.
+A kill leaves the committed data. So the files are copied after each commit of two participants
+who complete the whole path together, and from each copy both continue to the end.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ STUDY = people_study(path=[
 ])  # fmt: skip
 FILES = ("s.sqlite", "s.sqlite-wal", "s.identities")
 NAMES = ("Ada", "Emmy")
-WAY = ["consent", "first_name", *("assignment", "games") * 2, "survey"]
+STEPS = ["consent", "first_name", *("assignment", "games") * 2, "survey"]
 
 
 @contextmanager
-def copied_at_each_commit(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
-    """The copies of a folder, one for each commit to its files."""
+def copy_at_each_commit(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
+    """Copy a folder at each commit to its files, and yield the list of copies."""
     copies: list[Path] = []
     transaction, note = Backend.transaction, Identities.note
 
@@ -59,8 +59,8 @@ def copied_at_each_commit(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[l
         yield copies
 
 
-async def both(site: Open, paths: dict[str, str]) -> dict[str, str]:
-    """Both go on to the end, by the links they have; by which links they did."""
+async def finish_both(site: Open, paths: dict[str, str]) -> dict[str, str]:
+    """Let both participants finish by the links they have, and return their links."""
     comers = [Comer(site, name, paths.get(name, "")) for name in NAMES]
 
     async def go(comer: Comer) -> None:
@@ -73,8 +73,8 @@ async def both(site: Open, paths: dict[str, str]) -> dict[str, str]:
     return {comer.name: comer.path for comer in comers}
 
 
-def kept(folder: Path) -> dict[str, Any]:
-    """What a store has of both."""
+def stored_tables(folder: Path) -> dict[str, Any]:
+    """Return the stored data of both participants."""
     with Store.open(folder / "s.sqlite") as store, store.reading() as connection:
 
         def rows(query: str) -> list[Any]:
@@ -93,7 +93,7 @@ def kept(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.kill
-def test_whoever_is_there_as_the_server_is_killed_goes_on_and_is_paid_once(
+def test_participants_continue_after_a_kill_and_are_paid_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = tmp_path / "first"
@@ -105,20 +105,20 @@ def test_whoever_is_there_as_the_server_is_killed_goes_on_and_is_paid_once(
                 name: path for name, path in paths.items()
                 if Comer(site, name, path).code in site.experiment.people
             }  # fmt: skip
-            links = await both(site, known)
+            links = await finish_both(site, known)
             assert {name: links[name] for name in known} == known
             return links
 
-    with copied_at_each_commit(first, monkeypatch) as copies:
+    with copy_at_each_commit(first, monkeypatch) as copies:
         paths = asyncio.run(go(first, {}))
     assert len(copies) > 30
     for folder in [first, *copies]:
         if folder is not first:
             asyncio.run(go(folder, paths))
-        tables = kept(folder)
+        tables = stored_tables(folder)
         ended = sorted(item[1:] for item in tables["people"])
         assert ended == [("complete", name) for name in NAMES], folder
-        assert tables["steps"] == [(number, step) for number in (1, 2) for step in WAY], folder
+        assert tables["steps"] == [(number, step) for number in (1, 2) for step in STEPS], folder
         assert len(tables["said"]) == 2
         assert len(tables["plays"]) == 4
         dues = {(item, "base/1"): 100 for item in (1, 2)}

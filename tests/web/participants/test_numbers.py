@@ -1,4 +1,4 @@
-"""Numbers that participants write, in the language of their page."""
+"""Numbers that participants write in the language of their page."""
 
 import asyncio
 from pathlib import Path
@@ -14,7 +14,7 @@ ITEM = {"name": "age", "ask": "How many?", "number": [0, 5_000], "correct": 1_50
 PATH = [{"comprehension": {"items": [ITEM], "tries": 5}}, {"games": {"max": 1}}]
 
 
-async def answered(folder: Path, language: str, written: str) -> tuple[object, bool | None] | None:
+async def submit(folder: Path, language: str, written: str) -> tuple[object, bool | None] | None:
     async with opened(folder, people_study(BOT, path=PATH)) as site:
         entered = await site.client.post(f"/enter?lang={language}", data={"known_by": "ann"})
         path = f"{entered.headers['location'].partition('?')[0]}"
@@ -41,14 +41,14 @@ async def answered(folder: Path, language: str, written: str) -> tuple[object, b
         ("en", "7,5", None), ("en", "nan", None), ("de", "1e3", None), ("en", "seven", None),
     ],
 )  # fmt: skip
-def test_a_number_is_read_as_the_page_s_language_writes_it(
+def test_numbers_are_parsed_in_the_language_of_the_page(
     tmp_path: Path, language: str, written: str, recorded: tuple[float, bool] | None
 ) -> None:
-    assert asyncio.run(answered(tmp_path, language, written)) == recorded
+    assert asyncio.run(submit(tmp_path, language, written)) == recorded
 
 
 @pytest.mark.browser
-def test_a_number_typed_in_a_browser_is_read_as_the_page_s_language_writes_it(
+def test_browser_numbers_are_parsed_in_the_language_of_the_page(
     tmp_path: Path,
 ) -> None:
     async def visit(tab: Tab) -> None:
@@ -78,7 +78,7 @@ def test_a_number_typed_in_a_browser_is_read_as_the_page_s_language_writes_it(
     browse(tmp_path / "profile", visit)
 
 
-def test_a_right_number_is_compared_as_a_number() -> None:
+def test_correct_numbers_are_compared_numerically() -> None:
     item = Item.model_validate({"name": "a", "ask": "?", "number": [0, 200], "correct": 100})
     assert item.is_right(item.read("100"))
     assert item.is_right(item.read("100.0"))

@@ -1,4 +1,4 @@
-"""A participant's pages hold nothing of others but what these say at the same table."""
+"""A participant's pages reveal nothing of others except their messages at the same table."""
 
 import asyncio
 from collections import defaultdict
@@ -15,23 +15,23 @@ STUDY = people_study(path=[
 ])  # fmt: skip
 
 
-class Heard(defaultdict[str, str]):
-    """All that was sent to each participant, by the token in their link."""
+class Received(defaultdict[str, str]):
+    """All responses sent to each participant, by the token in their link."""
 
     def __init__(self, site: Open) -> None:
         super().__init__(str)
         site.client.event_hooks["response"].append(self.note)
 
     async def note(self, response: httpx2.Response) -> None:
-        """Note a response with its headers."""
+        """Record a response with its headers."""
         await response.aread()
         token = response.request.url.path.split("/")[2:3]
         if token:
             self[token[0]] += f"{response.headers}\n{response.text}\n"
 
 
-async def seated(site: Open) -> list[Comer]:
-    """Four people who have come one after the other, so that two each sit at a table."""
+async def seat_all(site: Open) -> list[Comer]:
+    """Seat four participants who enter one after another, two at each table."""
     comers = [site.comer(name) for name in NAMES]
     for comer in comers:
         comer.name = f"{comer.name}"
@@ -47,54 +47,54 @@ async def seated(site: Open) -> list[Comer]:
     return comers
 
 
-def test_nobody_reads_of_those_at_other_tables(tmp_path: Path) -> None:
+def test_pages_reveal_nothing_of_other_tables(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path, STUDY) as site:
-            heard = Heard(site)
-            comers = await seated(site)
+            received = Received(site)
+            comers = await seat_all(site)
             tables = {comer.name: comer.participant.visitor.room for comer in comers}
             for item in comers:
                 await site.supervisor.send_message(item.participant, f"a word to {item.name}")
             await asyncio.gather(*(comer.finish() for comer in comers))
             for element in comers:
-                mine = heard[element.path.rpartition("/")[2]]
-                assert f"a word to {element.name}" in mine
+                text = received[element.path.rpartition("/")[2]]
+                assert f"a word to {element.name}" in text
                 for receiver in comers:
                     if receiver is element:
                         continue
                     at_table = tables[receiver.name] is tables[element.name]
-                    assert (receiver.name in mine) is at_table
+                    assert (receiver.name in text) is at_table
                     for secret in (
                         f"a word to {receiver.name}",
                         receiver.code,
                         f"id-{receiver.name}",
                     ):
-                        assert secret not in mine, (element.name, secret)
+                        assert secret not in text, (element.name, secret)
                     if not at_table:
-                        assert receiver.said not in mine
+                        assert receiver.said not in text
 
     asyncio.run(main())
 
 
-def test_answers_outside_the_game_reach_nobody_at_the_table(tmp_path: Path) -> None:
+def test_answers_outside_the_game_are_not_shown_at_the_table(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path, STUDY) as site:
-            heard = Heard(site)
-            sender, receiver, *_ = await seated(site)
+            received = Received(site)
+            sender, receiver, *_ = await seat_all(site)
             await asyncio.gather(sender.to("done"), receiver.to("done"))
             await sender.step()
             sender.said = "for the researchers alone"
             await sender.finish()
             await receiver.finish()
-            assert sender.said not in heard[receiver.path.rpartition("/")[2]]
+            assert sender.said not in received[receiver.path.rpartition("/")[2]]
 
     asyncio.run(main())
 
 
-def test_a_link_opens_nothing_of_another(tmp_path: Path) -> None:
+def test_link_gives_no_access_to_another_participant(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path, STUDY) as site:
-            sender, receiver, *_ = await seated(site)
+            sender, receiver, *_ = await seat_all(site)
             await site.supervisor.send_message(receiver.participant, "read this")
             notice = receiver.participant.notice
             assert notice is not None
