@@ -154,7 +154,7 @@ def test_missed_shot_resets_idle_rounds() -> None:
         ({"action": "shoot", "target": "player_1"}, "yourself"),
         ({"action": "shoot", "target": "player_2"}, "player_2 is out; you can shoot at player_3"),
         ({"action": "shoot", "target": "player_9"}, 'no player "player_9"'),
-        ({"action": "shoot", "target": None}, "to shoot, name a target"),
+        ({"action": "shoot", "target": None}, "who shoots must name a target"),
         ({"action": "miss", "target": "player_3"}, "name no target"),
     ],
 )
