@@ -1,4 +1,4 @@
-"""Every registered game keeps every law, and each law detects games that break it."""
+"""Every registered game passes every check, and each check detects games that break it."""
 
 import re
 import signal
@@ -68,7 +68,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("game_spec", "game", "check"), CASES)
-def test_every_game_keeps_every_law(game_spec: GameSpec, game: Any, check: Check) -> None:
+def test_every_game_passes_every_check(game_spec: GameSpec, game: Any, check: Check) -> None:
     for seed in MANY[:3] if len(game.seats) <= MAX_SEATS else MANY[:2]:
         check(game_spec, game, seed)
 
@@ -90,7 +90,7 @@ def test_games_are_reproducible_across_processes(game_spec: GameSpec) -> None:
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
 def test_broken_game_fails_the_expected_law(broken: Broken, tmp_path: Path) -> None:
     failed, message = first_failure(broken.make(tmp_path))
-    assert failed.partition(",")[0] == broken.law
+    assert failed.partition(",")[0] == broken.check
     assert message.startswith(f"guessing: {failed}: ")
     assert broken.saying in message
 
@@ -145,12 +145,12 @@ def first_failure(game_spec: GameSpec) -> tuple[str, str]:
             spec_check(game_spec, SEEDS)
         except ConformanceError as error:
             return spec_check.__name__, str(error)
-    raise AssertionError("the game spec keeps every law")
+    raise AssertionError("the game spec passes every check")
 
 
-def test_every_law_has_a_game_that_breaks_it() -> None:
+def test_every_check_has_a_game_that_fails_it() -> None:
     checks = {check.__name__ for check in (*CHECKS, *SPEC_CHECKS)}
-    assert checks == {broken.law for broken in BROKEN}
+    assert checks == {broken.check for broken in BROKEN}
 
 
 def test_replay_check_detects_changing_requests() -> None:
@@ -265,7 +265,7 @@ def test_registered_strategies_are_checked(toys: None) -> None:
 
     register(stubborn, game="guessing")
     try:
-        problems = {law.check: law.problem for law in verdicts(SPEC, ("1",)) if law.problem}
+        problems = {item.check: item.problem for item in verdicts(SPEC, ("1",)) if item.problem}
     finally:
         STRATEGIES.remove("guessing.stubborn")
     assert 'the answer of "left", by stubborn, to GuessNow' in problems["check_strategies"]

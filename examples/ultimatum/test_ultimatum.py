@@ -1,4 +1,4 @@
-"""The game satisfies every law of the conformance kit."""
+"""Checks of the game with the conformance kit."""
 
 import cheaptalk as ct
 import pytest
@@ -10,13 +10,13 @@ VARIANTS = ct.conformance.variants(SPEC)
 
 @pytest.mark.parametrize("check", ct.conformance.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("game", VARIANTS.values(), ids=VARIANTS)
-def test_every_law_of_a_setting(game: ct.Game, check: ct.conformance.Check) -> None:
-    """Check this law with three seeds."""
+def test_configuration_passes_check(game: ct.Game, check: ct.conformance.Check) -> None:
+    """Run one check with three seeds."""
     for seed in ct.conformance.SEEDS:
         check(SPEC, game, seed)
 
 
 @pytest.mark.parametrize("check", ct.conformance.SPEC_CHECKS, ids=lambda check: check.__name__)
-def test_every_law_of_the_game_as_a_whole(check: ct.conformance.SpecCheck) -> None:
-    """Check this law with three seeds."""
+def test_game_passes_check(check: ct.conformance.SpecCheck) -> None:
+    """Run one check with three seeds."""
     check(SPEC, ct.conformance.SEEDS)

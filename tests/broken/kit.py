@@ -27,7 +27,7 @@ class Broken(NamedTuple):
     """A game that must fail one check; ``make`` may write templates into the given folder."""
 
     make: Callable[[Path], GameSpec]
-    law: str
+    check: str
     saying: str
 
     @property
@@ -35,9 +35,9 @@ class Broken(NamedTuple):
         return self.make.__name__
 
 
-def breaks(law: str, saying: str) -> Callable[[Callable[[Path], GameSpec]], Broken]:
+def breaks(check: str, saying: str) -> Callable[[Callable[[Path], GameSpec]], Broken]:
     """Declare which check must reject a function's game, and part of the expected message."""
-    return lambda make: Broken(make, law, saying)
+    return lambda make: Broken(make, check, saying)
 
 
 def boxed(rules: type[Game], *more: Strategy, **changes: Any) -> GameSpec:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import cheaptalk as ct
 from cheaptalk.games.bargaining.events import OfferMade, SpokenOffer
-from cheaptalk.games.bargaining.strategies import answer, concede, enough, offer
+from cheaptalk.games.bargaining.strategies import answer, concede, offer
 from cheaptalk.games.deal_or_no_deal.strategies import conceding, look, negotiate
 from cheaptalk.games.negotiation.events import PricePosted, SpokenPrice
 from cheaptalk.games.negotiation.strategies import answer as reply
@@ -24,7 +24,7 @@ from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles import Profile, battery, profile_of
-from tests.profiles.faulty import SOUND
+from tests.profiles.faulty import SOUND, in_dollars
 
 Strategy: TypeAlias = Callable[[ct.DecisionRequest], ct.rules.Action]
 Text: TypeAlias = Callable[[ModelCall], str]
@@ -153,14 +153,6 @@ def tells(pattern: str) -> Callable[[], dict[str, Any]]:
         "bargaining": {"strategy": tells_in_pie, "pattern": pattern},
         "negotiation": {"strategy": tells_in_market, "pattern": pattern},
     }
-
-
-def in_dollars(request: ct.DecisionRequest) -> ct.rules.Action:
-    """Demand sixty dollars and accept forty, whatever the total."""
-    total = request.briefing.money
-    if isinstance(request.event, OfferMade):
-        return enough(request, request.event, min(1, 40 / total))
-    return offer(request, min(1, 60 / total))
 
 
 def first_only(request: ct.DecisionRequest) -> ct.rules.Action:

@@ -1,4 +1,4 @@
-"""The conformance kit: checks of your own games against the laws that every game must satisfy.
+"""The conformance kit: checks of the requirements that every game must satisfy.
 
 Run all checks with :func:`check_game`, or in a terminal with ``cheaptalk game check GAME``. To run
 each check as a separate test, write::
@@ -9,7 +9,7 @@ each check as a separate test, write::
         check(SPEC, game, "any seed")
 
 Each check plays matches between ``random`` strategies with the seed, and raises
-:class:`ConformanceError` if the game violates a law. The checks in ``SPEC_CHECKS`` take several
+:class:`ConformanceError` if the game fails the check. The checks in ``SPEC_CHECKS`` take several
 seeds and choose the configurations themselves: ``check(SPEC, SEEDS)``.
 """
 
@@ -80,13 +80,13 @@ class Verdict(NamedTuple):
 
     Attributes:
         check: the check's name.
-        law: the law that the check tests, in one sentence.
+        requirement: what the check tests, in one sentence.
         problem: the first violation, with its location and reason; None if the game passes.
         cause: the root cause without numbers, by which equal causes of several checks are found.
     """
 
     check: str
-    law: str
+    requirement: str
     problem: str | None
     cause: str | None
 
@@ -107,9 +107,9 @@ def verdicts(
         game_spec = registered
     for check, runs in _planned(game_spec, seeds, limit):
         error = _first_error(runs)
-        law = (inspect.getdoc(check) or "").partition("\n")[0].replace("`", "")
+        requirement = (inspect.getdoc(check) or "").partition("\n")[0].replace("`", "")
         problem = (None, None) if error is None else (str(error), _cause(game_spec.name, error))
-        yield Verdict(check.__name__, law, *problem)
+        yield Verdict(check.__name__, requirement, *problem)
         if isinstance(error, OutOfTime):
             return
 
@@ -143,7 +143,7 @@ def check_game(game_spec: GameSpec, seeds: Sequence[str] = SEEDS, *, limit: floa
     """Raise an error for the first check that the game fails; see :func:`verdicts`.
 
     Raises:
-        ConformanceError: the game violates a law; the message has the location and the reason.
+        ConformanceError: the game fails a check; the message has the location and the reason.
     """
     for verdict in verdicts(game_spec, seeds, limit=limit):
         if verdict.problem is not None:

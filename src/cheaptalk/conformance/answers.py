@@ -1,4 +1,4 @@
-"""Laws of answers: illegal answers are rejected with a reason and change nothing."""
+"""Checks of answers: illegal answers are rejected with a reason and change nothing."""
 
 import math
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from cheaptalk.conformance.matches import (
     Broken,
     State,
+    configuration_check,
     finished,
     in_bounds,
-    law,
     new_table,
     no_error,
     played,
@@ -42,7 +42,7 @@ class Stranger(Action):
     """An action type that no game declares."""
 
 
-@law
+@configuration_check
 def check_schemas(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Action types refuse missing and unknown fields, invalid numbers, and unlimited text."""
     for _, action in questions(game_spec, new_table(game, seed)):
@@ -86,7 +86,7 @@ def texts_of(action: Action) -> dict[str, int]:
     }
 
 
-@law
+@configuration_check
 def check_answers(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Unreadable, ambiguous, oversized and illegal responses are refused and change nothing.
 
@@ -160,7 +160,7 @@ def _check_refusals(table: Table, request: DecisionRequest, action: Action) -> N
                 table.answer(request.actor, candidate)
 
 
-@law
+@configuration_check
 def check_forfeits(game_spec: GameSpec, game: Game, seed: str) -> None:
     """A forfeit at any request ends the match without errors, as forfeited or as the rules define.
 

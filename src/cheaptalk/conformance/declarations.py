@@ -1,9 +1,16 @@
-"""Laws of declarations: seats, texts, bounds, metrics and series are as the game declares them."""
+"""Checks of declarations: seats, texts, bounds, metrics and series are as declared."""
 
 import math
 from collections import Counter
 
-from cheaptalk.conformance.matches import Broken, in_bounds, law, no_error, outcome_of, played
+from cheaptalk.conformance.matches import (
+    Broken,
+    configuration_check,
+    in_bounds,
+    no_error,
+    outcome_of,
+    played,
+)
 from cheaptalk.rules import (
     Action,
     Event,
@@ -23,7 +30,7 @@ MATCHES = 5
 """Number of matches whose payoffs are checked; several, because payoffs are often 0."""
 
 
-@law
+@configuration_check
 def check_seats(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Actors have unique names, and each has a declared seat, role and briefing.
 
@@ -49,7 +56,7 @@ def check_seats(game_spec: GameSpec, game: Game, seed: str) -> None:
             raise Broken(f'"{name}" gets a request before its first event')
 
 
-@law
+@configuration_check
 def check_words(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Every event and action is declared and has a text in every style.
 
@@ -86,7 +93,7 @@ def _check_moment(game_spec: GameSpec, game: Game, actor: str, moment: Moment) -
             raise Broken(f'style "{name}" renders {event} as an empty text')
 
 
-@law
+@configuration_check
 def check_payoffs(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Bounds are finite, and every seat's payoff in random matches lies within them."""
     bounds = game.declared_bounds("payoff_bounds")
@@ -100,7 +107,7 @@ def check_payoffs(game_spec: GameSpec, game: Game, seed: str) -> None:
         in_bounds(played(game_spec, game, f"{seed}/{number}" if number else seed))
 
 
-@law
+@configuration_check
 def check_metrics(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Every metric has a description and computes a number, or None, from a finished match.
 
@@ -125,7 +132,7 @@ def measured(game_spec: GameSpec, match: Table) -> None:
                 raise Broken(f'metric "{metric.name}" of {match.outcome!r} is {problem}')
 
 
-@law
+@configuration_check
 def check_json(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Parameters, instance and outcome are unchanged after a round trip through JSON."""
     match = played(game_spec, game, seed)
@@ -137,7 +144,7 @@ def check_json(game_spec: GameSpec, game: Game, seed: str) -> None:
             raise Broken(f"{value!r} is read back from JSON as {read!r}")
 
 
-@law
+@configuration_check
 def check_series(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Every series has a description and computes numbers by round from a finished match.
 

@@ -1,8 +1,8 @@
-"""The law of events: every declared event occurs in at least one match."""
+"""The check of events: every declared event occurs in at least one match."""
 
 from collections.abc import Iterator, Sequence
 
-from cheaptalk.conformance.matches import Broken, finished, new_table, played, spec_law, variants
+from cheaptalk.conformance.matches import Broken, finished, new_table, played, spec_check, variants
 from cheaptalk.conformance.settings import edge_settings, played_some
 from cheaptalk.conformance.strategies import seatings
 from cheaptalk.rules import GameSpec, Table
@@ -11,7 +11,7 @@ MATCHES = 20
 """Maximum matches for each seed and configuration until every event has occurred."""
 
 
-@spec_law
+@spec_check
 def check_events(game_spec: GameSpec, seeds: Sequence[str]) -> None:
     """Every declared event and action occurs in at least one match.
 

@@ -1,4 +1,4 @@
-"""The law of extremes: rules handle every number that they accept, however large or small."""
+"""The check of extremes: rules handle every number that they accept, however large or small."""
 
 from collections.abc import Iterator
 from itertools import pairwise, product
@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cheaptalk.conformance.matches import finished, in_bounds, law, no_error, played
+from cheaptalk.conformance.matches import configuration_check, finished, in_bounds, no_error, played
 from cheaptalk.rules import Action, Game, GameSpec, Given, Table
 from cheaptalk.rules.bounds import Path, numbers
 
@@ -16,7 +16,7 @@ STREAMS = ("", "another", "a third")
 """Names of the random streams with which the match continues; "" for the match's own streams."""
 
 
-@law
+@configuration_check
 def check_extremes(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Extreme numbers (huge, tiny, 0 or negative) are rejected or keep the match within bounds.
 

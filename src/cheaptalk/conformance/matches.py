@@ -57,7 +57,7 @@ LONGEST = 10_000
 
 
 class ConformanceError(AssertionError):
-    """A violation of a law; the message names the check, the configuration and the reason."""
+    """A failed check; the message names the check, the configuration and the reason."""
 
 
 class OutOfTime(ConformanceError):
@@ -65,12 +65,12 @@ class OutOfTime(ConformanceError):
 
 
 class Broken(ConformanceError):
-    """A violation of a law, before the check and configuration are added to the message."""
+    """A failed check, before the check and configuration are added to the message."""
 
 
 @contextmanager
 def no_error(activity: str) -> Iterator[None]:
-    """Convert any error in the block to a violation of a law."""
+    """Convert any error in the block to a failed check."""
     sign_of_life()
     try:
         yield
@@ -80,7 +80,7 @@ def no_error(activity: str) -> Iterator[None]:
         raise Broken(f"{activity} failed: {describe(error)}") from error
 
 
-def law(check: Callable[[GameSpec, Game, str], None]) -> Check:
+def configuration_check(check: Callable[[GameSpec, Game, str], None]) -> Check:
     """Turn a function into a check whose errors name the game, configuration and seed."""
 
     @wraps(check)
@@ -95,7 +95,7 @@ def law(check: Callable[[GameSpec, Game, str], None]) -> Check:
     return checked
 
 
-def spec_law(check: Callable[[GameSpec, Sequence[str]], None]) -> SpecCheck:
+def spec_check(check: Callable[[GameSpec, Sequence[str]], None]) -> SpecCheck:
     """Turn a function into a check across configurations whose errors name the game."""
 
     @wraps(check)

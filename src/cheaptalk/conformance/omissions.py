@@ -1,4 +1,4 @@
-"""Advice on missing descriptions of a game, which violate no law but affect users."""
+"""Advice on missing descriptions of a game, which violate no requirement but affect users."""
 
 import math
 from collections.abc import Iterator

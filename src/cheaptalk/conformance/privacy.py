@@ -1,4 +1,4 @@
-"""Laws of privacy: no actor observes private information or simultaneous answers of others."""
+"""Checks of privacy: no actor observes private information or simultaneous answers of others."""
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from cheaptalk.conformance.matches import (
     Broken,
     State,
-    law,
+    configuration_check,
     new_table,
     no_error,
     played,
@@ -30,7 +30,7 @@ from cheaptalk.rules import (
 from cheaptalk.styles import Style, style_in
 
 
-@law
+@configuration_check
 def check_simultaneous(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Actors do not observe simultaneous answers, and the order of these answers has no effect.
 
@@ -91,7 +91,7 @@ CUT = Observation("", Event())
 """A marker at which the comparison of observations ends."""
 
 
-@law
+@configuration_check
 def check_secrets(game_spec: GameSpec, game: Game, seed: str) -> None:
     """The actor's private information changes the actor's texts, but no other actor's texts.
 

@@ -1,4 +1,4 @@
-"""The law of processes: a match is the same in every process."""
+"""The check of processes: a match is the same in every process."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import zip_longest
 
-from cheaptalk.conformance.matches import Broken, played, root_cause, spec_law, variants
+from cheaptalk.conformance.matches import Broken, played, root_cause, spec_check, variants
 from cheaptalk.conformance.strategies import seatings
 from cheaptalk.conformance.time_limit import Stuck, allowed, time_limit
 from cheaptalk.rules import CheaptalkError, GameSpec, Table, UnknownName, games, get_game
@@ -18,7 +18,7 @@ from cheaptalk.styles import style_in
 PROGRAM = "from cheaptalk.conformance.processes import main; main()"
 
 
-@spec_law
+@spec_check
 def check_processes(game_spec: GameSpec, seeds: Sequence[str]) -> None:
     """The same seeds play identical matches in processes with different hash seeds.
 

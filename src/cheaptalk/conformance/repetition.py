@@ -1,12 +1,12 @@
-"""Laws of repetition: a seed determines the match, and a replay leads to the same request."""
+"""Checks of repetition: a seed determines the match, and a replay leads to the same request."""
 
 import json
 
-from cheaptalk.conformance.matches import Broken, State, law, no_error, played, same
+from cheaptalk.conformance.matches import Broken, State, configuration_check, no_error, played, same
 from cheaptalk.rules import Game, GameSpec, Table, replay
 
 
-@law
+@configuration_check
 def check_same_seed(game_spec: GameSpec, game: Game, seed: str) -> None:
     """The same seed leads to the same instance and the same requests."""
     first, second = played(game_spec, game, seed), played(game_spec, game, seed)
@@ -15,11 +15,11 @@ def check_same_seed(game_spec: GameSpec, game: Game, seed: str) -> None:
     same(State.of(first), State.of(second), "playing one seed twice")
 
 
-@law
+@configuration_check
 def check_replay(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Replaying the first answers of a match, read from JSON, leads to the next request.
 
-    The law holds after any number of answers, also between answers to simultaneous requests.
+    This holds after any number of answers, also between answers to simultaneous requests.
     """
     match = played(game_spec, game, seed)
     answers = [

@@ -1,4 +1,4 @@
-"""The law of settings: a game can be played at the minimum and maximum of its parameters."""
+"""The check of settings: a game can be played at the minimum and maximum of its parameters."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from cheaptalk.conformance.matches import (
     no_error,
     played,
     questions,
-    spec_law,
+    spec_check,
 )
 from cheaptalk.rules import Game, GameSpec, Table
 from cheaptalk.rules.bounds import Bounds
@@ -26,7 +26,7 @@ ANSWERS = 1_000
 """Maximum answers in a match, because the maximum of a parameter may allow many rounds."""
 
 
-@spec_law
+@spec_check
 def check_parameters(game_spec: GameSpec, seeds: Sequence[str]) -> None:
     """Matches of up to 1,000 answers run at the minimum and maximum of every numeric parameter.
 

@@ -1,13 +1,21 @@
-"""Laws of strategies: strategies play legally and depend only on their observations."""
+"""Checks of strategies: strategies play legally and depend only on their observations."""
 
 from collections.abc import Iterator
 
 from cheaptalk.conformance.declarations import measured
-from cheaptalk.conformance.matches import Broken, State, in_bounds, law, no_error, played, same
+from cheaptalk.conformance.matches import (
+    Broken,
+    State,
+    configuration_check,
+    in_bounds,
+    no_error,
+    played,
+    same,
+)
 from cheaptalk.rules import Game, GameSpec, Strategy
 
 
-@law
+@configuration_check
 def check_strategies(game_spec: GameSpec, game: Game, seed: str) -> None:
     """Every strategy plays its roles legally to the end, and payoffs stay within their bounds.
 
@@ -26,7 +34,7 @@ def check_strategies(game_spec: GameSpec, game: Game, seed: str) -> None:
                 measured(game_spec, match)
 
 
-@law
+@configuration_check
 def check_memory(game_spec: GameSpec, game: Game, seed: str) -> None:
     """A strategy replays a match identically after it has played other matches.
 

@@ -78,7 +78,7 @@ def _print_verdicts(verdicts: list[ct.conformance.Verdict]) -> None:
         first, *others = checks[verdict.cause]
         if verdict.problem is None:
             out.print("[green]passed[/]  ", end="")
-            say(f"{verdict.check}: {verdict.law}")
+            say(f"{verdict.check}: {verdict.requirement}")
         elif verdict.check == first:
             out.print("[red]failed[/]  ", end="")
             say(verdict.problem.partition(": ")[2])
