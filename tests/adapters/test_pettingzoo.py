@@ -112,9 +112,9 @@ def test_illegal_action_is_rejected_without_effect() -> None:
         env.step(0)
     env.reset(seed=1)
     before = env.observe("alice")["observation"]
-    for arguments in (1, 103, -1, None, 2.5):
+    for action in (1, 103, -1, None, 2.5):
         with pytest.raises(ct.CheaptalkError, match=r"its action_mask allows 101 actions of 103"):
-            env.step(arguments)
+            env.step(action)
     assert env.agent_selection == "alice"
     np.testing.assert_array_equal(env.observe("alice")["observation"], before)
     terminating = TerminateIllegalWrapper(env, illegal_reward=-1)

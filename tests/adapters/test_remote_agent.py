@@ -54,8 +54,8 @@ def answer_kinds(store: ct.Store, name: str) -> set[str]:
 
 
 def test_http_agent_plays_every_game_like_function_agent(store: ct.Store, tmp_path: Path) -> None:
-    two_way = ct.studies.parse_study(every_game(), "coming")
-    progress, answers = play(two_way, store, legal_answer)
+    spec = ct.studies.parse_study(every_game(), "coming")
+    progress, answers = play(spec, store, legal_answer)
     assert (progress.left, progress.failed) == (0, 0)
     records = list(store.records("coming", bodies=True))
     assert {record.game for record in records} == set(ct.rules.games())
@@ -64,7 +64,7 @@ def test_http_agent_plays_every_game_like_function_agent(store: ct.Store, tmp_pa
     assert TOKEN not in str([record.as_json() for record in records])
     assert answer_kinds(store, "coming") == {"ok"}
     with ct.Store.open(tmp_path / "functions.sqlite", create=True) as other:
-        ct.run(two_way, other, remote_agents={NAME: legal_answer})
+        ct.run(spec, other, remote_agents={NAME: legal_answer})
         assert match_outcomes(other, "coming") == match_outcomes(store, "coming")
 
 

@@ -293,7 +293,7 @@ def damaged_copy(intact: Path, to: Path, damage: Damage) -> tuple[Path, str]:
 
 @pytest.mark.usefixtures("importable")
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_told_by_every_command_and_found_by_the_doctor(
+def test_doctor_and_commands_report_damage(
     name: str, intact: Path, tmp_path: Path, cheaptalk: Command
 ) -> None:
     damage = DAMAGES[name]

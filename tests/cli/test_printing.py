@@ -17,7 +17,7 @@ SHOWN = r"\x1b]0;title \x1b[2J \x9b31m  over \u202eback"
 
 
 @pytest.mark.parametrize("colours", [False, True])
-def test_control_characters_are_written_out_and_colours_stay(colours: bool) -> None:
+def test_control_characters_are_escaped_and_colours_kept(colours: bool) -> None:
     file = io.StringIO()
     console = SafeConsole(
         file=file, highlight=False, width=200, color_system="standard" if colours else None

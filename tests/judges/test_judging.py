@@ -64,7 +64,7 @@ def test_judgement_contains_verdict_call_and_reply(store: Store) -> None:
     assert judges_of(store, STUDY) == {judge.digest: judge.written}
 
 
-def test_a_judge_reads_what_the_seat_saw_and_no_more(store: Store) -> None:
+def test_judge_reads_only_what_the_seat_saw(store: Store) -> None:
     play(store, instances=20)
     rubric = judge_of().rubric
     for record in store.records(STUDY, bodies=True):

@@ -1,4 +1,4 @@
-"""A lane before simulated servers of limited capacity, on a clock that only events move."""
+"""A rate limiter with simulated servers of limited capacity, on a clock driven by events."""
 
 import heapq
 import random
@@ -9,19 +9,19 @@ from cheaptalk.models import Failure, Reply
 from cheaptalk.models.flow_control import START, RateLimiter, Trouble, trouble_of
 
 ANSWER = Reply(text="Yes.")
-SOON = 0.005
-"""Seconds after which a call is turned away."""
+REJECTION_TIME = 0.005
+"""Seconds after which a call is rejected."""
 
-Server = Callable[["RushHour"], tuple[Reply, float]]
-"""What becomes of a call that arrives now, and after how many seconds."""
+Server = Callable[["LoadSimulation"], tuple[Reply, float]]
+"""The reply to a call that arrives now, and its delay in seconds."""
 
 
-def luck(seed: int = 1) -> random.Random:
-    """The same jitter in every run of the tests."""
+def seeded_rng(seed: int = 1) -> random.Random:
+    """Return a generator with the same jitter in every test run."""
     return random.Random(seed)  # noqa: S311 - nothing here is secret
 
 
-def turned_away(retry_after: float | None = None) -> Reply:
+def overloaded(retry_after: float | None = None) -> Reply:
     return Reply(
         failure=Failure.PROVIDER_ERROR, detail="status 429: slow down", status=429, retry=True,
         retry_after=retry_after,
@@ -32,27 +32,27 @@ def unreachable() -> Reply:
     return Reply(failure=Failure.PROVIDER_ERROR, detail="connection refused", retry=True)
 
 
-def late() -> Reply:
+def timed_out() -> Reply:
     return Reply(failure=Failure.TIMED_OUT, detail="no answer within 10 seconds", retry=True)
 
 
-class RushHour:
-    """Callers without end at one lane; a call that is turned away comes back within half a second.
+class LoadSimulation:
+    """Concurrent callers at one rate limiter; a rejected call is retried within half a second.
 
     Attributes:
-        answered: when each answer came.
-        sent: when each call went out.
-        failed: when and why each failure came.
-        longest_wait: seconds that a call waited in the lane at most.
+        answered: The time of each answer.
+        sent: The time at which each call was sent.
+        failed: The time and the trouble of each failure.
+        longest_wait: The maximum time a call waited in the limiter, in seconds.
     """
 
     def __init__(
         self, server: Server, callers: int = 500, seed: int = 0, start: float = START
     ) -> None:
         self.now = 0.0
-        self.luck = luck(seed)
+        self.rng = seeded_rng(seed)
         self.server = server
-        self.limiter = RateLimiter("tiny", start=start, clock=lambda: self.now, rng=self.luck)
+        self.limiter = RateLimiter("tiny", start=start, clock=lambda: self.now, rng=self.rng)
         self.waiting = [0.0] * callers
         self.answered: list[float] = []
         self.sent: list[float] = []
@@ -72,7 +72,7 @@ class RushHour:
         self.now = until
 
     def rate(self, begin: float, end: float) -> float:
-        """Answers a second between two moments."""
+        """Return the answers per second between two moments."""
         return sum(begin <= moment < end for moment in self.answered) / (end - begin)
 
     def _admit(self) -> None:
@@ -86,51 +86,51 @@ class RushHour:
             sent = self.limiter.go()
             self.sent.append(self.now)
             reply, seconds = self.server(self)
-            self.at(self.now + seconds, lambda sent=sent, reply=reply: self._back(sent, reply))  # type: ignore[misc]
+            self.at(self.now + seconds, lambda sent=sent, reply=reply: self._complete(sent, reply))  # type: ignore[misc]
 
-    def _back(self, sent: object, reply: Reply) -> None:
+    def _complete(self, sent: object, reply: Reply) -> None:
         self.limiter.back(sent, reply)  # type: ignore[arg-type]
         trouble = trouble_of(reply)
         if trouble is None:
             self.answered.append(self.now)
-            self._come()
+            self._arrive()
         else:
             self.failed.append((self.now, trouble))
-            self.at(self.now + self.luck.uniform(0, 0.5), self._come)
+            self.at(self.now + self.rng.uniform(0, 0.5), self._arrive)
         self._admit()
 
-    def _come(self) -> None:
+    def _arrive(self) -> None:
         self.waiting.append(self.now)
         self._admit()
 
 
-def seats(many: Callable[[float], int] | int, seconds: float) -> Server:
-    """A server that works on so many calls at once, and turns the others away."""
+def limited_concurrency(capacity: Callable[[float], int] | int, seconds: float) -> Server:
+    """Return a server with a maximum number of concurrent calls, which rejects the others."""
     busy: list[float] = []
 
-    def serve(hour: RushHour) -> tuple[Reply, float]:
-        room = many if isinstance(many, int) else many(hour.now)
-        while busy and busy[0] <= hour.now:
+    def serve(simulation: LoadSimulation) -> tuple[Reply, float]:
+        limit = capacity if isinstance(capacity, int) else capacity(simulation.now)
+        while busy and busy[0] <= simulation.now:
             heapq.heappop(busy)
-        if len(busy) >= room:
-            return turned_away(), SOON
-        took = seconds * hour.luck.uniform(0.7, 1.3)
-        heapq.heappush(busy, hour.now + took)
-        return ANSWER, took
+        if len(busy) >= limit:
+            return overloaded(), REJECTION_TIME
+        duration = seconds * simulation.rng.uniform(0.7, 1.3)
+        heapq.heappush(busy, simulation.now + duration)
+        return ANSWER, duration
 
     return serve
 
 
-def rationed(rate: float, seconds: float, burst: int = 10) -> Server:
-    """A server that takes so many calls a second, and turns the others away."""
-    tokens, then = float(burst), 0.0
+def limited_rate(rate: float, seconds: float, burst: int = 10) -> Server:
+    """Return a server with a maximum rate of calls per second, which rejects the others."""
+    tokens, last = float(burst), 0.0
 
-    def serve(hour: RushHour) -> tuple[Reply, float]:
-        nonlocal tokens, then
-        tokens, then = min(burst, tokens + (hour.now - then) * rate), hour.now
+    def serve(simulation: LoadSimulation) -> tuple[Reply, float]:
+        nonlocal tokens, last
+        tokens, last = min(burst, tokens + (simulation.now - last) * rate), simulation.now
         if tokens < 1:
-            return turned_away(), SOON
+            return overloaded(), REJECTION_TIME
         tokens -= 1
-        return ANSWER, seconds * hour.luck.uniform(0.7, 1.3)
+        return ANSWER, seconds * simulation.rng.uniform(0.7, 1.3)
 
     return serve

@@ -1,4 +1,4 @@
-"""A server of one answer at any path, over real HTTP, and a call to it."""
+"""A server with one response at every path, over real HTTP, and calls to it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,12 +13,12 @@ from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.clients import open_models
 from tests.fakes import at_home
 
-Answering = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
+RequestHandler = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
 
 
 @dataclass
-class Heard:
-    """What a server was sent."""
+class Received:
+    """The requests that a server received."""
 
     paths: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -26,49 +26,49 @@ class Heard:
 
 
 def exchange(
-    answering: Answering,
-    make: Callable[[str], ModelCall],
+    handler: RequestHandler,
+    make_call: Callable[[str], ModelCall],
     times: int = 1,
     deadline: float = 30,
     home: bool = False,
-) -> tuple[list[Reply], Heard]:
-    """Make a call so many times, one after the other, to a server that answers so.
+) -> tuple[list[Reply], Received]:
+    """Make a call several times in sequence to a server with this request handler.
 
     Args:
-        make: the call, given the server's address.
-        home: whether this is the provider's own address, where its key is sent.
+        make_call: Returns the call for the server's URL.
+        home: Whether the URL is the provider's own, to which its key is sent.
     """
-    heard = Heard()
+    received = Received()
 
     async def handle(request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        heard.paths.append(request.path)
-        heard.headers.append(dict(request.headers))
-        heard.bodies.append(body)
-        return await answering(request, body)
+        received.paths.append(request.path)
+        received.headers.append(dict(request.headers))
+        received.bodies.append(body)
+        return await handler(request, body)
 
-    async def once() -> list[Reply]:
+    async def run() -> list[Reply]:
         app = web.Application()
         app.router.add_post("/{tail:.*}", handle)
         async with TestServer(app) as server, open_models() as models:
             url = str(server.make_url("")).rstrip("/")
-            call = make(url)
+            call = make_call(url)
             provider = call.model.partition("/")[0]
 
-            async def whole(number: int) -> Reply:
+            async def call_until_routed(number: int) -> Reply:
                 reply = await models.call(call, f"m/0/alice/0/{number}", deadline)
-                return await whole(number) if reply.rerouted else reply
+                return await call_until_routed(number) if reply.rerouted else reply
 
             with at_home(provider, url) if home else nullcontext():
-                return [await whole(number) for number in range(times)]
+                return [await call_until_routed(number) for number in range(times)]
 
-    return asyncio.run(once()), heard
+    return asyncio.run(run()), received
 
 
-def always(data: Any, status: int = 200) -> Answering:
-    """A server that always says the same."""
+def always(data: Any, status: int = 200) -> RequestHandler:
+    """Return a request handler that always sends the same JSON."""
 
-    async def answering(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         return web.json_response(data, status=status)
 
-    return answering
+    return handler

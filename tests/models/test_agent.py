@@ -1,4 +1,4 @@
-"""Agents over HTTP: what they are posted and what they may answer."""
+"""Agents over HTTP: request bodies, valid answers and errors."""
 
 import json
 from typing import Any
@@ -11,20 +11,20 @@ from cheaptalk.models.http.agent import LARGEST
 from tests.models.serving import always, exchange
 
 SCHEMA = {"type": "object", "properties": {"price": {"type": "integer"}}}
-ASKED = (ChatMessage(role="user", content="Your price?"),)
+CHAT = (ChatMessage(role="user", content="Your price?"),)
 
 
 def call(url: str) -> ModelCall:
     form = AnswerForm(name="Price", json_schema=SCHEMA)
     return ModelCall(
-        model=f"agent/mine@{url}/act", messages=ASKED, form=form, game="negotiation", seat="alice"
+        model=f"agent/mine@{url}/act", messages=CHAT, form=form, game="negotiation", seat="alice"
     )
 
 
-def test_what_an_agent_is_posted() -> None:
-    _, heard = exchange(always({"answer": {"price": 7}}), call)
-    assert heard.paths == ["/act"]
-    assert heard.bodies == [
+def test_agent_request_body() -> None:
+    _, received = exchange(always({"answer": {"price": 7}}), call)
+    assert received.paths == ["/act"]
+    assert received.bodies == [
         {
             "call": "m/0/alice/0/0",
             "agent": "mine",
@@ -36,11 +36,11 @@ def test_what_an_agent_is_posted() -> None:
     ]
 
 
-def test_an_agent_answers_with_fields_or_with_a_text() -> None:
+def test_agent_answers_with_fields_or_text() -> None:
     (fields,), _ = exchange(always({"answer": {"price": 7}, "model": "mine-2"}), call)
     assert (fields.text, fields.route, fields.model) == ('{"price":7}', "schema", "mine-2")
-    used = {"input_tokens": 3, "output_tokens": 2}
-    (text,), _ = exchange(always({"text": "I ask 7.", "usage": used}), call)
+    usage = {"input_tokens": 3, "output_tokens": 2}
+    (text,), _ = exchange(always({"text": "I ask 7.", "usage": usage}), call)
     assert (text.text, text.route) == ("I ask 7.", "text")
     assert text.usage == Usage(input_tokens=3, output_tokens=2)
 
@@ -56,7 +56,7 @@ def test_an_agent_answers_with_fields_or_with_a_text() -> None:
     ],
     ids=str,
 )
-def test_any_other_answer_is_the_agent_s_failure(data: Any) -> None:
+def test_malformed_answer_is_agent_failure(data: Any) -> None:
     (reply,), _ = exchange(always(data), call)
     assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
     assert reply.detail is not None
@@ -65,7 +65,7 @@ def test_any_other_answer_is_the_agent_s_failure(data: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("response", "error"),
     [
         (b"I accept, my friend. " * 20, "it begins with: I accept, my friend. I accept"),
         (b'{"text": "\xff"}', "it begins with: {"),
@@ -74,17 +74,17 @@ def test_any_other_answer_is_the_agent_s_failure(data: Any) -> None:
     ],
     ids=["words", "bytes", "nothing", "too much"],
 )
-def test_what_is_no_answer_is_told_by_how_it_begins(said: bytes, told: str) -> None:
-    async def answering(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        return web.Response(body=said)
+def test_invalid_response_error_quotes_its_start(response: bytes, error: str) -> None:
+    async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        return web.Response(body=response)
 
-    (reply,), _ = exchange(answering, call)
+    (reply,), _ = exchange(handler, call)
     assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
     assert reply.detail is not None
-    assert told in reply.detail
+    assert error in reply.detail
     assert len(reply.detail) < 400
 
 
-def test_an_agent_s_own_complaint_is_told() -> None:
+def test_error_message_of_agent_is_reported() -> None:
     (reply,), _ = exchange(always({"error": "no such game"}, 404), call)
     assert (reply.detail, reply.retry) == ("status 404: no such game", False)

@@ -1,4 +1,4 @@
-"""Batch endpoints: what goes up, how old ones are told apart, and errors that hold no key."""
+"""Batch endpoints: submission, finding earlier batches, and errors without keys."""
 
 import asyncio
 import json
@@ -35,15 +35,15 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lines(model: str, count: int = 2) -> list[BatchLine]:
-    question = ChatMessage(role="user", content='Answer as {"price": <amount>}.')
+    prompt = ChatMessage(role="user", content='Answer as {"price": <amount>}.')
     call = ModelCall(
-        model=model, messages=(question,), settings=ModelSettings(max_tokens=50), form=FORM
+        model=model, messages=(prompt,), settings=ModelSettings(max_tokens=50), form=FORM
     )
     return [BatchLine(f"tag-{number}", call) for number in range(count)]
 
 
-def ask(model: str, url: str, work: Callable[[BatchServer], Awaitable[T]]) -> T:
-    async def go() -> T:
+def run_client(model: str, url: str, work: Callable[[BatchServer], Awaitable[T]]) -> T:
+    async def run() -> T:
         with at_home(model.partition("/")[0], url):
             return await connected()
 
@@ -54,10 +54,10 @@ def ask(model: str, url: str, work: Callable[[BatchServer], Awaitable[T]]) -> T:
         finally:
             await server.close()
 
-    return asyncio.run(go())
+    return asyncio.run(run())
 
 
-def says(status: int, body: bytes, **headers: str) -> batch_server.Before:
+def always_respond(status: int, body: bytes, **headers: str) -> batch_server.Before:
     async def special(step: str, request: web.Request) -> web.StreamResponse:
         return web.Response(status=status, body=body, headers=headers)
 
@@ -65,7 +65,7 @@ def says(status: int, body: bytes, **headers: str) -> batch_server.Before:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_batch_goes_up_and_its_replies_come_down(model: str) -> None:
+def test_batch_is_submitted_and_replies_are_downloaded(model: str) -> None:
     async def work(server: BatchServer) -> Any:
         name = await server.submit("tag", lines(model))
         while not (look := await server.look(name)).ended:
@@ -74,9 +74,9 @@ def test_a_batch_goes_up_and_its_replies_come_down(model: str) -> None:
         assert await server.find("tag", lines(model), time.time()) == name
         return await server.results(name)
 
-    with batch_server.BatchServer() as there:
-        results = ask(model, there.url, work)
-        (batch,) = there.batches.values()
+    with batch_server.BatchServer() as endpoint:
+        results = run_client(model, endpoint.url, work)
+        (batch,) = endpoint.batches.values()
     assert set(results.replies) == {"tag-0", "tag-1"}
     assert all(reply.text and reply.usage.input_tokens for reply in results.replies.values())
     assert [name for name, _ in batch["lines"]] == ["tag-0", "tag-1"]
@@ -86,55 +86,55 @@ def test_a_batch_goes_up_and_its_replies_come_down(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_reply_says_how_it_was_asked_for(model: str) -> None:
+def test_client_reports_route_and_sent_settings(model: str) -> None:
     async def work(server: BatchServer) -> dict[str, Any]:
         return server.says(lines(model)[0].call)
 
-    said = ask(model, "http://localhost:1/v1", work)
-    assert said["route"] in ("schema", "tool")
-    assert 50 in said["sent"].values()
+    request_info = run_client(model, "http://localhost:1/v1", work)
+    assert request_info["route"] in ("schema", "tool")
+    assert 50 in request_info["sent"].values()
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_batch_that_was_never_submitted_is_not_found_among_others(model: str) -> None:
+def test_unsubmitted_batch_is_not_found(model: str) -> None:
     async def work(server: BatchServer) -> str | None:
         for tag in ("other", "third", "fourth"):
             other = [BatchLine(f"{tag}-{n}", line.call) for n, line in enumerate(lines(model))]
             await server.submit(tag, other)
         return await server.find("tag", lines(model), time.time())
 
-    with batch_server.BatchServer(looks=0) as there:
-        assert ask(model, there.url, work) is None
+    with batch_server.BatchServer(looks=0) as endpoint:
+        assert run_client(model, endpoint.url, work) is None
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_older_batches_are_not_looked_through(model: str) -> None:
+def test_older_batches_are_not_searched(model: str) -> None:
     async def work(server: BatchServer) -> str | None:
         await server.submit("tag", lines(model))
-        for batch in there.batches.values():
+        for batch in endpoint.batches.values():
             batch["made"] = datetime(2026, 1, 1, tzinfo=UTC).isoformat()
         return await server.find("tag", lines(model), time.time())
 
-    with batch_server.BatchServer(looks=0) as there:
-        assert ask(model, there.url, work) is None
+    with batch_server.BatchServer(looks=0) as endpoint:
+        assert run_client(model, endpoint.url, work) is None
 
 
-def test_a_batch_that_may_be_ours_is_waited_for_where_it_carries_no_tag() -> None:
+def test_untagged_running_batch_raises_transient_error() -> None:
     async def work(server: BatchServer) -> None:
         await server.submit("tag", lines(MODELS[1]))
         await server.find("tag", lines(MODELS[1]), time.time())
 
     with (
-        batch_server.BatchServer(looks=9) as there,
+        batch_server.BatchServer(looks=9) as endpoint,
         pytest.raises(EndpointTrouble, match="may contain these calls") as trouble,
     ):
-        ask(MODELS[1], there.url, work)
+        run_client(MODELS[1], endpoint.url, work)
     assert trouble.value.again
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
-    ("status", "body", "said", "again"),
+    ("status", "body", "error", "retry"),
     [
         (401, b'{"error": {"message": "no such key: sk-secret"}}', "no such key: [key]", False),
         (502, b"<html>sk-secret is away</html>", 'status 502: a web page, "[key] is away"', True),
@@ -146,49 +146,49 @@ def test_a_batch_that_may_be_ours_is_waited_for_where_it_carries_no_tag() -> Non
         (200, b"[" * 50_000, "is malformed", True),
     ],
 )
-def test_trouble_is_one_line_without_the_key(
-    model: str, status: int, body: bytes, said: str, again: bool
+def test_error_is_one_line_without_key(
+    model: str, status: int, body: bytes, error: str, retry: bool
 ) -> None:
     async def work(server: BatchServer) -> str:
         return await server.submit("tag", lines(model))
 
     with (
-        batch_server.BatchServer(before=says(status, body)) as there,
+        batch_server.BatchServer(before=always_respond(status, body)) as endpoint,
         pytest.raises(EndpointTrouble) as trouble,
     ):
-        ask(model, there.url, work)
-    assert said in str(trouble.value)
-    assert trouble.value.again is again
+        run_client(model, endpoint.url, work)
+    assert error in str(trouble.value)
+    assert trouble.value.again is retry
     assert "secret" not in str(trouble.value)
     assert "\n" not in str(trouble.value)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_nobody_there_is_trouble_that_may_pass(model: str) -> None:
+def test_unreachable_server_is_transient_error(model: str) -> None:
     async def work(server: BatchServer) -> Any:
         return await server.look("batch_0")
 
     with pytest.raises(EndpointTrouble, match=r"no server answers at 127\.0\.0\.1:9 ") as trouble:
-        ask(model, "http://127.0.0.1:9/v1", work)
+        run_client(model, "http://127.0.0.1:9/v1", work)
     assert trouble.value.again
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_redirect_is_not_followed_with_the_key(model: str) -> None:
+def test_redirect_is_not_followed(model: str) -> None:
     async def work(server: BatchServer) -> str:
         return await server.submit("tag", lines(model))
 
-    elsewhere = says(307, b"", Location="http://127.0.0.1:9/v1/batches")
+    redirect = always_respond(307, b"", Location="http://127.0.0.1:9/v1/batches")
     with (
-        batch_server.BatchServer(before=elsewhere) as there,
+        batch_server.BatchServer(before=redirect) as endpoint,
         pytest.raises(EndpointTrouble, match="status 307") as trouble,
     ):
-        ask(model, there.url, work)
+        run_client(model, endpoint.url, work)
     assert not trouble.value.again
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_results_of_a_wrong_shape_are_failures_of_their_calls(model: str) -> None:
+def test_malformed_results_fail_their_calls(model: str) -> None:
     broken = [
         {"custom_id": "tag-0", "response": {"status_code": 200, "body": {"choices": "no"}},
          "result": {"type": "succeeded", "message": {"content": "no"}}},
@@ -206,15 +206,15 @@ def test_results_of_a_wrong_shape_are_failures_of_their_calls(model: str) -> Non
         await server.look(name)
         return await server.results(name)
 
-    with batch_server.BatchServer(looks=0, before=special) as there:
-        results = ask(model, there.url, work)
+    with batch_server.BatchServer(looks=0, before=special) as endpoint:
+        results = run_client(model, endpoint.url, work)
     assert set(results.replies) == {"tag-0", "tag-1"}
     assert all(reply.failure and reply.retry for reply in results.replies.values())
     assert results.rest.failure
     assert results.rest.retry
 
 
-def test_calls_are_cut_into_batches_that_providers_take() -> None:
+def test_calls_are_split_into_batches_within_limits() -> None:
     assert list(chunks([])) == []
     runs = list(chunks((number, 1) for number in range(MOST + 1)))
     assert [len(run) for run in runs] == [MOST, 1]
@@ -235,14 +235,14 @@ STOPPED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_batch_that_is_cancelled_keeps_what_was_answered(model: str) -> None:
-    """The rest may be sent again, whether the provider has a word on it or none."""
+def test_cancelled_batch_keeps_answered_calls(model: str) -> None:
+    """The other calls may be retried, whether or not the provider reports them."""
     answered: dict[str, Any] = {
         "custom_id": "tag-0",
         "response": {"status_code": 200, "body": ANSWER},
         "result": {"type": "succeeded", "message": ANSWER},
     }
-    left: dict[str, Any] = {
+    rest: dict[str, Any] = {
         "custom_id": "tag-1",
         "response": None,
         "error": {"code": "batch_cancelled"},
@@ -253,10 +253,10 @@ def test_a_batch_that_is_cancelled_keeps_what_was_answered(model: str) -> None:
         if step == "look":
             chat = model == MODELS[0]
             counts = {"completed": 1, "failed": 0} if chat else {"succeeded": 1, "canceled": 1}
-            made = 1_767_225_600 if chat else STOPPED["created_at"]
-            return web.json_response(STOPPED | {"request_counts": counts, "created_at": made})
+            created = 1_767_225_600 if chat else STOPPED["created_at"]
+            return web.json_response(STOPPED | {"request_counts": counts, "created_at": created})
         if step == "results":
-            lines = {"o": [answered], "e": [left]}.get(request.match_info["name"], [answered, left])
+            lines = {"o": [answered], "e": [rest]}.get(request.match_info["name"], [answered, rest])
             return web.Response(body="\n".join(json.dumps(line) for line in lines).encode())
         return None
 
@@ -264,8 +264,8 @@ def test_a_batch_that_is_cancelled_keeps_what_was_answered(model: str) -> None:
         assert (await server.look("b")).ended
         return await server.results("b")
 
-    with batch_server.BatchServer(before=special) as there:
-        results = ask(model, there.url, work)
+    with batch_server.BatchServer(before=special) as endpoint:
+        results = run_client(model, endpoint.url, work)
     assert results.replies["tag-0"].text == "7"
     assert results.replies["tag-1"].failure
     assert results.replies["tag-1"].retry
@@ -274,27 +274,25 @@ def test_a_batch_that_is_cancelled_keeps_what_was_answered(model: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("shape", [{"request_counts": [1]}, {"id": 7}, {"created_at": [1]}])
-def test_a_batch_of_a_wrong_shape_is_trouble_that_may_pass(
-    model: str, shape: dict[str, Any]
-) -> None:
+def test_malformed_batch_is_transient_error(model: str, shape: dict[str, Any]) -> None:
     async def special(step: str, request: web.Request) -> web.StreamResponse | None:
-        whole = STOPPED | {"request_counts": {}} | shape
-        return web.json_response(whole if step == "look" else {"data": [whole]})
+        batch = STOPPED | {"request_counts": {}} | shape
+        return web.json_response(batch if step == "look" else {"data": [batch]})
 
-    async def looks(server: BatchServer) -> Any:
+    async def look(server: BatchServer) -> Any:
         return await server.look("b")
 
-    async def finds(server: BatchServer) -> Any:
+    async def find(server: BatchServer) -> Any:
         return await server.find("tag", lines(model), time.time())
 
-    with batch_server.BatchServer(before=special) as there:
-        for work in (looks, finds):
+    with batch_server.BatchServer(before=special) as endpoint:
+        for work in (look, find):
             with pytest.raises(EndpointTrouble, match="is malformed") as trouble:
-                ask(model, there.url, work)
+                run_client(model, endpoint.url, work)
             assert trouble.value.again
 
 
-def test_results_that_break_off_before_the_first_line_are_not_taken_for_another_batch_s() -> None:
+def test_truncated_results_do_not_identify_another_batch() -> None:
     cut = True
 
     async def special(step: str, request: web.Request) -> web.StreamResponse | None:
@@ -303,27 +301,27 @@ def test_results_that_break_off_before_the_first_line_are_not_taken_for_another_
     async def work(server: BatchServer) -> str | None:
         return await server.find("tag", lines(MODELS[1]), time.time())
 
-    with batch_server.BatchServer(looks=0, before=special) as there:
-        name = ask(MODELS[1], there.url, lambda server: server.submit("tag", lines(MODELS[1])))
+    with batch_server.BatchServer(looks=0, before=special) as endpoint:
+        name = run_client(
+            MODELS[1], endpoint.url, lambda server: server.submit("tag", lines(MODELS[1]))
+        )
         with pytest.raises(EndpointTrouble, match="incomplete"):
-            ask(MODELS[1], there.url, work)
+            run_client(MODELS[1], endpoint.url, work)
         cut = False
-        assert ask(MODELS[1], there.url, work) == name
+        assert run_client(MODELS[1], endpoint.url, work) == name
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_key_that_is_only_a_word_is_no_secret(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_common_word_as_key_is_not_redacted(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "none")
 
     async def work(server: BatchServer) -> str:
         return await server.submit("tag", lines(model))
 
-    busy = says(503, b'{"error": {"message": "there is none"}}')
+    busy = always_respond(503, b'{"error": {"message": "there is none"}}')
     with (
-        batch_server.BatchServer(before=busy) as there,
+        batch_server.BatchServer(before=busy) as endpoint,
         pytest.raises(EndpointTrouble, match="there is none"),
     ):
-        ask(model, there.url, work)
+        run_client(model, endpoint.url, work)

@@ -1,4 +1,4 @@
-"""A small model's text on a CPU comes by another way than transformers', and is the same."""
+"""Decoding small models on a CPU gives the same text as transformers does."""
 
 from importlib import import_module
 from types import SimpleNamespace
@@ -21,11 +21,11 @@ def torch() -> Any:
 
 @pytest.mark.parametrize("tokens", [1, 4])
 @pytest.mark.parametrize("masked", [True, False])
-def test_attention_is_pytorch_s(torch: Any, tokens: int, masked: bool) -> None:
-    chance = torch.Generator().manual_seed(7)
-    query = torch.randn((CHATS, HEADS, tokens, WIDTH), generator=chance)
-    key, value = torch.randn((2, CHATS, GROUPS, 11, WIDTH), generator=chance)
-    mask = torch.rand((CHATS, 1, tokens, 11), generator=chance) < 0.7
+def test_attention_matches_pytorch(torch: Any, tokens: int, masked: bool) -> None:
+    rng = torch.Generator().manual_seed(7)
+    query = torch.randn((CHATS, HEADS, tokens, WIDTH), generator=rng)
+    key, value = torch.randn((2, CHATS, GROUPS, 11, WIDTH), generator=rng)
+    mask = torch.rand((CHATS, 1, tokens, 11), generator=rng) < 0.7
     mask[..., -1] = True
     many = HEADS // GROUPS
     expected = torch.nn.functional.scaled_dot_product_attention(
@@ -33,21 +33,21 @@ def test_attention_is_pytorch_s(torch: Any, tokens: int, masked: bool) -> None:
         attn_mask=mask if masked else None, scale=0.3,
     )  # fmt: skip
     module = SimpleNamespace(num_key_value_groups=many, is_causal=False)
-    told = mask if masked else None
-    found, weights = attention(module, query, key, value, told, scaling=0.3)
+    attn_mask = mask if masked else None
+    output, weights = attention(module, query, key, value, attn_mask, scaling=0.3)
     assert weights is None
-    torch.testing.assert_close(found, expected.transpose(1, 2))
+    torch.testing.assert_close(output, expected.transpose(1, 2))
 
 
 @pytest.mark.parametrize("temperature", [0.5, 2.0])
-def test_tokens_are_drawn_by_their_chances(torch: Any, temperature: float) -> None:
+def test_tokens_are_sampled_by_probability(torch: Any, temperature: float) -> None:
     many = 40_000
     scores = torch.tensor([-torch.inf, 1.0, 0.0, -torch.inf, 2.0, -1.0, -torch.inf])
     with torch.random.fork_rng():
         torch.manual_seed(5)
-        left = Draw(temperature)(None, scores.expand(many, -1))
-    assert (left.isfinite().sum(-1) == 1).all()
-    shares = torch.bincount(left.argmax(-1), minlength=len(scores)) / many
+        kept = Draw(temperature)(None, scores.expand(many, -1))
+    assert (kept.isfinite().sum(-1) == 1).all()
+    shares = torch.bincount(kept.argmax(-1), minlength=len(scores)) / many
     chances = (scores / temperature).softmax(-1)
     assert shares[chances == 0].sum() == 0
     errors = (chances * (1 - chances) / many).sqrt()
@@ -55,7 +55,7 @@ def test_tokens_are_drawn_by_their_chances(torch: Any, temperature: float) -> No
 
 
 @pytest.mark.parametrize(
-    ("given", "own", "at_once"),
+    ("given", "preset", "single_draw"),
     [
         ({"temperature": 1.0}, {"top_k": 0}, True),
         ({"temperature": 1.0}, {"top_k": None}, False),
@@ -64,32 +64,36 @@ def test_tokens_are_drawn_by_their_chances(torch: Any, temperature: float) -> No
         ({}, {"top_k": 0}, False),
     ],
 )
-def test_what_narrows_the_choice_is_left_to_transformers(
-    given: dict[str, Any], own: dict[str, Any], at_once: bool
+def test_filtered_sampling_uses_transformers(
+    given: dict[str, Any], preset: dict[str, Any], single_draw: bool
 ) -> None:
-    config = import_module("transformers").GenerationConfig(do_sample=True, **own)
-    made = with_single_draw(SimpleNamespace(generation_config=config), given | {"do_sample": True})
-    assert made["do_sample"] is not at_once
-    assert ("logits_processor" in made) is at_once
+    config = import_module("transformers").GenerationConfig(do_sample=True, **preset)
+    arguments = with_single_draw(
+        SimpleNamespace(generation_config=config), given | {"do_sample": True}
+    )
+    assert arguments["do_sample"] is not single_draw
+    assert ("logits_processor" in arguments) is single_draw
 
 
-def test_memory_with_room_holds_what_was_appended(torch: Any) -> None:
+def test_roomy_cache_keeps_appended_values(torch: Any) -> None:
     cache = roomy_cache()
     parts: list[Any] = []
     for tokens in (5, *[1] * (TO_COME + 3), TO_COME * 2):
         new = torch.randn((2, CHATS, GROUPS, tokens, WIDTH))
         parts.append(new)
         keys, values = cache.update(*new, 0)
-        whole = torch.cat(parts, -2)
-        assert torch.equal(keys, whole[0])
-        assert torch.equal(values, whole[1])
-    assert cache.get_seq_length() == whole.shape[-2]
+        combined = torch.cat(parts, -2)
+        assert torch.equal(keys, combined[0])
+        assert torch.equal(values, combined[1])
+    assert cache.get_seq_length() == combined.shape[-2]
 
 
-def test_a_small_model_says_what_transformers_would(tmp_path: Any) -> None:
-    asked = Generator(str(make_tiny_model(tmp_path)))
-    ids = asked.tokenizer(["A price?", "Or a much longer one?"], padding=True, return_tensors="pt")
-    own = {"max_new_tokens": TO_COME + 9, "do_sample": False, "min_new_tokens": TO_COME + 9}
-    ours = asked.model.generate(**ids, **own, past_key_values=roomy_cache())
-    asked.model.set_attn_implementation("eager")
-    assert ours.tolist() == asked.model.generate(**ids, **own).tolist()
+def test_generation_matches_transformers(tmp_path: Any) -> None:
+    generator = Generator(str(make_tiny_model(tmp_path)))
+    ids = generator.tokenizer(
+        ["A price?", "Or a much longer one?"], padding=True, return_tensors="pt"
+    )
+    options = {"max_new_tokens": TO_COME + 9, "do_sample": False, "min_new_tokens": TO_COME + 9}
+    generated = generator.model.generate(**ids, **options, past_key_values=roomy_cache())
+    generator.model.set_attn_implementation("eager")
+    assert generated.tolist() == generator.model.generate(**ids, **options).tolist()

@@ -1,4 +1,4 @@
-"""A server that sends responses twice: the copy never becomes the answer to another request."""
+"""A duplicated response never becomes the answer to another request."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 
 def response(text: str, number: int, stream: bool) -> bytes:
-    """A chat completion as it goes over the wire."""
+    """Return a chat completion as raw HTTP."""
     known = {"id": f"chatcmpl-{number:030}", "model": "tiny"}
     if not stream:
         choice = {"message": {"content": text}, "finish_reason": "stop"}
@@ -22,23 +22,23 @@ def response(text: str, number: int, stream: bool) -> bytes:
         head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
         return head.encode() + b"\r\n\r\n" + body
     pieces = [
-        json.dumps(known | {"choices": [{"delta": {"content": one}, "finish_reason": finish}]})
-        for one, finish in ((text[:3], None), (text[3:], "stop"))
+        json.dumps(known | {"choices": [{"delta": {"content": content}, "finish_reason": finish}]})
+        for content, finish in ((text[:3], None), (text[3:], "stop"))
     ]
     events = [f"data: {piece}\n\n".encode() for piece in [*pieces, "[DONE]"]]
-    chunks = b"".join(f"{len(one):x}\r\n".encode() + one + b"\r\n" for one in [*events, b""])
+    chunks = b"".join(f"{len(event):x}\r\n".encode() + event + b"\r\n" for event in [*events, b""])
     head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked"
     return head.encode() + b"\r\n\r\n" + chunks
 
 
-class Stuttering:
-    """A raw server that keeps connections open and sends each response again after a delay."""
+class DuplicatingServer:
+    """A raw server with persistent connections that repeats each response after a delay."""
 
     def __init__(self, delay: float, stream: bool) -> None:
         self.delay = delay
         self.stream = stream
         self.requests = 0
-        self._late: set[asyncio.Task[None]] = set()
+        self._copies: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -51,7 +51,7 @@ class Stuttering:
                 await asyncio.sleep(1.2 * self.delay)  # the last copy overtakes this response
                 answer = response(body["messages"][0]["content"], self.requests, self.stream)
                 writer.write(answer)
-                self._late.add(asyncio.create_task(self._send_again(writer, answer)))
+                self._copies.add(asyncio.create_task(self._send_again(writer, answer)))
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             writer.close()
 
@@ -61,18 +61,18 @@ class Stuttering:
             writer.write(answer)
 
 
-def texts(names: int) -> Iterator[str]:
-    return (f"price {number}" for number in range(names))
+def texts(count: int) -> Iterator[str]:
+    return (f"price {number}" for number in range(count))
 
 
 async def replies(delay: float, stream: bool, count: int = 4) -> tuple[list[Reply], int]:
-    """What calls bring, made one after the other, and how many requests reached the server."""
-    stuttering = Stuttering(delay, stream)
-    server = await asyncio.start_server(stuttering.serve, "127.0.0.1", 0)
+    """Return the replies to sequential calls and the number of requests received."""
+    duplicating = DuplicatingServer(delay, stream)
+    server = await asyncio.start_server(duplicating.serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     settings = {"stream": True} if stream else {}
     async with server, open_models() as models:
-        found = [
+        results = [
             await models.call(
                 ModelCall.model_validate(
                     {
@@ -86,13 +86,13 @@ async def replies(delay: float, stream: bool, count: int = 4) -> tuple[list[Repl
             )
             for text in texts(count)
         ]
-    return found, stuttering.requests
+    return results, duplicating.requests
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("delay", [0, 0.01, 0.1])
 def test_each_request_gets_its_own_response(delay: float, stream: bool) -> None:
-    found, requests = asyncio.run(replies(delay, stream))
-    assert [reply.text for reply in found] == [*texts(4)]
+    results, requests = asyncio.run(replies(delay, stream))
+    assert [reply.text for reply in results] == [*texts(4)]
     assert requests == 4
-    assert len({reply.id for reply in found}) == 4
+    assert len({reply.id for reply in results}) == 4

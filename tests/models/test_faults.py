@@ -1,4 +1,4 @@
-"""What becomes of one call when the server does its worst."""
+"""Replies to single calls to a hostile server, fault by fault."""
 
 import asyncio
 from dataclasses import asdict
@@ -14,8 +14,8 @@ from tests.attack.server import Account, Hostile, make_hostile_app
 from tests.fakes import Server
 
 pytestmark = pytest.mark.hostile
-SAID = "Here is my answer.\n{}"
-ASKED = (ChatMessage(role="user", content="Say something."),)
+ANSWER = "Here is my answer.\n{}"
+CHAT = (ChatMessage(role="user", content="Say something."),)
 PROVIDER, REFUSED, FILTERED, LATE = (
     Failure.PROVIDER_ERROR, Failure.REFUSED, Failure.FILTERED, Failure.TIMED_OUT,
 )  # fmt: skip
@@ -49,30 +49,30 @@ FAILURES = {
     "echo": PROVIDER,
     "echo_in_page": PROVIDER,
 }
-"""How a call fails, fault by fault; with any other it brings an answer."""
+"""The failure of a call by fault; other faults return an answer."""
 
 
-def suffer(fault: str) -> tuple[Reply, Sending]:
-    """One call to a server with one fault: the reply, and what the server knows of it."""
+def call_with_fault(fault: str) -> tuple[Reply, Sending]:
+    """Call a server with one fault. Return the reply and the server's account of the attempt."""
 
-    async def once(url: str) -> Reply:
+    async def call_model(url: str) -> Reply:
         models = open_models()
         try:
-            call = ModelCall(model=f"vllm/tiny@{url}", messages=ASKED)
+            call = ModelCall(model=f"vllm/tiny@{url}", messages=CHAT)
             return await models.call(call, "match/0/alice/0/1", 1.0)
         finally:
             await models.close()
 
-    hostile = Hostile(share=1, kinds=(fault,), answerer=lambda _: SAID)
+    hostile = Hostile(share=1, kinds=(fault,), answerer=lambda _: ANSWER)
     with Server(handler=hostile) as server:
-        reply = asyncio.run(once(server.url))
+        reply = asyncio.run(call_model(server.url))
     ((sending,),) = hostile.sendings.values()
     return reply, sending
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_every_fault_is_told_for_what_it_is(fault: str) -> None:
-    reply, sending = suffer(fault)
+def test_faults_are_classified(fault: str) -> None:
+    reply, sending = call_with_fault(fault)
     assert reply.failure is FAILURES.get(fault)
     assert (reply.text is None) == (fault in FAILURES)
     assert (reply.detail is None) == (fault not in {*FAILURES, "other_tool"})
@@ -87,24 +87,24 @@ def test_every_fault_is_told_for_what_it_is(fault: str) -> None:
             {billed} if reply.text else {billed, (0, 0)}
         )
     if reply.text is not None:
-        others = {"other_model": "something-smaller", "terminal_codes": f"tiny{HOSTILE_TEXT}"}
-        assert reply.model == others.get(fault, "tiny-2026-01-01") or fault == "echo_in_answer"
+        models = {"other_model": "something-smaller", "terminal_codes": f"tiny{HOSTILE_TEXT}"}
+        assert reply.model == models.get(fault, "tiny-2026-01-01") or fault == "echo_in_answer"
         assert reply.truncated == (fault == "cut_text")
 
 
 @pytest.mark.parametrize("fault", sorted(FAULTS.keys() - FAILURES.keys() - ALTERED))
-def test_an_answer_comes_through_character_for_character(fault: str) -> None:
-    said = {
-        "cut_text": SAID[: SAID.find("{") + 2],
+def test_answer_text_is_verbatim(fault: str) -> None:
+    expected = {
+        "cut_text": ANSWER[: ANSWER.find("{") + 2],
         "silence": "",
-        "huge_text": f"{'.' * HUGE}\n{SAID}",
-        "terminal_codes": f"{HOSTILE_TEXT}\n{SAID}",
+        "huge_text": f"{'.' * HUGE}\n{ANSWER}",
+        "terminal_codes": f"{HOSTILE_TEXT}\n{ANSWER}",
     }
-    assert suffer(fault)[0].text == said.get(fault, SAID)
+    assert call_with_fault(fault)[0].text == expected.get(fault, ANSWER)
 
 
 @pytest.mark.parametrize(
-    ("fault", "least", "most"),
+    ("fault", "low", "high"),
     [
         ("too_many_wait_not", 0, 0),
         ("too_many_wait_a_second", 1, 1),
@@ -112,25 +112,25 @@ def test_an_answer_comes_through_character_for_character(fault: str) -> None:
         ("too_many_wait_an_hour", 3600, 3600),
     ],
 )
-def test_when_the_provider_wants_to_be_asked_again(fault: str, least: int, most: int) -> None:
-    wait = suffer(fault)[0].retry_after
+def test_retry_after_is_reported(fault: str, low: int, high: int) -> None:
+    wait = call_with_fault(fault)[0].retry_after
     assert wait is not None
-    assert least <= wait <= most
+    assert low <= wait <= high
 
 
 @pytest.mark.parametrize("fault", ["too_many", "overloaded", "internal_error"])
-def test_a_provider_that_says_nothing_of_when_is_not_put_words_into_the_mouth(fault: str) -> None:
-    assert suffer(fault)[0].retry_after is None
+def test_retry_after_is_none_without_header(fault: str) -> None:
+    assert call_with_fault(fault)[0].retry_after is None
 
 
-def test_the_server_shows_its_account() -> None:
-    async def account() -> Account:
-        app = make_hostile_app(Hostile(share=0, answerer=lambda _: SAID))
-        body = {"model": "tiny", "messages": [message.model_dump() for message in ASKED]}
+def test_hostile_server_reports_its_account() -> None:
+    async def fetch_account() -> Account:
+        app = make_hostile_app(Hostile(share=0, answerer=lambda _: ANSWER))
+        body = {"model": "tiny", "messages": [message.model_dump() for message in CHAT]}
         async with TestClient(TestServer(app)) as client:
             await client.post("/v1/chat/completions", json=body, headers={CALL_HEADER: "m/0/a/0/1"})
             shown: Account = await (await client.get("/account")).json()
         return shown
 
-    sending = asdict(Sending("answer", 2, 5, digest(SAID)))
-    assert asyncio.run(account()) == {"m/0/a/0/1": [sending]}
+    sending = asdict(Sending("answer", 2, 5, digest(ANSWER)))
+    assert asyncio.run(fetch_account()) == {"m/0/a/0/1": [sending]}

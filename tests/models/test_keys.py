@@ -1,4 +1,4 @@
-"""A key goes to its own host, and is nowhere but there and in the environment."""
+"""A key is sent only to its own host, and appears in no reply, log, store or export."""
 
 import asyncio
 import json
@@ -23,18 +23,18 @@ from cheaptalk.models.http.transport import proxy_of
 from tests import batch_server
 from tests.conftest import Command
 from tests.fakes import Server, at_home, study, with_model
-from tests.models.serving import Answering, always, exchange
+from tests.models.serving import RequestHandler, always, exchange
 
 KEY = "sk-very/secret+42_Ω".replace("_Ω", "x")
-ASKED = (ChatMessage(role="user", content='Answer as {"price": <amount>}.'),)
+CHAT = (ChatMessage(role="user", content='Answer as {"price": <amount>}.'),)
 WIRES = {
     "openai": "openai/gpt-4o", "anthropic": "anthropic/claude-opus-4-1", "agent": "keyed/mine",
 }  # fmt: skip
-"""A model of each wire, by its provider's name."""
+"""A model by the name of its provider, one for each wire format."""
 
 
 def escaped(key: str) -> str:
-    return "".join(f"\\u{ord(one):04x}" for one in key)
+    return "".join(f"\\u{ord(char):04x}" for char in key)
 
 
 ECHOES: dict[str, Callable[[str], str]] = {
@@ -45,8 +45,8 @@ ECHOES: dict[str, Callable[[str], str]] = {
     "in JSON's escapes in capitals": lambda key: escaped(key).upper(),
     "with escaped slashes": lambda key: key.replace("/", "\\/"),
     "in JSON in JSON": lambda key: json.dumps(escaped(key)),
-    "in a URL": lambda key: "".join(f"%{ord(one):02X}" for one in key),
-    "in a URL in a URL": lambda key: "".join(f"%25{ord(one):02x}" for one in key),
+    "in a URL": lambda key: "".join(f"%{ord(char):02X}" for char in key),
+    "in a URL in a URL": lambda key: "".join(f"%25{ord(char):02x}" for char in key),
     "in UTF-16": lambda key: key.encode("utf-16-le").decode(),
     "in UTF-16 the other way": lambda key: key.encode("utf-16").decode("latin-1"),
     "in UTF-16 in escapes": lambda key: "\\u0000".join(key),
@@ -59,53 +59,53 @@ ECHOES: dict[str, Callable[[str], str]] = {
     "over two lines in JSON": lambda key: f"{key[:6]}\\n{key[6:]}",
     "with nothing between in JSON": lambda key: f"{key[:6]}\\u200b{key[6:]}",
 }
-"""How a server may repeat a key."""
+"""Encodings in which a server may repeat a key."""
 
 
-def held(said: str | bytes, key: str = KEY) -> list[str]:
-    """The ways in which a text or a file holds a key, found by undoing them one after the other."""
-    text = said if isinstance(said, str) else said.decode("latin-1")
-    found = []
+def find_leaks(data: str | bytes, key: str = KEY) -> list[str]:
+    """Decode a text or a file repeatedly, and return the encodings in which it contains a key."""
+    text = data if isinstance(data, str) else data.decode("latin-1")
+    encodings = []
     for _ in range(4):
         if key.casefold() in text.casefold():
-            found.append("plain")
+            encodings.append("plain")
         for run in re.findall(r"[A-Za-z0-9+/_-]{16,}", text):
             for start in range(4):
-                whole = run[start:].replace("+", "-").replace("/", "_")
-                bytes_ = urlsafe_b64decode(whole[: len(whole) // 4 * 4])
+                chunk = run[start:].replace("+", "-").replace("/", "_")
+                bytes_ = urlsafe_b64decode(chunk[: len(chunk) // 4 * 4])
                 if key.encode() in bytes_.replace(b"\0", b""):
-                    found.append("base64")
-        undone = re.sub(r"\\[uU]00(..)", lambda one: chr(int(one[1], 16)), unquote(text))
-        text = re.sub(r"\\u200b|\\n|[\\\0\r\n]", "", undone)
-    return found
+                    encodings.append("base64")
+        decoded = re.sub(r"\\[uU]00(..)", lambda match: chr(int(match[1], 16)), unquote(text))
+        text = re.sub(r"\\u200b|\\n|[\\\0\r\n]", "", decoded)
+    return encodings
 
 
 @pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
-def test_a_key_is_taken_out_however_it_is_written_and_nothing_else(
+def test_encoded_keys_are_redacted(
     echo: Callable[[str], str],
 ) -> None:
-    assert held(echo(KEY))
-    said = scrubbed(f'price: 7\n"{echo(KEY)}" \\u00e9 100%, as/ever', (KEY,))
-    assert not held(said)
-    assert said.startswith('price: 7\n"')
-    assert said.endswith('" \\u00e9 100%, as/ever')
-    assert "[key]" in said
+    assert find_leaks(echo(KEY))
+    redacted = scrubbed(f'price: 7\n"{echo(KEY)}" \\u00e9 100%, as/ever', (KEY,))
+    assert not find_leaks(redacted)
+    assert redacted.startswith('price: 7\n"')
+    assert redacted.endswith('" \\u00e9 100%, as/ever')
+    assert "[key]" in redacted
 
 
-def test_what_only_looks_like_a_key_is_left_alone() -> None:
-    said = f"\\u0073k-very %73 {b64encode(b'sk-very/secret').decode()} {KEY[:-1]} {KEY[1:]}"
-    assert scrubbed(said, (KEY,)) == said
+def test_similar_text_is_not_redacted() -> None:
+    text = f"\\u0073k-very %73 {b64encode(b'sk-very/secret').decode()} {KEY[:-1]} {KEY[1:]}"
+    assert scrubbed(text, (KEY,)) == text
 
 
 @pytest.mark.parametrize("short", ["none", "EMPTY", "secret7"])
-def test_a_key_that_is_only_a_word_is_no_secret(short: str) -> None:
-    said = f"there is {short}, {escaped(short)}"
-    assert scrubbed(said, (short,)) == said
+def test_common_word_as_key_is_not_redacted(short: str) -> None:
+    text = f"there is {short}, {escaped(short)}"
+    assert scrubbed(text, (short,)) == text
 
 
-def test_a_megabyte_of_backslashes_is_read_once() -> None:
-    said = "\\" * 1_000_000 + KEY + "%" * 1_000_000
-    assert scrubbed(said, (KEY,)) == "\\" * 1_000_000 + "[key]" + "%" * 1_000_000
+def test_megabytes_of_backslashes_are_redacted() -> None:
+    text = "\\" * 1_000_000 + KEY + "%" * 1_000_000
+    assert scrubbed(text, (KEY,)) == "\\" * 1_000_000 + "[key]" + "%" * 1_000_000
 
 
 ALL = " ".join(echo(KEY) for echo in ECHOES.values())
@@ -119,57 +119,57 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ct.models.PROVIDERS._all(), "keyed", keyed)
 
 
-def replies(answering: Answering, model: str, *, home: bool = True) -> tuple[Reply, Any]:
+def replies(handler: RequestHandler, model: str, *, home: bool = True) -> tuple[Reply, Any]:
     def call(url: str) -> ModelCall:
-        return ModelCall(model=f"{model}@{url}", messages=ASKED)
+        return ModelCall(model=f"{model}@{url}", messages=CHAT)
 
-    (reply,), heard = exchange(answering, call, home=home)
-    return reply, heard
+    (reply,), received = exchange(handler, call, home=home)
+    return reply, received
 
 
-def whole(wire: str, said: str) -> dict[str, Any]:
-    """An answer that repeats something wherever it can."""
+def echo_answer(wire: str, text: str) -> dict[str, Any]:
+    """Return an answer that repeats a text in all fields."""
     if wire == "openai":
-        message = {"content": said, "reasoning": said}
-        return {"choices": [{"message": message, "finish_reason": said}], "model": said}
+        message = {"content": text, "reasoning": text}
+        return {"choices": [{"message": message, "finish_reason": text}], "model": text}
     if wire == "anthropic":
-        blocks = [{"type": "text", "text": said[:5]}, {"type": "text", "text": said[5:]}]
-        return {"content": blocks, "model": said, "stop_reason": said}
-    return {"text": said, "model": said}
+        blocks = [{"type": "text", "text": text[:5]}, {"type": "text", "text": text[5:]}]
+        return {"content": blocks, "model": text, "stop_reason": text}
+    return {"text": text, "model": text}
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_no_answer_repeats_the_key(wire: str, keys: None) -> None:
-    reply, heard = replies(always(whole(wire, ALL)), WIRES[wire])
-    assert KEY in str(heard.headers)
+def test_answers_are_redacted(wire: str, keys: None) -> None:
+    reply, received = replies(always(echo_answer(wire, ALL)), WIRES[wire])
+    assert KEY in str(received.headers)
     assert (reply.failure, reply.text) == (None, scrubbed(ALL, (KEY,)))
-    assert not held(reply.model_dump_json())
+    assert not find_leaks(reply.model_dump_json())
 
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("status", [200, 400, 401, 500])
-def test_no_complaint_repeats_the_key(wire: str, status: int, keys: None) -> None:
+def test_error_messages_are_redacted(wire: str, status: int, keys: None) -> None:
     shapes: list[Any] = [
         {"error": {"message": f"no such key: {ALL}", "code": ALL}}, {"error": KEY}, KEY, [KEY],
         {KEY: {KEY: 1}}, {"error": {"message": "x" * 480 + KEY}},
     ]  # fmt: skip
     for shape in shapes:
         reply, _ = replies(always(shape, status), WIRES[wire])
-        assert not held(reply.model_dump_json())
+        assert not find_leaks(reply.model_dump_json())
         assert KEY[:8] not in (reply.detail or "")
 
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_no_page_repeats_the_key(wire: str, encoding: str, keys: None) -> None:
+def test_error_pages_are_redacted(wire: str, encoding: str, keys: None) -> None:
     async def page(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         return web.Response(body=f"<p>{ALL}".encode(encoding), status=500, reason=KEY)
 
     reply, _ = replies(page, WIRES[wire])
-    assert not held(reply.model_dump_json())
+    assert not find_leaks(reply.model_dump_json())
 
 
-def test_no_stream_repeats_the_key_piece_by_piece(keys: None) -> None:
+def test_streams_are_redacted_across_chunks(keys: None) -> None:
     async def stream(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
@@ -182,20 +182,20 @@ def test_no_stream_repeats_the_key_piece_by_piece(keys: None) -> None:
 
     reply, _ = replies(stream, WIRES["openai"])
     assert reply.text == scrubbed(ALL, (KEY,))
-    assert not held(reply.model_dump_json())
+    assert not find_leaks(reply.model_dump_json())
 
 
 @pytest.mark.parametrize("wire", ["openai", "anthropic"])
 @pytest.mark.parametrize("step", ["create", "results", "look"])
-def test_no_batch_repeats_the_key(wire: str, step: str, keys: None) -> None:
+def test_batches_are_redacted(wire: str, step: str, keys: None) -> None:
     async def special(now: str, request: web.Request) -> web.StreamResponse | None:
         if now != step:
             return None
         if step == "create":
             return web.json_response({"error": {"message": ALL}}, status=400)
         lines: dict[str, dict[str, Any]] = {
-            "openai": {"response": {"status_code": 200, "body": whole(wire, ALL)}},
-            "anthropic": {"result": {"type": "succeeded", "message": whole(wire, ALL)}},
+            "openai": {"response": {"status_code": 200, "body": echo_answer(wire, ALL)}},
+            "anthropic": {"result": {"type": "succeeded", "message": echo_answer(wire, ALL)}},
         }
         if step == "results":
             failed: dict[str, Any] = {"type": "errored", "error": {"message": "x" * 480 + KEY}}
@@ -204,7 +204,7 @@ def test_no_batch_repeats_the_key(wire: str, step: str, keys: None) -> None:
                 "anthropic": {"result": failed},
             }
             each = [{"custom_id": "tag-0"} | lines[wire], {"custom_id": "tag-1"} | more[wire]]
-            return web.Response(text="\n".join(json.dumps(one) for one in each))
+            return web.Response(text="\n".join(json.dumps(line) for line in each))
         shown: dict[str, dict[str, Any]] = {
             "openai": {"errors": {"data": [{"message": ALL}]}, "status": "failed"},
             "anthropic": {
@@ -217,10 +217,10 @@ def test_no_batch_repeats_the_key(wire: str, step: str, keys: None) -> None:
 
     async def work(server: BatchServer) -> str:
         name = await server.submit("tag", [BatchLine("tag-0", call)])
-        found = str(await server.look(name))
-        return found if "[key]" in found else f"{found} {await server.results(name)}"
+        status = str(await server.look(name))
+        return status if "[key]" in status else f"{status} {await server.results(name)}"
 
-    async def go() -> str:
+    async def run_batch() -> str:
         server = open_batches(ModelName.parse(call.model))
         try:
             return await work(server)
@@ -229,17 +229,17 @@ def test_no_batch_repeats_the_key(wire: str, step: str, keys: None) -> None:
         finally:
             await server.close()
 
-    with batch_server.BatchServer(looks=0, before=special) as there, at_home(wire, there.url):
-        call = ModelCall(model=f"{WIRES[wire]}@{there.url}", messages=ASKED)
-        said = asyncio.run(go())
-    assert "[key]" in said
-    assert not held(said)
-    assert not held(said.replace("\\\\", "\\"))
-    assert f"x{KEY[:3]}" not in said
+    with batch_server.BatchServer(looks=0, before=special) as endpoint, at_home(wire, endpoint.url):
+        call = ModelCall(model=f"{WIRES[wire]}@{endpoint.url}", messages=CHAT)
+        output = asyncio.run(run_batch())
+    assert "[key]" in output
+    assert not find_leaks(output)
+    assert not find_leaks(output.replace("\\\\", "\\"))
+    assert f"x{KEY[:3]}" not in output
 
 
-def highlight(status: int) -> Callable[..., Awaitable[web.StreamResponse]]:
-    """A server that repeats the key that it was sent, wherever it can."""
+def echo_key(status: int) -> Callable[..., Awaitable[web.StreamResponse]]:
+    """Return a request handler that repeats the received key in all fields."""
 
     async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         assert request.headers["Authorization"] == f"Bearer {KEY}"
@@ -252,11 +252,11 @@ def highlight(status: int) -> Callable[..., Awaitable[web.StreamResponse]]:
 
 
 @pytest.mark.parametrize("status", [200, 401])
-def test_neither_store_nor_export_holds_a_key(
+def test_store_and_export_contain_no_key(
     status: int, tmp_path: Path, keys: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     with (
-        Server(handler=highlight(status)) as server,
+        Server(handler=echo_key(status)) as server,
         at_home("vllm", server.url),
         ct.Store.open(tmp_path / "keys.sqlite", create=True) as store,
     ):
@@ -264,16 +264,16 @@ def test_neither_store_nor_export_holds_a_key(
         ct.export(store, "small", tmp_path / "out", "jsonl")
         records = [record.as_json() for record in store.records("small", bodies=True)]
     assert len(records) == 2
-    assert not held(f"{progress} {records} {caplog.text}")
+    assert not find_leaks(f"{progress} {records} {caplog.text}")
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 2
-    assert not any(held(path.read_bytes()) for path in files)
+    assert not any(find_leaks(path.read_bytes()) for path in files)
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_url_of_one_s_own_is_sent_no_key_and_told_so(wire: str, keys: None) -> None:
-    reply, heard = replies(always({"error": "no key"}, 401), WIRES[wire], home=False)
-    assert KEY not in str(heard.headers)
+def test_custom_url_receives_no_key(wire: str, keys: None) -> None:
+    reply, received = replies(always({"error": "no key"}, 401), WIRES[wire], home=False)
+    assert KEY not in str(received.headers)
     assert "no key is sent to a URL in a model string" in (reply.detail or "") or wire == "agent"
 
 
@@ -282,19 +282,19 @@ def test_a_url_of_one_s_own_is_sent_no_key_and_told_so(wire: str, keys: None) ->
     ["http://api.openai.com/v1", "https://api.openai.com:8443/v1", "https://api.openai.com.gpu/v1",
      "https://gpu/api.openai.com", "https://api.openai.co/v1"],
 )  # fmt: skip
-def test_a_key_goes_to_its_own_scheme_host_and_port(url: str, keys: None) -> None:
+def test_key_is_bound_to_scheme_host_and_port(url: str, keys: None) -> None:
     assert ModelName.parse("openai/gpt-4o@https://API.openai.com:443/v2").key == KEY
     assert ModelName.parse(f"openai/gpt-4o@{url}").key is None
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_redirect_is_not_followed_and_named_without_its_secrets(wire: str, keys: None) -> None:
-    async def elsewhere(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        place = f"https://me:hunter22@evil.example:81/v1?key={KEY}"
-        return web.Response(status=307, headers={"Location": place})
+def test_redirect_error_contains_no_secrets(wire: str, keys: None) -> None:
+    async def redirect(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        location = f"https://me:hunter22@evil.example:81/v1?key={KEY}"
+        return web.Response(status=307, headers={"Location": location})
 
-    reply, heard = replies(elsewhere, WIRES[wire])
-    assert len(heard.paths) == 1
+    reply, received = replies(redirect, WIRES[wire])
+    assert len(received.paths) == 1
     assert not reply.retry
     assert reply.detail == (
         "status 307: the server redirects to https://evil.example:81, and redirects are not "
@@ -303,7 +303,7 @@ def test_a_redirect_is_not_followed_and_named_without_its_secrets(wire: str, key
 
 
 @pytest.mark.parametrize(
-    ("url", "why"),
+    ("url", "error"),
     [
         ("http://gpu/v1", "would be sent over plain http: change its entry's URL to https"),
         ("http://127.0.0.1:81/v1", None),
@@ -311,44 +311,44 @@ def test_a_redirect_is_not_followed_and_named_without_its_secrets(wire: str, key
         ("https://gpu/v1", None),
     ],
 )
-def test_a_key_is_not_sent_in_the_open(url: str, why: str | None, keys: None) -> None:
+def test_key_is_not_sent_over_plain_http(url: str, error: str | None, keys: None) -> None:
     with at_home("vllm", url):
-        said = ct.models.missing("vllm/tiny")
-        assert (said is None) if why is None else (why in (said or ""))
-        assert ModelName.parse("vllm/tiny").key == (KEY if why is None else None)
+        problem = ct.models.missing("vllm/tiny")
+        assert (problem is None) if error is None else (error in (problem or ""))
+        assert ModelName.parse("vllm/tiny").key == (KEY if error is None else None)
 
 
-PASSWORD = "pass%2Fword+42"  # noqa: S105 - of a test
+PASSWORD = "pass%2Fword+42"  # noqa: S105 - only for tests
 
 
 @pytest.mark.parametrize("answers", [True, False])
-def test_a_proxy_s_password_is_nowhere(
+def test_proxy_password_is_redacted(
     answers: bool, keys: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    credentials: list[str] = []
 
-    async def proxying(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        asked.append(request.headers["Proxy-Authorization"])
-        said = f"{asked[-1]} me:{PASSWORD} {unquote(PASSWORD)}"
-        return web.json_response({"error": {"message": said}}, status=407, reason=said)
+    async def proxy(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        credentials.append(request.headers["Proxy-Authorization"])
+        message = f"{credentials[-1]} me:{PASSWORD} {unquote(PASSWORD)}"
+        return web.json_response({"error": {"message": message}}, status=407, reason=message)
 
-    with Server(handler=proxying) as server:
-        where = server.url.removeprefix("http://").removesuffix("/v1") if answers else "127.0.0.1:9"
-        monkeypatch.setenv("http_proxy", f"http://me:{PASSWORD}@{where}")
+    with Server(handler=proxy) as server:
+        host = server.url.removeprefix("http://").removesuffix("/v1") if answers else "127.0.0.1:9"
+        monkeypatch.setenv("http_proxy", f"http://me:{PASSWORD}@{host}")
         monkeypatch.setenv("no_proxy", "")
         proxy_of.cache_clear()
-        call = ModelCall(model="vllm/tiny@http://far.example/v1", messages=ASKED)
+        call = ModelCall(model="vllm/tiny@http://far.example/v1", messages=CHAT)
 
-        async def once() -> Reply:
+        async def call_model() -> Reply:
             async with ct.models.clients.open_models() as models:
                 return await models.call(call, "m/0/alice/0/1", 30)
 
-        reply = asyncio.run(once())
+        reply = asyncio.run(call_model())
         proxy_of.cache_clear()
-    assert bool(asked) is answers
+    assert bool(credentials) is answers
     assert reply.detail is not None
     for secret in (PASSWORD, unquote(PASSWORD)):
-        assert not held(reply.model_dump_json(), secret)
+        assert not find_leaks(reply.model_dump_json(), secret)
     if not answers:
         assert (reply.detail or "").startswith("no proxy answers at 127.0.0.1:9 (Connection ref")
 
@@ -391,7 +391,7 @@ ROSTER = "players: {tiny: {model: 'vllm/tiny@https://me:hunter22@h/v1'}}"
         ("model", "prices", "vllm/tiny@http://me:hunter22@h/v1"),
     ],
 )
-def test_a_secret_in_a_url_is_refused_and_not_repeated_before_anything_is_written(
+def test_secrets_in_urls_are_rejected_without_echo(
     command: tuple[str, ...], cheaptalk: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "small.yaml").write_text(STUDY)
@@ -411,7 +411,7 @@ def test_a_secret_in_a_url_is_refused_and_not_repeated_before_anything_is_writte
         "Zk3vQ9xT1mB7yL5cR2wN8pD4sH6gJ0aF",
     ],
 )  # fmt: skip
-def test_a_key_in_a_url_s_path_is_refused_and_not_repeated(segment: str) -> None:
+def test_keys_in_url_paths_are_rejected_without_echo(segment: str) -> None:
     with pytest.raises(ValueError, match="remove the key in its path from the URL") as caught:
         ModelName.parse(f"vllm/tiny@https://h/{segment}/v1")
     assert segment not in str(caught.value)
@@ -428,11 +428,11 @@ def test_a_key_in_a_url_s_path_is_refused_and_not_repeated(segment: str) -> None
         "x7k2m9q4w1z8r5t3y6u0p2a4s7d9f1g3.lambda-url.example/v1",
     ],
 )
-def test_a_url_s_path_may_be_long(path: str) -> None:
+def test_long_url_paths_are_accepted(path: str) -> None:
     assert ModelName.parse(f"vllm/tiny@https://{path}").url == f"https://{path}"
 
 
 @pytest.mark.parametrize("query", ["version=2", "api-version=2026-01-01", "model=monkey", "max=9"])
-def test_a_url_may_hold_any_other_query(query: str) -> None:
+def test_other_url_queries_are_accepted(query: str) -> None:
     name = ModelName.parse(f"vllm/tiny@https://h/v1?{query}")
     assert name.endpoint("chat/completions") == f"https://h/v1/chat/completions?{query}"

@@ -1,4 +1,4 @@
-"""A Hugging Face model in this process: real weights, real tokens, though it knows nothing."""
+"""A Hugging Face model in this process, with random weights and a real tokenizer."""
 
 import asyncio
 import sys
@@ -38,9 +38,9 @@ from cheaptalk.records.ledger.ledger import lost_calls
 from tests.fakes import legal, study
 from tests.tiny_model import make_tiny_model
 
-SAID = "Your price?"
-OVERHEAD = 3
-"""Tokens that a conversation of one message costs beside its bytes."""
+PROMPT = "Your price?"
+TOKEN_OVERHEAD = 3
+"""Tokens of a conversation of one message in addition to its bytes."""
 
 
 @pytest.fixture(scope="module")
@@ -48,39 +48,39 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_tiny_model(tmp_path_factory.mktemp("tiny"))
 
 
-def call(folder: Path | str, said: str = SAID, **settings: Any) -> ModelCall:
+def call(folder: Path | str, prompt: str = PROMPT, **settings: Any) -> ModelCall:
     return ModelCall(
         model=f"hf/{folder}",
-        messages=(ChatMessage(role="user", content=said),),
+        messages=(ChatMessage(role="user", content=prompt),),
         settings=ModelSettings.model_validate(settings),
     )
 
 
-def ask(*calls: ModelCall, deadline: float = 300) -> Sequence[Reply]:
-    """What the calls bring, made all at once."""
+def call_models(*calls: ModelCall, deadline: float = 300) -> Sequence[Reply]:
+    """Make calls concurrently and return their replies."""
 
     async def all_at_once() -> list[Reply]:
         async with open_models() as models:
-            return await asyncio.gather(*(models.call(one, "m", deadline) for one in calls))
+            return await asyncio.gather(*(models.call(call, "m", deadline) for call in calls))
 
     return asyncio.run(all_at_once())
 
 
 @pytest.mark.lm
-def test_an_answer_is_counted_in_tokens(tiny: Path) -> None:
-    (reply,) = ask(call(tiny, max_tokens=5, temperature=0))
+def test_reply_reports_token_usage(tiny: Path) -> None:
+    (reply,) = call_models(call(tiny, max_tokens=5, temperature=0))
     assert reply.failure is None
-    assert reply.usage.input_tokens == len(SAID) + OVERHEAD
+    assert reply.usage.input_tokens == len(PROMPT) + TOKEN_OVERHEAD
     assert 1 <= reply.usage.output_tokens <= 5
     assert (reply.model, reply.sent) == (str(tiny), {"max_tokens": 5, "temperature": 0})
     assert wire(ModelSettings(), f"hf/{tiny}") == {"max_tokens": 1_024}
     assert reply.truncated == (reply.usage.output_tokens == 5)
 
 
-def test_several_models_are_loaded_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_are_loaded_sequentially(monkeypatch: pytest.MonkeyPatch) -> None:
     loading, most = 0, 0
 
-    class Slow:
+    class FailingGenerator:
         def __init__(self, name: str) -> None:
             nonlocal loading, most
             loading += 1
@@ -89,98 +89,101 @@ def test_several_models_are_loaded_one_after_the_other(monkeypatch: pytest.Monke
             loading -= 1
             raise OSError(f"no {name}")
 
-    monkeypatch.setattr(local, "Generator", Slow)
-    replies = ask(*(call(name) for name in ("one", "two", "three")))
-    assert [one.detail for one in replies] == [
+    monkeypatch.setattr(local, "Generator", FailingGenerator)
+    replies = call_models(*(call(name) for name in ("one", "two", "three")))
+    assert [reply.detail for reply in replies] == [
         f"the model cannot be loaded: no {name}" for name in ("one", "two", "three")
     ]
     assert most == 1
 
 
 @pytest.mark.lm
-def test_a_seed_makes_an_answer_its_own(tiny: Path) -> None:
-    asked = [call(tiny, max_tokens=20, seed=seed) for seed in (1, 2, 1)]
-    one, two, again = ask(*asked, *[call(tiny, max_tokens=20)] * 3)[:3]
-    assert one.text == again.text
-    assert one.text != two.text
+def test_seed_determines_answer(tiny: Path) -> None:
+    seeded = [call(tiny, max_tokens=20, seed=seed) for seed in (1, 2, 1)]
+    first, second, repeated = call_models(*seeded, *[call(tiny, max_tokens=20)] * 3)[:3]
+    assert first.text == repeated.text
+    assert first.text != second.text
 
 
 @pytest.mark.lm
-def test_without_a_seed_every_answer_is_drawn_afresh(tiny: Path) -> None:
-    drawn = [ask(call(tiny, max_tokens=20, temperature=1))[0].text for _ in range(3)]
+def test_answers_without_seed_differ(tiny: Path) -> None:
+    drawn = [call_models(call(tiny, max_tokens=20, temperature=1))[0].text for _ in range(3)]
     assert len(set(drawn)) == 3
 
 
 @pytest.mark.lm
-def test_no_temperature_always_says_the_same(tiny: Path) -> None:
+def test_zero_temperature_is_deterministic(tiny: Path) -> None:
     calls = [call(tiny, max_tokens=10, temperature=0)] * 3
-    assert len({reply.text for reply in ask(*calls)}) == 1
+    assert len({reply.text for reply in call_models(*calls)}) == 1
 
 
 @pytest.mark.lm
-def test_calls_of_different_lengths_are_answered_together_as_alone(tiny: Path) -> None:
+def test_batching_does_not_change_answers(tiny: Path) -> None:
     texts = ["Short.", "A question that is a good deal longer than the first.", "Or so."]
     calls = [call(tiny, text, max_tokens=12, temperature=0) for text in texts]
-    alone = [ask(one)[0] for one in calls]
-    for apart, joint in zip(alone, ask(*calls), strict=True):
-        assert joint.usage == apart.usage
-        assert joint.text == apart.text
+    separate = [call_models(single)[0] for single in calls]
+    for single_reply, batched in zip(separate, call_models(*calls), strict=True):
+        assert batched.usage == single_reply.usage
+        assert batched.text == single_reply.text
 
 
 @pytest.mark.lm
-def test_a_chat_that_goes_on_is_answered_as_if_it_were_read_anew(
-    tiny: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def on(one: ModelCall, said: str, more: str) -> ModelCall:
-        told = (ChatMessage(role="assistant", content=said), ChatMessage(role="user", content=more))
-        return one.model_copy(update={"messages": one.messages + told})
+def test_cached_prefix_does_not_change_answers(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def continued(first_call: ModelCall, answer: str, prompt: str) -> ModelCall:
+        turns = (
+            ChatMessage(role="assistant", content=answer),
+            ChatMessage(role="user", content=prompt),
+        )
+        return first_call.model_copy(update={"messages": first_call.messages + turns})
 
-    opened, went_on = ("A price?", "Or a longer one?"), ("No.", "A good deal more than that.")
-    begun = [call(tiny, said, max_tokens=9, temperature=0) for said in opened]
-    read: list[int] = []
+    openings, follow_ups = ("A price?", "Or a longer one?"), ("No.", "A good deal more than that.")
+    opening_calls = [call(tiny, prompt, max_tokens=9, temperature=0) for prompt in openings]
+    lengths: list[int] = []
 
-    def reading() -> Generator:
+    def counting_generator() -> Generator:
         made = Generator(str(tiny))
         forward = made.model.forward
 
-        def counted(*told: Any, **named: Any) -> Any:
-            read.append(named["input_ids"].shape[1])
-            return forward(*told, **named)
+        def forward_counted(*args: Any, **kwargs: Any) -> Any:
+            lengths.append(kwargs["input_ids"].shape[1])
+            return forward(*args, **kwargs)
 
-        monkeypatch.setattr(made.model, "forward", counted)
+        monkeypatch.setattr(made.model, "forward", forward_counted)
         return made
 
-    asked = reading()
-    first = asked.answer(begun, inf)
-    going = [
-        on(one, reply.text or "", more)
-        for one, reply, more in zip(begun, first, went_on, strict=True)
+    generator = counting_generator()
+    first = generator.answer(opening_calls, inf)
+    continued_calls = [
+        continued(pending, reply.text or "", prompt)
+        for pending, reply, prompt in zip(opening_calls, first, follow_ups, strict=True)
     ]
-    read.clear()
-    again = asked.answer(going, inf)
-    spared = read[0]
-    read.clear()
-    anew = reading().answer(going, inf)
-    assert spared <= read[0] - len(opened[1]), "what was read before is not read again"
-    assert [one.text for one in again] == [one.text for one in anew]
-    assert [one.usage for one in again] == [one.usage for one in anew]
-    other = on(begun[0], "What it never said.", "No.")
-    assert asked.answer([other], inf)[0].text == Generator(str(tiny)).answer([other], inf)[0].text
+    lengths.clear()
+    again = generator.answer(continued_calls, inf)
+    cached = lengths[0]
+    lengths.clear()
+    fresh = counting_generator().answer(continued_calls, inf)
+    assert cached <= lengths[0] - len(openings[1]), "what was read before is not read again"
+    assert [reply.text for reply in again] == [reply.text for reply in fresh]
+    assert [reply.usage for reply in again] == [reply.usage for reply in fresh]
+    other = continued(opening_calls[0], "What it never said.", "No.")
+    assert (
+        generator.answer([other], inf)[0].text == Generator(str(tiny)).answer([other], inf)[0].text
+    )
 
 
 @pytest.mark.lm
-def test_a_token_takes_as_much_memory_as_a_model_s_cache_has_for_it(tiny: Path) -> None:
-    asked = Generator(str(tiny))
-    ids = asked.torch.zeros((1, 7), dtype=asked.torch.long)
-    layers = asked.model(ids, use_cache=True).past_key_values.layers
-    assert token_bytes(asked.model) * 7 == sum(
-        one.keys.nbytes + one.values.nbytes for one in layers
+def test_token_bytes_matches_cache_size(tiny: Path) -> None:
+    generator = Generator(str(tiny))
+    ids = generator.torch.zeros((1, 7), dtype=generator.torch.long)
+    layers = generator.model(ids, use_cache=True).past_key_values.layers
+    assert token_bytes(generator.model) * 7 == sum(
+        layer.keys.nbytes + layer.values.nbytes for layer in layers
     )
 
 
 @pytest.mark.lm
 @pytest.mark.skipif(sys.platform != "linux", reason="only there does the library give threads back")
-def test_threads_that_computed_are_given_back() -> None:
+def test_give_back_releases_threads() -> None:
     torch = import_module("torch")
     if torch.get_num_threads() == 1:
         pytest.skip("PyTorch computes with one thread here")
@@ -198,50 +201,50 @@ def test_threads_that_computed_are_given_back() -> None:
 
 
 @pytest.mark.lm
-def test_a_text_ends_before_what_stops_it(tiny: Path) -> None:
-    (whole,) = ask(call(tiny, max_tokens=30, temperature=0))
-    assert whole.text
-    stop = whole.text[len(whole.text) // 2]
-    (reply,) = ask(call(tiny, max_tokens=30, temperature=0, stop=[stop]))
-    assert reply.text == whole.text.partition(stop)[0]
+def test_text_ends_before_stop_sequence(tiny: Path) -> None:
+    (full,) = call_models(call(tiny, max_tokens=30, temperature=0))
+    assert full.text
+    stop = full.text[len(full.text) // 2]
+    (reply,) = call_models(call(tiny, max_tokens=30, temperature=0, stop=[stop]))
+    assert reply.text == full.text.partition(stop)[0]
     assert reply.finish == "stop"
 
 
 @pytest.mark.lm
-def test_a_model_that_is_not_there_is_the_provider_s_failure(tmp_path: Path) -> None:
-    (reply,) = ask(call(tmp_path / "nothing"))
+def test_missing_model_is_provider_error(tmp_path: Path) -> None:
+    (reply,) = call_models(call(tmp_path / "nothing"))
     assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, False)
     assert reply.detail is not None
     assert reply.detail.startswith("the model cannot be loaded: ")
 
 
 @pytest.mark.lm
-def test_a_model_that_is_too_slow_is_timed_out(tiny: Path) -> None:
-    (reply,) = ask(call(tiny, max_tokens=10_000, temperature=0.01), deadline=0.001)
+def test_slow_model_times_out(tiny: Path) -> None:
+    (reply,) = call_models(call(tiny, max_tokens=10_000, temperature=0.01), deadline=0.001)
     assert (reply.text, reply.failure) == (None, Failure.TIMED_OUT)
     assert reply.usage.output_tokens > 0, "it generated them, though in vain"
 
 
 class SlowBatches:
-    """A model that answers 16 calls in 10 ms, and reports how many it was given."""
+    """A model that answers 16 calls in 10 ms, and records the batch sizes."""
 
     most = 16
 
     def __init__(self, name: str) -> None:
         self.sizes: list[int] = []
-        SLOW.append(self)
+        SLOW_GENERATORS.append(self)
 
     def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
         self.sizes.append(len(calls))
         time.sleep(0.01)
-        return [Reply(text=legal(one)) for one in calls]
+        return [Reply(text=legal(call)) for call in calls]
 
 
-SLOW: list[SlowBatches] = []
+SLOW_GENERATORS: list[SlowBatches] = []
 
 
 @pytest.mark.parametrize("limit", [None, 1, 100])
-def test_waiting_in_the_queue_counts_as_no_part_of_a_call_s_time(
+def test_queueing_does_not_count_towards_deadline(
     store: ct.Store, monkeypatch: pytest.MonkeyPatch, limit: int | None
 ) -> None:
     monkeypatch.setattr(local, "Generator", SlowBatches)
@@ -251,44 +254,44 @@ def test_waiting_in_the_queue_counts_as_no_part_of_a_call_s_time(
     tiny = {"model": "hf/tiny", "deadline": 0.02}
     players = {"tiny": tiny, "fair": {"strategy": "equal_split"}}
     games = [{"game": "bargaining", "instances": 100, "fixed": {"horizon": 1}}]
-    made = study(games=games, players=players, pairing=[["tiny", "fair"]])
-    progress = ct.run(made, store, concurrency=100)
+    spec = study(games=games, players=players, pairing=[["tiny", "fair"]])
+    progress = ct.run(spec, store, concurrency=100)
     assert progress.counts == {Status.FINISHED: 100}
-    assert max(SLOW[-1].sizes) <= {None: 16, 1: 1, 100: 16}[limit]
-    assert lost_calls(store, made.name) == {}
+    assert max(SLOW_GENERATORS[-1].sizes) <= {None: 16, 1: 1, 100: 16}[limit]
+    assert lost_calls(store, spec.name) == {}
 
 
-def waiting(deadline: float = 5, **settings: Any) -> PendingCall:
+def pending_call(deadline: float = 5, **settings: Any) -> PendingCall:
     return PendingCall(call("tiny", **settings), deadline, Future())
 
 
-def test_calls_with_equal_settings_and_deadlines_are_answered_together() -> None:
-    calls = [waiting(temperature=place % 2) for place in range(6)]
+def test_calls_with_equal_settings_and_deadlines_are_batched() -> None:
+    calls = [pending_call(temperature=index % 2) for index in range(6)]
     assert together(calls, 16) == (calls[::2], calls[1::2])
     assert together(calls, 2) == (calls[:3:2], [calls[1], *calls[3:]])
-    hurried = [waiting(), waiting(deadline=1), waiting()]
-    assert together(hurried, 16) == (hurried[::2], hurried[1:2])
+    urgent = [pending_call(), pending_call(deadline=1), pending_call()]
+    assert together(urgent, 16) == (urgent[::2], urgent[1:2])
 
 
-class Fragile:
-    """Breaks when it is asked something that holds "bad", or two things at once."""
+class FragileGenerator:
+    """A model that fails for prompts with "bad" and for batches of two or more calls."""
 
     def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
-        said = [one.messages[0].content for one in calls]
-        if len(said) > 1 or "bad" in said[0]:
+        prompts = [call.messages[0].content for call in calls]
+        if len(prompts) > 1 or "bad" in prompts[0]:
             raise RuntimeError("out of memory")
-        return [Reply(text=f"{said[0]} within {deadline:g}")]
+        return [Reply(text=f"{prompts[0]} within {deadline:g}")]
 
 
-def test_a_call_that_breaks_the_model_takes_no_other_with_it() -> None:
-    asked = [PendingCall(call("tiny", said), 7, Future()) for said in ("good", "bad", "well")]
-    good, bad, well = answers(cast("Generator", Fragile()), asked)
+def test_failing_call_does_not_affect_others() -> None:
+    pending = [PendingCall(call("tiny", prompt), 7, Future()) for prompt in ("good", "bad", "well")]
+    good, bad, well = answers(cast("Generator", FragileGenerator()), pending)
     assert (good.text, well.text) == ("good within 7", "well within 7")
     assert (bad.failure, bad.detail) == (
         Failure.PROVIDER_ERROR, "the model failed: out of memory",
     )  # fmt: skip
 
 
-def test_a_call_with_a_seed_is_answered_alone() -> None:
-    calls = [waiting(seed=1), waiting(seed=1), waiting()]
+def test_seeded_call_is_not_batched() -> None:
+    calls = [pending_call(seed=1), pending_call(seed=1), pending_call()]
     assert together(calls, 16) == (calls[:1], calls[1:])

@@ -1,4 +1,4 @@
-"""Model strings, and what is asked of a model beside the conversation."""
+"""Model strings, keys and settings of models."""
 
 import re
 
@@ -26,14 +26,14 @@ from cheaptalk.rules import UnknownName
         ("vllm/user@host@http://gpu/v1", "vllm", "user@host", "http://gpu/v1"),
     ],
 )
-def test_a_model_string_is_provider_name_and_perhaps_url(
+def test_model_string_has_provider_name_and_optional_url(
     text: str, provider: str, model: str, url: str
 ) -> None:
     assert ModelName.parse(text) == (provider, model, url)
 
 
 @pytest.mark.parametrize("text", ["linear", "openay", ""])
-def test_what_is_no_model_string_is_told_what_one_looks_like(text: str) -> None:
+def test_invalid_model_string_error_shows_format(text: str) -> None:
     with pytest.raises(ValueError, match="write provider/NAME or provider/NAME@URL") as caught:
         ModelName.parse(text)
     assert f'"{text}" is not a model string' in str(caught.value)
@@ -41,7 +41,7 @@ def test_what_is_no_model_string_is_told_what_one_looks_like(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "cure"),
+    ("text", "fix"),
     [
         ("gpt-4o", "for the model write openai/gpt-4o"),
         ("GPT-4o", "for the model write openai/gpt-4o"),
@@ -53,19 +53,19 @@ def test_what_is_no_model_string_is_told_what_one_looks_like(text: str) -> None:
         ("llama3.2", "with its provider, such as ollama/llama3.2"),
     ],
 )
-def test_a_model_without_its_provider_is_told_the_likely_one(text: str, cure: str) -> None:
+def test_missing_provider_is_suggested(text: str, fix: str) -> None:
     with pytest.raises(ValueError, match="is not a model string: ") as caught:
         ModelName.parse(text)
-    assert cure in str(caught.value)
+    assert fix in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["linear", "equal-split", "", "openai/gpt-40", "vllm/llama3"])
-def test_what_looks_like_no_model_gets_no_hint(text: str) -> None:
+def test_unrelated_text_has_no_hint(text: str) -> None:
     assert hint(text) == ""
 
 
 @pytest.mark.parametrize(
-    ("text", "saying"),
+    ("text", "message"),
     [
         ("openai/gpt-4o ", "has a space at the start or end of the name"),
         ("openai/ gpt-4o", "has a space at the start or end of the name"),
@@ -75,27 +75,27 @@ def test_what_looks_like_no_model_gets_no_hint(text: str) -> None:
         ("vllm/x@http://gpu:99999/v1", "the port is not a number"),
     ],
 )
-def test_what_could_never_be_reached_is_refused(text: str, saying: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(saying)):
+def test_unusable_model_strings_are_rejected(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
         ModelName.parse(text)
 
 
-@pytest.mark.parametrize("who", ["me:hunter2", "me:hun@ter2", "me", ":hunter2"])
-def test_user_and_password_are_refused_and_not_repeated(who: str) -> None:
+@pytest.mark.parametrize("credentials", ["me:hunter2", "me:hun@ter2", "me", ":hunter2"])
+def test_user_and_password_are_rejected_without_echo(credentials: str) -> None:
     with pytest.raises(ValueError, match="remove user and password from the URL") as caught:
-        ModelName.parse(f"openai-compatible/tiny@http://{who}@gpu:8000/v1")
+        ModelName.parse(f"openai-compatible/tiny@http://{credentials}@gpu:8000/v1")
     assert str(caught.value).startswith("openai-compatible/tiny: ")
     assert str(caught.value).endswith("of its entry in providers.yaml")
     assert "hun" not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["http://gpu/v1/@me", "http://gpu?of=a@b", "http://gpu/a@b"])
-def test_an_at_sign_behind_the_host_is_no_password(url: str) -> None:
+def test_at_sign_after_host_is_accepted(url: str) -> None:
     assert ModelName.parse(f"vllm/tiny@{url}").url == url
 
 
 @pytest.mark.parametrize(
-    ("text", "saying"),
+    ("text", "message"),
     [
         ("OpenAI/gpt-4o", 'unknown provider "OpenAI" (did you mean "openai"?)'),
         ("google/gemini-2.5-pro", 'unknown provider "google": write gemini/gemini-2.5-pro'),
@@ -109,18 +109,18 @@ def test_an_at_sign_behind_the_host_is_no_password(url: str) -> None:
         ("gogle/gemini-2.5-pro", '(did you mean "gemini", also called "google"?)'),
     ],
 )
-def test_a_provider_by_another_name_is_told_the_right_one(text: str, saying: str) -> None:
-    with pytest.raises(UnknownName, match=re.escape(saying)):
+def test_provider_alias_is_corrected(text: str, message: str) -> None:
+    with pytest.raises(UnknownName, match=re.escape(message)):
         ModelName.parse(text)
 
 
-def test_an_unknown_provider_is_told_the_nearest() -> None:
+def test_unknown_provider_suggests_nearest() -> None:
     with pytest.raises(UnknownName, match=r'unknown provider "opanai" [(]did you mean "openai"'):
         ModelName.parse("opanai/gpt-4o")
 
 
 @pytest.mark.parametrize(
-    "short",
+    "short_names_by_model",
     [
         {"openai-compatible/red@http://gpu:81/v1": "openai-compatible/red"},
         {"openai/gpt-4o": "openai/gpt-4o", "openai/gpt-4o@http://gpu/v1": "openai/gpt-4o@gpu"},
@@ -131,16 +131,16 @@ def test_an_unknown_provider_is_told_the_nearest() -> None:
         {"hf/some/model": "hf/some/model", "gone/model@http://gpu/v1": "gone/model@http://gpu/v1"},
     ],
 )  # fmt: skip
-def test_short_names_in_a_table_tell_its_models_apart(short: dict[str, str]) -> None:
-    assert short_names([*short, *short]) == short
+def test_short_names_are_unambiguous(short_names_by_model: dict[str, str]) -> None:
+    assert short_names([*short_names_by_model, *short_names_by_model]) == short_names_by_model
 
 
-def test_only_what_people_run_themselves_needs_no_key() -> None:
+def test_only_self_hosted_providers_need_no_key() -> None:
     free = {"vllm", "ollama", "openai-compatible", "agent", "remote", "hf", "script"}
-    assert {name for name, one in PROVIDERS.items() if not one.needs_key} == free
+    assert {name for name, provider in PROVIDERS.items() if not provider.needs_key} == free
 
 
-def test_a_key_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_read_from_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     name = ModelName.parse("together/llama")
     monkeypatch.delenv("TOGETHER_API_KEY", raising=False)
     assert name.key is None
@@ -150,68 +150,68 @@ def test_a_key_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> 
     assert missing("together/llama") is None
 
 
-@pytest.mark.parametrize("inside", ["\n", "\r\n", "\x00", "\u2028"])
-def test_a_key_that_no_header_can_carry_is_refused_beforehand(
-    monkeypatch: pytest.MonkeyPatch, inside: str
+@pytest.mark.parametrize("character", ["\n", "\r\n", "\x00", "\u2028"])
+def test_key_with_control_characters_is_rejected(
+    monkeypatch: pytest.MonkeyPatch, character: str
 ) -> None:
-    saying = (
+    message = (
         "VLLM_API_KEY contains a line break or another control character: set it again, in one line"
     )
-    with monkeypatch.context() as patch:
-        patch.setattr("os.environ", {"VLLM_API_KEY": f"sk-sec{inside}ret"})
-        assert missing("vllm/tiny") == saying
+    with monkeypatch.context() as environment:
+        environment.setattr("os.environ", {"VLLM_API_KEY": f"sk-sec{character}ret"})
+        assert missing("vllm/tiny") == message
         assert missing("vllm/tiny@http://gpu:8000/v1") is None
         assert missing("ollama/tiny") is None
-        patch.setattr("os.environ", {"VLLM_API_KEY": "sk-secret\r\n"})
+        environment.setattr("os.environ", {"VLLM_API_KEY": "sk-secret\r\n"})
         assert missing("vllm/tiny") is None
 
 
-def test_a_model_in_this_process_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_process_model_needs_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(names, "IN_PROCESS_NEEDS", ("no_such_package_of_ours",))
     assert missing("hf/tiny") == 'a model in this process requires: pip install "cheaptalk[lm]"'
     assert missing("script/legal") is None
 
 
 @pytest.mark.parametrize("text", ["agent/mine", "openai-compatible/llama"])
-def test_what_listens_nowhere_in_particular_needs_a_url(text: str) -> None:
+def test_providers_without_default_url_need_url(text: str) -> None:
     with pytest.raises(ValueError, match="add the URL of the server"):
         ModelName.parse(text)
 
 
-def test_a_folder_is_a_model_s_name() -> None:
+def test_folder_is_valid_model_name() -> None:
     assert ModelName.parse("hf//models/tiny@v1.0").model == "/models/tiny@v1.0"
 
 
-def test_only_scripts_that_there_are_can_be_asked() -> None:
+def test_unknown_scripted_model_raises_error() -> None:
     with pytest.raises(UnknownName, match=r'unknown scripted model "leagl" .*"legal"'):
         ModelName.parse("script/leagl")
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"temperature": -0.1}, {"temperature": 2.1}, {"top_p": 0}, {"max_tokens": 0}]
+    "settings", [{"temperature": -0.1}, {"temperature": 2.1}, {"top_p": 0}, {"max_tokens": 0}]
 )
-def test_settings_have_ranges(wrong: dict[str, float]) -> None:
+def test_settings_out_of_range_are_rejected(settings: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
-        ModelSettings.model_validate(wrong)
+        ModelSettings.model_validate(settings)
 
 
 def test_usage_adds_up() -> None:
-    one = Usage(input_tokens=3, output_tokens=1)
-    assert one + one == Usage(input_tokens=6, output_tokens=2)
+    usage = Usage(input_tokens=3, output_tokens=1)
+    assert usage + usage == Usage(input_tokens=6, output_tokens=2)
 
 
 @pytest.mark.parametrize(
-    "tail",
+    "address",
     ["127.0.0.1:8000/v1", "localhost", "example.org", "gpu", "gpu1", "HTTP:/gpu", "htp://gpu/v1"],
 )
-def test_an_address_without_a_scheme_is_refused_with_the_cure(tail: str) -> None:
+def test_url_without_scheme_error_suggests_fix(address: str) -> None:
     with pytest.raises(ValueError, match="a URL starts with http:// or https://") as caught:
-        ModelName.parse(f"vllm/tiny@{tail}")
-    host = tail.removeprefix("HTTP:/").removeprefix("htp://")
-    whole = f"vllm/tiny@{tail}@http://localhost:8000/v1"
-    assert f"write vllm/tiny@http://{host}, or {whole} if" in str(caught.value)
-    assert ModelName.parse(whole) == ("vllm", f"tiny@{tail}", "http://localhost:8000/v1")
+        ModelName.parse(f"vllm/tiny@{address}")
+    host = address.removeprefix("HTTP:/").removeprefix("htp://")
+    full_name = f"vllm/tiny@{address}@http://localhost:8000/v1"
+    assert f"write vllm/tiny@http://{host}, or {full_name} if" in str(caught.value)
+    assert ModelName.parse(full_name) == ("vllm", f"tiny@{address}", "http://localhost:8000/v1")
 
 
-def test_a_name_may_hold_an_at_sign() -> None:
+def test_model_name_may_contain_at_sign() -> None:
     assert ModelName.parse("openai/some-model@20240620").model == "some-model@20240620"

@@ -1,4 +1,4 @@
-"""Calls to servers that speak the OpenAI chat format, over real HTTP."""
+"""Calls to servers with the OpenAI chat format, over real HTTP."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from tests.fakes import Server, at_home
 from tests.model_server import Handler
 
 KEY = "sk-very-secret-42"
-ASKED = (
+CHAT = (
     ChatMessage(role="system", content="Be brief."),
     ChatMessage(role="user", content="Hello there."),
 )
@@ -28,27 +28,27 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(url: str, deadline: float = 30, *, home: bool = True, **settings: Any) -> Reply:
-    """One call to a server, at its provider's own address or elsewhere."""
+    """Call a server, at its provider's own URL or at another one."""
     call = ModelCall(
-        model=f"vllm/tiny@{url}", messages=ASKED, settings=ModelSettings.model_validate(settings)
+        model=f"vllm/tiny@{url}", messages=CHAT, settings=ModelSettings.model_validate(settings)
     )
 
-    async def once() -> Reply:
+    async def call_model() -> Reply:
         async with open_models() as models:
             return await models.call(call, "m/0/alice/0/1", deadline)
 
     with at_home("vllm", url) if home else nullcontext():
-        return asyncio.run(once())
+        return asyncio.run(call_model())
 
 
 def reply_to(handler: Handler, deadline: float = 30) -> Reply:
-    """What becomes of a call to a server that handles it so."""
+    """Return the reply to a call to a server with this handler."""
     with Server(handler=handler) as server:
         return ask(server.url, deadline)
 
 
-def answering(**changes: Any) -> Handler:
-    """A server whose completions are as usual but for these changes to their first choice."""
+def completion_handler(**changes: Any) -> Handler:
+    """Return a handler of completions with changes to their first choice."""
 
     async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         data = completion(body, "Good day.")
@@ -58,8 +58,8 @@ def answering(**changes: Any) -> Handler:
     return handler
 
 
-def sending(data: Any, status: int = 200) -> Handler:
-    """A server that always sends the same JSON."""
+def json_handler(data: Any, status: int = 200) -> Handler:
+    """Return a handler that always sends the same JSON."""
 
     async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         return web.json_response(data, status=status)
@@ -67,8 +67,8 @@ def sending(data: Any, status: int = 200) -> Handler:
     return handler
 
 
-def saying(text: str, kind: str = "application/json", status: int = 200) -> Handler:
-    """A server that always sends the same text."""
+def text_handler(text: str, kind: str = "application/json", status: int = 200) -> Handler:
+    """Return a handler that always sends the same text."""
 
     async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         return web.Response(text=text, content_type=kind, status=status)
@@ -76,8 +76,8 @@ def saying(text: str, kind: str = "application/json", status: int = 200) -> Hand
     return handler
 
 
-def test_a_normal_answer_with_its_usage() -> None:
-    reply = reply_to(answering())
+def test_answer_and_usage() -> None:
+    reply = reply_to(completion_handler())
     assert reply == Reply(
         text="Good day.",
         model="tiny-2026-01-01",
@@ -89,13 +89,13 @@ def test_a_normal_answer_with_its_usage() -> None:
     assert reply.seconds > 0
 
 
-def test_what_is_sent() -> None:
-    with Server(handler=answering()) as server:
+def test_request_body_and_headers() -> None:
+    with Server(handler=completion_handler()) as server:
         ask(server.url, temperature=0.5, max_tokens=7, stop=["END"])
     assert server.bodies == [
         {
             "model": "tiny",
-            "messages": [message.model_dump() for message in ASKED],
+            "messages": [message.model_dump() for message in CHAT],
             "temperature": 0.5,
             "max_tokens": 7,
             "stop": ["END"],
@@ -105,25 +105,27 @@ def test_what_is_sent() -> None:
     assert server.headers["Authorization"] == f"Bearer {KEY}"
 
 
-def test_a_key_that_is_not_set_is_not_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_key_sends_no_authorization(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VLLM_API_KEY")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-provider")
-    with Server(handler=answering()) as server:
+    with Server(handler=completion_handler()) as server:
         assert ask(server.url).text == "Good day."
     assert "Authorization" not in server.headers
 
 
-def test_one_connection_pool_serves_many_calls() -> None:
-    call = ModelCall(model="vllm/tiny@{}", messages=ASKED)
+def test_connection_pool_serves_concurrent_calls() -> None:
+    call = ModelCall(model="vllm/tiny@{}", messages=CHAT)
 
-    async def many(url: str) -> list[Reply]:
-        named = call.model_copy(update={"model": f"vllm/tiny@{url}"})
+    async def call_repeatedly(url: str) -> list[Reply]:
+        model_call = call.model_copy(update={"model": f"vllm/tiny@{url}"})
         async with open_models() as models:
             numbers = [f"m/{place}/a/0/1" for place in range(20)]
-            return await asyncio.gather(*(models.call(named, one, 30) for one in numbers))
+            return await asyncio.gather(
+                *(models.call(model_call, number, 30) for number in numbers)
+            )
 
-    with Server(handler=answering()) as server:
-        replies = asyncio.run(many(server.url))
+    with Server(handler=completion_handler()) as server:
+        replies = asyncio.run(call_repeatedly(server.url))
     assert {reply.text for reply in replies} == {"Good day."}
     assert sorted(server.calls) == sorted(f"m/{place}/a/0/1" for place in range(20))
 
@@ -143,47 +145,45 @@ def test_one_connection_pool_serves_many_calls() -> None:
         ),
     ],
 )
-def test_a_refusal_is_no_answer_and_is_not_asked_again(
-    changes: Any, failure: Failure, detail: str
-) -> None:
-    reply = reply_to(answering(**changes))
+def test_refusal_is_not_retried(changes: Any, failure: Failure, detail: str) -> None:
+    reply = reply_to(completion_handler(**changes))
     assert (reply.text, reply.failure, reply.detail) == (None, failure, detail)
     assert not reply.retry
     assert reply.usage == Usage(input_tokens=4, output_tokens=2)
 
 
-def test_a_reply_in_no_encoding_is_the_provider_s_failure() -> None:
-    async def garbled(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+def test_invalid_encoding_is_provider_error() -> None:
+    async def garble(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         data = json.dumps(completion(body, "caf")).encode().replace(b"caf", b"caf\xe9")
         return web.Response(body=data, content_type="application/json")
 
-    reply = reply_to(garbled)
+    reply = reply_to(garble)
     assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
 
 
-def test_an_empty_answer_is_an_answer() -> None:
-    reply = reply_to(answering(message={"role": "assistant", "content": None}))
+def test_empty_answer_is_valid() -> None:
+    reply = reply_to(completion_handler(message={"role": "assistant", "content": None}))
     assert (reply.text, reply.failure) == ("", None)
 
 
 @pytest.mark.parametrize(
-    ("status", "again"),
+    ("status", "retry"),
     [
         (400, False), (401, False), (403, False), (404, False), (422, False),
         (408, True), (409, True), (429, True), (500, True), (502, True), (503, True),
     ],
 )  # fmt: skip
-def test_an_error_status_is_the_provider_s_failure(status: int, again: bool) -> None:
-    reply = reply_to(sending({"error": {"message": f"because of {KEY}"}}, status))
+def test_error_status_is_provider_error(status: int, retry: bool) -> None:
+    reply = reply_to(json_handler({"error": {"message": f"because of {KEY}"}}, status))
     assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
-    assert reply.retry is again
+    assert reply.retry is retry
     assert reply.detail is not None
     assert f"status {status}" in reply.detail
     assert "because of [key]" in reply.detail
 
 
 @pytest.mark.parametrize("ending", ["/chat/completions", "/elsewhere"])
-def test_a_page_that_is_not_there_is_told_with_the_url_that_was_asked(ending: str) -> None:
+def test_not_found_error_shows_requested_url(ending: str) -> None:
     with Server() as server:
         reply = ask(server.url + ending, home=False)
     assert reply.detail == (
@@ -192,52 +192,52 @@ def test_a_page_that_is_not_there_is_told_with_the_url_that_was_asked(ending: st
     )
 
 
-def test_a_model_that_is_not_there_is_no_matter_of_the_url() -> None:
-    reply = reply_to(sending({"error": {"message": "no such model"}}, 404))
+def test_unknown_model_error_has_no_url_hint() -> None:
+    reply = reply_to(json_handler({"error": {"message": "no such model"}}, 404))
     assert reply.detail == "status 404: no such model"
 
 
 @pytest.mark.parametrize("status", [200, 400])
-def test_a_key_that_a_server_repeats_is_kept_nowhere(status: int) -> None:
-    async def highlight(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        said = f"you sent {request.headers['Authorization']}"
-        data = completion(body, said) | {"model": said, "error": {"message": said} if status != 200
+def test_key_repeated_by_server_is_redacted(status: int) -> None:
+    async def echo_key(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        text = f"you sent {request.headers['Authorization']}"
+        data = completion(body, text) | {"model": text, "error": {"message": text} if status != 200
                                          else None}  # fmt: skip
         return web.json_response(data, status=status)
 
-    reply = reply_to(highlight)
+    reply = reply_to(echo_key)
     assert "you sent Bearer [key]" in (reply.text or reply.detail or "")
     assert KEY not in reply.model_dump_json()
 
 
-def test_a_filter_s_verdict_on_the_question_is_no_error() -> None:
-    complaint = {"error": {"code": "content_filter", "message": "The prompt was filtered."}}
-    reply = reply_to(sending(complaint, 400))
+def test_filtered_prompt_is_not_provider_error() -> None:
+    error = {"error": {"code": "content_filter", "message": "The prompt was filtered."}}
+    reply = reply_to(json_handler(error, 400))
     assert (reply.failure, reply.retry) == (Failure.FILTERED, False)
     assert reply.detail == "status 400: The prompt was filtered."
 
 
-def test_a_used_up_quota_is_not_waited_for() -> None:
+def test_exhausted_quota_is_not_retried() -> None:
     quota = {"error": {"code": "insufficient_quota", "message": "You exceeded your quota."}}
-    reply = reply_to(sending(quota, 429))
+    reply = reply_to(json_handler(quota, 429))
     assert (reply.failure, reply.retry, reply.status) == (Failure.PROVIDER_ERROR, False, 429)
 
 
-def test_an_error_in_a_completion_is_one() -> None:
-    reply = reply_to(sending({"error": {"code": 429, "message": "slow down"}}))
+def test_error_in_completion_is_provider_error() -> None:
+    reply = reply_to(json_handler({"error": {"code": 429, "message": "slow down"}}))
     assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
     assert reply.detail == "status 429: slow down"
 
 
-def test_a_redirect_is_not_followed() -> None:
-    async def elsewhere(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+def test_redirect_is_not_followed() -> None:
+    async def redirect(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         return web.Response(status=307, headers={"Location": "http://127.0.0.1:9/steal"})
 
-    reply = reply_to(elsewhere)
+    reply = reply_to(redirect)
     assert (reply.failure, reply.retry, reply.status) == (Failure.PROVIDER_ERROR, False, 307)
 
 
-def test_when_to_try_again_is_told() -> None:
+def test_retry_after_is_reported() -> None:
     async def busy(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         return web.Response(status=429, headers={"Retry-After": "7"})
 
@@ -245,8 +245,8 @@ def test_when_to_try_again_is_told() -> None:
     assert (reply.retry, reply.retry_after, reply.status) == (True, 7, 429)
 
 
-def test_what_came_back_beside_the_answer() -> None:
-    counted = {
+def test_reply_includes_reasoning_and_token_details() -> None:
+    usage = {
         "prompt_tokens": 100,
         "completion_tokens": 50,
         "prompt_tokens_details": {"cached_tokens": 64},
@@ -257,9 +257,9 @@ def test_what_came_back_beside_the_answer() -> None:
         "model": "tiny-1",
         "system_fingerprint": "fp_1",
         "choices": [{"message": message, "finish_reason": "length"}],
-        "usage": counted,
+        "usage": usage,
     }
-    reply = reply_to(sending(data))
+    reply = reply_to(json_handler(data))
     assert reply.usage == Usage(
         input_tokens=100, output_tokens=50, cached_tokens=64, reasoning_tokens=40
     )
@@ -267,15 +267,15 @@ def test_what_came_back_beside_the_answer() -> None:
     assert (reply.truncated, reply.fingerprint) == (True, "fp_1")
 
 
-def test_reasoning_that_only_the_total_counts_is_counted() -> None:
+def test_reasoning_tokens_are_derived_from_total() -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 40}
     data = {"choices": [{"message": {"content": "Yes."}}], "usage": usage}
-    assert reply_to(sending(data)).usage == Usage(
+    assert reply_to(json_handler(data)).usage == Usage(
         input_tokens=10, output_tokens=30, reasoning_tokens=25
     )
 
 
-def test_a_reply_without_end_is_not_read_to_its_end() -> None:
+def test_endless_response_is_aborted() -> None:
     async def endless(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -288,27 +288,27 @@ def test_a_reply_without_end_is_not_read_to_its_end() -> None:
     assert reply.detail == f"the response is longer than {LONGEST:,} bytes"
 
 
-def test_a_text_of_two_megabytes_is_read_whole() -> None:
+def test_two_megabyte_answer_is_complete() -> None:
     text = "\N{BROKEN HEART}x" * 400_000
-    assert reply_to(answering(message={"content": text})).text == text
+    assert reply_to(completion_handler(message={"content": text})).text == text
 
 
-def streaming(*pieces: Any) -> Handler:
-    """A server that streams though it was not asked to."""
+def stream_handler(*pieces: Any) -> Handler:
+    """Return a handler that streams even if the request doesn't set ``stream``."""
     lines = [": a comment", *(f"data: {json.dumps(piece)}" for piece in pieces), "data: [DONE]"]
-    return saying("\n\n".join(lines), "text/event-stream")
+    return text_handler("\n\n".join(lines), "text/event-stream")
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_thoughts_among_the_parts_of_an_answer_are_its_reasoning(streamed: bool) -> None:
+def test_thinking_parts_are_reasoning(streamed: bool) -> None:
     parts: list[dict[str, Any]] = [
         {"type": "thinking", "thinking": [{"type": "text", "text": "Let me see."}]},
         {"type": "text", "text": "Se"}, {"type": "text", "text": "ven."},
     ]  # fmt: skip
     pieces = [{"choices": [{"delta": {"content": [part]}}]} for part in parts]
     end = {"choices": [{"delta": {"content": ""}, "finish_reason": "stop"}]}
-    whole = answering(message={"role": "assistant", "content": parts})
-    reply = reply_to(streaming(*pieces, end) if streamed else whole)
+    plain = completion_handler(message={"role": "assistant", "content": parts})
+    reply = reply_to(stream_handler(*pieces, end) if streamed else plain)
     assert (reply.text, reply.reasoning) == ("Seven.", "Let me see.")
 
 
@@ -316,51 +316,53 @@ def piece(finish: str | None = None, **delta: Any) -> dict[str, Any]:
     return {"model": "tiny-1", "choices": [{"delta": delta, "finish_reason": finish}]}
 
 
-def test_a_stream_that_nobody_asked_for_is_put_together() -> None:
+def test_unrequested_stream_is_assembled() -> None:
     usage = {"prompt_tokens": 3, "completion_tokens": 2}
     parts = [piece(content="Good "), piece(content="day."), piece("stop"), {"usage": usage}]
-    reply = reply_to(streaming(*parts))
+    reply = reply_to(stream_handler(*parts))
     assert (reply.text, reply.finish, reply.model) == ("Good day.", "stop", "tiny-1")
     assert reply.usage == Usage(input_tokens=3, output_tokens=2)
 
 
-def test_a_stream_is_asked_for_with_its_usage() -> None:
-    heard: list[dict[str, Any]] = []
-    streamed = streaming(piece("stop", content="Good day."))
+def test_stream_request_includes_usage() -> None:
+    bodies: list[dict[str, Any]] = []
+    streamed = stream_handler(piece("stop", content="Good day."))
 
     async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
-        heard.append(body)
+        bodies.append(body)
         return await streamed(request, body)
 
     with Server(handler=handler) as server:
         assert ask(server.url, stream=True).text == "Good day."
-    assert heard[0]["stream"] is True
-    assert heard[0]["stream_options"] == {"include_usage": True}
+    assert bodies[0]["stream"] is True
+    assert bodies[0]["stream_options"] == {"include_usage": True}
 
 
-def test_a_tool_s_arguments_in_a_stream_are_put_together() -> None:
+def test_streamed_tool_arguments_are_assembled() -> None:
     def arguments(text: str) -> list[dict[str, Any]]:
         return [{"index": 0, "function": {"arguments": text}}]
 
     parts = [piece(tool_calls=arguments('{"a":')), piece("tool_calls", tool_calls=arguments(" 1}"))]
-    assert reply_to(streaming(*parts)).text == '{"a": 1}'
+    assert reply_to(stream_handler(*parts)).text == '{"a": 1}'
 
 
-def test_a_stream_that_breaks_off_is_no_answer() -> None:
-    reply = reply_to(streaming(piece(content="Good ")))
+def test_incomplete_stream_is_provider_error() -> None:
+    reply = reply_to(stream_handler(piece(content="Good ")))
     assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
     assert reply.detail is not None
     assert "the stream is incomplete" in reply.detail
 
 
-def test_an_error_in_a_stream_is_one() -> None:
-    reply = reply_to(streaming(piece(content="Go"), {"error": {"code": 503, "message": "gone"}}))
+def test_error_in_stream_is_provider_error() -> None:
+    reply = reply_to(
+        stream_handler(piece(content="Go"), {"error": {"code": 503, "message": "gone"}})
+    )
     assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
 
 
-def test_a_call_can_be_cancelled() -> None:
-    async def cancelled(url: str) -> bool:
-        call = ModelCall(model=f"vllm/tiny@{url}", messages=ASKED)
+def test_call_can_be_cancelled() -> None:
+    async def cancel_call(url: str) -> bool:
+        call = ModelCall(model=f"vllm/tiny@{url}", messages=CHAT)
         async with open_models() as models:
             task = asyncio.create_task(models.call(call, "m/0/alice/0/1", 3600))
             while not server.calls:
@@ -369,12 +371,12 @@ def test_a_call_can_be_cancelled() -> None:
             await asyncio.wait([task])
             return task.cancelled()
 
-    with Server(handler=never) as server:
-        assert asyncio.run(cancelled(server.url))
+    with Server(handler=hang) as server:
+        assert asyncio.run(cancel_call(server.url))
 
 
-def test_a_long_complaint_is_cut_and_put_on_one_line() -> None:
-    reply = reply_to(saying("x\n" * 5000, "text/plain", status=500))
+def test_long_error_message_is_truncated_to_one_line() -> None:
+    reply = reply_to(text_handler("x\n" * 5000, "text/plain", status=500))
     assert reply.detail is not None
     assert len(reply.detail) <= 500
     assert "\n" not in reply.detail
@@ -383,22 +385,22 @@ def test_a_long_complaint_is_cut_and_put_on_one_line() -> None:
 @pytest.mark.parametrize(
     "handler",
     [
-        saying("{broken"),
-        saying(""),
-        saying("[" * 100_000),
-        saying("<html>Bad gateway</html>", "text/html"),
-        sending(None),
-        sending("hello"),
-        sending([1, 2]),
-        sending({}),
-        sending({"choices": []}),
-        sending({"choices": [{}]}),
-        sending({"choices": [7]}),
-        answering(message={"role": "assistant", "content": [{"type": "text", "text": 7}]}),
+        text_handler("{broken"),
+        text_handler(""),
+        text_handler("[" * 100_000),
+        text_handler("<html>Bad gateway</html>", "text/html"),
+        json_handler(None),
+        json_handler("hello"),
+        json_handler([1, 2]),
+        json_handler({}),
+        json_handler({"choices": []}),
+        json_handler({"choices": [{}]}),
+        json_handler({"choices": [7]}),
+        completion_handler(message={"role": "assistant", "content": [{"type": "text", "text": 7}]}),
     ],
     ids=lambda _: "",
 )
-def test_a_reply_that_is_none_is_the_provider_s_failure_and_worth_another_try(
+def test_malformed_reply_is_retried(
     handler: Handler,
 ) -> None:
     reply = reply_to(handler)
@@ -407,7 +409,7 @@ def test_a_reply_that_is_none_is_the_provider_s_failure_and_worth_another_try(
     assert reply.retry
 
 
-async def breaking_off(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+async def close_midway(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Length": "1000"})
     await response.prepare(request)
     await response.write(b'{"id": ')
@@ -416,14 +418,14 @@ async def breaking_off(request: web.Request, body: dict[str, Any]) -> web.Stream
     return response
 
 
-async def hanging_up(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+async def hang_up(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
     assert request.transport is not None
     request.transport.abort()
     return web.Response()
 
 
-@pytest.mark.parametrize("handler", [breaking_off, hanging_up])
-def test_a_lost_connection_is_no_answer_of_the_model(handler: Handler) -> None:
+@pytest.mark.parametrize("handler", [close_midway, hang_up])
+def test_lost_connection_is_provider_error(handler: Handler) -> None:
     reply = reply_to(handler)
     assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
     assert reply.detail is not None
@@ -431,7 +433,7 @@ def test_a_lost_connection_is_no_answer_of_the_model(handler: Handler) -> None:
     assert reply.retry
 
 
-def test_a_server_that_is_not_there_is_no_answer_of_the_model() -> None:
+def test_unreachable_server_is_provider_error() -> None:
     with Server() as server:
         url = server.url
     reply = ask(url)
@@ -439,12 +441,12 @@ def test_a_server_that_is_not_there_is_no_answer_of_the_model() -> None:
     assert reply.retry
 
 
-async def never(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+async def hang(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
     await asyncio.sleep(3600)
     raise AssertionError("waited for ever")
 
 
-async def dripping(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+async def drip(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
     response = web.StreamResponse()
     await response.prepare(request)
     while request.transport is not None and not request.transport.is_closing():
@@ -453,8 +455,8 @@ async def dripping(request: web.Request, body: dict[str, Any]) -> web.StreamResp
     return response
 
 
-@pytest.mark.parametrize("handler", [never, dripping])
-def test_the_deadline_is_for_the_whole_answer(handler: Handler) -> None:
+@pytest.mark.parametrize("handler", [hang, drip])
+def test_deadline_applies_to_complete_answer(handler: Handler) -> None:
     reply = reply_to(handler, deadline=0.2)
     assert (reply.text, reply.failure) == (None, Failure.TIMED_OUT)
     assert reply.detail == "no answer within 0.2 seconds"

@@ -1,4 +1,4 @@
-"""Entries of providers: ours, those of a user's file, and what is wrong with some."""
+"""Provider entries: built-in, from the user's file, and invalid ones."""
 
 import json
 import re
@@ -35,7 +35,7 @@ other:
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
-    """Writes a user's file of providers, which is then read."""
+    """Return a function that writes a user's provider file and reloads the providers."""
 
     def written(text: str) -> Path:
         path = tmp_path / "mine.yaml"
@@ -49,7 +49,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
     PROVIDERS.forget()
 
 
-def test_an_entry_of_one_s_own_is_spoken_to_like_another_and_has_its_own_key(
+def test_user_entry_inherits_format_and_has_own_key(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(LAB)
@@ -75,11 +75,11 @@ def test_an_entry_of_one_s_own_is_spoken_to_like_another_and_has_its_own_key(
     assert missing("local/tiny") is None
 
 
-def test_ours_can_be_written_to_a_file_and_read_again(write: Write) -> None:
-    ours = {name: entry for name, entry in PROVIDERS.items() if entry.url}
-    text = "\n".join(f"my-{name}: {written(one)}" for name, one in ours.items())
+def test_built_in_entries_survive_round_trip(write: Write) -> None:
+    entries = {name: entry for name, entry in PROVIDERS.items() if entry.url}
+    text = "\n".join(f"my-{name}: {written(entry)}" for name, entry in entries.items())
     write(text.replace("True", "true").replace("False", "false"))
-    for name, entry in ours.items():
+    for name, entry in entries.items():
         assert written(PROVIDERS[f"my-{name}"]) == written(entry)
 
 
@@ -110,7 +110,7 @@ def test_ours_can_be_written_to_a_file_and_read_again(write: Write) -> None:
         ("lab: {url: https://h/v1, models: [{routes: [text, tool]}]}", "last route must be text"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_file_is_said_with_its_place_and_no_key(
+def test_invalid_file_error_names_place_without_key(
     text: str, why: str, write: Write, cheaptalk: Command
 ) -> None:
     path = write(text)
@@ -122,7 +122,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place_and_no_key(
     assert "secret" not in done.err + str(caught.value)
 
 
-def test_a_file_is_found_in_the_configuration_s_folder_and_never_beside_a_study(
+def test_file_is_read_from_configuration_folder_only(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -137,7 +137,7 @@ def test_a_file_is_found_in_the_configuration_s_folder_and_never_beside_a_study(
     assert "lab" in PROVIDERS
 
 
-def test_an_entry_is_registered_in_a_program() -> None:
+def test_entry_can_be_registered_in_code() -> None:
     ct.register(Provider("https://gpu.example/v1", "LAB_API_KEY"), name="lab")
     try:
         assert ModelName.parse("lab/tiny").url == "https://gpu.example/v1"
@@ -169,7 +169,7 @@ def test_an_entry_is_registered_in_a_program() -> None:
          {"Authorization": "Bearer k"}),
     ],
 )  # fmt: skip
-def test_where_a_provider_s_calls_and_its_key_go(
+def test_provider_urls_and_key_headers(
     model: str,
     environment: dict[str, str],
     url: str,
@@ -178,13 +178,13 @@ def test_where_a_provider_s_calls_and_its_key_go(
 ) -> None:
     for name in environment:
         monkeypatch.delenv(name, raising=False)
-    several = "s" if len(environment) > 1 else ""
-    assert missing(model) == f"set the environment variable{several} {' and '.join(environment)}"
+    plural = "s" if len(environment) > 1 else ""
+    assert missing(model) == f"set the environment variable{plural} {' and '.join(environment)}"
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    found = ModelName.parse(model)
+    parsed = ModelName.parse(model)
     assert missing(model) is None
-    assert (found.url, found.key_header) == (url, header)
+    assert (parsed.url, parsed.key_header) == (url, header)
 
 
 @pytest.mark.parametrize(
@@ -195,38 +195,38 @@ def test_where_a_provider_s_calls_and_its_key_go(
         ("lab.hunter2.example", "the resulting URL does not start with http"),
     ],
 )
-def test_a_url_in_the_environment_holds_no_secret(
+def test_secrets_in_environment_url_are_rejected(
     endpoint: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", endpoint)
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
-    said = missing("azure-openai/mine") or ""
-    assert said.startswith(f"AZURE_OPENAI_ENDPOINT: {why}")
-    assert "hunter2" not in said
+    problem = missing("azure-openai/mine") or ""
+    assert problem.startswith(f"AZURE_OPENAI_ENDPOINT: {why}")
+    assert "hunter2" not in problem
 
 
-def test_the_command_lists_providers_and_never_a_key(
+def test_command_lists_providers_without_keys(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROQ_API_KEY", "sk-secret-of-groq")
     monkeypatch.delenv("XAI_API_KEY", raising=False)
-    told = [
+    results = [
         cheaptalk("model", "providers"),
         cheaptalk("model", "providers", "groq"),
         cheaptalk("model", "providers", "--json"),
     ]
-    assert all(done.status == 0 and "sk-secret" not in done.out for done in told)
+    assert all(done.status == 0 and "sk-secret" not in done.out for done in results)
     assert ["xai", "https://api.x.ai/v1", "XAI_API_KEY", "no"] in [
-        line.split() for line in told[0].out.splitlines()
+        line.split() for line in results[0].out.splitlines()
     ]
-    assert json.loads(told[2].out)["groq"]["key_is_set"]
-    assert "key: GROQ_API_KEY" in told[1].out
-    assert '"trouble": "set the environment variable XAI_API_KEY"' in told[2].out
-    for wrong, right in (("groc", "groq"), ("gogle", "gemini"), ("google", "gemini")):
-        done = cheaptalk("model", "providers", wrong)
+    assert json.loads(results[2].out)["groq"]["key_is_set"]
+    assert "key: GROQ_API_KEY" in results[1].out
+    assert '"trouble": "set the environment variable XAI_API_KEY"' in results[2].out
+    for unknown, suggestion in (("groc", "groq"), ("gogle", "gemini"), ("google", "gemini")):
+        done = cheaptalk("model", "providers", unknown)
         assert done.status == 2
-        assert f'unknown provider "{wrong}" (did you mean "{right}"' in done.said
+        assert f'unknown provider "{unknown}" (did you mean "{suggestion}"' in done.said
 
 
-def test_models_of_the_new_makers_are_told_their_provider() -> None:
+def test_hint_names_provider_of_known_model() -> None:
     assert hint("deepseek-chat") == "for the model write deepseek/deepseek-chat"

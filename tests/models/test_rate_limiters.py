@@ -1,30 +1,29 @@
-"""RateLimiters: calls wait for their turn, first come, first served, and are all let go in the
-end."""
+"""Rate limiters: calls wait in order of arrival, and all are released at the end."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from cheaptalk.models.flow_control import START, RateLimiters, Sent
-from tests.models.rush_hour import ANSWER, luck, turned_away, unreachable
+from tests.models.rush_hour import ANSWER, overloaded, seeded_rng, unreachable
 
 T = TypeVar("T")
 
 
-async def settled() -> None:
-    """Let all who can go on do so."""
+async def run_ready_tasks() -> None:
+    """Let all ready tasks run."""
     for _ in range(5):
         await asyncio.sleep(0)
 
 
 def play(scene: Callable[[RateLimiters], Awaitable[T]]) -> T:
     async def run() -> T:
-        return await scene(RateLimiters(rng=luck()))
+        return await scene(RateLimiters(rng=seeded_rng()))
 
     return asyncio.run(run())
 
 
-def test_calls_go_out_in_the_order_in_which_they_came() -> None:
+def test_calls_are_sent_in_order_of_arrival() -> None:
     async def scene(limiters: RateLimiters) -> list[int]:
         order: list[int] = []
 
@@ -48,7 +47,7 @@ def test_models_do_not_wait_for_each_other() -> None:
         await limiters.enter("full")
         waiting = asyncio.create_task(limiters.enter("full"))
         await limiters.enter("free")
-        await settled()
+        await run_ready_tasks()
         assert not waiting.done()
         assert [(limiter.name, count) for limiter, count in limiters.all()] == [
             ("full", 1),
@@ -59,32 +58,32 @@ def test_models_do_not_wait_for_each_other() -> None:
     play(scene)
 
 
-def test_no_more_are_under_way_than_the_limit_and_a_higher_one_lets_more_go() -> None:
+def test_concurrent_calls_follow_changed_limit() -> None:
     async def scene(limiters: RateLimiters) -> list[int]:
         tasks = [asyncio.create_task(limiters.enter("tiny")) for _ in range(100)]
-        seen = []
+        counts = []
         for limit in (3, 10, None):
             limiters.fix("tiny", limit)
-            await settled()
-            seen.append(limiters["tiny"].in_flight)
+            await run_ready_tasks()
+            counts.append(limiters["tiny"].in_flight)
         for task in tasks:
             task.cancel()
-        return seen
+        return counts
 
     assert play(scene) == [3, 10, START]
 
 
-def test_who_leaves_the_queue_takes_no_place_with_them() -> None:
+def test_cancelled_waiters_release_their_slots() -> None:
     async def scene(limiters: RateLimiters) -> None:
         limiters.fix("tiny", 1)
         slot = await limiters.enter("tiny")
         first, second, third = (asyncio.create_task(limiters.enter("tiny")) for _ in range(3))
-        await settled()
+        await run_ready_tasks()
         first.cancel()
-        await settled()
+        await run_ready_tasks()
         limiters.leave(slot, ANSWER)
-        second.cancel()  # at the moment when its turn has come
-        await settled()
+        second.cancel()  # just after it got its slot
+        await run_ready_tasks()
         assert limiters["tiny"].in_flight <= 1
         limiters.leave(await asyncio.wait_for(third, 5), ANSWER)
         assert limiters["tiny"].in_flight == 0
@@ -92,13 +91,13 @@ def test_who_leaves_the_queue_takes_no_place_with_them() -> None:
     play(scene)
 
 
-def test_nothing_goes_out_in_a_pause_and_all_goes_on_afterwards() -> None:
+def test_calls_wait_during_pause_and_continue_after() -> None:
     async def scene(limiters: RateLimiters) -> None:
         slot = await limiters.enter("tiny")
         limiters.pause()
         waiting = asyncio.create_task(limiters.enter("tiny"))
         limiters.leave(slot, ANSWER)
-        await settled()
+        await run_ready_tasks()
         assert not waiting.done()
         limiters.resume()
         await asyncio.wait_for(waiting, 5)
@@ -106,21 +105,21 @@ def test_nothing_goes_out_in_a_pause_and_all_goes_on_afterwards() -> None:
     play(scene)
 
 
-def test_a_lane_goes_on_by_itself_after_it_paused_for_a_server() -> None:
+def test_limiter_resumes_after_overload_pause() -> None:
     async def scene(limiters: RateLimiters) -> Sent:
-        limiters.leave(await limiters.enter("tiny"), turned_away())
+        limiters.leave(await limiters.enter("tiny"), overloaded())
         assert limiters["tiny"].wait() > 0
         return await asyncio.wait_for(limiters.enter("tiny"), 5)
 
     assert play(scene).limiter.in_flight == 1
 
 
-def test_whoever_waits_when_a_run_stops_is_let_through() -> None:
+def test_stop_releases_waiting_calls() -> None:
     async def scene(limiters: RateLimiters) -> None:
         limiters.fix("tiny", 1)
         limiters.pause()
         waiting = [asyncio.create_task(limiters.enter("tiny")) for _ in range(3)]
-        await settled()
+        await run_ready_tasks()
         waiting[0].cancel()
         limiters.stop()
         await asyncio.wait_for(asyncio.gather(*waiting[1:]), 5)
@@ -129,32 +128,32 @@ def test_whoever_waits_when_a_run_stops_is_let_through() -> None:
     play(scene)
 
 
-def test_lanes_that_are_given_up_are_known() -> None:
+def test_any_works_reports_limiters_not_given_up() -> None:
     async def scene(limiters: RateLimiters) -> list[bool]:
         clock = [0.0]
         limiters = RateLimiters(clock=lambda: clock[0], patience=0.0)
-        seen = [limiters.any_works()]
+        states = [limiters.any_works()]
         for model in ("one", "two"):
             for _ in range(10):
                 limiter = limiters[model]
                 limiter.back(limiter.go(), unreachable())
-            seen.append(limiters.any_works())
+            states.append(limiters.any_works())
             limiters["three"]
         limiter.back(limiter.go(), ANSWER)
-        return [*seen, limiters.any_works()]
+        return [*states, limiters.any_works()]
 
     assert play(scene) == [False, False, True, True]
 
 
-def test_a_call_that_goes_out_alone_has_the_lane_to_itself() -> None:
+def test_exclusive_call_has_no_concurrent_calls() -> None:
     async def scene(limiters: RateLimiters) -> list[str]:
         order: list[str] = []
 
         async def call(name: str, alone: bool = False) -> None:
-            place = await limiters.enter("tiny", alone=alone)
+            slot = await limiters.enter("tiny", alone=alone)
             order.append(f"{name} with {limiters['tiny'].in_flight - 1} others")
-            await settled()
-            limiters.leave(place, ANSWER)
+            await run_ready_tasks()
+            limiters.leave(slot, ANSWER)
 
         limiters.fix("tiny", 2)
         await asyncio.gather(

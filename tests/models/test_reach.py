@@ -1,4 +1,4 @@
-"""Which hosts a restricted process may call."""
+"""Hosts that a restricted process may call."""
 
 import asyncio
 import socket
@@ -43,7 +43,7 @@ def post(url: str) -> Reply:
 
 
 @pytest.mark.parametrize("url", LOOPBACK)
-def test_a_restricted_process_connects_to_no_private_address(url: str) -> None:
+def test_restricted_process_rejects_private_addresses(url: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         with public_models_only():
@@ -56,15 +56,15 @@ def test_a_restricted_process_connects_to_no_private_address(url: str) -> None:
             listening.accept()
 
 
-def test_a_name_that_resolves_to_another_address_later_is_checked_as_it_connects(
+def test_dns_rebinding_is_checked_on_connect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answers = iter(["1.1.1.1", "127.0.0.1"])
     resolve = socket.getaddrinfo
 
-    def rebind(host: str, *more: object, **others: object) -> object:
-        known = next(answers) if host == "rebinding.example" else host
-        return resolve(known, *more, **others)  # type: ignore[arg-type]
+    def rebind(host: str, *args: object, **options: object) -> object:
+        target = next(answers) if host == "rebinding.example" else host
+        return resolve(target, *args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket, "getaddrinfo", rebind)
     with socket.create_server(("127.0.0.1", 0)) as listening, public_models_only():
@@ -73,7 +73,7 @@ def test_a_name_that_resolves_to_another_address_later_is_checked_as_it_connects
         assert "private address" in (post(f"http://rebinding.example:{port}").detail or "")
 
 
-def test_a_proxy_is_reached_and_sees_no_private_target(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_may_be_private_but_targets_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PUBLIC_ONLY, "1")
     for host in ("127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f000001", "a.localhost"):
         assert refusal(f"http://{host}/v1", "http://127.0.0.1:3128"), host
@@ -81,7 +81,7 @@ def test_a_proxy_is_reached_and_sees_no_private_target(monkeypatch: pytest.Monke
         assert refusal(f"http://{host}/v1", "http://127.0.0.1:3128") is None, host
 
 
-def test_other_processes_call_models_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unrestricted_process_may_call_private_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PUBLIC_ONLY, raising=False)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]

@@ -1,4 +1,4 @@
-"""A game against a real model behind a real server: random weights, served by transformers."""
+"""A match with a real server: transformers serves a model with random weights."""
 
 import subprocess
 import sys
@@ -18,14 +18,14 @@ from tests.tiny_model import make_tiny_model
 
 pytestmark = pytest.mark.lm
 PATIENCE = 120.0
-MOST = 24
-"""Tokens of the longest answer."""
+MAX_TOKENS = 24
+"""Maximum tokens of an answer."""
 
 
 def wait_for(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
     """Wait until a server is healthy."""
-    until = time.monotonic() + PATIENCE
-    while process.poll() is None and time.monotonic() < until:
+    deadline = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < deadline:
         try:
             with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - our own server
                 return
@@ -36,18 +36,18 @@ def wait_for(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where a tiny model is served."""
+    """Serve a tiny model and yield its URL."""
     folder = tmp_path_factory.mktemp("models")
     make_tiny_model(folder / "tiny")
     port, log = free_port(), folder / "server.log"
     command = [str(Path(sys.executable).parent / "transformers"), "serve", "tiny"]
-    with log.open("wb") as said:
+    with log.open("wb") as output:
         process = subprocess.Popen(
             [*command, "--device", "cpu", "--port", str(port), "--default-seed", "1"],
             cwd=folder,
             env=unmeasured() | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder)},
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
         )
     try:
         wait_for(f"http://localhost:{port}/health", process, log)
@@ -57,19 +57,17 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait()
 
 
-def test_a_model_that_babbles_forfeits_and_every_token_is_counted(
-    url: str, store: ct.Store
-) -> None:
+def test_babbling_model_forfeits_with_exact_token_counts(url: str, store: ct.Store) -> None:
     tries = 3
-    babbler = {
-        "model": f"vllm/tiny@{url}", "temperature": 0.8, "max_tokens": MOST, "tries": tries,
+    model = {
+        "model": f"vllm/tiny@{url}", "temperature": 0.8, "max_tokens": MAX_TOKENS, "tries": tries,
     }  # fmt: skip
-    played = study(
+    spec = study(
         games=[{"game": "bargaining", "fixed": {"horizon": 2}}],
-        players={"babbler": babbler, "fair": {"strategy": "equal_split"}},
+        players={"babbler": model, "fair": {"strategy": "equal_split"}},
         pairing=[["babbler", "fair"], ["fair", "babbler"]],
     )
-    ct.studies.run(played, store)
+    ct.studies.run(spec, store)
     first, second = store.records("small", bodies=True)
     assert (first.status, first.reason) == ("forfeited", "forfeited by alice")
     assert (second.status, second.reason) == ("forfeited", "forfeited by bob")
@@ -78,26 +76,24 @@ def test_a_model_that_babbles_forfeits_and_every_token_is_counted(
         assert answer.kind in {"unparsable", "truncated"}
         assert len(answer.calls) == record.calls == tries
         for call in answer.calls:
-            reply, said = call["reply"], [one["content"] for one in call["call"]["messages"]]
+            reply, texts = call["reply"], [turn["content"] for turn in call["call"]["messages"]]
             usage = reply["usage"]
             assert reply["model"] == "tiny@main"
-            assert usage["input_tokens"] == sum(len(text.encode()) + 2 for text in said) + 1
-            assert 0 < usage["output_tokens"] <= MOST
-            assert (reply["finish"] == "length") == (usage["output_tokens"] == MOST)
+            assert usage["input_tokens"] == sum(len(text.encode()) + 2 for text in texts) + 1
+            assert 0 < usage["output_tokens"] <= MAX_TOKENS
+            assert (reply["finish"] == "length") == (usage["output_tokens"] == MAX_TOKENS)
         replies = [call["reply"] for call in answer.calls]
-        assert record.input_tokens == sum(one["usage"]["input_tokens"] for one in replies)
-        assert record.output_tokens == sum(one["usage"]["output_tokens"] for one in replies)
-        assert len({one["text"] for one in replies}) == tries, "nothing was drawn at random"
+        assert record.input_tokens == sum(turn["usage"]["input_tokens"] for turn in replies)
+        assert record.output_tokens == sum(turn["usage"]["output_tokens"] for turn in replies)
+        assert len({turn["text"] for turn in replies}) == tries, "nothing was drawn at random"
 
 
-def test_a_model_that_is_not_there_fails_the_match_for_a_stated_reason(
-    url: str, store: ct.Store
-) -> None:
-    played = study(
+def test_unknown_model_fails_match_with_reason(url: str, store: ct.Store) -> None:
+    spec = study(
         players={"gone": {"model": f"vllm/gone@{url}"}, "fair": {"strategy": "equal_split"}},
         pairing=[["gone", "fair"]],
     )
-    ct.studies.run(played, store)
+    ct.studies.run(spec, store)
     (record,) = store.records("small")
     assert record.status == "failed"
     assert record.reason is not None

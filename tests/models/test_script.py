@@ -1,4 +1,4 @@
-"""Scripted models: every game can be played without a server, a key or a bill."""
+"""Scripted models play every game without a server, a key or costs."""
 
 import asyncio
 from typing import Annotated, Any, Literal
@@ -18,14 +18,14 @@ from cheaptalk.models import (
 )
 from cheaptalk.models.scripted import ScriptedModels, made_up
 
-ASKED = (
+CHAT = (
     ChatMessage(role="system", content="Be brief."),
     ChatMessage(role="user", content="Your price?"),
 )
 
 
-def ask(name: str, **more: Any) -> Reply:
-    call = ModelCall(model=f"script/{name}", messages=ASKED, **more)
+def call_script(name: str, **options: Any) -> Reply:
+    call = ModelCall(model=f"script/{name}", messages=CHAT, **options)
     return asyncio.run(ScriptedModels().call(call, "m/0/alice/0/1", 1))
 
 
@@ -35,7 +35,7 @@ def study(model: str, game: str) -> ct.Study:
 
 
 @pytest.mark.parametrize("game", ct.rules.games())
-def test_a_legal_model_finishes_every_game(game: str, tmp_path: Any) -> None:
+def test_legal_script_finishes_every_game(game: str, tmp_path: Any) -> None:
     with ct.Store.open(tmp_path / "dry.sqlite", create=True) as store:
         progress = ct.run(study("script/legal", game), store)
         records = list(store.records("dry", bodies=True))
@@ -44,32 +44,32 @@ def test_a_legal_model_finishes_every_game(game: str, tmp_path: Any) -> None:
     assert kinds == {"ok"}
 
 
-def test_each_does_as_it_says() -> None:
-    assert ask("echo").text == "Your price?"
-    assert ask("silent").text == ""
-    assert ask("refuse").failure is Failure.REFUSED
-    assert ask("fail").failure is Failure.PROVIDER_ERROR
-    assert ask("legal").text == "No comment."
-    assert ask("echo").usage.input_tokens == 4
+def test_scripts_reply_as_named() -> None:
+    assert call_script("echo").text == "Your price?"
+    assert call_script("silent").text == ""
+    assert call_script("refuse").failure is Failure.REFUSED
+    assert call_script("fail").failure is Failure.PROVIDER_ERROR
+    assert call_script("legal").text == "No comment."
+    assert call_script("echo").usage.input_tokens == 4
     assert {"echo", "silent", "refuse", "fail", "legal"} == SCRIPTS.keys()
 
 
-def test_settings_are_noted_and_change_nothing() -> None:
-    set_ = ModelSettings(temperature=1.5, stop=("END",), reasoning="high")
-    assert ask("echo", settings=set_).text == ask("echo").text
+def test_settings_are_recorded_without_effect() -> None:
+    settings = ModelSettings(temperature=1.5, stop=("END",), reasoning="high")
+    assert call_script("echo", settings=settings).text == call_script("echo").text
     for name in ("echo", "refuse"):
-        sent = ask(name, settings=set_).sent
+        sent = call_script(name, settings=settings).sent
         assert sent == {"temperature": 1.5, "stop": ["END"], "reasoning": "high"}
 
 
-def test_a_form_is_asked_for_as_demanded() -> None:
+def test_requested_route_is_recorded() -> None:
     form = AnswerForm(name="Price", json_schema={}, example="{}", route="schema")
-    assert ask("legal", form=form).route == "schema"
+    assert call_script("legal", form=form).route == "schema"
 
 
-def test_a_call_that_is_shown_an_answer_gets_it() -> None:
+def test_example_in_form_is_the_answer() -> None:
     form = AnswerForm(name="Price", json_schema={}, example='{"price": 3}')
-    reply = ask("legal", form=form)
+    reply = call_script("legal", form=form)
     assert (reply.text, reply.route) == ('{"price": 3}', "text")
 
 
@@ -88,13 +88,13 @@ class Sample(BaseModel):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_made_up_fits_the_form(seed: int) -> None:
+def test_generated_answer_fits_form(seed: int) -> None:
     form = AnswerForm(name="Sample", json_schema=Sample.model_json_schema())
-    said = made_up(form, str(seed))
-    assert Sample.model_validate_json(said).many
-    assert said == made_up(form, str(seed))
+    text = made_up(form, str(seed))
+    assert Sample.model_validate_json(text).many
+    assert text == made_up(form, str(seed))
 
 
-def test_what_is_made_up_differs_between_questions() -> None:
+def test_generated_answers_differ_between_seeds() -> None:
     form = AnswerForm(name="Sample", json_schema=Sample.model_json_schema())
     assert len({made_up(form, str(seed)) for seed in range(20)}) > 5

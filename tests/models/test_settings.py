@@ -1,4 +1,4 @@
-"""Settings that do what they say: what goes over the wire to whom, and what is refused before."""
+"""Settings: translation for each provider, and rejection of unsupported ones."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def sent(model: str, **settings: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("model", ["vllm/qwen", "ollama/llama", "together/llama"])
-def test_the_chat_format_s_settings_are_sent_by_their_names(model: str) -> None:
+def test_chat_settings_keep_their_names(model: str) -> None:
     assert sent(model, **CHAT) == CHAT
 
 
@@ -56,14 +56,14 @@ def test_the_chat_format_s_settings_are_sent_by_their_names(model: str) -> None:
         ("together/openai/gpt-oss-120b", {"reasoning": "high"}, {"reasoning_effort": "high"}),
     ],
 )  # fmt: skip
-def test_settings_are_sent_as_the_model_s_provider_calls_them(
+def test_settings_are_translated_for_provider(
     model: str, settings: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     assert sent(model, **settings) == expected
 
 
 @pytest.mark.parametrize(
-    ("model", "settings", "why"),
+    ("model", "settings", "error"),
     [
         ("openai/o3", {"temperature": 0.5}, "openai/o3 does not support temperature: remove it"),
         ("openai/gpt-5", {"stop": ["END"]}, "does not support stop"),
@@ -93,14 +93,14 @@ def test_settings_are_sent_as_the_model_s_provider_calls_them(
         ("hf/tiny", {"stream": True}, "does not support stream"),
     ],
 )  # fmt: skip
-def test_a_setting_that_would_not_be_heeded_is_refused(
-    model: str, settings: dict[str, Any], why: str
+def test_unsupported_settings_are_rejected(
+    model: str, settings: dict[str, Any], error: str
 ) -> None:
-    with pytest.raises(ValueError, match=why):
+    with pytest.raises(ValueError, match=error):
         check_settings(ModelSettings.model_validate(settings), model)
 
 
-def test_a_way_of_asking_that_a_provider_does_not_have_is_refused() -> None:
+def test_unsupported_answer_route_is_rejected() -> None:
     check_settings(ModelSettings(), "openai/gpt-4o", "schema")
     with pytest.raises(
         ValueError, match="does not support answers: schema; set answers to tool or text"
@@ -110,12 +110,12 @@ def test_a_way_of_asking_that_a_provider_does_not_have_is_refused() -> None:
         check_settings(ModelSettings(reasoning="low"), "anthropic/claude-opus-4-1", "tool")
 
 
-def test_every_model_that_reasons_knows_levels() -> None:
+def test_reasoning_models_define_levels() -> None:
     for entry in PROVIDERS.values():
-        assert all(bool(one.reasoning) == bool(one.levels) for one in entry.models)
+        assert all(bool(model.reasoning) == bool(model.levels) for model in entry.models)
 
 
-def test_a_model_that_reasons_cannot_be_made_to_call_a_tool_at_anthropic() -> None:
+def test_anthropic_reasoning_excludes_tool_route() -> None:
     name = ModelName.parse("anthropic/claude-opus-4-1")
     assert routes(ModelSettings(reasoning="none"), name) == ("tool", "text")
     assert routes(ModelSettings(reasoning="low"), name) == ("text",)

@@ -1,4 +1,4 @@
-"""When a server wants to be asked again, and through which proxy it is asked."""
+"""Retry-After headers, proxies and connection errors of the HTTP transport."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -33,17 +33,17 @@ NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
         ({"retry-after": "inf"}, None),
     ],
 )
-def test_when_to_ask_again(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_header_is_parsed(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers, NOW) == seconds
 
 
-def test_a_complaint_is_one_line() -> None:
+def test_error_message_is_one_line() -> None:
     reply = broken("first\n  second" + "x" * 1000, retry=False)
     assert (reply.failure, len(reply.detail or "")) == (Failure.PROVIDER_ERROR, 500)
     assert (reply.detail or "").startswith("first second")
 
 
-def test_the_environment_s_proxy_is_asked_but_not_for_what_it_excepts(
+def test_proxy_from_environment_respects_no_proxy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
@@ -55,8 +55,8 @@ def test_the_environment_s_proxy_is_asked_but_not_for_what_it_excepts(
     proxy_of.cache_clear()
 
 
-def posted(url: str) -> Reply:
-    """What comes back from a place where no server is."""
+def post_unreachable(url: str) -> Reply:
+    """Return the reply to a request to a port without a server."""
 
     async def post() -> Reply:
         wire = HttpTransport()
@@ -69,46 +69,44 @@ def posted(url: str) -> Reply:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_server_that_is_not_there_is_named_with_the_cause(
-    host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreachable_server_error_names_cause(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cheaptalk.models.http.transport.proxy_of", lambda url: None)
-    reply = posted(f"http://{host}:9/v1")
+    reply = post_unreachable(f"http://{host}:9/v1")
     assert (reply.detail or "").startswith(f"no server answers at {host}:9 (Connection refused): ")
     assert (reply.failure, reply.retry, reply.unreached) == (Failure.PROVIDER_ERROR, True, True)
 
 
 @pytest.mark.parametrize(
-    ("said", "detail"),
+    ("message", "detail"),
     [
         ("404: no such model", "status 404: no such model"),
         ("404", "status 404"),
         ("no model 404", "status 404: no model 404"),
     ],
 )
-def test_a_status_is_said_once(said: str, detail: str) -> None:
-    assert complaint({"error": {"message": said}}, 404).detail == detail
+def test_status_is_not_repeated_in_error(message: str, detail: str) -> None:
+    assert complaint({"error": {"message": message}}, 404).detail == detail
 
 
-def test_closing_twice_is_no_error() -> None:
-    async def twice() -> web.Response | None:
+def test_closing_twice_is_allowed() -> None:
+    async def close_twice() -> web.Response | None:
         wire = HttpTransport()
         await wire.close()
         await wire.close()
         return None
 
-    assert asyncio.run(twice()) is None
+    assert asyncio.run(close_twice()) is None
 
 
-@pytest.mark.parametrize(("status", "again"), [(407, False), (502, True)])
-def test_a_proxy_that_refuses_to_connect_is_told_in_our_words(status: int, again: bool) -> None:
+@pytest.mark.parametrize(("status", "retry"), [(407, False), (502, True)])
+def test_proxy_error_contains_no_password(status: int, retry: bool) -> None:
     info = aiohttp.RequestInfo(
         URL("http://me:hunter22@proxy:3128"), "CONNECT", CIMultiDictProxy(CIMultiDict())
     )
     error = aiohttp.ClientHttpProxyError(info, (), status=status, message="hunter22")
     reply = lost_connection(error, "https://api.example/v1")
     assert "hunter22" not in reply.model_dump_json()
-    assert (reply.status, reply.retry, reply.unreached) == (status, again, True)
+    assert (reply.status, reply.retry, reply.unreached) == (status, retry, True)
     assert reply.detail == (
         f"the proxy refused to connect (status {status}): check the user and the password in the "
         "environment's HTTPS_PROXY or HTTP_PROXY"
@@ -116,5 +114,5 @@ def test_a_proxy_that_refuses_to_connect_is_told_in_our_words(status: int, again
 
 
 @pytest.mark.parametrize("status", [302, 307, 407])
-def test_a_wrong_url_or_proxy_halts_a_run_as_a_wrong_key_does(status: int) -> None:
+def test_redirect_and_proxy_status_are_denials(status: int) -> None:
     assert trouble_of(broken("elsewhere", retry=False, status=status)) is Trouble.DENIED

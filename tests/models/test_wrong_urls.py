@@ -1,4 +1,4 @@
-"""A URL that leads to no model says in a sentence what is wrong with it, and what to do."""
+"""Errors for wrong URLs state the problem and suggest a fix."""
 
 import asyncio
 import re
@@ -17,25 +17,25 @@ from cheaptalk.models.http.failures import hinted
 from cheaptalk.models.http.transport import HttpTransport, lost_connection
 
 PEM = Path(__file__).with_name("localhost.pem")
-"""A certificate of localhost that nobody vouches for, and its key, which opens nothing."""
+"""A self-signed certificate of localhost and its key, which protects nothing."""
 NGINX = (
     "<html>\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"
 )
-GO = "Client sent an HTTP request to an HTTPS server.\n"
+GO_SERVER = "Client sent an HTTP request to an HTTPS server.\n"
 ALERT = b"\x15\x03\x03\x00\x02\x02\x46"
-"""What TLS says to those who do not speak it."""
+"""The TLS alert in response to a request without TLS."""
 
 
 def posted(url: str, *, tls: bool = False, say: web.Response | bytes = b"") -> Reply:
-    """What comes back from a server that says this, however it is asked; ``{port}`` is its port."""
+    """Return the reply of a server with a fixed response; ``{port}`` stands for its port."""
 
     async def post(port: int) -> Reply:
-        wire, place = HttpTransport(), url.format(port=port)
+        wire, address = HttpTransport(), url.format(port=port)
         try:
-            reply = await wire.post(place, {}, {}, None, 5, lambda data: Reply(text=str(data)))
+            reply = await wire.post(address, {}, {}, None, 5, lambda data: Reply(text=str(data)))
         finally:
             await wire.close()
-        return hinted(reply, ModelName.parse(f"vllm/tiny@{place}"), place)
+        return hinted(reply, ModelName.parse(f"vllm/tiny@{address}"), address)
 
     if isinstance(say, bytes):
         return asyncio.run(_with_raw_server(say, tls, post))
@@ -76,57 +76,57 @@ def page(status: int, text: str) -> web.Response:
     return web.Response(text=text, status=status, content_type="text/html")
 
 
-LOST = "<!DOCTYPE html>\n<html><head><title> Not <Found> </title></head><body>...</body></html>"
-IN_V1 = r" \(the URL usually ends in /v1, and calls are sent to http://127.0.0.1:\d+/\)"
+HTML = "<!DOCTYPE html>\n<html><head><title> Not <Found> </title></head><body>...</body></html>"
+V1_HINT = r" \(the URL usually ends in /v1, and calls are sent to http://127.0.0.1:\d+/\)"
 UNTRUSTED = (
     r"the certificate of 127.0.0.1:\d+ is not trusted \(self[- ]signed certificate\): set its "
     "authority's file in SSL_CERT_FILE, or use the host name in the certificate"
 )
-NULL_OBSERVER = re.escape(
+NO_SERVER = re.escape(
     "no server answers at 127.0.0.1:9 (Connection refused): check that it is running and that "
     "the port is correct"
 )
-OR_TLS = "; if it uses https, write https:// in the URL"
+HTTPS_HINT = "; if it uses https, write https:// in the URL"
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # a handshake that fails leaves its socket
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # a failed handshake leaves its socket open
 @pytest.mark.parametrize(
-    ("url", "server", "said"),
+    ("url", "server", "error"),
     [
         ("https://127.0.0.1:{port}/v1", {"say": page(200, "")},
          r"the server at 127.0.0.1:\d+ does not use https: write http:// in the URL"),
         ("http://127.0.0.1:{port}/v1", {"tls": True},
-         "connection failed: the server closed the connection without a response" + OR_TLS),
+         "connection failed: the server closed the connection without a response" + HTTPS_HINT),
         ("http://127.0.0.1:{port}/v1", {"say": ALERT},
-         "connection failed: the server's response is not HTTP" + OR_TLS),
+         "connection failed: the server's response is not HTTP" + HTTPS_HINT),
         ("http://127.0.0.1:{port}/v1", {"say": page(400, NGINX)},
          "status 400: the server requires https: write https:// in the URL"),
-        ("http://127.0.0.1:{port}/v1", {"say": page(400, GO)},
+        ("http://127.0.0.1:{port}/v1", {"say": page(400, GO_SERVER)},
          "status 400: the server requires https: write https:// in the URL"),
         ("https://127.0.0.1:{port}/v1", {"tls": True},
          UNTRUSTED),
         ("http://127.0.0.1:9/v1", {},
-         NULL_OBSERVER),
-        ("http://127.0.0.1:{port}/", {"say": page(404, LOST)},
-         'status 404: a web page, "Not"' + IN_V1),
+         NO_SERVER),
+        ("http://127.0.0.1:{port}/", {"say": page(404, HTML)},
+         'status 404: a web page, "Not"' + V1_HINT),
         ("http://127.0.0.1:{port}/", {"say": page(405, "not allowed")},
-         "status 405: not allowed" + IN_V1),
-        ("http://127.0.0.1:{port}/", {"say": page(200, LOST)},
-         'the server answers with a web page, "Not"' + IN_V1),
-        ("http://127.0.0.1:{port}/v1", {"say": page(404, LOST)}, 'status 404: a web page, "Not"'),
+         "status 405: not allowed" + V1_HINT),
+        ("http://127.0.0.1:{port}/", {"say": page(200, HTML)},
+         'the server answers with a web page, "Not"' + V1_HINT),
+        ("http://127.0.0.1:{port}/v1", {"say": page(404, HTML)}, 'status 404: a web page, "Not"'),
     ],
 )  # fmt: skip
-def test_a_wrong_url_is_told_with_the_cure(
-    url: str, server: dict[str, web.Response | bytes | bool], said: str,
+def test_wrong_url_error_suggests_fix(
+    url: str, server: dict[str, web.Response | bytes | bool], error: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr("cheaptalk.models.http.transport.proxy_of", lambda url: None)
     reply = posted(url, **server)  # type: ignore[arg-type]
     assert reply.failure is Failure.PROVIDER_ERROR
-    assert re.fullmatch(said, reply.detail or ""), reply.detail
+    assert re.fullmatch(error, reply.detail or ""), reply.detail
 
 
-def test_a_name_that_nobody_has_is_told() -> None:
+def test_unknown_host_error_names_host() -> None:
     key = aiohttp.client_reqrep.ConnectionKey("no.invalid", 80, False, True, None, None, None)
     error = aiohttp.ClientConnectorDNSError(key, OSError(-2, "Name or service not known"))
     reply = lost_connection(error, str(URL("http://no.invalid/v1")))
@@ -136,6 +136,6 @@ def test_a_name_that_nobody_has_is_told() -> None:
     assert (reply.retry, reply.unreached) == (True, True), "the network may be away for a moment"
 
 
-def test_what_no_waiting_cures_halts_a_run_as_a_wrong_key_does() -> None:
+def test_permanently_unreachable_url_is_denial() -> None:
     wrong = Reply(failure=Failure.PROVIDER_ERROR, retry=False, unreached=True)
     assert trouble_of(wrong) is Trouble.DENIED

@@ -192,7 +192,7 @@ def write_greeting(games: Path, name: str) -> None:
     write(games, name, bargaining(), OFFERS, rows)
 
 
-def test_names_are_taken_out_unless_they_are_kept_with_a_warning(
+def test_names_are_redacted_unless_kept_with_a_warning(
     cheaptalk: Command, games: Path, store: Store
 ) -> None:
     write_greeting(games, "Zelda")

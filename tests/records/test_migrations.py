@@ -145,7 +145,7 @@ def test_newest_migration_matches_schema_revision() -> None:
     assert heads == [schema.REVISION] == [module.NEWEST]
 
 
-def test_a_store_of_before_the_vocabulary_opens_and_resumes(tmp_path: Path) -> None:
+def test_store_from_before_0_1_opens_and_resumes(tmp_path: Path) -> None:
     path = restore_dump(tmp_path / "store.sqlite", STORE_0011)
     with Store.open(path) as store:
         with store.reading() as reading:

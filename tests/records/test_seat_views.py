@@ -51,9 +51,7 @@ def change_secret(table: Table, secret: Secret) -> MatchRecord | None:
 
 
 @pytest.mark.parametrize(("game_spec", "game"), CASES)
-def test_no_view_changes_with_what_another_seat_alone_knows(
-    game_spec: GameSpec, game: Game
-) -> None:
+def test_views_do_not_depend_on_secrets_of_other_seats(game_spec: GameSpec, game: Game) -> None:
     table = finished(game_spec, new_table(game, SEED))
     record, compared = record_of(table), 0
     secrets = list(islice(game.secrets(table.instance), 4))

@@ -19,7 +19,7 @@ def test_csv_round_trips(texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("form", ["=1+1", "+1+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx", "-"])
-def test_a_text_that_a_spreadsheet_would_run_is_quoted_unless_it_is_wanted_raw(form: str) -> None:
+def test_formulas_are_escaped_unless_raw(form: str) -> None:
     for raw, cell in ((False, f"'{form}"), (True, form)):
         (row,) = csv.reader(io.StringIO(csv_line([form, -2.5], raw=raw), newline=""), strict=True)
         assert row == [cell, "-2.5"]

@@ -1,4 +1,4 @@
-"""Actions: amounts and messages as people and models write them, and reasons for refusals."""
+"""Actions: parsing of written amounts and messages, and error messages."""
 
 import math
 from typing import Any, Literal
@@ -31,7 +31,7 @@ def reason(kind: type[Action], **fields: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("written", "amount"),
+    ("text", "amount"),
     [
         ("$1,250.50", 1250.5),
         ("1,250.50", 1250.5),
@@ -45,35 +45,35 @@ def reason(kind: type[Action], **fields: Any) -> str:
         (0.1, 0.1),
     ],
 )
-def test_amounts_are_read_as_people_write_them(written: Any, amount: float) -> None:
-    assert Offer(amount=written).amount == amount
+def test_written_amounts_are_parsed(text: Any, amount: float) -> None:
+    assert Offer(amount=text).amount == amount
 
 
 @given(st.integers(0, 10**14))
-def test_every_amount_of_cents_survives_being_written_out(cents: int) -> None:
+def test_amounts_in_cents_survive_formatting(cents: int) -> None:
     assert Offer.model_validate({"amount": f"${cents / 100:,.2f}"}).amount == cents / 100
 
 
 @pytest.mark.parametrize(
-    "written",
+    "text",
     ["", " ", "$", "-", "1,25", "1,2500", "12 dollars", "$1.2.3", "ten", "1-2", None, [1]],
 )
-def test_what_is_no_amount_is_refused(written: Any) -> None:
-    assert reason(Offer, amount=written).startswith('"amount": should be a number')
+def test_invalid_amounts_are_rejected(text: Any) -> None:
+    assert reason(Offer, amount=text).startswith('"amount": should be a number')
 
 
-@pytest.mark.parametrize("written", [True, False])
-def test_truth_is_no_amount(written: bool) -> None:
-    assert reason(Offer, amount=written) == '"amount": must be a number, not true or false'
+@pytest.mark.parametrize("text", [True, False])
+def test_booleans_are_rejected_as_amounts(text: bool) -> None:
+    assert reason(Offer, amount=text) == '"amount": must be a number, not true or false'
 
 
-@pytest.mark.parametrize("written", [math.nan, math.inf, -math.inf, "nan", "inf", "1e999"])
-def test_amounts_are_finite(written: Any) -> None:
-    assert reason(Offer, amount=written) == '"amount": should be a finite number'
+@pytest.mark.parametrize("text", [math.nan, math.inf, -math.inf, "nan", "inf", "1e999"])
+def test_infinite_amounts_are_rejected(text: Any) -> None:
+    assert reason(Offer, amount=text) == '"amount": should be a finite number'
 
 
 @pytest.mark.parametrize(
-    ("written", "number"),
+    ("text", "number"),
     [
         (12, 12),
         (12.0, 12),
@@ -84,12 +84,12 @@ def test_amounts_are_finite(written: Any) -> None:
         ("1,250,000", 1_250_000),
     ],
 )
-def test_whole_numbers_are_read_as_people_write_them(written: Any, number: int) -> None:
-    assert Choice(number=written).number == number
+def test_written_whole_numbers_are_parsed(text: Any, number: int) -> None:
+    assert Choice(number=text).number == number
 
 
 @pytest.mark.parametrize(
-    "written",
+    "text",
     [
         True,
         1.5,
@@ -107,33 +107,33 @@ def test_whole_numbers_are_read_as_people_write_them(written: Any, number: int) 
         "9" * 5000,
     ],
 )
-def test_what_is_no_whole_number_is_refused(written: Any) -> None:
-    assert reason(Choice, number=written).startswith('"number": ')
+def test_invalid_whole_numbers_are_rejected(text: Any) -> None:
+    assert reason(Choice, number=text).startswith('"number": ')
 
 
-def test_messages_are_kept_character_for_character() -> None:
-    words = ' \n\tünï 🤝 {"a": 1}  \u2028 \x00 '
-    assert Offer(amount=1, message=words).message == words
+def test_messages_are_kept_verbatim() -> None:
+    message = ' \n\tünï 🤝 {"a": 1}  \u2028 \x00 '
+    assert Offer(amount=1, message=message).message == message
 
 
-def test_messages_have_a_limit() -> None:
+def test_message_length_is_limited() -> None:
     assert len(Offer(amount=1, message="x" * MESSAGE_LIMIT).message) == MESSAGE_LIMIT
-    why = reason(Offer, amount=1, message="x" * (MESSAGE_LIMIT + 1))
-    assert why == '"message": has 4,001 characters; at most 4,000 are possible'
+    error = reason(Offer, amount=1, message="x" * (MESSAGE_LIMIT + 1))
+    assert error == '"message": has 4,001 characters; at most 4,000 are possible'
 
 
-def test_a_message_is_words() -> None:
+def test_messages_must_be_text() -> None:
     assert reason(Offer, amount=1, message=5) == '"message": should be text'
 
 
-def test_actions_cannot_change() -> None:
+def test_actions_are_frozen() -> None:
     action = Offer(amount=1)
     with pytest.raises(ValidationError, match="frozen"):
-        action.amount = 2  # type: ignore[misc]  # the fault
+        action.amount = 2  # type: ignore[misc]  # the error under test
 
 
 @pytest.mark.parametrize(
-    ("fields", "why"),
+    ("fields", "error"),
     [
         ({}, '"decision": is missing'),
         ({"decision": "maybe"}, "\"decision\": should be 'accept' or 'reject'"),
@@ -144,11 +144,11 @@ def test_actions_cannot_change() -> None:
         ),
     ],
 )
-def test_refusals_say_what_is_wrong_in_plain_words(fields: dict[str, Any], why: str) -> None:
-    assert reason(Reply, **fields) == why
+def test_errors_describe_invalid_fields(fields: dict[str, Any], error: str) -> None:
+    assert reason(Reply, **fields) == error
 
 
-def test_a_fault_of_the_whole_answer_is_named_so() -> None:
+def test_error_names_invalid_answer_type() -> None:
     with pytest.raises(ValidationError) as caught:
         Reply.model_validate("accept")
     assert explain(caught.value).startswith("the answer should be a mapping")

@@ -1,4 +1,4 @@
-"""Playing a table to its end, now or in time, and again from a record."""
+"""Playing a table with functions or coroutines, and replaying it from a record."""
 
 import asyncio
 import re
@@ -25,15 +25,15 @@ INSTANCE = Cards(left=1, right=2)
 GAME = Guessing(talk=False)
 
 
-def illegal(asked: DecisionRequest) -> Action:
+def illegal(request: DecisionRequest) -> Action:
     return Guess(number=0)
 
 
-def failing(asked: DecisionRequest) -> Action:
+def failing(request: DecisionRequest) -> Action:
     raise KeyError("lost")
 
 
-def test_strategies_play_to_the_end() -> None:
+def test_strategies_play_to_end() -> None:
     table = play(
         GAME, INSTANCE, "seed", {"left": own_card, "right": own_card.with_settings(plus=1)}
     )
@@ -41,22 +41,22 @@ def test_strategies_play_to_the_end() -> None:
     assert table.outcome == Score(left=2, right=2)
 
 
-def test_one_seed_plays_one_match() -> None:
+def test_seed_determines_match() -> None:
     players = {"left": random, "right": random}
-    once, again = (play(GAME, INSTANCE, "seed", players) for _ in range(2))
+    first, second = (play(GAME, INSTANCE, "seed", players) for _ in range(2))
     other = play(GAME, INSTANCE, "another seed", players)
-    assert once.given == again.given
-    assert once.given != other.given
+    assert first.given == second.given
+    assert first.given != other.given
 
 
-def test_an_illegal_strategy_is_a_fault_of_its_code() -> None:
+def test_illegal_strategy_raises_strategy_error() -> None:
     with pytest.raises(
         StrategyError, match='"left" answered illegally in request 0, by illegal: the sum is no'
     ):
         play(GAME, INSTANCE, "seed", {"left": illegal, "right": random})
 
 
-def test_a_failing_strategy_is_a_fault_of_its_code() -> None:
+def test_failing_strategy_raises_strategy_error() -> None:
     with pytest.raises(
         StrategyError,
         match=r'"right" failed in request 0, by failing: KeyError in test_driving.py:\d+: .lost.$',
@@ -66,30 +66,28 @@ def test_a_failing_strategy_is_a_fault_of_its_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("players", "saying"),
+    ("players", "message"),
     [
         ({"left": random}, '"right" has no player; pass a function for it'),
         ({"left": random, "rihgt": random}, 'no seat or role "rihgt" (did you mean "right"?)'),
         ({"left": random, "right": random, "up": random}, 'or role "up" (known: left, right)'),
     ],
 )
-def test_every_place_has_a_player_and_every_player_a_place(
-    players: Mapping[str, Any], saying: str
-) -> None:
-    with pytest.raises(CheaptalkError, match=re.escape(saying)):
+def test_players_and_seats_must_match(players: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(CheaptalkError, match=re.escape(message)):
         play(GAME, INSTANCE, "seed", players)
 
 
-def in_time(
+def play_with_delays(
     answers: Mapping[str, Any], order: list[str] | None = None, table: Table | None = None
 ) -> Table:
-    """Play with answers that take time: an action, None for a forfeit, or an error to raise."""
+    """Play with delayed answers: an action, None for a forfeit, or an exception to raise."""
 
-    async def answer(asked: DecisionRequest) -> Action | None:
-        await asyncio.sleep(0.001 * (2 if asked.actor == "left" else 1))
+    async def answer(request: DecisionRequest) -> Action | None:
+        await asyncio.sleep(0.001 * (2 if request.actor == "left" else 1))
         if order is not None:
-            order.append(asked.actor)
-        reply = answers[asked.actor]
+            order.append(request.actor)
+        reply = answers[request.actor]
         if isinstance(reply, BaseException):
             raise reply
         return reply  # type: ignore[no-any-return]  # as scripted
@@ -97,41 +95,41 @@ def in_time(
     return asyncio.run(play_async(table or Table(GAME, INSTANCE, "seed"), answer))
 
 
-def test_open_seats_are_asked_at_once() -> None:
+def test_open_requests_are_answered_concurrently() -> None:
     order: list[str] = []
-    table = in_time({"left": Guess(number=3), "right": Guess(number=4)}, order)
+    table = play_with_delays({"left": Guess(number=3), "right": Guess(number=4)}, order)
     assert order == ["right", "left", "right", "left"]
     assert table.outcome == Score(left=2, right=0)
     assert [given.actor for given in table.given] == order
 
 
-def test_no_answer_in_time_is_a_forfeit() -> None:
-    table = in_time({"left": None, "right": Guess(number=4)})
+def test_missing_answer_forfeits() -> None:
+    table = play_with_delays({"left": None, "right": Guess(number=4)})
     assert table.forfeited == {"left"}
     assert table.outcome is None
 
 
-def test_an_error_of_one_seat_waits_for_the_others() -> None:
+def test_error_of_one_seat_waits_for_others() -> None:
     table = Table(GAME, INSTANCE, "seed")
     slow = {"left": Guess(number=3), "right": RuntimeError("no line")}
     with pytest.raises(RuntimeError, match="no line"):
-        in_time(slow, table=table)
+        play_with_delays(slow, table=table)
     assert [given.actor for given in table.given] == ["left"]
     assert list(table.pending) == ["right"]
 
 
-def test_a_table_is_played_on_where_it_stopped() -> None:
+def test_table_is_resumed_from_its_state() -> None:
     table = Table(GAME, INSTANCE, "seed")
     table.answer("left", Guess(number=3))
     order: list[str] = []
-    in_time({"left": Guess(number=1), "right": Guess(number=4)}, order, table)
+    play_with_delays({"left": Guess(number=1), "right": Guess(number=4)}, order, table)
     assert order == ["right", "right", "left"]
     assert table.outcome == Score(left=1, right=0)
 
 
-def test_an_illegal_action_in_time_is_an_error() -> None:
+def test_illegal_action_raises_error() -> None:
     with pytest.raises(IllegalAction, match="no less than your card"):
-        in_time({"left": Guess(number=0), "right": Guess(number=4)})
+        play_with_delays({"left": Guess(number=0), "right": Guess(number=4)})
 
 
 RECORD = [
@@ -141,7 +139,7 @@ RECORD = [
 ]
 
 
-def test_a_record_replays_to_the_next_question() -> None:
+def test_record_replays_to_next_request() -> None:
     table = replay(GAME, INSTANCE, "seed", RECORD)
     assert table.requests == 1
     assert list(table.pending) == ["right"]
@@ -149,7 +147,7 @@ def test_a_record_replays_to_the_next_question() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "why"),
+    ("more", "error"),
     [
         ((0, "right", {"number": 3}), "matches no open request: request 1 is to right"),
         ((1, "middle", {"number": 3}), 'answer 1 of "middle" matches no open request'),
@@ -160,14 +158,14 @@ def test_a_record_replays_to_the_next_question() -> None:
         ((1, "right", {"price": 1}), '"number": is missing; "price": is not part of the answer'),
     ],
 )  # fmt: skip
-def test_a_record_of_other_rules_is_refused_with_the_reason(
-    more: tuple[int, str, dict[str, object] | None], why: str
+def test_mismatched_record_is_rejected_with_reason(
+    more: tuple[int, str, dict[str, object] | None], error: str
 ) -> None:
-    with pytest.raises(ReplayMismatch, match=why):
+    with pytest.raises(ReplayMismatch, match=error):
         replay(GAME, INSTANCE, "seed", [*RECORD, more])
 
 
-def test_a_record_that_goes_on_after_the_end_is_refused() -> None:
+def test_record_with_answers_after_end_is_rejected() -> None:
     ended = [*RECORD, (1, "right", None)]
     assert replay(GAME, INSTANCE, "seed", ended).over
     with pytest.raises(ReplayMismatch, match="request 2 is to no actor"):

@@ -1,4 +1,4 @@
-"""What games have in common: parameters, horizons, names, roles."""
+"""Behaviour common to all games: parameters, horizons, names, roles."""
 
 import math
 import pickle
@@ -26,67 +26,67 @@ from cheaptalk.rules.errors import describe
 from tests.toys import Cards, Guess, Guessing, Score, YourCard
 
 
-def test_a_horizon_is_written_as_a_number_or_as_a_mapping() -> None:
+def test_horizon_is_number_or_mapping() -> None:
     assert Guessing.model_validate({"horizon": 12}).horizon == Horizon(rounds=12)
     hidden = Guessing.model_validate({"horizon": {"rounds": 99, "hidden": True}}).horizon
     assert (hidden.rounds, hidden.told) == (99, None)
     assert Horizon(rounds=12).told == 12
 
 
-@pytest.mark.parametrize("written", [0, -1, 10_001, True, 2.5, "many", None])
-def test_other_horizons_are_refused(written: object) -> None:
+@pytest.mark.parametrize("horizon", [0, -1, 10_001, True, 2.5, "many", None])
+def test_invalid_horizons_are_rejected(horizon: object) -> None:
     with pytest.raises(ValidationError):
-        Guessing.model_validate({"horizon": written})
+        Guessing.model_validate({"horizon": horizon})
 
 
-def test_a_misspelt_parameter_is_named_with_the_nearest_one() -> None:
+def test_misspelt_parameter_suggests_nearest() -> None:
     with pytest.raises(ValidationError, match=r'unknown key "horizn" \(did you mean "horizon"\?\)'):
         Guessing.model_validate({"horizn": 3})
 
 
-def test_suggest_names_the_nearest_or_all() -> None:
+def test_suggest_names_nearest_or_all_names() -> None:
     assert suggest("lft", ["left", "right"]) == '"lft" (did you mean "left"?)'
     assert suggest("up", ["left", "right"]) == '"up" (known: left, right)'
     assert suggest("up", []) == '"up" (known: none)'
 
 
-def test_values_cannot_change() -> None:
+def test_values_are_frozen() -> None:
     game = Guessing()
     with pytest.raises(ValidationError, match="frozen"):
         game.talk = False  # type: ignore[misc]  # the fault
     assert issubclass(Guessing, Value)
 
 
-def test_a_value_made_unchecked_is_the_value() -> None:
-    made = Score.unchecked(left=1, right=2)
-    assert made == Score(left=1, right=2)
-    assert made == pickle.loads(pickle.dumps(made)) == made.model_copy()  # noqa: S301 - our own
-    assert hash(made) == hash(Score(left=1, right=2))
-    assert made.model_fields_set == {"left", "right"}
-    assert made.model_dump_json() == '{"left":1,"right":2}'
+def test_unchecked_value_equals_validated_value() -> None:
+    unchecked = Score.unchecked(left=1, right=2)
+    assert unchecked == Score(left=1, right=2)
+    assert unchecked == pickle.loads(pickle.dumps(unchecked)) == unchecked.model_copy()  # noqa: S301 - our own
+    assert hash(unchecked) == hash(Score(left=1, right=2))
+    assert unchecked.model_fields_set == {"left", "right"}
+    assert unchecked.model_dump_json() == '{"left":1,"right":2}'
     with pytest.raises(ValidationError, match="frozen"):
-        made.left = 3  # type: ignore[misc]  # the fault
+        unchecked.left = 3  # type: ignore[misc]  # the fault
 
 
-def test_players_are_called_by_role_unless_named() -> None:
+def test_players_are_named_by_role_by_default() -> None:
     assert Guessing().called("left") == "Left"
     game = Guessing(names={"left": "Ann"})
     assert (game.called("left"), game.called("right")) == ("Ann", "Right")
 
 
-def test_names_are_of_places_and_differ() -> None:
+def test_names_must_be_of_seats_and_unique() -> None:
     with pytest.raises(ValidationError, match='unknown seat "middle"; the seats are left, right'):
         Guessing(names={"middle": "Ann"})
     with pytest.raises(ValidationError, match="two seats have the same name"):
         Guessing(names={"left": "Right"})
 
 
-def test_a_seat_for_each_place_unless_the_game_says_otherwise() -> None:
+def test_each_seat_has_one_actor_by_default() -> None:
     assert Guessing().actors == (Actor("left", "left"), Actor("right", "right"))
 
 
 class Team(Guessing):
-    """Two seats of one place."""
+    """A game with two actors in one seat."""
 
     @property
     def actors(self) -> tuple[Actor, ...]:
@@ -99,12 +99,12 @@ class Team(Guessing):
         return {"left": (0.0, 3.5), "right": (-1.0, 1.0)}
 
 
-def test_a_place_gets_what_all_its_seats_get() -> None:
+def test_seat_payoff_is_sum_over_its_actors() -> None:
     assert Team().seat_payoffs(Score(left=0, right=0)) == {"left": 3.5, "right": -1.0}
 
 
 @pytest.mark.parametrize(
-    ("paid", "saying"),
+    ("paid", "message"),
     [
         (
             {"left": 35.0, "right": 0.0},
@@ -118,7 +118,7 @@ def test_a_place_gets_what_all_its_seats_get() -> None:
         ({"left": 1.0, "up": 1.0, "right": 0.0}, r"payoffs\(\) pays left, up, right, but the"),
     ],
 )
-def test_what_is_paid_lies_in_the_declared_bounds(paid: dict[str, float], saying: str) -> None:
+def test_payoffs_outside_bounds_raise_error(paid: dict[str, float], message: str) -> None:
     class Paying(Guessing):
         def payoffs(self, outcome: Score) -> dict[str, float]:
             return paid
@@ -126,12 +126,12 @@ def test_what_is_paid_lies_in_the_declared_bounds(paid: dict[str, float], saying
         def payoff_bounds(self) -> dict[str, tuple[float, float]]:
             return {"left": (0.0, 10.0), "right": (0.0, 20.0)}
 
-    with pytest.raises(RulesError, match=f"^guessing: {saying}"):
+    with pytest.raises(RulesError, match=f"^guessing: {message}"):
         Paying().seat_payoffs(Score(left=0, right=0))
 
 
-@pytest.mark.parametrize(("paid", "fits"), [(1.0, True), (1.5, False)])
-def test_what_all_places_of_a_role_get_lies_in_the_declared_bounds(paid: float, fits: bool) -> None:
+@pytest.mark.parametrize(("paid", "valid"), [(1.0, True), (1.5, False)])
+def test_total_payoff_of_role_is_checked_against_bounds(paid: float, valid: bool) -> None:
     class Sharing(Guessing):
         roles: ClassVar[tuple[str, ...]] = ("guest",)
 
@@ -149,17 +149,17 @@ def test_what_all_places_of_a_role_get_lies_in_the_declared_bounds(paid: float, 
             assert super().total_bounds() == {"guest": (0.0, 4.0)}
             return {"guest": (2.0, 2.0)}
 
-    if fits:
+    if valid:
         assert Sharing().seat_payoffs(Score(left=0, right=0)) == {"left": 1.0, "right": 1.0}
         return
-    said = (
+    message = (
         r'guessing: the total payoff of the role "guest" is 2.5, which is not between 2 and 2; fix'
     )
-    with pytest.raises(RulesError, match=said):
+    with pytest.raises(RulesError, match=message):
         Sharing().seat_payoffs(Score(left=0, right=0))
 
 
-def test_code_of_a_game_that_fails_is_told_with_its_place() -> None:
+def test_error_in_game_code_names_method_and_line() -> None:
     class Failing(Guessing):
         def draw_instance(self, chance: Chance) -> Cards:
             raise KeyError("ace")
@@ -180,7 +180,7 @@ def test_code_of_a_game_that_fails_is_told_with_its_place() -> None:
         ask.refuse(Guess(number=1))
 
 
-def test_a_parameter_without_a_type_is_told_with_its_place() -> None:
+def test_untyped_parameter_error_names_line() -> None:
     with pytest.raises(PydanticUserError) as caught:
         type("Untyped", (Guessing,), {"cards": 5, "__module__": __name__})
     assert re.fullmatch(
@@ -192,7 +192,7 @@ def test_a_parameter_without_a_type_is_told_with_its_place() -> None:
     assert "has a field without a type, decks; write NAME: TYPE" in describe(caught.value)
 
 
-def test_payoffs_may_leave_their_bounds_by_rounding() -> None:
+def test_payoffs_may_exceed_bounds_by_rounding() -> None:
     class Rounded(Guessing):
         def payoffs(self, outcome: Score) -> dict[str, float]:
             return {"left": 0.1 + 0.2, "right": 1e12 - 1e-4}
@@ -203,15 +203,15 @@ def test_payoffs_may_leave_their_bounds_by_rounding() -> None:
     assert Rounded().seat_payoffs(Score(left=0, right=0))["left"] == 0.1 + 0.2
 
 
-def test_instances_are_drawn_from_the_chance_they_are_given() -> None:
+def test_instances_are_determined_by_chance() -> None:
     instances = [Guessing().draw_instance(Chance("a")), Guessing().draw_instance(Chance("a"))]
     assert instances[0] == instances[1]
     assert len({str(Guessing().draw_instance(Chance(str(number)))) for number in range(99)}) > 15
 
 
-def test_a_game_in_which_nature_decides_nothing_has_an_empty_instance_and_no_secrets() -> None:
+def test_default_instance_is_empty_without_secrets() -> None:
     class Plain(Guessing):
-        """The toy with what all games have by default."""
+        """The toy game with the defaults of all games."""
 
         instance_type: ClassVar[type[Instance]] = Instance
 
@@ -226,7 +226,7 @@ def test_a_game_in_which_nature_decides_nothing_has_an_empty_instance_and_no_sec
     assert list(plain.secrets(Instance())) == []
 
 
-def test_unknown_fields_of_instances_and_outcomes_are_refused() -> None:
+def test_unknown_fields_are_rejected() -> None:
     with pytest.raises(ValidationError, match="unknown key"):
         Cards.model_validate({"left": 1, "right": 1, "middle": 1})
     with pytest.raises(ValidationError, match="unknown key"):

@@ -1,4 +1,4 @@
-"""What fields mean is read from the docstrings beneath them."""
+"""Meanings of fields are read from the docstrings below them."""
 
 import pytest
 from pydantic import create_model
@@ -9,7 +9,7 @@ from tests.toys import own_card
 
 
 class Parent(Value):
-    """Two fields, one explained."""
+    """Two fields, one with a docstring."""
 
     depth: float = 0
     """How deep it is,
@@ -18,7 +18,7 @@ class Parent(Value):
 
 
 class Child(Parent):
-    """Explains what its parent left out, and a field of its own."""
+    """A docstring for a field of its parent, and another field."""
 
     width: float = 1
     """How wide."""
@@ -26,11 +26,11 @@ class Child(Parent):
     """How high."""
 
 
-def test_a_field_means_what_stands_beneath_it() -> None:
+def test_meaning_is_docstring_below_field() -> None:
     assert field_meanings(Parent) == {"depth": "How deep it is, in metres.", "width": ""}
 
 
-def test_what_is_inherited_keeps_its_meaning_unless_it_is_explained_anew() -> None:
+def test_inherited_fields_keep_or_override_meaning() -> None:
     assert field_meanings(Child) == {
         "depth": "How deep it is, in metres.",
         "width": "How wide.",
@@ -38,14 +38,14 @@ def test_what_is_inherited_keeps_its_meaning_unless_it_is_explained_anew() -> No
     }
 
 
-def test_a_game_explains_its_parameters() -> None:
+def test_parameters_of_game_have_meanings() -> None:
     meanings = field_meanings(Bargaining)
     assert set(meanings) == set(Bargaining.model_fields)
     assert meanings["money"] == "The sum to divide, in dollars."
     assert meanings["names"]
 
 
-def test_a_model_without_source_explains_nothing() -> None:
+def test_model_without_source_has_empty_meanings() -> None:
     assert field_meanings(own_card.settings) == {"plus": ""}
     assert field_meanings(create_model("Made", number=(int, 1))) == {"number": ""}
 
@@ -63,5 +63,5 @@ def test_a_model_without_source_explains_nothing() -> None:
         ("chip_trading", "colours", "list of text"),
     ],
 )
-def test_what_a_field_may_be_is_said_in_words(game: str, field: str, text: str) -> None:
+def test_field_ranges_are_described(game: str, field: str, text: str) -> None:
     assert field_ranges(get_game(game).rules)[field] == text

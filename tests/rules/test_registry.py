@@ -1,4 +1,4 @@
-"""Games and strategies are found by name, whoever wrote them."""
+"""Games and strategies of all packages are found by name."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,13 +22,13 @@ from tests import toys
 from tests.fakes import install
 
 
-def test_games_are_found_by_name_in_alphabetical_order() -> None:
+def test_games_are_listed_alphabetically() -> None:
     assert get_game("bargaining") is BARGAINING
     assert list(games()) == sorted(games())
     assert all(game_spec.name == name for name, game_spec in games().items())
 
 
-def test_a_strategy_is_found_by_game_and_name() -> None:
+def test_strategy_is_found_by_game_and_name() -> None:
     assert strategy_named("bargaining", "equal_split") is BARGAINING.strategies["equal_split"]
 
 
@@ -44,7 +44,7 @@ def test_a_strategy_is_found_by_game_and_name() -> None:
         ("zzz", "random", f'unknown game "zzz" (known: {", ".join(sorted(games()))})'),
     ],
 )
-def test_an_unknown_name_is_told_with_the_nearest_one(game: str, name: str, message: str) -> None:
+def test_unknown_name_suggests_nearest(game: str, name: str, message: str) -> None:
     with pytest.raises(UnknownName) as caught:
         strategy_named(game, name)
     assert str(caught.value) == message
@@ -52,35 +52,35 @@ def test_an_unknown_name_is_told_with_the_nearest_one(game: str, name: str, mess
 
 
 IMPOSTOR = replace(BARGAINING, styles={})
-"""A game under the name of another."""
+"""A different game with the name of a built-in one."""
 
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
-    """Entry points of packages that only seem to be installed, to be filled by a test."""
-    found: list[EntryPoint] = []
-    install(monkeypatch, found)
-    yield found
+    """Yield the entry points of simulated packages, an empty list that tests fill."""
+    entries: list[EntryPoint] = []
+    install(monkeypatch, entries)
+    yield entries
     monkeypatch.undo()
-    _look_again()
+    _reload()
 
 
-def _look_again() -> None:
-    for one in (GAMES, *registry.PARTS.values()):
-        one.forget()
+def _reload() -> None:
+    for registered in (GAMES, *registry.PARTS.values()):
+        registered.forget()
 
 
-def point(name: str, value: str, what: str) -> EntryPoint:
-    return EntryPoint(name, value, f"cheaptalk.{what}")
+def point(name: str, value: str, kind: str) -> EntryPoint:
+    return EntryPoint(name, value, f"cheaptalk.{kind}")
 
 
-def test_others_add_games_and_players_without_editing_ours(installed: list[EntryPoint]) -> None:
+def test_packages_add_games_strategies_and_metrics(installed: list[EntryPoint]) -> None:
     installed += [
         point("guessing", "tests.toys:SPEC", "games"),
         point("bargaining.toys", "tests.toys:own_card", "players"),
         point("bargaining.hits", "tests.toys:HITS", "metrics"),
     ]
-    _look_again()
+    _reload()
     assert get_game("guessing") is toys.SPEC
     assert list(get_game("bargaining").metrics) == [*BARGAINING.metrics, "hits"]
     assert list(games()) == sorted(games())
@@ -89,9 +89,9 @@ def test_others_add_games_and_players_without_editing_ours(installed: list[Entry
     assert list(strategies("guessing")) == ["random", "own_card"]
 
 
-def test_a_package_that_cannot_be_imported_hides_nothing_else(installed: list[EntryPoint]) -> None:
+def test_broken_package_warns_and_hides_nothing_else(installed: list[EntryPoint]) -> None:
     installed.append(point("broken", "tests.no_such_module:SPEC", "games"))
-    _look_again()
+    _reload()
     with pytest.warns(registry.PluginWarning) as caught:
         assert "bargaining" in games()
     assert len(caught) == 1
@@ -100,51 +100,51 @@ def test_a_package_that_cannot_be_imported_hides_nothing_else(installed: list[En
     assert message.endswith("fix, upgrade or uninstall tests.no_such_module")
 
 
-def test_a_package_that_exits_when_it_is_imported_hides_nothing_else(
+def test_package_that_exits_on_import_hides_nothing_else(
     installed: list[EntryPoint], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "quitting_game.py").write_text("import sys\nsys.exit(3)\n")
     monkeypatch.syspath_prepend(tmp_path)
     installed.append(point("broken", "quitting_game:SPEC", "games"))
-    _look_again()
+    _reload()
     with pytest.warns(registry.PluginWarning, match='"broken" of quitting_game cannot be used'):
         assert "bargaining" in games()
 
 
-def test_of_two_games_of_one_name_ours_is_used(installed: list[EntryPoint]) -> None:
+def test_built_in_game_wins_over_plugin_with_same_name(installed: list[EntryPoint]) -> None:
     installed.append(point("bargaining", "tests.rules.test_registry:IMPOSTOR", "games"))
-    _look_again()
+    _reload()
     with pytest.warns(registry.PluginWarning, match="both register a game named"):
         assert get_game("bargaining") is BARGAINING
 
 
-def test_a_game_s_own_strategy_goes_before_one_registered_beside_it(
+def test_own_strategy_wins_over_plugin_with_same_name(
     installed: list[EntryPoint],
 ) -> None:
     installed.append(point("bargaining.toys", "tests.toys", "players"))
-    _look_again()
+    _reload()
     with pytest.warns(registry.PluginWarning, match='strategy named "random" for bargaining'):
-        found = strategies("bargaining")
-    assert found["random"] is BARGAINING.strategies["random"]
-    assert found["own_card"] is toys.own_card
+        available = strategies("bargaining")
+    assert available["random"] is BARGAINING.strategies["random"]
+    assert available["own_card"] is toys.own_card
 
 
-def test_what_a_program_registers_it_can_replace_and_take_back() -> None:
+def test_registered_object_can_be_replaced_and_removed() -> None:
     class Thing:
-        """What nothing else holds."""
+        """A type that no other registry contains."""
 
-    one, other = Thing(), Thing()
+    first, second = Thing(), Thing()
     things: registry.Registry[Thing] = registry.Registry(
         "thing", "cheaptalk.things", registry.instances(Thing)
     )
-    things.add("mine", one)
-    things.add("mine", other)
-    assert things.find("mine") is other
+    things.add("mine", first)
+    things.add("mine", second)
+    assert things.find("mine") is second
     things.remove("mine")
     with pytest.raises(UnknownName):
         things.find("mine")
 
 
-def test_a_program_cannot_replace_what_a_package_registers() -> None:
+def test_registered_package_game_cannot_be_replaced() -> None:
     with pytest.raises(CheaptalkError, match='already registers a game named "bargaining"'):
         GAMES.add("bargaining", toys.SPEC)

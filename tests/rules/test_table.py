@@ -1,4 +1,4 @@
-"""A table: what is asked, what is heard, and what an answer or a failure does."""
+"""Tables: requests, events, answers and forfeits."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -40,12 +40,12 @@ from tests.toys import (
 INSTANCE = Cards(left=1, right=2)
 
 
-def table(**parameters: Any) -> Table:
+def make_table(**parameters: Any) -> Table:
     return Table(Guessing.model_validate({"talk": False, **parameters}), INSTANCE, "seed")
 
 
-def scripted(*steps: Step) -> Table:
-    """A table whose rules take these steps and end."""
+def make_scripted_table(*steps: Step) -> Table:
+    """Return a table whose rules take these steps and end."""
 
     class Scripted(Guessing):
         def play(self, instance: Cards, chance: Chance) -> Play[Any]:
@@ -55,29 +55,29 @@ def scripted(*steps: Step) -> Table:
     return Table(Scripted(), INSTANCE, "seed")
 
 
-def test_each_seat_hears_its_own_news_and_is_asked_its_own_question() -> None:
-    here = table()
-    assert list(here.pending) == ["left", "right"]
-    asked = here.request("left")
-    assert asked.actor == "left"
-    assert asked.event == GuessNow(1)
-    assert asked.briefing == YourCard(1, 2)
-    assert list(asked.heard) == [Moment(YourCard(1, 2))]
-    assert asked.ask.action is Guess
-    assert here.heard["right"] == [Moment(YourCard(2, 2))]
+def test_seats_get_only_their_own_events_and_requests() -> None:
+    table = make_table()
+    assert list(table.pending) == ["left", "right"]
+    request = table.request("left")
+    assert request.actor == "left"
+    assert request.event == GuessNow(1)
+    assert request.briefing == YourCard(1, 2)
+    assert list(request.heard) == [Moment(YourCard(1, 2))]
+    assert request.ask.action is Guess
+    assert table.heard["right"] == [Moment(YourCard(2, 2))]
 
 
-def test_a_whole_match() -> None:
-    here = table()
+def test_complete_match() -> None:
+    table = make_table()
     for number in (3, 5):
-        here.answer("right", Guess(number=number))
-        here.answer("left", Guess(number=3))
-    assert here.over
-    assert here.outcome == Score(left=2, right=1)
-    assert not here.forfeited
-    assert here.requests == 2
-    assert here.given[0] == Given(0, "right", Guess(number=3))
-    assert here.heard["left"] == [
+        table.answer("right", Guess(number=number))
+        table.answer("left", Guess(number=3))
+    assert table.over
+    assert table.outcome == Score(left=2, right=1)
+    assert not table.forfeited
+    assert table.requests == 2
+    assert table.given[0] == Given(0, "right", Guess(number=3))
+    assert table.heard["left"] == [
         Moment(YourCard(1, 2)),
         Moment(GuessNow(1), Guess(number=3)),
         Moment(Guesses(1, (("left", 3, ""), ("right", 3, "")))),
@@ -87,52 +87,52 @@ def test_a_whole_match() -> None:
     ]
 
 
-def test_an_answer_is_shown_to_nobody_before_the_last_of_them() -> None:
-    here = table()
-    before = here.request("right"), list(here.heard["right"])
-    here.answer("left", Guess(number=3))
-    assert here.requests == 0
-    assert (here.request("right"), here.heard["right"]) == before
-    assert list(here.pending) == ["right"]
+def test_simultaneous_answers_are_hidden_until_last() -> None:
+    table = make_table()
+    before = table.request("right"), list(table.heard["right"])
+    table.answer("left", Guess(number=3))
+    assert table.requests == 0
+    assert (table.request("right"), table.heard["right"]) == before
+    assert list(table.pending) == ["right"]
 
 
-def test_a_loop_over_what_is_open_answers_each_question_once() -> None:
-    here = table()
-    while here.pending:
-        for seat in here.pending:
-            here.answer(seat, Guess(number=3))
-    assert [(one.request, one.actor) for one in here.given] == [
+def test_loop_over_pending_answers_each_request_once() -> None:
+    table = make_table()
+    while table.pending:
+        for seat in table.pending:
+            table.answer(seat, Guess(number=3))
+    assert [(given.request, given.actor) for given in table.given] == [
         (0, "left"), (0, "right"), (1, "left"), (1, "right"),
     ]  # fmt: skip
 
 
-def test_answers_reach_the_rules_in_the_order_asked() -> None:
+def test_answers_reach_rules_in_order_of_asks() -> None:
     orders = []
     for seats in (("left", "right"), ("right", "left")):
-        here = table()
+        table = make_table()
         for seat in seats:
-            here.answer(seat, Guess(number=4))
-        orders.append(here.heard["left"][-1].event)
+            table.answer(seat, Guess(number=4))
+        orders.append(table.heard["left"][-1].event)
     assert orders[0] == orders[1]
 
 
-def test_an_answer_to_a_single_question_comes_alone_and_to_a_tuple_by_seat() -> None:
+def test_single_ask_returns_action_and_tuple_returns_mapping() -> None:
     received: list[Any] = []
 
-    class Noting(Guessing):
+    class Recording(Guessing):
         def play(self, instance: Cards, chance: Chance) -> Play[Any]:
             received.append((yield Ask("left", Guess, GuessNow(1))))
             received.append((yield (Ask("left", Guess, GuessNow(2)),)))
             return Score(left=0, right=0)
 
-    here = Table(Noting(), INSTANCE, "seed")
-    here.answer("left", Guess(number=1))
-    here.answer("left", Guess(number=2))
+    table = Table(Recording(), INSTANCE, "seed")
+    table.answer("left", Guess(number=1))
+    table.answer("left", Guess(number=2))
     assert received == [Guess(number=1), {"left": Guess(number=2)}]
 
 
 @pytest.mark.parametrize(
-    ("action", "why"),
+    ("action", "error"),
     [
         (Guess(number=0), "the sum is no less than your card"),
         (SpokenGuess(number=3, message=""), "expected a Guess, not a SpokenGuess"),
@@ -140,71 +140,71 @@ def test_an_answer_to_a_single_question_comes_alone_and_to_a_tuple_by_seat() -> 
         (None, "expected a Guess, not a NoneType"),
     ],
 )
-def test_an_illegal_action_is_refused_and_changes_nothing(action: object, why: str) -> None:
-    here = table()
-    with pytest.raises(IllegalAction, match=f"^{why}$"):
-        here.answer("left", action)
-    assert here.given == []
-    assert list(here.pending) == ["left", "right"]
-    here.answer("left", Guess(number=1))
-    assert len(here.given) == 1
+def test_illegal_action_is_rejected_without_effect(action: object, error: str) -> None:
+    table = make_table()
+    with pytest.raises(IllegalAction, match=f"^{error}$"):
+        table.answer("left", action)
+    assert table.given == []
+    assert list(table.pending) == ["left", "right"]
+    table.answer("left", Guess(number=1))
+    assert len(table.given) == 1
 
 
-def test_only_an_open_question_can_be_answered() -> None:
-    here = table()
-    here.answer("left", Guess(number=3))
+def test_only_open_requests_can_be_answered() -> None:
+    table = make_table()
+    table.answer("left", Guess(number=3))
     with pytest.raises(ValueError, match='"left" has no open request'):
-        here.answer("left", Guess(number=3))
+        table.answer("left", Guess(number=3))
     with pytest.raises(ValueError, match='"left" has no open request'):
-        here.forfeit("left")
+        table.forfeit("left")
     with pytest.raises(ValueError, match='"middle" has no open request'):
-        here.forfeit("middle")
-    assert here.given == [Given(0, "left", Guess(number=3))]
+        table.forfeit("middle")
+    assert table.given == [Given(0, "left", Guess(number=3))]
 
 
-def test_a_forfeit_ends_the_match_where_the_rules_say_nothing_else() -> None:
-    here = table()
-    here.forfeit("left")
-    assert not here.over
-    here.answer("right", Guess(number=3))
-    assert here.over
-    assert here.outcome is None
-    assert here.forfeited == {"left"}
-    assert here.given == [Given(0, "left", None), Given(0, "right", Guess(number=3))]
-    assert here.heard["left"][-1] == Moment(GuessNow(1), None)
+def test_forfeit_ends_match_by_default() -> None:
+    table = make_table()
+    table.forfeit("left")
+    assert not table.over
+    table.answer("right", Guess(number=3))
+    assert table.over
+    assert table.outcome is None
+    assert table.forfeited == {"left"}
+    assert table.given == [Given(0, "left", None), Given(0, "right", Guess(number=3))]
+    assert table.heard["left"][-1] == Moment(GuessNow(1), None)
 
 
-def test_rules_that_know_what_a_forfeit_means_play_on() -> None:
-    here = table(lenient=True)
-    here.forfeit("left")
-    here.answer("right", Guess(number=3))
-    assert here.heard["left"][-1] == Moment(Guesses(1, (("right", 3, ""),)))
+def test_lenient_rules_continue_after_forfeit() -> None:
+    table = make_table(lenient=True)
+    table.forfeit("left")
+    table.answer("right", Guess(number=3))
+    assert table.heard["left"][-1] == Moment(Guesses(1, (("right", 3, ""),)))
     for seat in ("left", "right"):
-        here.forfeit(seat)
-    assert here.over
-    assert here.outcome == Score(left=0, right=1)
-    assert not here.forfeited
+        table.forfeit(seat)
+    assert table.over
+    assert table.outcome == Score(left=0, right=1)
+    assert not table.forfeited
 
 
-def test_a_forfeit_names_the_seats_and_keeps_the_other_answers() -> None:
+def test_forfeit_names_seats_and_keeps_other_answers() -> None:
     failure = Forfeited(frozenset({"b", "a"}), {"c": Guess(number=1)})
     assert str(failure) == "no valid answer from a, b"
     assert failure.answers == {"c": Guess(number=1)}
     assert Forfeited(frozenset({"a"})).answers == {}
 
 
-def test_news_can_be_for_one_or_for_several() -> None:
-    here = scripted(Tell("left", Reveal(1)), Tell(("left", "right"), Reveal(2)))
-    assert here.heard == {
+def test_events_can_have_one_or_several_recipients() -> None:
+    table = make_scripted_table(Tell("left", Reveal(1)), Tell(("left", "right"), Reveal(2)))
+    assert table.heard == {
         "left": [Moment(Reveal(1)), Moment(Reveal(2))],
         "right": [Moment(Reveal(2))],
     }
-    assert here.over
-    assert here.outcome == Score(left=0, right=0)
+    assert table.over
+    assert table.outcome == Score(left=0, right=0)
 
 
 @pytest.mark.parametrize(
-    ("step", "why"),
+    ("step", "error"),
     [
         (
             (Ask("left", Guess, GuessNow(1)), Ask("left", Guess, GuessNow(2))),
@@ -218,19 +218,19 @@ def test_news_can_be_for_one_or_for_several() -> None:
         (Tell(("left", "middle"), Reveal(1)), r'tells "middle" \(Reveal\), which is not an actor'),
     ],
 )
-def test_rules_that_yield_what_is_no_step_are_at_fault(step: Step, why: str) -> None:
-    with pytest.raises(RulesError, match=rf"^guessing: play\(\) of \w+: .*{why}"):
-        scripted(step)
+def test_invalid_steps_raise_rules_error(step: Step, error: str) -> None:
+    with pytest.raises(RulesError, match=rf"^guessing: play\(\) of \w+: .*{error}"):
+        make_scripted_table(step)
 
 
 def endless(step: Step) -> Iterator[Step]:
-    """Rules that take one step over and over."""
+    """Repeat one step forever."""
     while True:
         yield step
 
 
 @pytest.mark.parametrize(
-    ("rules", "why"),
+    ("rules", "error"),
     [
         (lambda: Score(left=0, right=0), r"play\(\) returns .*; it must yield"),
         (lambda: (yield from ()), "the game returns null, but outcome_type is Score; return an"),
@@ -238,38 +238,38 @@ def endless(step: Step) -> Iterator[Step]:
         (lambda: endless(Ask("left", Guess, GuessNow(1))), "makes more than 3 requests; end it"),
     ],
 )
-def test_rules_that_do_not_come_to_an_outcome_are_at_fault(
-    rules: Any, why: str, monkeypatch: pytest.MonkeyPatch
+def test_rules_without_outcome_raise_error(
+    rules: Any, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_module, "MAX_REQUESTS", 3)
 
-    class Odd(Guessing):
+    class Faulty(Guessing):
         def play(self, instance: Cards, chance: Chance) -> Play[Any]:
             played: Play[Any] = rules()
             return played
 
-    with pytest.raises(RulesError, match=why):
-        play(Odd(), Cards(left=0, right=0), "seed", {"left": guess, "right": guess})
+    with pytest.raises(RulesError, match=error):
+        play(Faulty(), Cards(left=0, right=0), "seed", {"left": guess, "right": guess})
 
 
-def guess(asked: DecisionRequest) -> Action:
+def guess(request: DecisionRequest) -> Action:
     return Guess(number=9)
 
 
-def test_a_seat_has_luck_of_its_own() -> None:
-    here = table()
-    left, right = (here.request(seat).chance("guess", 0).uniform() for seat in ("left", "right"))
-    assert left != right != here.chance("guess", 0).uniform()
-    assert table().request("left").chance("guess", 0).uniform() == left
+def test_each_seat_has_its_own_chance() -> None:
+    table = make_table()
+    left, right = (table.request(seat).chance("guess", 0).uniform() for seat in ("left", "right"))
+    assert left != right != table.chance("guess", 0).uniform()
+    assert make_table().request("left").chance("guess", 0).uniform() == left
 
 
-def test_a_question_without_objection_takes_what_its_schema_takes() -> None:
+def test_ask_without_objection_accepts_valid_actions() -> None:
     ask = Ask("left", Guess, GuessNow(1))
     assert ask.refuse(Guess(number=16)) is None
     assert ask.refuse(Action()) == "expected a Guess, not a Action"
 
 
-def test_rules_may_change_course_after_a_forfeit() -> None:
+def test_rules_can_handle_forfeit() -> None:
     class Second(Guessing):
         def play(self, instance: Cards, chance: Chance) -> Play[Any]:
             try:
@@ -279,52 +279,54 @@ def test_rules_may_change_course_after_a_forfeit() -> None:
                 answer: Guess = yield Ask("right", Guess, GuessNow(2))
             return Score(left=0, right=answer.number)
 
-    here = Table(Second(), INSTANCE, "seed")
-    here.forfeit("left")
-    assert here.heard["right"] == [Moment(Reveal(0))]
-    here.answer("right", Guess(number=9))
-    assert here.outcome == Score(left=0, right=9)
+    table = Table(Second(), INSTANCE, "seed")
+    table.forfeit("left")
+    assert table.heard["right"] == [Moment(Reveal(0))]
+    table.answer("right", Guess(number=9))
+    assert table.outcome == Score(left=0, right=9)
 
 
-def test_a_clone_has_lived_through_the_same_and_goes_its_own_way() -> None:
-    here = table(horizon=3, lenient=True)
-    here.answer("left", Guess(number=1))
-    here.forfeit("right")
-    here.answer("right", Guess(number=2))
-    other = here.clone()
-    assert (other.heard, other.given, other.requests) == (here.heard, here.given, here.requests)
+def test_clone_has_same_history_and_is_independent() -> None:
+    table = make_table(horizon=3, lenient=True)
+    table.answer("left", Guess(number=1))
+    table.forfeit("right")
+    table.answer("right", Guess(number=2))
+    other = table.clone()
+    assert (other.heard, other.given, other.requests) == (table.heard, table.given, table.requests)
     assert list(other.pending) == ["left"]
-    assert other.request("left").chance("x").uniform() == here.request("left").chance("x").uniform()
+    assert (
+        other.request("left").chance("x").uniform() == table.request("left").chance("x").uniform()
+    )
     other.answer("left", Guess(number=4))
-    assert other.requests == here.requests + 1
-    assert list(here.pending) == ["left"]
-    here.answer("left", Guess(number=5))
-    assert here.given[-1] != other.given[-1]
+    assert other.requests == table.requests + 1
+    assert list(table.pending) == ["left"]
+    table.answer("left", Guess(number=5))
+    assert table.given[-1] != other.given[-1]
 
 
-def test_a_clone_may_stand_where_an_earlier_question_was_asked() -> None:
-    here = table(horizon=3, lenient=True)
+def test_clone_can_start_at_earlier_request() -> None:
+    table = make_table(horizon=3, lenient=True)
     for number in (2, 3):
-        here.answer("left", Guess(number=number))
-        here.answer("right", Guess(number=number))
-    back = here.clone(1)
-    assert back.given == here.given[:2]
-    assert back.request("right").event == GuessNow(2)
-    assert here.clone(0).given == []
-    for beyond in (-1, here.requests + 1):
+        table.answer("left", Guess(number=number))
+        table.answer("right", Guess(number=number))
+    earlier = table.clone(1)
+    assert earlier.given == table.given[:2]
+    assert earlier.request("right").event == GuessNow(2)
+    assert table.clone(0).given == []
+    for number in (-1, table.requests + 1):
         with pytest.raises(
-            ValueError, match=f"there was no request {beyond}; requests are numbered 0 to "
+            ValueError, match=f"there was no request {number}; requests are numbered 0 to "
         ):
-            here.clone(beyond)
+            table.clone(number)
 
 
-def test_legal_answers_are_listed_where_they_can_be() -> None:
-    assert table().legal("left") == [Guess(number=number) for number in range(1, 17)]
-    assert table(talk=True).legal("left") is None
-    here = table()
-    here.answer("left", Guess(number=1))
+def test_legal_actions_are_listed_if_finite() -> None:
+    assert make_table().legal("left") == [Guess(number=number) for number in range(1, 17)]
+    assert make_table(talk=True).legal("left") is None
+    table = make_table()
+    table.answer("left", Guess(number=1))
     with pytest.raises(ValueError, match='"left" has no open request'):
-        here.legal("left")
+        table.legal("left")
 
 
 class Choice(Action):
@@ -344,29 +346,29 @@ class Choice(Action):
 class Pair(Action):
     """Too many to list."""
 
-    one: Annotated[int, Field(ge=0, le=999)]
-    other: Annotated[int, Field(ge=0, le=999)]
+    first: Annotated[int, Field(ge=0, le=999)]
+    second: Annotated[int, Field(ge=0, le=999)]
 
 
 @pytest.mark.parametrize(("kind", "count"), [(Choice, 3 * 3 + 2 * 3), (Pair, None)])
-def test_what_a_type_allows_is_listed(kind: type[Action], count: int | None) -> None:
-    found = listed(kind)
-    assert (found and len(set(found))) == count
+def test_values_of_action_type_are_listed(kind: type[Action], count: int | None) -> None:
+    actions = listed(kind)
+    assert (actions and len(set(actions))) == count
 
 
-def test_a_result_is_there_when_there_is_an_outcome() -> None:
-    here = scripted()
-    assert here.result() == Result(here.game, INSTANCE, Score(left=0, right=0))
+def test_result_requires_outcome() -> None:
+    table = make_scripted_table()
+    assert table.result() == Result(table.game, INSTANCE, Score(left=0, right=0))
     with pytest.raises(ValueError, match="the match has no outcome: asks left, right"):
-        table().result()
-    assert [*here.result().given()] == here.given
-    failed = table()
+        make_table().result()
+    assert [*table.result().given()] == table.given
+    failed = make_table()
     failed.forfeit("left")
     failed.answer("right", Guess(number=3))
     with pytest.raises(ValueError, match="no outcome: forfeited by left"):
         failed.result()
 
 
-def test_who_is_not_asked_has_no_question() -> None:
+def test_actor_without_request_raises_error() -> None:
     with pytest.raises(ValueError, match='"left" has no open request'):
-        scripted().request("left")
+        make_scripted_table().request("left")

@@ -35,7 +35,7 @@ def test_scripted_model_plays_all_games_legally(tmp_path: Path) -> None:
     assert len({tuple(seat["label"] for seat in match.seats.values()) for match in agreed}) == 4
 
 
-def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path: Path) -> None:
+def test_all_matches_end_with_a_reason_and_all_tokens_are_recorded(tmp_path: Path) -> None:
     hostile, store = make_handler(), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
         for file in studies(WIRES["chat"].model(server.root), tmp_path, INSTANCES):
@@ -73,9 +73,7 @@ def test_records_match_server_after_kills_and_resumes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cap", ["calls", "tokens"])
-def test_half_of_what_it_takes_stops_the_study_and_the_rest_ends_it(
-    tmp_path: Path, cap: str
-) -> None:
+def test_budget_halts_study_and_resume_without_it_finishes(tmp_path: Path, cap: str) -> None:
     at_once = 4
     hostile, store = make_handler(), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:

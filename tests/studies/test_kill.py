@@ -99,7 +99,7 @@ def wait_for(process: BaseProcess, server: Server, calls: int) -> None:
         time.sleep(0.005)
 
 
-def test_twenty_kills_lose_nothing_and_buy_nothing_twice(tmp_path: Path) -> None:
+def test_repeated_kills_lose_no_calls_and_repeat_none(tmp_path: Path) -> None:
     rng = random.Random(20)  # noqa: S311 - keeps no secrets
     store = tmp_path / "killed.sqlite"
     with Server(handler=slow_response) as server:
