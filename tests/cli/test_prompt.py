@@ -1,12 +1,13 @@
 """Rosters and prompts can be inspected before any call is paid for."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
-from cheaptalk.players.rosters import roster_names
+from cheaptalk.players.rosters import roster, roster_names
 from cheaptalk.styles import style
 from tests.conftest import Command
 
@@ -15,7 +16,8 @@ def test_rosters_are_listed(cheaptalk: Command) -> None:
     done = cheaptalk("model", "rosters")
     assert done.status == 0
     for name in roster_names():
-        assert any(line.startswith(f"{name} ") for line in done.out.splitlines())
+        count = len(roster(name).players)
+        assert any(re.match(rf"{name} +{count} ", line) for line in done.out.splitlines())
     assert list(json.loads(cheaptalk("model", "rosters", "--json").out)) == roster_names()
 
 

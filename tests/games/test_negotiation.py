@@ -324,13 +324,6 @@ def test_random_price_equalises_regret(place: float, surplus: float) -> None:
     assert regret == pytest.approx(surplus / math.e, rel=2e-3)
 
 
-def test_deterministic_price_has_larger_max_regret() -> None:
-    def greatest_regret(demanded: float) -> float:
-        return max(demanded, 1 - demanded)
-
-    assert min(greatest_regret(step / 100) for step in range(101)) > 1 / math.e
-
-
 def test_regret_minimising_prices_follow_density() -> None:
     game = Negotiation(seller_factor=1, complete_information=False, horizon=3, buyer_factor=0.2)
     drawn = []

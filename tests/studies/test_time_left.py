@@ -59,6 +59,7 @@ def test_matches_played_elsewhere_shorten_the_estimate() -> None:
         time_left.end("quick", 1.0)
         estimate = time_left.after(float(second), elsewhere=3 * second)
         assert estimate is None or estimate == pytest.approx(100 - second)
+    assert estimate == pytest.approx(0)
 
 
 def test_estimates_change_smoothly() -> None:

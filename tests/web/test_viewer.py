@@ -216,7 +216,7 @@ def test_failed_match_shows_its_calls_and_the_provider_s_error(badly: Viewer) ->
     page = badly.page(f"/matches/{failed[0].id}")
     assert "Unresolved calls" in page.text
     assert ", request 0" in page.text, "as exports number it"
-    assert "provider error" in page.text or "failed" in page.text
+    assert f"failed: {failed[0].why}" in page.text
     assert "out of order <script>" in page.text
 
 

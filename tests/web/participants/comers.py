@@ -90,6 +90,7 @@ class Comer:
     """A simulated participant who does what their page permits.
 
     Attributes:
+        known_by: their ID on the recruitment platform, by default their name.
         path: of their page; empty before they have entered.
         said: the text they write in text fields.
         answers: to questions on the path, by name; other answers are guessed.
@@ -99,7 +100,7 @@ class Comer:
 
     def __init__(self, site: Open, name: str, path: str = "") -> None:
         self.site = site
-        self.name = name
+        self.name = self.known_by = name
         self.path = path
         self.cookies = ""
         self.said = f"words of {name}"
@@ -121,7 +122,7 @@ class Comer:
     async def come(self) -> Page:
         """Enter through the recruitment link."""
         self.site.client.cookies.clear()
-        entered = await self.site.client.post("/enter", data={"known_by": self.name})
+        entered = await self.site.client.post("/enter", data={"known_by": self.known_by})
         assert entered.status_code == 303, entered.text
         self.path = entered.headers["location"]
         self.cookies = "; ".join(f"{name}={value}" for name, value in entered.cookies.items())

@@ -34,7 +34,7 @@ async def seat_all(site: Open) -> list[Comer]:
     """Seat four participants who enter one after another, two at each table."""
     comers = [site.comer(name) for name in NAMES]
     for comer in comers:
-        comer.name = f"{comer.name}"
+        comer.known_by = f"id-{comer.name}"
         comer.said = f"secret of {comer.name}"
         await comer.come()
         await comer.until(
@@ -67,7 +67,7 @@ def test_pages_reveal_nothing_of_other_tables(tmp_path: Path) -> None:
                     for secret in (
                         f"a word to {receiver.name}",
                         receiver.code,
-                        f"id-{receiver.name}",
+                        receiver.known_by,
                     ):
                         assert secret not in text, (element.name, secret)
                     if not at_table:
