@@ -83,9 +83,10 @@ class Unanswered(Value):
             if policy != defaults[kind]
         ]
         dropped = [
-            kind.replace("_", " ") for kind, policy in self.by_kind.items()
+            kind.replace("_", " ")
+            for kind, policy in self.by_kind.items()
             if policy == defaults[kind] == "drop"
-        ]  # fmt: skip
+        ]
         others = f"kept (except {', '.join(dropped)})" if dropped else "kept"
         return ", ".join([*parts, f"all others {others}" if parts else f"{others} by default"])
 

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from cheaptalk.rules import Value
 from cheaptalk.rules.errors import shown
+from cheaptalk.rules.renamed import RENAMED_PLACEHOLDERS
 from cheaptalk.studies.people.items import Words
 from cheaptalk.studies.people.steps import AnyStep, Games, Step, steps_within
 
@@ -235,6 +236,14 @@ class Protocol(Value):
     contact: str = ""
     cohorts: Annotated[list[str], Field(min_length=1)] = ["main"]  # noqa: RUF012 - frozen
     keep_days: Annotated[float, Field(gt=0)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_old_placeholder(cls, data: Any) -> Any:
+        for old, new in RENAMED_PLACEHOLDERS.items():
+            if old in str(data):
+                raise ValueError(f"the placeholder {old} was renamed to {new}; replace it")
+        return data
 
     @field_validator("codes", mode="before")
     @classmethod
