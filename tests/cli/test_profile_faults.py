@@ -62,10 +62,13 @@ INVALID: dict[str, tuple[tuple[str, ...], str]] = {
         'a profile by tiny-1 has no metric "earnd" (did you mean "earned"?)',
     ),
     "no gate": (("--require", "earned => 0.4"), '"earned => 0.4" is not a gate; write METRIC >='),
-    "no file": (("--compare-to", "no.json"), "no.json: can't read the profile: No such file"),
+    "no file": (
+        ("--compare-to", "no.json"),
+        "no.json: cannot read the profile's JSON file: No such file",
+    ),
     "no JSON": (
         ("--compare-to", "tiny.yaml"),
-        "tiny.yaml: can't read the profile: Expecting value",
+        "tiny.yaml: cannot read the profile's JSON file: Expecting value",
     ),
     "no profile": (
         ("--compare-to", "list.json"),

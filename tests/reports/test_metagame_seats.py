@@ -113,7 +113,7 @@ def test_failed_paths_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(lost.equilibria) == 2
     assert lost.in_words.endswith("4 Lemke-Howson paths, of which 4 did not end")
     pennies = np.array([[1.0, -1], [-1, 1]])
-    assert solve(pennies, -pennies).in_words.startswith("no pure equilibrium; no mixed one")
+    assert solve(pennies, -pennies).in_words.startswith("no pure equilibrium, and")
 
 
 def test_rounding_removes_no_equilibrium() -> None:

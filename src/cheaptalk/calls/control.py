@@ -99,7 +99,7 @@ class Control:
         try:
             command = Command.model_validate_json(text)
         except ValidationError as error:
-            self._replies[id_] = f"the command cannot be read: {error}"
+            self._replies[id_] = f"the control command cannot be read: {error}"
         else:
             if command.run == self.run and command.id not in self._replies:
                 self._replies[command.id] = self._execute(command) or ""

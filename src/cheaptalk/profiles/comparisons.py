@@ -133,7 +133,7 @@ def read_profile(path: Path | str, battery: Battery, size: str) -> Mapping[str, 
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         why = (isinstance(error, OSError) and error.strerror) or first_line(error)
-        raise CheaptalkError(f"{path}: can't read the profile: {why}") from None
+        raise CheaptalkError(f"{path}: cannot read the profile's JSON file: {why}") from None
     try:
         _checked(data, battery, size)
     except CheaptalkError as error:

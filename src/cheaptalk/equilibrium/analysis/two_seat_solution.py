@@ -91,7 +91,7 @@ class BimatrixSolution(NamedTuple):
         if continua:
             parts[-1] += " of equilibria"
         if not parts:
-            parts = ["no pure equilibrium; no mixed one was found"]
+            parts = ["no pure equilibrium, and the search found no mixed equilibrium"]
         if self.complete:
             return ", ".join([*parts, "and no others"])
         failed = f", of which {self.failed_paths} did not end" if self.failed_paths else ""

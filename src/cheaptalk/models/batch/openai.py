@@ -141,5 +141,5 @@ def _default_reply(batch: OpenAIBatch) -> Reply:
     """Return the failure reply for calls that have no result in a batch."""
     if batch.status == "failed":
         problems = "; ".join(str(problem.message or problem.code) for problem in _problems(batch))
-        return broken(f"the batch was not accepted: {problems}", retry=False)
+        return broken(f"the provider rejected the batch: {problems}", retry=False)
     return broken(f"the batch ended as {batch.status} without a reply to this call", retry=True)

@@ -157,7 +157,7 @@ def _set_value(data: dict[str, Any], name: str, value: Any) -> None:
         if not isinstance(data, dict):
             raise PeopleProblem(OTHER, f"{part}: write NAME: VALUE, one per line")
     if last in data:
-        raise PeopleProblem(OTHER, f"{name} has its own field; remove it here")
+        raise PeopleProblem(OTHER, f"enter {name} in the field for it, not here")
     data[last] = value
 
 

@@ -189,7 +189,7 @@ class _FormReader:
         limits = self.read("limits", lambda: mapping(self.form.limits)) or {}
         dollars = self.form.dollars.strip().removeprefix("$")
         if dollars and "dollars" in limits:
-            self.problems["limits"] = "dollars has its own field; remove it here"
+            self.problems["limits"] = "enter dollars in the field for it, not here"
             return None
         if dollars:
             cap = {"dollars": self.read("dollars", lambda: single_number(dollars))}
@@ -264,7 +264,7 @@ class _FormReader:
         self, prefix: str, row: PlayerFields, options: dict[str, Any], *, named: bool
     ) -> dict[str, Any] | None:
         if row.kind in options:
-            self.problems[f"{prefix}.options"] = f'"{row.kind}" has its own field; remove it here'
+            self.problems[f"{prefix}.options"] = f'enter "{row.kind}" in the field for it, not here'
             return None
         if row.kind == "strategies":
             if not options:
