@@ -87,8 +87,9 @@ class Unanswered(Value):
             for kind, policy in self.by_kind.items()
             if policy == defaults[kind] == "drop"
         ]
-        others = f"kept (except {', '.join(dropped)})" if dropped else "kept"
-        return ", ".join([*parts, f"all others {others}" if parts else f"{others} by default"])
+        exceptions = f" (except {', '.join(dropped)})" if dropped else ""
+        others = "all others kept" if parts else "kept by default"
+        return ", ".join([*parts, others + exceptions])
 
     def of(self, kinds: Mapping[str, Mapping[str, int]]) -> Policy:
         """Return the policy for a match, given the counts of its answers by seat and kind."""
