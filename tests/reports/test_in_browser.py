@@ -84,7 +84,7 @@ def test_number_opens_its_transcripts_and_escape_closes_them(page: str, tmp_path
         await tab.until(f"!{reader}.open")
         await tab.run("document.querySelector('a.about').click()")
         await tab.until(f"{reader}.open")
-        assert "Alice's discounted share" in await tab.run(f"{reader}.textContent")
+        assert "Alice's share of the money" in await tab.run(f"{reader}.textContent")
         assert tab.complaints == []
 
     browse(tmp_path / "profile", visit)

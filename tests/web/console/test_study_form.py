@@ -301,7 +301,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"games": game_with(money="100, 1_0")}, "games.0.value.money", "digits only"),
     ({"limits": "{call: 3}"}, "limits", 'did you mean "calls"'),
-    ({"dollars": "5", "limits": "dollars: 3"}, "limits", "its own field"),
+    ({"dollars": "5", "limits": "dollars: 3"}, "limits", "in the field for it"),
     ({"models": "{temperatur: 1}"}, "models", 'did you mean "temperature"'),
     ({"models": "warm"}, "models", "are not settings"),
     ({"unanswered": "refused: shrug"}, "unanswered", "keep"),
@@ -320,7 +320,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (
         {"people": {"more": "pay: {base: 1}", "pay.base": "2"}, "steps": GAMES},
         "people.more",
-        "its own field",
+        "in the field for it",
     ),
     ({"people": {"more": "pay: 1", "pay.base": "2"}, "steps": GAMES}, "people.more", "NAME: VALUE"),
     ({"sample": "many"}, "sample", "integer"),
@@ -422,7 +422,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (
         {"players": second(kind="model", name="openai/gpt-4o", options="model: x/y")},
         "players.1.options",
-        "its own field",
+        "in the field for it",
     ),
     ({"players": second(kind="roster", name="gle")}, "players.1.name", 'did you mean "glee"'),
     ({"players": second(kind="roster", name="/etc/passwd")}, "players.1.name", "unknown roster"),
