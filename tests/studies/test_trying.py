@@ -1,5 +1,6 @@
-"""Scripted players are tried before a run, so that illegal settings are found at once."""
+"""What a plan reveals before a run: illegal settings, missing keys, and the human part."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +45,49 @@ def test_plan_and_run_reject_illegal_settings(cheaptalk: Command, tmp_path: Path
         assert done.status == 2
         assert "trial match of guess_the_average by " in done.said
     assert cheaptalk("status").said.startswith("error: no store at")
+
+
+def test_plan_lists_what_players_lack_but_does_not_fail(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with_key = study(**with_model(model="openai/gpt-4o"))
+    (tmp_path / "model.yaml").write_text(yaml.safe_dump(with_key.written()))
+    need = "players.tiny: set the environment variable OPENAI_API_KEY"
+    done = cheaptalk("plan", "model.yaml")
+    assert done.status == 0
+    assert done.out.rstrip().endswith(f"Before a run:\n- {need}")
+    assert json.loads(cheaptalk("plan", "model.yaml", "--json").out)["missing"] == [need]
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    assert "Before a run" not in cheaptalk("plan", "model.yaml").out
+
+
+def test_plan_shows_steps_cost_and_obstacles_of_participants(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    people = {
+        "recruitment": {"source": "prolific", "places": 4},
+        "path": [{"consent": {"text": "Play."}}, {"games": {"max": 2}}],
+        "pay": {"base": 1.5, "game": 0.25},
+    }
+    human = study(
+        players={"human": {"person": "browser"}, "fair": {"strategy": "equal_split"}},
+        pairing=[["human", "fair"]],
+        instances=2,
+        people=people,
+    )
+    (tmp_path / "human.yaml").write_text(yaml.safe_dump(human.written()))
+    lines = cheaptalk("plan", "human.yaml").out.splitlines()
+    assert lines[lines.index("Participants: up to 4 (source: prolific)") :] == [
+        "Participants: up to 4 (source: prolific)",
+        "Steps: consent, games",
+        "Participants cost 8.00 USD for 4 places.",
+        (
+            "4 places of up to 2 games may need 8 seats, but the plan has 2. Add instances, or the "
+            "last participants cannot be matched."
+        ),
+        "players.human: without a deadline, other participants may wait forever",
+        "",
+        "Before a run:",
+        "- players.human: people play with: cheaptalk serve",
+    ]

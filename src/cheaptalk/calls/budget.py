@@ -148,7 +148,7 @@ class Account:
                     alone = size.guessed and not self.uncounted
                     if alone and not self.exceeded(SMALLEST, self.cap()):
                         break
-                    raise self.over(self._refusal(unit))
+                    raise self.over(self._refusal(unit, size))
                 self._came_back.clear()
                 await self._came_back.wait()
             self.in_flight += 1
@@ -185,17 +185,19 @@ class Account:
             return "dollars"
         return None
 
-    def _refusal(self, unit: str) -> str:
+    def _refusal(self, unit: str, size: CallSize) -> str:
         limit, spent = amount_text(unit, getattr(self.cap(), unit)), self.spent
         if unit == "calls":
             return f"{self.name} of {limit} is exhausted"
+        refusal = f"{self.name} of {limit} could be exceeded by the next call"
         if self.over is not Halted:  # the same reason for all matches
-            return f"{self.name} of {limit} would be exceeded"
+            return refusal
         used = money(spent.dollars) if unit == "dollars" else f"{spent.tokens:,}"
         held = self.held_dollars if unit == "dollars" else self.held_tokens
         unknown = amount_text(unit, held)
         lost = f", up to {unknown} more by calls without a token count" if self.uncounted else ""
-        return f"{self.name} of {limit} would be exceeded ({used} used{lost})"
+        maximum = amount_text(unit, getattr(size, unit))
+        return f"{refusal}, which may need {maximum} ({used} used{lost})"
 
 
 class Reservation(NamedTuple):

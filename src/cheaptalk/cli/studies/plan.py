@@ -60,8 +60,13 @@ def plan(
                 planned, existing, table, batch=batch, concurrency=concurrency,
                 estimated=not no_estimate,
             )  # fmt: skip
+        missing = ct.studies.missing(planned, existing)
     if json:
-        data = _as_json(planned, forecast) | {"changes": changes and changes._asdict()}
+        data = _as_json(planned, forecast) | {
+            "changes": changes and changes._asdict(),
+            "participants": ct.studies.participant_lines(planned),
+            "missing": missing,
+        }
         if list_matches:
             data["plan"] = [_planned(match) for match in planned.matches]
         print_json(data)
@@ -72,17 +77,13 @@ def plan(
             game = match.configuration.game.name
             say(f"{match.id}  {game}  {players}  instance {match.planned_instance.key}")
     _print_seatings(planned)
-    for game, count in planned.configurations().items():
-        out.print(f"{game}: {counted(count, 'configuration')}")
-    if not all(instant for _, instant in planned.matches.kinds(range(len(planned.matches)))):
-        out.print(f"matches without a valid response: {spec.unanswered.line}")
     for line in change_lines(changes):
         say(line)
     state = f"{forecast.settled:,} already in the store {escaped(store)}"
     if not existing:
         state = f"none played yet (the store {escaped(store)} does not exist)"
     out.print(f"[bold]{counted(len(planned.matches), 'match')}[/], {state}")
-    for line in _cost_lines(forecast, spec.budget):
+    for line in (*_cost_lines(forecast, spec.budget), *_people_lines(planned), *_needs(missing)):
         say(line)
 
 
@@ -98,6 +99,10 @@ def _print_seatings(planned: ct.studies.Plan) -> None:
         out.print(f"and {len(counts) - MAX_SEATINGS:,} more rows (--json prints all)")
     for line in (*planned.crossings, *planned.absences):
         say(line)
+    for game, count in planned.configurations().items():
+        out.print(f"{game}: {counted(count, 'configuration')}")
+    if not all(instant for _, instant in planned.matches.kinds(range(len(planned.matches)))):
+        out.print(f"matches without a valid response: {study.unanswered.line}")
 
 
 def _check(planned: ct.studies.Plan, prices: ct.models.Prices, *, batch: bool) -> None:
@@ -117,6 +122,18 @@ def _cost_lines(forecast: ct.studies.Forecast, budget: ct.studies.Budget) -> Ite
     if budget != ct.studies.Budget():
         yield f"\nBudget: {ct.studies.budget_text(budget)}"
         yield from (f"- {doubt}" for doubt in forecast.doubts)
+
+
+def _people_lines(planned: ct.studies.Plan) -> Iterator[str]:
+    lines = ct.studies.participant_lines(planned)
+    if lines:
+        yield "\n" + "\n".join(lines)
+
+
+def _needs(missing: list[str]) -> Iterator[str]:
+    if missing:
+        yield "\nBefore a run:"
+        yield from (f"- {need}" for need in missing)
 
 
 def _as_json(planned: ct.studies.Plan, forecast: ct.studies.Forecast) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Checks of players, prices and batches before a run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cheaptalk.calls.batches import Batching
@@ -53,10 +53,8 @@ def check(
         ReplayMismatch: the installed rules do not replay a recorded match.
     """
     sources = Sources(recordings(store), ask_person, remote_agents)
-    for (_, player), group in planned.seats().items():
-        reason = player.spec.missing(group.configuration.game, sources)
-        if reason is not None:
-            raise _unreachable(player, reason)
+    for player, reason in _missing(planned, sources):
+        raise _unreachable(player, reason)
     if batching is None and store is not None:
         check_collected(store, planned.study.name, planned.matches)
     if batching is not None:
@@ -64,6 +62,23 @@ def check(
     prices = prices or load_prices()
     check_prices(planned, prices, cap)
     return Checked(planned, prices, cap, batching)
+
+
+def missing(planned: Plan, store: Store | None) -> list[str]:
+    """Return what players of a plan still need before it can run, such as an API key.
+
+    Args:
+        store: the study's store; None if there is no store yet.
+    """
+    needs = _missing(planned, Sources(recordings(store)))
+    return list(dict.fromkeys(f"players.{player.label}: {reason}" for player, reason in needs))
+
+
+def _missing(planned: Plan, sources: Sources) -> Iterator[tuple[Seated, str]]:
+    for (_, player), group in planned.seats().items():
+        reason = player.spec.missing(group.configuration.game, sources)
+        if reason is not None:
+            yield player, reason
 
 
 def check_batchable(planned: Plan) -> None:

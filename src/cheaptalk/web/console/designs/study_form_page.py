@@ -26,6 +26,11 @@ from cheaptalk.rules import (
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.studies.estimates.amounts import dollars_shown, shown
 from cheaptalk.studies.estimates.estimate import Estimate, doubts
+from cheaptalk.studies.estimates.participants import (
+    participant_cost,
+    seat_shortage,
+    without_deadline,
+)
 from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.presets import preset_names, study_of
 from cheaptalk.studies.study import Study
@@ -38,10 +43,7 @@ from cheaptalk.web.console.designs.study_fields import GameFields, StudyFields
 from cheaptalk.web.console.designs.study_forecast import (
     Size,
     no_estimate_reason,
-    participant_cost,
-    seat_shortage,
     size_of,
-    without_deadline,
 )
 from cheaptalk.web.console.designs.study_form import InvalidForm, plan_from
 
