@@ -1,4 +1,4 @@
-# Everything this project does to itself. `make help` lists it.
+# Development tasks; `make help` lists them.
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,34 +12,34 @@ BIN := $(VENV)/bin
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed-report ## Play a study of all games between scripted players and report on it
+demo: $(VENV)/.installed-report ## Run a study of all games between scripted players, and write its report
 	@mkdir -p demo
 	$(BIN)/cheaptalk run quickstart --store demo/demo.sqlite
 	$(BIN)/cheaptalk report quickstart --store demo/demo.sqlite --out demo/report.html
 
-test: check ## Check style, types and layers, then run all tests that need nothing but Python
+test: check ## Check style, types and layers, and run all tests that require only Python
 	$(PYTEST) -m "not ($(SPECIAL))"
-	@echo "Left out: tests that are marked $(SPECIAL). They run with: make test-all"
+	@echo "Excluded: tests marked $(SPECIAL). To run them, use: make test-all"
 
-test-all: test lm ## Run the tests that make test leaves out, too
+test-all: test lm ## Run all tests, including those that make test excludes
 	$(PYTEST) -m "$(SPECIAL)"
 	CHEAPTALK_TEST_STORES=postgres $(PYTEST) -m "not ($(SPECIAL))" tests/records tests/studies
 
-coverage: $(VENV)/.installed-dev ## Measure which lines the tests of make test reach
+coverage: $(VENV)/.installed-dev ## Measure the line and branch coverage of make test
 	$(PYTEST) -m "not ($(SPECIAL))" --cov
 
 SPECIAL := browser or hostile or kill or lm or slow
 PYTEST := $(BIN)/pytest -W error --numprocesses auto --maxprocesses 8 --dist worksteal
 
-attack: $(VENV)/.installed-dev ## Attack money, keys and record for MINUTES=60 from SEED=0, and count what broke
+attack: $(VENV)/.installed-dev ## Run randomized attacks on payments, keys and records (MINUTES=60 SEED=0)
 	$(BIN)/python -m tests.attack --minutes $(MINUTES) --seed $(SEED)
 
 MINUTES ?= 60
 SEED ?= 0
 
-lm: $(VENV)/.installed-lm ## Add what tests with a real model need; without it they are skipped
+lm: $(VENV)/.installed-lm ## Install PyTorch and transformers for tests with a real model
 
-check: $(VENV)/.installed-dev ## Check style, types, layers and the container's recipe only
+check: $(VENV)/.installed-dev ## Check style, types, layers and the Containerfile
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -49,20 +49,20 @@ check: $(VENV)/.installed-dev ## Check style, types, layers and the container's 
 docs: $(VENV)/.installed-dev ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
-picture: demo ## Take the README's picture from the report of make demo; it needs a Chromium
+picture: demo ## Create the README's picture from the report of make demo; requires Chromium
 	$(BIN)/python -m docs.pictures demo/report.html docs/images/report.png
 
-bench: $(VENV)/.installed-dev ## Measure how fast matches are played
+bench: $(VENV)/.installed-dev ## Run the benchmarks
 	$(BIN)/python -m bench
 
-dist: $(VENV)/.installed-dev ## Build the last commit's wheel and sdist into DIST=dist, always of the same bytes
+dist: $(VENV)/.installed-dev ## Build a reproducible wheel and sdist of the last commit in DIST=dist
 	rm -rf $(DIST)
 	mkdir -p $(DIST)/source
 	git archive HEAD | tar -x -C $(DIST)/source
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BUILD) --sdist --wheel $(DIST)/source
 	rm -r $(DIST)/source
 
-sbom: dist ## Write a CycloneDX bill of what the wheel with [analysis] runs on here, beside it
+sbom: dist ## Write a CycloneDX bill of materials of the wheel with [analysis] to DIST
 	$(BIN)/uv venv --quiet --python $(BIN)/python $(DIST)/venv
 	$(BIN)/uv pip install --quiet --python $(DIST)/venv --constraint requirements/report.txt \
 		"$$(echo $(DIST)/*.whl)[analysis]"
@@ -70,18 +70,18 @@ sbom: dist ## Write a CycloneDX bill of what the wheel with [analysis] runs on h
 		--output-reproducible --output-file $(DIST)/cheaptalk.cdx.json $(DIST)/venv
 	rm -r $(DIST)/venv
 
-installs: dist ## Try the wheel with each extra in new environments (PYTHONS="3.11 3.13", EXTRAS="none web")
+installs: dist ## Test the wheel with each extra in new environments (PYTHONS="3.11 3.13" EXTRAS="none web")
 	$(BIN)/python -m tests.installs $(PYTHONS:%=--python %) $(EXTRAS:%=--extra %)
 
 DIST ?= dist
 BUILD = $(BIN)/uv build --quiet --offline --no-build-isolation --no-create-gitignore \
 	--python $(BIN)/python --out-dir $(DIST)
 
-format: $(VENV)/.installed-dev ## Fix what ruff can fix
+format: $(VENV)/.installed-dev ## Apply ruff's fixes and formatting
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-lock: $(VENV)/.installed-dev ## Pin the dependencies anew (UPGRADE=--upgrade for the newest)
+lock: $(VENV)/.installed-dev ## Update the pinned dependencies (UPGRADE=--upgrade for the latest versions)
 	$(BUILD_NEEDS) | $(COMPILE) --extra analysis --output-file requirements/report.txt
 	$(BUILD_NEEDS) | $(COMPILE) --extra dev --output-file requirements/dev.txt \
 		--constraint requirements/report.txt
@@ -94,27 +94,27 @@ COMPILE = $(BIN)/uv pip compile - pyproject.toml --quiet --universal --python-ve
 	--fork-strategy fewest --no-strip-extras --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)
 
-clean: ## Remove everything made here, the environment included
+clean: ## Remove all generated files, including .venv
 	rm -rf $(VENV) demo dist site .coverage .coverage.* .hypothesis \
 		.mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.installed-%: requirements/%.txt pyproject.toml | $(BIN)/python
-	@echo "Installing what requirements/$*.txt pins; the first time takes a minute or two"
+	@echo "Installing the packages in requirements/$*.txt; this can take minutes"
 	$(BIN)/python -m pip install --quiet $(NO_COMPILE) --require-hashes --requirement $<
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.installed-report: NO_COMPILE := --no-compile # most of it the demo never imports
+$(VENV)/.installed-report: NO_COMPILE := --no-compile # the demo imports few of the modules
 
 $(VENV)/.installed-lm: requirements/lm.txt $(VENV)/.installed-dev
-	@echo "Installing what $< pins, and PyTorch"
+	@echo "Installing PyTorch and the packages in $<"
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement $<
-	$(BIN)/python -m pip install --quiet torch==2.13.0 # unhashed: builds differ by processor
+	$(BIN)/python -m pip install --quiet torch==2.13.0 # without a hash because builds differ by platform
 	@touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
-		"cheaptalk needs Python 3.11 or newer, and $(PYTHON) is " + sys.version.split()[0] \
-		+ "; name a newer one: make PYTHON=python3.12 ...")'
+		"cheaptalk requires Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] \
+		+ "; set a newer version: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)

@@ -32,8 +32,8 @@ STORES = os.environ.get("CHEAPTALK_TEST_STORES", "sqlite")
 """The default kind of store: sqlite or postgres."""
 LACKING = {
     "browser": None if CHROMIUM else "no Chromium is installed",
-    "file": None if STORES == "sqlite" else "is about a store in a file",
-    "lm": None if all(map(find_spec, ("torch", "trl"))) else "needs the extra tune",
+    "file": None if STORES == "sqlite" else "requires a store in a file",
+    "lm": None if all(map(find_spec, ("torch", "trl"))) else "requires the extra tune",
 }
 """Why tests with a mark are skipped; None if they run."""
 
