@@ -1,4 +1,4 @@
-"""Examples in documents are run in a folder of their own."""
+"""Fixtures for examples in documents."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ EXAMPLES = Path(__file__).with_name("examples")
 
 
 @pytest.fixture(autouse=True)
-def apart(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have an example's files beside the project's examples, and nowhere else."""
+def temporary_folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the examples of a document in a temporary folder with a link to ``examples``."""
     if isinstance(request.node, pytest.DoctestItem) and request.path.suffix == ".md":
         folder: Path = request.getfixturevalue("tmp_path")
         (folder / EXAMPLES.name).symlink_to(EXAMPLES)

@@ -1,4 +1,4 @@
-"""The README as a package index shows it, where links to files of the repository lead nowhere."""
+"""Adapt the README to a package index, where relative links don't work."""
 
 import re
 from pathlib import Path
@@ -11,12 +11,12 @@ RELATIVE_LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)[^)]*\)")
 
 
 def for_an_index(readme: str) -> str:
-    """A README without images and links that are relative; what a link says stays."""
+    """Return a README without relative images, and with relative links as plain text."""
     return RELATIVE_LINK.sub(r"\1", RELATIVE_IMAGE.sub("", readme))
 
 
 class IndexReadme(MetadataHookInterface):
-    """Puts the README into the metadata of a package that is built."""
+    """Add the README to the metadata of the built package."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         readme = (Path(self.root) / "README.md").read_text(encoding="utf-8")

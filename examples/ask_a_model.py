@@ -1,7 +1,7 @@
-"""Let a language model bargain, and read every word that went over the wire.
+"""Let a language model bargain, and print all requests and responses.
 
-python examples/ask_a_model.py ollama/llama3.2  # a model of yours
-python examples/ask_a_model.py                  # a stand-in, started here: no key, no cost
+python examples/ask_a_model.py ollama/llama3.2  # your model
+python examples/ask_a_model.py                  # a mock model, without a key or cost
 """
 
 import asyncio
@@ -19,9 +19,9 @@ import cheaptalk as ct
 
 
 async def mock_server(request: web.Request) -> web.Response:
-    """A server of the OpenAI chat format whose model asks for 70 and accepts anything.
+    """Respond in the OpenAI chat format as a model that demands 70 and accepts any offer.
 
-    Its first answer is wrong, to show how the model is told so and asked again.
+    Its first answer is invalid, to show how the request is repeated with the reason.
     """
     messages = (await request.json())["messages"]
     if '"decision"' in messages[-1]["content"]:
@@ -31,12 +31,12 @@ async def mock_server(request: web.Request) -> web.Response:
     else:
         answer = {"alice_gain": 70, "bob_gain": 30}
     choice = {"index": 0, "message": {"role": "assistant", "content": json.dumps(answer)}}
-    return web.json_response({"id": "1", "model": "stand-in-1", "choices": [choice]})
+    return web.json_response({"id": "1", "model": "mock-1", "choices": [choice]})
 
 
 @contextmanager
 def served() -> Iterator[str]:
-    """Serve the stand-in from a thread; yields the model string that reaches it."""
+    """Serve the mock model in a thread, and yield its model string."""
     loop = asyncio.new_event_loop()
     app = web.Application()
     app.router.add_post("/v1/chat/completions", mock_server)
@@ -48,7 +48,7 @@ def served() -> Iterator[str]:
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        yield f"vllm/stand-in@http://{host}:{port}/v1"
+        yield f"vllm/mock@http://{host}:{port}/v1"
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
@@ -57,7 +57,7 @@ def served() -> Iterator[str]:
 
 
 def ask(model: str, path: Path) -> None:
-    """Play one match of the model against a strategy and print its conversation."""
+    """Play one match of the model against a strategy, and print the conversation."""
     study = ct.studies.parse_study(
         {
             "name": "ask-a-model",
@@ -81,7 +81,7 @@ def ask(model: str, path: Path) -> None:
 
 
 def main() -> None:
-    """Ask the model named on the command line, or the stand-in."""
+    """Use the model on the command line, or the mock model."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.sqlite"
         if len(sys.argv) > 1:

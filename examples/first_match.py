@@ -1,4 +1,4 @@
-"""Play one match of bargaining between two strategies and read it in words.
+"""Play one match of bargaining between two strategies, and print it as text.
 
 python examples/first_match.py
 """
@@ -7,7 +7,7 @@ import cheaptalk as ct
 
 
 def main() -> None:
-    """Play, print what Bob lived through, and what each of them got."""
+    """Play a match, and print Bob's observations and answers and both payoffs."""
     game_spec = ct.get_game("bargaining")
     game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.Horizon(rounds=12))
     seed = "my first match"
@@ -15,11 +15,11 @@ def main() -> None:
     players = {"alice": game_spec.strategies["linear"], "bob": game_spec.strategies["boulware"]}
     table = ct.play(game, instance, seed, players)
 
-    words = ct.style("bargaining")
+    style = ct.style("bargaining")
     for moment in table.heard["bob"]:
-        print(words.tell(moment.event, game, "bob"))
+        print(style.tell(moment.event, game, "bob"))
         if moment.action is not None:
-            print(f"Bob answers: {words.codec.write(moment.action)}")
+            print(f"Bob answers: {style.codec.write(moment.action)}")
         print()
 
     result = table.result()

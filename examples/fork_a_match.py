@@ -1,4 +1,4 @@
-"""What if Bob had said yes? Clone a match up to a question, answer it otherwise, play on.
+"""Copy a match at each of Bob's rejections, accept instead, and play it to the end.
 
 python examples/fork_a_match.py
 """
@@ -9,7 +9,7 @@ bargaining = ct.games.bargaining
 
 
 def main() -> None:
-    """Turn each of Bob's refusals into a yes, and print what he would have got."""
+    """Replace each of Bob's rejections by an acceptance, and print his payoff."""
     game_spec = ct.get_game("bargaining")
     game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.Horizon(rounds=12))
     players = {"alice": game_spec.strategies["linear"], "bob": game_spec.strategies["boulware"]}
@@ -22,7 +22,7 @@ def main() -> None:
             other = match.clone(given.request)
             other.answer("bob", bargaining.events.Reply(decision="accept"))
             gains = game.payoffs(ct.play_on(other, players).result().outcome)
-            print(f"had he accepted in request {given.request}: ${gains['bob']:.2f}")
+            print(f"if Bob had accepted in request {given.request}: ${gains['bob']:.2f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Plan, play and read a study without a study file.
+"""Plan, run and analyse a study without a study file.
 
-python examples/study_in_python.py            # in a store that is thrown away
-python examples/study_in_python.py my.sqlite  # in a store to keep; run it twice
+python examples/study_in_python.py            # in a temporary store
+python examples/study_in_python.py my.sqlite  # in a permanent store; run it twice
 """
 
 import sys
@@ -14,7 +14,7 @@ import cheaptalk as ct
 
 STUDY = {
     "name": "patience",
-    "description": "Does a patient rival make an impatient one pay?",
+    "description": "How much does an impatient player lose to a patient one?",
     "seed": 7,
     "instances": 10,
     "games": [
@@ -33,19 +33,20 @@ STUDY = {
 
 
 def main(path: Path) -> None:
-    """Play what the store lacks, then print Alice's mean dollars by configuration and pairing."""
+    """Play missing matches, and print Alice's mean payoff by configuration and pairing."""
     study = ct.studies.parse_study(STUDY, "study_in_python.py")
     print(f"{len(ct.plan(study).matches)} matches planned")
     with ct.Store.open(path, create=True) as store:
         progress = ct.run(study, store)
-        print(f"{progress.before} were there before, {progress.done} are there now")
+        print(f"{progress.before} matches before this run, {progress.done} now")
         gains = defaultdict(list)
         for record in store.records(study.name):
             if record.payoffs is not None:
                 cell = (str(record.parameters["discounts"]), *map(record.label, record.seats))
                 gains[cell].append(record.payoffs["alice"])
-    for (discounts, alice, bob), found in sorted(gains.items()):
-        print(f"{discounts}  {alice:<12}{bob:<12}{mean(found):>8.2f}  over {len(found)} matches")
+    for (discounts, alice, bob), dollars in sorted(gains.items()):
+        count = f"over {len(dollars)} matches"
+        print(f"{discounts}  {alice:<12}{bob:<12}{mean(dollars):>8.2f}  {count}")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ TENDER = EXAMPLES / "tender"
 EXPECTED_LINES = {
     "first_match": r"^The proposal of round 12 was accepted: \$50 for Alice and \$50 for Bob\.",
     "custom_strategy": r"^linear +\d+\.\d\d +\d+\.\d\d$",
-    "fork_a_match": r"^had he accepted in request 13: \$16\.91$",
+    "fork_a_match": r"^if Bob had accepted in request 13: \$16\.91$",
     "study_in_python": r"^\[0\.95, 0\.8\]  equilibrium equilibrium +83\.33  over 10 matches$",
     "ask_a_model": r"^finished: .* 3 calls, kinds \{'alice': \{'repaired': 1, 'ok': 1\}",
 }
@@ -50,8 +50,8 @@ def test_script_prints_the_expected_line(name: str, tmp_path: Path) -> None:
 
 def test_python_study_resumes(tmp_path: Path) -> None:
     command = [sys.executable, EXAMPLES / "study_in_python.py", "kept.sqlite"]
-    assert "0 were there before, 180 are there now" in run(command, tmp_path)
-    assert "180 were there before, 180 are there now" in run(command, tmp_path)
+    assert "0 matches before this run, 180 now" in run(command, tmp_path)
+    assert "180 matches before this run, 180 now" in run(command, tmp_path)
 
 
 @pytest.fixture(scope="module")

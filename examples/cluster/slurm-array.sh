@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Twenty jobs share the matches of one study over a store in PostgreSQL; any of them may end early.
+# Run a study in twenty jobs that share a PostgreSQL store; jobs may be interrupted.
 # sbatch slurm-array.sh study.yaml
 #SBATCH --job-name=cheaptalk
 #SBATCH --array=1-20

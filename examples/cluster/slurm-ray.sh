@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Four machines become a Ray cluster for the time of one study; the run itself is on the first.
+# Start a Ray cluster on four machines, and run a study on it.
 # sbatch slurm-ray.sh study.yaml
 #SBATCH --job-name=cheaptalk-ray
 #SBATCH --nodes=4
@@ -14,7 +14,7 @@ study=${1:?name the study: sbatch slurm-ray.sh study.yaml}
 
 head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 export RAY_ADDRESS="$head:6379"
-ray get-auth-token --generate >/dev/null # in the home folder, which all machines share
+ray get-auth-token --generate >/dev/null # in the shared home folder
 
 srun ray symmetric-run --address "$RAY_ADDRESS" --min-nodes "$SLURM_JOB_NUM_NODES" \
   --num-cpus "$SLURM_CPUS_PER_TASK" -- cheaptalk run "$study" --cluster ray --yes

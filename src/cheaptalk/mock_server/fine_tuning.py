@@ -65,7 +65,7 @@ class FineTuning:
             status = "validating_files" if job["looks"] < self.looks else "running"
             return fields | {"status": status, "fine_tuned_model": None}
         number = job["id"].removeprefix("ftjob-")
-        model = ":".join(["ft", job["model"], "stand-in", job.get("suffix") or "", number])
+        model = ":".join(["ft", job["model"], "mock", job.get("suffix") or "", number])
         if job["ends"] == "succeeded":
             return fields | {"status": "succeeded", "fine_tuned_model": model}
         error = {"message": "the training was stopped"} if job["ends"] == "failed" else None

@@ -51,8 +51,8 @@ def failing(step: str, times: int, status: int = 503) -> Before:
 def test_model_is_trained_with_the_papers_settings(tmp_path: Path) -> None:
     steps: list[Step] = []
     with BatchServer(looks=2) as server:
-        assert train(server, tmp_path, steps) == "openai/ft:gpt-4o:stand-in:iteration-1:0"
-        assert train(server, tmp_path) == "openai/ft:gpt-4o:stand-in:iteration-1:0"
+        assert train(server, tmp_path, steps) == "openai/ft:gpt-4o:mock:iteration-1:0"
+        assert train(server, tmp_path) == "openai/ft:gpt-4o:mock:iteration-1:0"
         (job,) = server.fine_tuning.jobs.values()
         sent = server.files[job["training_file"]].decode().split("\n")
     assert [json.loads(line)["messages"] for line in sent] == CHATS
