@@ -440,12 +440,13 @@ def test_openapi_description_matches_routes_and_schemas() -> None:
         for method in methods if method != "parameters"
     }  # fmt: skip
     assert described == actual
-    answer = OPENAPI["components"]["schemas"]["Answer"]["properties"]
+    fields = {
+        name: set(schema["properties"]) for name, schema in OPENAPI["components"]["schemas"].items()
+    }
     answer_fields = {"answer", "text", "model", "usage", "error"}
-    assert set(answer) == {"call"} | answer_fields == {"call"} | set(AgentReply.__struct_fields__)
-    assert set(answer["usage"]["properties"]) == set(Usage.model_fields)
-    shown = OPENAPI["components"]["schemas"]["Request"]["properties"]
-    assert set(shown) == set(body(call(), CALL))
+    assert fields["Answer"] == {"call"} | answer_fields == {"call", *AgentReply.__struct_fields__}
+    assert fields["AgentUsage"] == set(Usage.model_fields)
+    assert fields["AgentRequest"] == set(body(call(), CALL))
 
 
 def test_tokens_are_read_from_environment_or_random(monkeypatch: pytest.MonkeyPatch) -> None:

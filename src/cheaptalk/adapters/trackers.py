@@ -18,9 +18,9 @@ import polars as pl
 
 from cheaptalk.extras import needing
 from cheaptalk.frames import match_frames
-from cheaptalk.records import Store
+from cheaptalk.records import Cost, Store
 from cheaptalk.records.store.queries import seats_of
-from cheaptalk.rules.registry import Registry
+from cheaptalk.rules.registry import Registry, subclasses
 from cheaptalk.studies import Progress, Study
 
 PACE = 2.0
@@ -125,11 +125,7 @@ class MLflow(Tracker):
         self._client.set_terminated(self._run)
 
 
-def _is_tracker(thing: Any) -> bool:
-    return isinstance(thing, type) and issubclass(thing, Tracker)
-
-
-TRACKERS: Registry[type[Tracker]] = Registry("tracker", "cheaptalk.trackers", _is_tracker)
+TRACKERS: Registry[type[Tracker]] = Registry("tracker", "cheaptalk.trackers", subclasses(Tracker))
 """The trackers by name."""
 
 
@@ -206,13 +202,10 @@ class TrackerCallback:
 
 
 def _spent(progress: Progress) -> dict[str, float | None]:
-    if (cost := progress.cost) is not None:
-        calls, tokens, dollars = cost.calls, cost.tokens, cost.dollars_known
-    elif (state := progress.state) is not None:
-        calls, tokens, dollars = state.calls, state.tokens, state.dollars
-    else:
+    if (spent := progress.cost or progress.state) is None:
         return {}
-    return {"cost/calls": calls, "cost/tokens": tokens, "cost/dollars": dollars}
+    dollars = spent.dollars_known if isinstance(spent, Cost) else spent.dollars
+    return {"cost/calls": spent.calls, "cost/tokens": spent.tokens, "cost/dollars": dollars}
 
 
 def _step(progress: Progress) -> int:

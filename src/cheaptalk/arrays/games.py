@@ -28,7 +28,7 @@ from cheaptalk.rules import (
     get_game,
 )
 from cheaptalk.rules.errors import legal
-from cheaptalk.rules.registry import Registry
+from cheaptalk.rules.registry import Registry, subclasses
 
 np = needed("numpy")
 
@@ -255,11 +255,7 @@ def read_array_game(game: str, parameters: Mapping[str, Any] | None) -> ArrayGam
     return array_game(legal(get_game(game).rules, parameters or {}))
 
 
-def _is_array_game(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, ArrayGame)
-
-
 ARRAYS: Registry[type[ArrayGame[Any, Any]]] = Registry(
-    "array game", "cheaptalk.arrays", _is_array_game
+    "array game", "cheaptalk.arrays", subclasses(ArrayGame)
 )
 """The registry of array versions, by the names of the games."""

@@ -17,7 +17,7 @@ from cheaptalk.learning.networks import Array, jax, jnp, nnx
 from cheaptalk.learning.policy import RESIDUAL, Policy
 from cheaptalk.learning.rounding import Rounding
 from cheaptalk.rules import CheaptalkError, Value
-from cheaptalk.rules.registry import Registry
+from cheaptalk.rules.registry import Registry, subclasses
 
 np = needed("numpy")
 
@@ -182,11 +182,7 @@ class Training(ABC, Generic[S, L]):
         return learned, total / count, sound
 
 
-def _is_algorithm(thing: object) -> bool:
-    return isinstance(thing, type) and issubclass(thing, Training)
-
-
 ALGORITHMS: Registry[type[Training[Any, Any]]] = Registry(
-    "learning algorithm", "cheaptalk.algorithms", _is_algorithm
+    "learning algorithm", "cheaptalk.algorithms", subclasses(Training)
 )
 """The algorithms by name."""

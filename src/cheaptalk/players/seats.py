@@ -20,7 +20,7 @@ from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.players.protocol import PersonCall, Player
 from cheaptalk.rules import Decide, Game, Given, Value, suggest
 from cheaptalk.rules.errors import shown
-from cheaptalk.rules.registry import Registry
+from cheaptalk.rules.registry import Registry, subclasses
 
 AskPerson: TypeAlias = Callable[[PersonCall], Awaitable[Reply]]
 """A function that sends a request to a person and waits for the answer."""
@@ -142,9 +142,7 @@ class SeatSpec(RosterForm):
 
 
 SEATS: Registry[type[RosterForm]] = Registry(
-    "kind of player",
-    "cheaptalk.seats",
-    lambda thing: isinstance(thing, type) and issubclass(thing, RosterForm),
+    "kind of player", "cheaptalk.seats", subclasses(RosterForm)
 )
 """All kinds of players by the key of their roster entries."""
 

@@ -243,6 +243,11 @@ def instances(*kinds: type) -> Callable[[Any], bool]:
     return lambda thing: isinstance(thing, kinds)
 
 
+def subclasses(kind: type) -> Callable[[Any], bool]:
+    """Return a predicate that tests whether an object is a class derived from a class."""
+    return lambda thing: isinstance(thing, type) and issubclass(thing, kind)
+
+
 @cache
 def _entry_points() -> Any:  # the class differs between Python 3.11 and 3.12
     return entry_points()

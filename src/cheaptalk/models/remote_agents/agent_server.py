@@ -25,7 +25,7 @@ from cheaptalk.models.http.decoding import decoded
 from cheaptalk.models.http.failures import beginning, broken
 from cheaptalk.models.http.secrets import LEAST, scrubbed_values
 from cheaptalk.models.model_strings import ModelName
-from cheaptalk.models.remote_agents.openapi import OPENAPI
+from cheaptalk.models.remote_agents.openapi import OPENAPI, QUERY, Accepted, Error, Poll
 from cheaptalk.models.remote_agents.pending_requests import NotOpen, PendingRequests
 from cheaptalk.models.usage import metered
 from cheaptalk.rules import CheaptalkError, counted, suggest
@@ -36,10 +36,6 @@ VARIABLE = "CHEAPTALK_AGENT_TOKENS"
 """Environment variable with the agents' tokens: ``NAME=TOKEN``, separated by commas."""
 PATIENCE = 600.0
 """Default timeout in seconds for a remote agent to connect."""
-LONGEST_WAIT = 60.0
-"""Maximum waiting time of a poll in seconds."""
-MAX_LISTED = 64
-"""Maximum number of requests per poll."""
 FAREWELL = 5.0
 """Timeout in seconds for agents to poll that the run is over."""
 STOPPED = broken("the run stopped before the remote agent connected", retry=True, unreached=True)
@@ -271,18 +267,22 @@ class AgentServer:
     async def _look(self, request: web.Request) -> web.StreamResponse:
         pending, _ = self._authenticate(request)
         pending.connected.set()
-        wait = number_in(request, "wait", 0, 0, LONGEST_WAIT)
-        limit = int(number_in(request, "max", MAX_LISTED, 1, MAX_LISTED))
+        wait = number_in(request, "wait")
+        limit = int(number_in(request, "max"))
         after = request.query.get("after", "")
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
                 while not (self._over or self._ending.is_set() or pending.listed(after, 1)[0]):
                     await pending.news()
         listed, mark = pending.listed(after, limit)
-        state = "open" if listed else "over" if self._over else "waiting"
-        if state == "over":
+        poll = Poll(
+            state="open" if listed else "over" if self._over else "waiting",
+            requests=listed,
+            after=mark,
+        )
+        if poll["state"] == "over":
             pending.notified.set()
-        return web.json_response({"state": state, "requests": listed, "after": mark})
+        return web.json_response(poll)
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         pending, token = self._authenticate(request)
@@ -307,7 +307,7 @@ class AgentServer:
         except NotOpen as problem:
             kind = web.HTTPConflict if problem.known else web.HTTPNotFound
             raise kind(text=str(problem)) from None
-        return web.json_response({"state": "taken"})
+        return web.json_response(Accepted(state="taken"))
 
 
 async def describe(_: web.Request) -> web.StreamResponse:
@@ -322,20 +322,19 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
         return await handler(request)
     except web.HTTPRequestEntityTooLarge:
         message = f"the answer is too large: the maximum is {LARGEST:,} bytes"
-        return web.json_response({"error": message}, status=413)
+        return web.json_response(Error(error=message), status=413)
     except web.HTTPError as error:
         headers = {k: v for k, v in error.headers.items() if k in ("Allow", "WWW-Authenticate")}
         message = error.text or error.reason
-        return web.json_response({"error": message}, status=error.status, headers=headers)
+        return web.json_response(Error(error=message), status=error.status, headers=headers)
 
 
-def number_in(
-    request: web.Request, name: str, default: float, minimum: float, maximum: float
-) -> float:
+def number_in(request: web.Request, name: str) -> float:
     """Return a numeric query parameter; raise HTTPBadRequest if it is out of range."""
-    text = request.query.get(name, str(default))
+    schema = QUERY[name]
+    minimum, maximum = schema["minimum"], schema["maximum"]
     try:
-        number = float(text)
+        number = float(request.query.get(name, schema["default"]))
     except ValueError:
         number = float("nan")
     if not minimum <= number <= maximum:

@@ -1,92 +1,71 @@
-"""OpenAPI description of the agent server."""
+"""JSON types of the agent server, and the OpenAPI description that is generated from them."""
 
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
+
+import msgspec
+from msgspec import Meta, Struct
+
+from cheaptalk.models.http.agent import AgentReply, AgentRequest, AgentUsage
+
+
+class Query(Struct):
+    """The query parameters of a poll."""
+
+    wait: Annotated[float, Meta(ge=0, le=60, description="Seconds to wait for a request.")] = 0
+    max: Annotated[int, Meta(ge=1, le=64, description="Maximum number of requests.")] = 64
+    after: Annotated[str, Meta(description="An earlier cursor, to get only later requests.")] = ""
+
+
+class Poll(TypedDict):
+    """Open requests; the state is waiting if there are none now, and over if the run is over."""
+
+    state: Literal["open", "waiting", "over"]
+    requests: Annotated[list[AgentRequest], Meta(description="The open requests, oldest first.")]
+    after: Annotated[str, Meta(description="The cursor for later requests.")]
+
+
+class Answer(AgentReply, kw_only=True):
+    """The answer to a request: one of answer, text and error."""
+
+    call: Annotated[str, Meta(description="The request's id.")]
+    usage: AgentUsage | None = None
+
+
+class Accepted(TypedDict):
+    """The response to an accepted answer."""
+
+    state: Literal["taken"]
+
+
+class Error(TypedDict):
+    """The response to a rejected HTTP request."""
+
+    error: str
+
+
+QUERY: dict[str, Any] = msgspec.json.schema(Query)["$defs"]["Query"]["properties"]
+"""The JSON schemas of a poll's query parameters, whose limits the server checks."""
+(POLL, ANSWER, ACCEPTED, ERROR), SCHEMAS = msgspec.json.schema_components(
+    (Poll, Answer, Accepted, Error), ref_template="#/components/schemas/{name}"
+)
 
 
 def _json(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"application/json": {"schema": schema}}
+    return {"content": {"application/json": {"schema": schema}}}
 
 
-def _refused(description: str) -> dict[str, Any]:
-    return {"description": description, "content": _json({"$ref": "#/components/schemas/Error"})}
+def _response(description: str, schema: dict[str, Any] = ERROR) -> dict[str, Any]:
+    return {"description": description, **_json(schema)}
 
 
-def _of_query(name: str, meaning: str, schema: dict[str, Any]) -> dict[str, Any]:
-    keys = {"name": name, "in": "query", "required": False}
-    return keys | {"description": meaning, "schema": schema}
-
-
-TEXT = {"type": "string"}
-COUNT = {"type": "integer", "minimum": 0}
 NAME = {
-    "name": "name", "in": "path", "required": True, "schema": TEXT,
+    "name": "name",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string"},
     "description": "The remote agent's name, without remote/.",
-}  # fmt: skip
-UNKNOWN = _refused("The token is wrong.")
-REQUEST = {
-    "type": "object",
-    "required": ["call", "agent", "game", "seat", "messages", "form"],
-    "properties": {
-        "call": TEXT | {"description": "The request's id, which the answer must repeat."},
-        "agent": TEXT | {"description": "The remote agent's name."},
-        "game": {"type": ["string", "null"]},
-        "seat": {"type": ["string", "null"], "description": "The seat whose turn it is."},
-        "messages": {
-            "type": "array",
-            "description": "The conversation so far: the briefing is the system "
-            "message, and the request is at the end of the last user message.",
-            "items": {
-                "type": "object",
-                "required": ["role", "content"],
-                "properties": {
-                    "role": {"enum": ["system", "user", "assistant"]}, "content": TEXT,
-                },
-            },
-        },
-        "form": {
-            "type": ["object", "null"],
-            "description": "The required form of the answer.",
-            "properties": {"name": TEXT, "schema": {"type": "object"}},
-        },
-    },
-}  # fmt: skip
-LOOK = {
-    "type": "object",
-    "required": ["state", "requests", "after"],
-    "properties": {
-        "state": {
-            "enum": ["open", "waiting", "over"],
-            "description": "There are open requests; there are none now; the run is over.",
-        },
-        "requests": {
-            "type": "array",
-            "description": "The open requests, oldest first.",
-            "items": {"$ref": "#/components/schemas/Request"},
-        },
-        "after": TEXT | {"description": "The cursor for later requests."},
-    },
 }
-USAGE = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "input_tokens": COUNT, "output_tokens": COUNT, "cached_tokens": COUNT,
-        "reasoning_tokens": COUNT,
-    },
-}  # fmt: skip
-ANSWER = {
-    "type": "object",
-    "required": ["call"],
-    "additionalProperties": False,
-    "properties": {
-        "call": TEXT | {"description": "The request's id."},
-        "answer": {"type": "object", "description": "The fields of the required form."},
-        "text": TEXT | {"description": "Alternatively, a text from which the answer is parsed."},
-        "error": {"description": "Alternatively, an error message, with which the match fails."},
-        "model": TEXT | {"description": "The model's name, for the record."},
-        "usage": USAGE,
-    },
-}
+UNAUTHORIZED = _response("The token is wrong.")
 OPENAPI: dict[str, Any] = {
     "openapi": "3.1.0",
     "info": {
@@ -102,8 +81,7 @@ OPENAPI: dict[str, Any] = {
             "get": {
                 "summary": "Return this description.",
                 "security": [],
-                "responses": {"200": {"description": "The description.",
-                "content": _json({"type": "object"})}},
+                "responses": {"200": _response("The description.", {"type": "object"})},
             }
         },
         "/agents/{name}": {
@@ -111,24 +89,13 @@ OPENAPI: dict[str, Any] = {
             "get": {
                 "summary": "Poll for requests, optionally waiting.",
                 "parameters": [
-                    _of_query(
-                        "wait", "Seconds to wait if there is no open request.",
-                        {"type": "number", "minimum": 0, "maximum": 60, "default": 0},
-                    ),
-                    _of_query(
-                        "max", "Maximum number of requests.",
-                        {"type": "integer", "minimum": 1, "maximum": 64, "default": 64},
-                    ),
-                    _of_query("after", "The cursor of an earlier poll, to return only later "
-                              "requests.", TEXT),
+                    {"name": name, "in": "query", "schema": schema}
+                    for name, schema in QUERY.items()
                 ],
                 "responses": {
-                    "200": {
-                        "description": "The open requests.",
-                        "content": _json({"$ref": "#/components/schemas/Look"}),
-                    },
-                    "400": _refused("A number is out of range."),
-                    "401": UNKNOWN,
+                    "200": _response("The open requests.", POLL),
+                    "400": _response("A number is out of range."),
+                    "401": UNAUTHORIZED,
                 },
             },
         },
@@ -136,30 +103,21 @@ OPENAPI: dict[str, Any] = {
             "parameters": [NAME],
             "post": {
                 "summary": "Answer a request. Repeating the same answer has no effect.",
-                "requestBody": {
-                    "required": True, "content": _json({"$ref": "#/components/schemas/Answer"}),
-                },
+                "requestBody": {"required": True, **_json(ANSWER)},
                 "responses": {
-                    "200": {
-                        "description": "The answer is accepted.",
-                        "content": _json({"type": "object",
-                                          "properties": {"state": {"const": "taken"}}}),
-                    },
-                    "400": _refused("The answer is invalid; the request is still open."),
-                    "401": UNKNOWN,
-                    "404": _refused("This remote agent has no such request."),
-                    "409": _refused("The request is closed, or has a different answer."),
-                    "413": _refused("The answer is too large."),
+                    "200": _response("The answer is accepted.", ACCEPTED),
+                    "400": _response("The answer is invalid; the request is still open."),
+                    "401": UNAUTHORIZED,
+                    "404": _response("This remote agent has no such request."),
+                    "409": _response("The request is closed, or has a different answer."),
+                    "413": _response("The answer is too large."),
                 },
             },
         },
     },
     "components": {
         "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        "schemas": {
-            "Request": REQUEST, "Look": LOOK, "Answer": ANSWER,
-            "Error": {"type": "object", "required": ["error"], "properties": {"error": TEXT}},
-        },
+        "schemas": SCHEMAS,
     },
-}  # fmt: skip
+}
 """Description that the server returns at ``/openapi.json``."""

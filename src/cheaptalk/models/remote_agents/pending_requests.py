@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cheaptalk.models.calls import Reply
+from cheaptalk.models.http.agent import AgentRequest
 
 REMEMBERED = 10_000
 """Maximum number of closed requests that are remembered to recognize repeated answers."""
@@ -24,7 +25,7 @@ class OpenRequest(NamedTuple):
     """
 
     serial: int
-    content: dict[str, Any]
+    content: AgentRequest
     reply: "asyncio.Future[Reply]"
 
 
@@ -60,7 +61,7 @@ class PendingRequests:
         self._run = secrets.token_hex(4)
         self._last = 0
 
-    def put(self, number: str, content: dict[str, Any]) -> OpenRequest:
+    def put(self, number: str, content: AgentRequest) -> OpenRequest:
         self._last += 1
         request = OpenRequest(self._last, content, asyncio.get_running_loop().create_future())
         self._open[number] = request
@@ -100,7 +101,7 @@ class PendingRequests:
     async def news(self) -> None:
         await self._bell.wait()
 
-    def listed(self, after: str, limit: int) -> tuple[list[dict[str, Any]], str]:
+    def listed(self, after: str, limit: int) -> tuple[list[AgentRequest], str]:
         """Return open requests, oldest first, and the cursor for the next poll.
 
         Args:
