@@ -14,14 +14,15 @@ import sqlalchemy as sa
 import cheaptalk as ct
 from cheaptalk.records import Store
 from cheaptalk.records.integrity import examine
-from cheaptalk.records.store import postgres
+from cheaptalk.records.store import postgres, schema
 from cheaptalk.records.store.backend import StoreError, StoreLocked, StoreNotFound
 from cheaptalk.records.store.schema import metadata
-from cheaptalk.records.store.views import VIEWS
+from cheaptalk.records.store.views import VIEWS, drop_views
 from tests.conftest import Command
 from tests.fakes import Canned, essence, spec, study, with_model
 from tests.postgres import LACKING, Databases, Server, serving
 from tests.records.test_copying import read_tables
+from tests.records.test_migrations import check_earlier_store, describe_schema, restore_0011
 
 pytestmark = pytest.mark.skipif(LACKING is not None, reason=str(LACKING))
 VIEW_COLUMNS = {
@@ -252,11 +253,49 @@ def test_connection_errors_suggest_a_fix(url: str, message: str, cure: str) -> N
         assert store.backend.away(error) == ("resolve" in message)
 
 
-def test_newer_schema_is_rejected(url: str) -> None:
+@pytest.mark.parametrize(("revision", "author"), [("9999", "newer"), ("0010", "pre-release")])
+def test_unsupported_schema_is_rejected(url: str, revision: str, author: str) -> None:
     with Store.open(url, create=True) as store, store.transaction() as connection:
-        connection.execute(sa.text("update alembic_version set version_num = '9999'"))
-    with pytest.raises(StoreError, match="was written by a newer cheaptalk"):
+        version = sa.text("update alembic_version set version_num = :revision")
+        connection.execute(version, {"revision": revision})
+    with pytest.raises(StoreError, match=f"was written by a {author} cheaptalk"):
         Store.open(url)
+
+
+def revert_to_0011(connection: sa.Connection, original: sa.Connection) -> None:
+    """Give a copy of the migrated store of version 0011 its original names again."""
+    drop_views(connection)
+    for renamed in (
+        'matches rename instance to "deal"',
+        'calls rename actor to "seat"',
+        'plays rename seat to "place"',
+        'responses rename correct to "right"',
+        'notices rename correct to "right"',
+    ):
+        connection.execute(sa.text(f"alter table {renamed}"))
+    for column in (schema.studies.c.spec, schema.players.c.spec, schema.rooms.c.kept):
+        (key,) = column.table.primary_key
+        for id_, value in original.execute(sa.select(key, column)):
+            connection.execute(sa.update(column.table).where(key == id_).values({column: value}))
+    connection.execute(sa.text("update alembic_version set version_num = '0011'"))
+
+
+def test_store_from_before_0_1_opens_and_resumes(url: str, tmp_path: Path) -> None:
+    dump = sa.create_engine(f"sqlite:///{restore_0011(tmp_path / 'original')}")
+    with (
+        Store.open(restore_0011(tmp_path / "migrated")) as migrated,
+        Store.open(url, create=True) as store,
+    ):
+        new = describe_schema(store.engine)
+        ct.records.copy_store(migrated, store)
+        with store.transaction() as connection, dump.connect() as original:
+            revert_to_0011(connection, original)
+        dump.dispose()
+        assert describe_schema(store.engine) != new
+        with Store.open(url) as again:
+            assert describe_schema(again.engine) == new
+            assert read_tables(again) == read_tables(migrated)
+            check_earlier_store(again)
 
 
 def test_missing_psycopg_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,8 +86,13 @@ def set_version(path: Path, version: object) -> None:
             "newer cheaptalk (schema 9999",
             "upgrade cheaptalk",
         ),
+        (
+            lambda path: set_version(path, "0010"),
+            "pre-release cheaptalk (schema 0010; this version supports 0011 or later)",
+            "run its studies again in a new store",
+        ),
     ],
-    ids=["words", "text", "foreign", "foreign-wal", "headless", "cut-off", "unmarked", "newer"],
+    ids=["words", "text", "foreign", "wal", "headless", "cut-off", "unmarked", "newer", "old"],
 )
 def test_invalid_files_are_rejected_unchanged(
     tmp_path: Path, make: Callable[[Path], object], cause: str, cure: str

@@ -40,6 +40,8 @@ from cheaptalk.records.validation import (
     RecordedReply,
 )
 
+BASELINE = "0011"
+"""Oldest supported schema version; stores with an earlier version are refused."""
 REVISION = "0013"
 """Newest schema version; stores with a later version are refused."""
 

@@ -37,7 +37,6 @@ from cheaptalk.rules import Game
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import shown
 
-NEWEST = schema.REVISION
 PAUSE = 0.05
 """Seconds between two checks whether another process has created or migrated the store."""
 MIGRATION_WAIT = 10.0
@@ -76,7 +75,7 @@ class Store(StoreReader):
                 :data:`~cheaptalk.records.store.backend.BACKENDS`.
 
         Raises:
-            StoreError: the store is missing, damaged, locked or of a newer version.
+            StoreError: the store is missing, damaged, locked, or of a pre-release or newer version.
         """
         store = cls(open_backend(location, create))
         try:
@@ -146,12 +145,18 @@ class Store(StoreReader):
         with self.backend.engine.connect() as connection:
             revision = self._revision(connection)
             prepared = self.backend.prepared(connection)
-        if revision is not None and revision > NEWEST:
+        if revision is not None and revision < schema.BASELINE:
+            raise StoreError(
+                f"{self.name} was written by a pre-release cheaptalk (schema {revision}; this "
+                f"version supports {schema.BASELINE} or later) and can't be migrated; run its "
+                "studies again in a new store, named with --store"
+            )
+        if revision is not None and revision > schema.REVISION:
             raise StoreError(
                 f"{self.name} was written by a newer cheaptalk (schema {revision}; this version "
-                f"supports up to {NEWEST}); upgrade cheaptalk"
+                f"supports up to {schema.REVISION}); upgrade cheaptalk"
             )
-        return revision == NEWEST and prepared
+        return revision == schema.REVISION and prepared
 
     def _revision(self, connection: sa.Connection) -> str | None:
         """Return the schema version of the store; None before it is created."""

@@ -1,6 +1,6 @@
-"""The initial schema, from which all migrations start."""
+"""The schema of the oldest supported stores, from which all migrations start."""
 
-revision = "0001"
+revision = "0011"
 down_revision = None
 
 
