@@ -101,12 +101,12 @@ def upgrade() -> None:
 
 
 def _study(*, primary_key: bool = False) -> sa.Column[int]:
-    """Return the column that references a row's study."""
+    """Return a foreign-key column that links a row to its study."""
     key = sa.ForeignKey("studies.id", ondelete="CASCADE")
     return sa.Column("study_id", sa.Integer, key, primary_key=primary_key, nullable=False)
 
 
 def _participant(*, primary_key: bool = False) -> sa.Column[int]:
-    """Return the column that references a row's participant, with cascading deletion."""
+    """Return a foreign-key column that links a row to its participant, with cascading deletion."""
     key = sa.ForeignKey("participants.id", ondelete="CASCADE")
     return sa.Column("participant_id", sa.Integer, key, primary_key=primary_key, nullable=False)
