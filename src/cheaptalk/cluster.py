@@ -59,7 +59,7 @@ class Cluster:
         return future
 
     def actors(self, kind: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> list[Any]:
-        """Create a Ray actor on each machine; if it is lost, Ray recreates its actor elsewhere."""
+        """Create a Ray actor on each machine; actors of lost machines are recreated elsewhere."""
         reservations = [MINIMAL_RESERVATION] * self.machines
         group = self._groups.placement_group(reservations, strategy="SPREAD")
         self._reservations.append(group)
@@ -182,7 +182,7 @@ def cluster(on: str) -> Iterator[Cluster]:
 
 
 def _join(ray: Any, on: str) -> None:
-    """Connect to a cluster; with ``ray``, start a cluster on this machine if none runs."""
+    """Connect to a cluster; the address ``ray`` starts one on this machine if none is running."""
     if on != "ray" or os.environ.get("RAY_ADDRESS"):
         ray.init(None if on == "ray" else on, **QUIET)
         return
@@ -193,7 +193,7 @@ def _join(ray: Any, on: str) -> None:
 
 
 def _start(ray: Any) -> None:
-    """Start a cluster on this machine that only listens on loopback.
+    """Start a cluster on this machine, accessible only through the loopback interface.
 
     The restriction is necessary because anyone with access to a cluster's ports can run programs.
     """
@@ -248,7 +248,7 @@ def working(count: int, on: str | None, lost: str) -> Iterator[Pool]:
 
 
 def _check_listening(on: str, host: str, port: int) -> None:
-    """Check that a server listens, within seconds instead of Ray's timeout of minutes."""
+    """Check within seconds that a server is listening; Ray's own timeout takes minutes."""
     try:
         create_connection((host.strip("[]"), port), CONNECT_TIMEOUT).close()
     except (OSError, OverflowError) as error:

@@ -113,7 +113,7 @@ def _signals_blocked() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Defer stop signals until the context ends; processes started in it ignore them."""
+    """Defer stop signals until the context ends; processes started in the context ignore them."""
     signals: list[int] = []
     is_main = current_thread() is main_thread()
     if is_main:
@@ -129,7 +129,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """Prepare a process: end it with its parent, and ignore warnings that the parent prints."""
+    """Prepare a worker: end it with its parent, and ignore warnings that the parent prints."""
     warnings.simplefilter("ignore", PluginWarning)
     parent = parent_process()
     assert parent is not None

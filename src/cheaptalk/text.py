@@ -122,7 +122,7 @@ def interval_text(
 
 
 def few_text(sufficient: int) -> str:
-    """Return the footnote that marks intervals based on too few instances."""
+    """Return the footnote that explains the mark on intervals based on too few instances."""
     return (
         f"{FEW_MARK} Too few instances to estimate how skewed the values are: the interval may "
         f"be too narrow; {sufficient:,} would suffice."

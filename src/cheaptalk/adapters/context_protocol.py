@@ -63,7 +63,7 @@ def mcp_server(url: str, token: str | None = None) -> Any:
     RemoteAgent(url, token)  # reports errors before the first client connects
 
     async def shown(seconds: float, sent_answer: tuple[str, dict[str, Any]] | None = None) -> Any:
-        """Send the answer, if given, and return the state with any open request."""
+        """Send the answer, if given; return the agent's state and its open request, if any."""
         try:
             async with RemoteAgent(url, token, PATIENCE) as remote_agent:
                 if sent_answer is not None:

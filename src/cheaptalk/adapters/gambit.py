@@ -72,7 +72,7 @@ def efg_lines(tree: Tree, title: str = "") -> Iterator[str]:
 
 
 def _information_sets(tree: Tree) -> dict[tuple[int, int], int]:
-    """Number each player's information sets from 1; keys are level and decision."""
+    """Number each player's information sets from 1; return the numbers by (level, decision)."""
     counts = [0] * len(tree.game.players)
     numbers = {}
     for depth, level in enumerate(tree.levels):

@@ -1,4 +1,4 @@
-"""The games as OpenSpiel games, for algorithms such as CFR and best responses.
+"""The games as OpenSpiel games, for algorithms such as CFR and best-response computation.
 
 Simultaneous decisions are sequential and unobserved. The instance is drawn at chance
 nodes with known probabilities: one outcome per instance if they can be listed, else the bytes of
@@ -165,7 +165,7 @@ class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no type
 
 
 class SpielObserver:
-    """An observer of a seat with perfect recall; all zeros until the instance is drawn.
+    """An observer of a seat with perfect recall; its tensor is 0 until the instance is drawn.
 
     Attributes:
         tensor: the observation of the array game.
@@ -190,7 +190,7 @@ class SpielObserver:
 
 
 def listed(arrays: ArrayGame[Any, Any]) -> tuple[list[Any], list[float]]:
-    """Return the possible instances, if not too many, and the chance nodes' probabilities."""
+    """Return all instances (none if there are too many) and each chance outcome's probability."""
     try:
         instances, chances = arrays.every_instance()
     except NoArrayGame:

@@ -59,7 +59,7 @@ class Seats:
         return Dict({"observation": numbers, "action_mask": mask})
 
     def begin(self, seed: int | None) -> None:
-        """Start the first match of the given seed, or the next match if no seed is given."""
+        """Start the next match or, if a seed is given, the first match of the seed's sequence."""
         if seed is not None:
             self._seed, self._matches = seed, 0
         self._state = self.game.from_seed(f"{self._seed}/{self._matches}")
@@ -128,13 +128,13 @@ class Spaces:
 
 
 class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no types
-    """A turn-based environment that plays simultaneous actions in sequence, unobserved.
+    """A turn-based environment that hides simultaneous actions until all agents have acted.
 
     Attributes: see PettingZoo's ``AECEnv``.
     """
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start the first match of the given seed, or the next match if no seed is given."""
+        """Start the next match or, if a seed is given, the first match of the seed's sequence."""
         self._seats.begin(seed)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -177,7 +177,7 @@ class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # Pettin
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Start the first match of the given seed, or the next match if no seed is given."""
+        """Start the next match or, if a seed is given, the first match of the seed's sequence."""
         self._seats.begin(seed)
         self.agents = list(self.possible_agents)
         return self._seats.simultaneous_observations(), {agent: {} for agent in self.agents}

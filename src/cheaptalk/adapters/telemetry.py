@@ -156,7 +156,7 @@ class Telemetry(RunObserver):
 
 
 class _Traced:
-    """A client for models that records a span for each call."""
+    """A model client that records a span for each call."""
 
     def __init__(self, models: Models, telemetry: Telemetry) -> None:
         self._models = models
@@ -244,7 +244,7 @@ def _setting_attributes(call: ModelCall) -> Attributes:
 
 
 def _request_attributes(number: str) -> Attributes:
-    """Return span attributes parsed from a call's number, such as match and attempt.
+    """Parse span attributes, such as match and attempt, from the number of a call.
 
     >>> _request_attributes("a1b2/3/alice/0/2")["gen_ai.conversation.id"]
     'a1b2/alice'

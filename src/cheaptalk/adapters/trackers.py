@@ -51,7 +51,7 @@ class Tracker(AbstractContextManager["Tracker"], ABC):
 
 
 class TensorBoard(Tracker):
-    """TensorBoard files in a subfolder of the location, by default ``runs``.
+    """TensorBoard files in a subfolder of the given folder, which is ``runs`` by default.
 
     Later steps of an earlier, killed process are hidden.
     """

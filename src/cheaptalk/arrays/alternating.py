@@ -68,7 +68,7 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
 
     @abstractmethod
     def paid(self, offer: Array, stage: Array, ended: Array) -> tuple[Array, Array]:
-        """Return the payoffs of Alice and Bob if a match ends.
+        """Return the payoffs of Alice and Bob at the end of a match.
 
         Args:
             offer: the last offer, as a point of the grid.
@@ -78,11 +78,11 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
 
     @abstractmethod
     def answer(self, word: str) -> Action:
-        """Convert an answer to an action of the rules."""
+        """Convert an answer to an offer, such as ``accept``, to an action of the rules."""
 
     @abstractmethod
     def grid_offer(self, point: int) -> Action:
-        """Convert a grid point to an offer in the rules, without a message."""
+        """Return the action that makes the offer of a grid point, without a message."""
 
     @abstractmethod
     def grid_point(self, offer: Any) -> int:

@@ -51,7 +51,7 @@ class Shootout(NamedTuple):
 
 
 class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
-    """Battle royale as an array game, for rules with a last round."""
+    """Battle royale as an array game, which requires a limit on the number of rounds."""
 
     def __init__(self, rules: BattleRoyale) -> None:
         super().__init__(rules)
@@ -106,7 +106,7 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         )
 
     def instances_of(self, state: Shootout) -> list[Instance]:
-        """Return instances with the results of shots that were fixed before play."""
+        """Return instances that contain the predetermined results of shots."""
         instances: list[Instance] = []
         for lots in np.asarray(state.lots):
             hits = [True if (row == HIT).all() else False if (row == PAST).all() else None

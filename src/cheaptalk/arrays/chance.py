@@ -12,7 +12,7 @@ MAX_SEQUENTIAL = 16
 
 
 def draw_below(uniforms: Array, among: Any) -> Array:
-    """Return a uniform integer from 0 to ``among`` - 1 for each random number in [0, 1)."""
+    """Convert each random number in [0, 1) to a uniform integer from 0 to ``among`` - 1."""
     xp = namespace(uniforms)
     return xp.minimum(xp.floor(uniforms * among).astype(np.int32), among - 1)
 

@@ -73,7 +73,7 @@ class ArrayGame(ABC, Generic[Rules, State]):
         """Return the initial states of matches with the given instances, stacked along one axis."""
 
     def every_instance(self) -> tuple[list[Instance], list[float]]:
-        """Return all instances and their probabilities; by default, a single instance without data.
+        """Return all instances and their probabilities; by default, a single empty instance.
 
         Raises:
             NoArrayGame: the game has too many instances.
@@ -81,7 +81,7 @@ class ArrayGame(ABC, Generic[Rules, State]):
         return [Instance()], [1.0]
 
     def instances_of(self, state: Any) -> list[Instance]:
-        """Return the instance of each match in one-dimensional states; by default without data."""
+        """Return each match's instance from one-dimensional states; empty instances by default."""
         return [Instance() for _ in state.moves]
 
     def with_chances(self, state: State, chances: Sequence[Chance]) -> State:
@@ -208,7 +208,7 @@ def one_hot(xp: Any, number: Array, width: int) -> Array:
 
 
 def entry_at(array: Array, index: Array) -> Array:
-    """Return the entry at a given index for each match, such as a player's; shape (..., rest).
+    """Return each match's entry at an index, for example a player's entry; shape (..., rest).
 
     Args:
         array: shape (..., entries, rest).
@@ -220,7 +220,7 @@ def entry_at(array: Array, index: Array) -> Array:
 
 
 def concatenated(player: Array, features: Sequence[Array]) -> Array:
-    """Return all features of an observation in one row for each entry of ``player``."""
+    """Concatenate an observation's features into one row for each entry of ``player``."""
     rows = [feature.reshape(*player.shape, -1).astype(np.float32) for feature in features]
     return namespace(player).concatenate(rows, axis=-1)
 

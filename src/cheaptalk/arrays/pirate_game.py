@@ -188,7 +188,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         return Voyages(plans, votes, np.array(ballot), np.array(moves), np.array(RUNNING))
 
     def observe_request(self, request: DecisionRequest) -> Array:
-        """Return the actor's observation, which contains only counts of other pirates' votes."""
+        """Return the actor's observation, which contains other pirates' votes only as counts."""
         plans = np.zeros((self.ballots, self.count), np.int32)
         counts, accepted = np.zeros(self.ballots, np.int32), np.zeros(self.ballots, bool)
         for event, action in [*request.heard, (request.event, None)]:

@@ -241,7 +241,7 @@ class Batches:
         await self._carrier.close()
 
     def stop(self, reason: str) -> None:
-        """Stop waiting for batches, unless the run halted for a reason in ``in_order``."""
+        """Stop waiting for batches, unless ``in_order`` contains the reason for the halt."""
         if reason in self.in_order:
             return
         self._carrier.stop(reason)

@@ -97,7 +97,7 @@ class MatchSpent(Exception):
 
 
 class CallSize(NamedTuple):
-    """The estimated maximum tokens and cost of a call, ``guessed`` before the first reply."""
+    """The estimated maximum tokens and cost of a call; ``guessed`` is true before any reply."""
 
     tokens: int
     dollars: float

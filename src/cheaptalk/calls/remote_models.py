@@ -43,7 +43,7 @@ class Asker:
         self._models = open_models(RouteSupport(earlier))
 
     async def missing_models(self, players: Iterable[tuple[ModelSeat, Game]]) -> str | None:
-        """Return why this machine cannot reach one of the players; None if it can."""
+        """Return why this machine can't reach a player's model; None if it can reach all models."""
         reasons = (player.missing(game, NO_SOURCES) for player, game in players)
         return next((reason for reason in reasons if reason is not None), None)
 

@@ -55,7 +55,7 @@ def check_schemas(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield invalid variants of an action's fields, each with one fault, and the fault in words."""
+    """Yield invalid variants of an action's fields, each with one fault and its description."""
     fields = action.model_dump()
     schema, texts = type(action).model_json_schema(), texts_of(action)
     yield fields | {"no such field": 1}, "an unknown field"
@@ -104,7 +104,7 @@ def check_answers(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 def _other_answer(game_spec: GameSpec, request: DecisionRequest, action: Action) -> Action | None:
-    """Return a legal answer that differs from ``action``, if random play finds one."""
+    """Return a legal answer other than ``action`` from random play, or None if none is found."""
     requests = (request._replace(chance=Chance(f"other {number}")) for number in range(TRIES))
     answers = map(game_spec.strategies["random"], requests)
     return next((answer for answer in answers if answer != action), None)

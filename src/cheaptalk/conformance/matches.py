@@ -176,7 +176,7 @@ def new_table(game: Game, seed: str) -> Table:
 def questions(
     game_spec: GameSpec, table: Table, players: Mapping[str, Decide] | None = None, stream: str = ""
 ) -> Iterator[tuple[DecisionRequest, Action]]:
-    """Play a match to its end; yield every request with its answer before the answer is given.
+    """Play a match to its end; yield each request and answer before processing the answer.
 
     Args:
         players: strategies by seat or role; all other seats play at random.

@@ -151,7 +151,7 @@ def _fact(match: Table, secret: Secret) -> str:
 def _both(
     match: Table, secret: Secret, actors: frozenset[str]
 ) -> Iterator[tuple[Observation, Observation]]:
-    """Yield pairs of observations, original and changed, until the secret is revealed."""
+    """Yield each original observation with its changed counterpart until the secret is revealed."""
     lines = _observations(match.game, match.instance, match, secret, actors)
     others = _observations(secret.game, secret.instance, match, secret, actors)
     for line, other in zip_longest(lines, others, fillvalue=OVER):
@@ -163,7 +163,7 @@ def _both(
 def _observations(
     game: Game, instance: Any, match: Table, secret: Secret, actors: frozenset[str]
 ) -> Iterator[Observation]:
-    """Replay a match's moves and yield the actors' observations; ``CUT`` marks a revelation."""
+    """Replay a match's moves and yield observations; ``CUT`` marks the secret's revelation."""
     moves = {
         actor.name: iter([given.action for given in match.given if given.actor == actor.name])
         for actor in game.actors

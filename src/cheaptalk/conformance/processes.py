@@ -54,7 +54,7 @@ def reference(game_spec: GameSpec) -> str | None:
 
 
 def spec_at(location: str) -> GameSpec:
-    """Return the game spec of a registered game, or at a location ``MODULE:NAME``.
+    """Return a game spec, given the name of a registered game or a location ``MODULE:NAME``.
 
     Raises:
         CheaptalkError: no game has this name, the module cannot be imported, or the module contains

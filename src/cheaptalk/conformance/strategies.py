@@ -52,7 +52,7 @@ def check_memory(game_spec: GameSpec, game: Game, seed: str) -> None:
 def seatings(
     game_spec: GameSpec, game: Game, *, single: bool = True
 ) -> Iterator[tuple[Strategy, tuple[str, ...]]]:
-    """Yield each strategy with all seats that it can fill and, if ``single``, with only one."""
+    """Yield each strategy with all seats that it can fill and, if ``single``, with the first."""
     for strategy in game_spec.strategies.values():
         seats = tuple(seat for seat, role in game.seats.items() if role in strategy.roles)
         for filled in dict.fromkeys((seats, seats[:1])) if single else (seats,):

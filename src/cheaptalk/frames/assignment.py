@@ -29,7 +29,7 @@ TEST: dict[str, Any] = {
 
 
 class Balance(NamedTuple):
-    """Numbers of participants assigned, finished and dropped out, by treatment and parameter.
+    """Counts of participants (assigned, finished, dropped out) by treatment and parameter.
 
     A participant who was assigned to the same cell several times is counted once. ``dropped``
     counts participants who neither finished a game there nor are still active.
@@ -112,7 +112,7 @@ def balance(store: Store, study: str) -> Balance:
 def _varied(
     rows: pl.DataFrame, parameters: dict[str, dict[str, Any]]
 ) -> Iterator[tuple[str, list[str], pl.DataFrame]]:
-    """Yield the games with varied parameters: name, parameters, and rows with their values."""
+    """Yield each game with varied parameters: its name, these parameters, and rows of values."""
     known = rows.drop_nulls("configuration")
     for (game,), of_game in known.group_by("game", maintain_order=True):
         configurations = {key: parameters[key] for key in of_game["configuration"].unique().sort()}

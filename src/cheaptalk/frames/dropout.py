@@ -55,7 +55,7 @@ class Funnel(NamedTuple):
 
 @reads_study
 def funnel(store: Store, study: str) -> Funnel:
-    """Count a study's participants by stage, step of the path, ending and check.
+    """Count a study's participants by stage, by step, by ending and by result of each check.
 
     Raises:
         StoreError: there is no such study.

@@ -1,4 +1,4 @@
-"""Data frames of matches: one row per match, with all variables for statistics."""
+"""Data frames of matches: one row per match, with all variables for statistical analysis."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
@@ -45,7 +45,7 @@ HEAD = {
 
 
 class Observer(Protocol):
-    """A protocol for objects that accumulate data from matches while they are read."""
+    """A protocol for objects that accumulate data while matches are read."""
 
     def add(self, record: MatchRecord) -> None:
         """Process one match, including its recorded answers."""
@@ -143,7 +143,7 @@ def observed_frames(
 def with_factors(
     frame: pl.DataFrame, seats: Collection[str], factors: Mapping[str, Mapping[str, str]]
 ) -> pl.DataFrame:
-    """Add the level of each factor of the player in each seat, as ``factor.SEAT.FACTOR``.
+    """Add a column ``factor.SEAT.FACTOR`` with each factor's level for the player in each seat.
 
     Args:
         frame: matches with columns ``player_SEAT``.

@@ -87,7 +87,7 @@ class Rounds(Game):
         return self._same_event(self.events[0])
 
     def questions(self, number: int, instance: Any) -> list[Event]:
-        """Return the event that requests each player's decision in a round, counted from 1."""
+        """Return each player's request event for a round; rounds are counted from 1."""
         return self._same_event(self.events[1], number)
 
     def objection(self, question: Any, action: Any) -> str | None:
@@ -161,7 +161,7 @@ def out_of_range(field: str, value: int, low: int, high: int) -> str | None:
 
 
 def in_turn(choices: Sequence[C], number: int) -> C:
-    """Return the choice for a round, counted from 1, when cycling through the given choices.
+    """Return the choice for a round when cycling through choices; rounds are counted from 1.
 
     >>> [in_turn(("go", "stay"), number) for number in (1, 2, 3)]
     ['go', 'stay', 'go']

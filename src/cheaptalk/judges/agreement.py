@@ -53,7 +53,7 @@ class Interval(NamedTuple):
 
     @property
     def missing(self) -> str:
-        """The reason for a missing interval; empty if there is an interval."""
+        """The reason why a value has no interval; empty if it has one or there is no value."""
         if self.value is None or self.low is not None:
             return ""
         if self.instances < ENOUGH:
@@ -62,7 +62,7 @@ class Interval(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A proportion of items with its confidence interval; the value is None without items."""
+    """A proportion of items with its confidence interval; without items, the value is None."""
 
     part: int
     whole: int
@@ -118,7 +118,7 @@ class Agreement:
 
     @property
     def items(self) -> int:
-        """Number of items with verdicts of both the judge and the reference."""
+        """Number of items with a verdict from both the judge and the reference."""
         return sum(map(sum, self.table))
 
 
@@ -223,7 +223,7 @@ def _compare(
 
 
 def _share(tables: VerdictTables, numerator: Cells, denominator: Cells, *, seed: int) -> Share:
-    """Return the ratio of two counts of items, each over selected cells of the tables."""
+    """Return the ratio of the item counts in two sets of table cells, with a bootstrap interval."""
     count_numerator, count_denominator = (
         partial(_count, cells=cells) for cells in (numerator, denominator)
     )

@@ -1,4 +1,4 @@
-"""Free survey answers of participants as items for judges, and the judges' verdicts."""
+"""Participants' free-text survey answers as items to judge, and the judges' verdicts."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ COLUMNS: dict[str, Any] = {
 
 
 def people_for(store: Store, study: str, rubric: Rubric) -> list[str]:
-    """Return the ids of participants whose answers a rubric judges (see :func:`.answers_id`).
+    """Return the ids of participants with answers to judge by a rubric (see :func:`.answers_id`).
 
     Raises:
         CheaptalkError: no participant gave such an answer and played a game of the rubric.
@@ -52,7 +52,7 @@ def _why(store: Store, study: str, rubric: Rubric) -> str:
 
 
 def answers_of(store: Store, study: str, rubric: Rubric) -> dict[str, list[Item]]:
-    """Return the survey answers that a rubric judges, for participants who played its games."""
+    """Return the survey answers to judge by a rubric, from participants who played its games."""
     responses = survey_answers(store, study)
     texts = [
         name for name, kind in responses.schema.items()
@@ -75,7 +75,7 @@ def answers_of(store: Store, study: str, rubric: Rubric) -> dict[str, list[Item]
 
 @reads_study
 def answer_verdicts(store: Store, study: str) -> pl.DataFrame:
-    """Return all verdicts on a study's free survey answers, one row per answer and judge.
+    """Return all verdicts on a study's free-text survey answers, one row per answer and judge.
 
     Columns: ``judge`` (digest), names of ``rubric`` and ``model``, ``participant``, ``item`` (the
     survey question), ``kind`` of the judge's answer, ``verdict`` (a category, or a score as text;
@@ -100,7 +100,7 @@ def answer_verdicts(store: Store, study: str) -> pl.DataFrame:
 
 
 def verdict_of(judgement: Judgement, rubric: Rubric) -> tuple[str | None, float | None]:
-    """Return a verdict as text and as a score, or None for each if the verdict is invalid."""
+    """Return a verdict as text and as a score; both are None if the verdict is invalid."""
     if judgement.verdict is None:
         return None, None
     verdict = label(judgement.verdict)

@@ -1,4 +1,4 @@
-"""Coding of free survey answers by a judge."""
+"""Coding of free-text survey answers by a judge."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ def code_answers(
     models: Models | None = None,
     prices: Prices | None = None,
 ) -> dict[str, str | None]:
-    """Return a judge's verdict on each free survey answer.
+    """Return a judge's verdict on each free-text survey answer.
 
     Use a rubric for each theme, because an answer can have several themes (Strategic Tradeoffs,
     section 6.3, footnote 14). The store's ledger keeps every call, so no response is paid for

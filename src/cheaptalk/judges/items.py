@@ -60,7 +60,7 @@ def items_of(record: MatchRecord, rubric: Rubric) -> list[Item]:
 
 
 def answer_item(name: str, seat: str, question: str, text: str) -> Item:
-    """Return a free survey answer, with its question, as an item to judge."""
+    """Return a free-text survey answer, with its question, as an item to judge."""
     seen = f"A person is asked:\n{quote(question)}\n\nThe person answers:\n{quote(escaped(text))}"
     return Item(name, 0, seat, seen, "the person's answer")
 
@@ -96,7 +96,7 @@ def _parts(line: Line) -> Iterator[str]:
 
 
 def quote(text: str) -> str:
-    """Prefix each line with ``>`` and escape hidden characters, so that no text ends the quotation.
+    """Prefix each line with ``>`` and escape hidden characters, so that a text can't end the quote.
 
     >>> print(quote("one\\ntwo \\u202eowt"))
     > one

@@ -120,12 +120,12 @@ class Judging:
 
     @property
     def invalid_before(self) -> int:
-        """Number of items that remain invalid from earlier runs."""
+        """Number of items that earlier runs left without a valid verdict."""
         return self.kinds_before.total()
 
     @property
     def without(self) -> Counter[Kind]:
-        """Number of items that still lack a valid verdict, by kind of answer."""
+        """Number of items without a valid verdict, by kind of the judge's answer."""
         kinds = self.kinds + self.kinds_before
         return Counter({kind: count for kind, count in kinds.items() if kind not in VERDICT_KINDS})
 

@@ -98,7 +98,7 @@ def write_sheet(
 def import_labels(
     store: Store, study: str, rubric: Rubric | Path | str, path: Path | str, *, by: str
 ) -> Labels:
-    """Import the verdicts of a sheet, except rows without a verdict and labels imported before.
+    """Import a sheet's verdicts, skipping rows without a verdict and labels imported before.
 
     Args:
         rubric: the rubric of the sheet.

@@ -1,4 +1,4 @@
-"""Matches, or participants with free survey answers, as the subjects of a judge."""
+"""The inputs of a judge: matches, or participants with free-text survey answers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Learning to play array games, imported on first use; requires the extra ``[report]``."""
+"""Learning algorithms for array games, imported on first use; requires the extra ``[report]``."""
 
 import lazy_loader
 

@@ -61,12 +61,12 @@ def rows_of(by_step: Any) -> Any:
 
 
 def picked(numbers: Array, index: Array) -> Array:
-    """Select the number at an index along the last axis; shapes (..., numbers) and (...)."""
+    """Select one number along the last axis; shapes: ``numbers`` (..., n), ``index`` (...)."""
     return jnp.take_along_axis(numbers, index[..., None], axis=-1)[..., 0]
 
 
 def by_lot(shares: Array, draws: Array) -> Array:
-    """Draw actions with probabilities proportional to ``shares``, from uniform random numbers."""
+    """Draw actions with probabilities proportional to ``shares``; ``draws`` are in [0, 1)."""
     cumulative = jnp.cumsum(shares, axis=-1)
     total = cumulative[..., -1:]
     return ((cumulative <= draws[..., None] * total) & (cumulative < total)).sum(axis=-1)

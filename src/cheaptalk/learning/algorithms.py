@@ -117,10 +117,10 @@ class Training(ABC, Generic[S, L]):
 
     @abstractmethod
     def _loop(self, learned: L) -> tuple[L, Array]:
-        """Play a batch and update once; return the new state, and metrics followed by payoffs."""
+        """Play a batch and update once; return the new state, and metrics with payoffs appended."""
 
     def rounding(self, learned: L) -> Rounding:
-        """Return how the policy's probabilities are rounded before play."""
+        """Return the rule by which the policy's probabilities are rounded before play."""
         return Rounding(self.settings.threshold, self.settings.bins)
 
     def played(self, learned: L) -> int:
@@ -169,7 +169,7 @@ class Training(ABC, Generic[S, L]):
         return Policy(self.game, weights, metadata | about, self.rounding(learned), self.network)
 
     def _loops(self, learned: L, count: Array) -> tuple[L, Array, Array]:
-        """Play and update repeatedly; return state, mean metrics, and whether all are finite."""
+        """Run ``count`` loops; return the state, the mean metrics, and whether all are finite."""
 
         def loop(_: Array, state: tuple[L, Array]) -> tuple[L, Array]:
             learned, means = self._loop(state[0])

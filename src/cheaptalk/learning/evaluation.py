@@ -41,7 +41,7 @@ class Exploitability(NamedTuple):
 
 
 class ExploitabilityEvaluator:
-    """An evaluator of policies' exploitability, exact or by training a best response.
+    """An evaluator that computes exploitability exactly or from a trained best response.
 
     Args:
         game: the array game.

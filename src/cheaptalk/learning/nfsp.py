@@ -189,7 +189,7 @@ class NFSP(Training[NFSPSettings, Learned]):
         return Learned(weights, target, newest, reservoir, key, loops), means
 
     def _play(self, learned: Learned, key: Array) -> tuple[Decisions, Array, Array, Array]:
-        """Play matches; return decisions, non-padding and best-response masks, and payoffs."""
+        """Play matches; return decisions, masks (non-padding, best response), and payoffs."""
         instance_key, mode_key, step_key = jax.random.split(key, 3)
         draws = jax.random.uniform(instance_key, (self.settings.matches, self.game.uniforms))
         responds = self._modes(mode_key)
@@ -203,7 +203,7 @@ class NFSP(Training[NFSPSettings, Learned]):
         return (*rows_of((rows, played.here, played.more)), played.returns)
 
     def _value_mask(self, counts: Array, best: Array) -> Array:
-        """Return the mask of decisions from which action values are learned, by default all."""
+        """Return the mask of decisions from which action values are learned; by default, all."""
         return counts
 
     def _modes(self, key: Array) -> Array:
@@ -310,7 +310,7 @@ def _keep(memory: Memory, rows: Decisions, counts: Array, key: Array) -> Memory:
 
 
 def _written(memory: Memory, rows: Decisions, counts: Array, position: Array) -> Memory:
-    """Write rows to buffer positions; the last of duplicates wins, invalid ones are ignored."""
+    """Write rows to buffer positions; ignore invalid positions, and keep the last of duplicates."""
     size, number = memory.rows.action.shape[0], jnp.arange(position.shape[0])
     last = jnp.full(size, -1).at[position].max(number, mode="drop")
     is_last = last.at[position].get(mode="fill", fill_value=-1) == number
@@ -322,7 +322,7 @@ def _written(memory: Memory, rows: Decisions, counts: Array, position: Array) ->
 
 
 def drawn(memory: Memory, batch: int, key: Array) -> Decisions:
-    """Sample decisions with replacement; all zeros if the buffer is empty."""
+    """Sample decisions with replacement; return zeros if the buffer is empty."""
     size = memory.rows.action.shape[0]
     available = jnp.maximum(jnp.minimum(memory.count, size), 1)
     indices = jax.random.randint(key, (batch,), 0, available)

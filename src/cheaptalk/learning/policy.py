@@ -62,7 +62,7 @@ class PolicyNetwork:
 
 
 def residual(weights: Weights, observations: Any) -> Any:
-    """Return the logits of a dense layer, a residual dense layer and a head, with ReLU."""
+    """Return the logits of a ReLU network with a dense layer, a residual dense layer and a head."""
     inner = np.maximum(observations @ weights["first.kernel"] + weights["first.bias"], 0)
     second = np.maximum(inner @ weights["second.kernel"] + weights["second.bias"], 0)
     return (inner + second) @ weights["head.kernel"] + weights["head.bias"]
@@ -155,7 +155,7 @@ class Policy:
         return game.action(request, min(number, int(np.flatnonzero(legal)[-1])))
 
     def why_not(self, game: Game) -> str | None:
-        """Return why the policy can't play a game, such as a parameter that differs, or None."""
+        """Return the reason why the policy can't play a game; None if it can play the game."""
         offered = game.model_dump(mode="json")
         for name, value in self.game.rules.model_dump(mode="json").items():
             if name != "names" and value != offered.get(name):

@@ -85,7 +85,7 @@ TRAININGS: Mapping[str, Preset] = MappingProxyType({
 
 
 def chosen(name: str, game: str | None, matches: int | None, settings: Mapping[str, Any]) -> Preset:
-    """Return a preset by its own or its algorithm's name, with the given changes.
+    """Return a preset by its name or its algorithm's name, with the given changes.
 
     >>> chosen("rnad-bg5", None, 1_000, {"rate": 0.001}).game
     'BG5'

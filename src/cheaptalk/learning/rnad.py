@@ -251,7 +251,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         return Learned(weights, target, anchor, before, steps, key, learned.loops + 1), means
 
     def _inner(self, loops: Array) -> tuple[Array, Array]:
-        """Return the number of loops since the anchor changed, and the number between changes."""
+        """Return the loops since the anchor policy last changed, and the loops between changes."""
         sizes = np.repeat(self.settings.sizes, self.settings.repeats)
         begins = jnp.asarray(np.cumsum([0, *sizes[:-1]]))
         index = jnp.searchsorted(begins, loops, side="right") - 1
@@ -322,7 +322,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         return value_loss + policy_loss, metrics
 
     def _anchor(self, learned: Learned, rows: Decisions) -> Array:
-        """Return the anchor policy's log-probabilities, at first mixed with its predecessor's."""
+        """Return the anchor's log-probabilities; after a change, mix in the previous anchor's."""
         since, size = self._inner(learned.loops)
         share = jnp.minimum(1.0, 2 * since / size)
 

@@ -119,7 +119,7 @@ class Tree:
         ]
 
     def reach(self, policy: Policy) -> list[Floats]:
-        """Return each player's contribution to the probability of each node; chance is last."""
+        """Return each player's contribution to the probability of each node, with chance last."""
         players = len(self.game.players)
         reaches = [np.ones((len(self.chances), players + 1))]
         reaches[0][:, players] = self.chances
@@ -131,7 +131,7 @@ class Tree:
         return reaches[:-1]
 
     def values(self, policy: Policy) -> list[Floats]:
-        """Return the players' expected payoffs at each node; (nodes, players) at each depth."""
+        """Return the players' expected payoffs at each node; shape (nodes, players) per depth."""
         below: Floats = np.zeros((0, len(self.game.players)))
         expected: list[Floats] = []
         for level, table in zip(reversed(self.levels), reversed(policy), strict=True):

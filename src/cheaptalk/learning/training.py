@@ -43,7 +43,7 @@ class Pace(NamedTuple):
 
 
 def game_of(name: str, parameters: Mapping[str, Any]) -> Game:
-    """Return a game by its name, or by the name that a paper gives one of its configurations.
+    """Return a game by its own name, or by a paper's name for one of its configurations.
 
     >>> game_of("BG4", {"rounds": 2}).discount, game_of("bargaining", {}).name
     (0.9, 'bargaining')

@@ -62,7 +62,7 @@ SPECIAL: Mapping[str, Callable[[Messages, float], dict[str, Any]]] = {
 
 
 def _fields(messages: Messages, draw: float) -> dict[str, Any]:
-    """Return an answer's fields, by game-specific rules if known, else from the schema."""
+    """Generate an answer's fields by rules for the game, or from the schema if there are none."""
     question = messages[-1]["content"]
     for mark, special in SPECIAL.items():
         if mark in question:
@@ -113,7 +113,7 @@ def _can_be_null(schema: Schema) -> bool:
 
 
 def _typical(messages: Messages) -> Bounds:
-    """Return the range for numbers without bounds, based on the amounts mentioned last."""
+    """Return the default range of a number without bounds, from the last message with amounts."""
     for message in reversed(messages):
         if positive := [amount for amount in _amounts(message["content"]) if amount > 0]:
             return Bounds(0, min(positive))

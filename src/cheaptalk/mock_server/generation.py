@@ -1,4 +1,4 @@
-"""JSON values generated from a JSON schema and a number that determines all choices."""
+"""Generation of JSON values from a JSON schema, determined by a number in [0, 1)."""
 
 import hashlib
 import math
@@ -28,7 +28,7 @@ def fraction(text: str) -> float:
 
 
 class Generator:
-    """A generator of values of a JSON schema.
+    """A generator of values that match a JSON schema.
 
     Args:
         root: the complete schema, with the ``$defs`` to which references point.
@@ -54,7 +54,7 @@ class Generator:
         }  # fmt: skip
 
     def value(self, schema: Schema, draw: float | None = None) -> Any:
-        """Generate a value for a schema or for a part of one."""
+        """Generate a value for a schema or a subschema."""
         draw = self.luck if draw is None else draw
         schema = self.resolved(schema)
         if "const" in schema:

@@ -46,7 +46,7 @@ class ModelSettings(Frozen):
 
 
 class AnswerForm(Frozen):
-    """The required form of an answer.
+    """The required structure of an answer, as a JSON schema.
 
     Attributes:
         name: the name of the answer's type.

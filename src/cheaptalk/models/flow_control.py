@@ -118,7 +118,7 @@ class Retries:
 
     @property
     def alone(self) -> bool:
-        """Whether to make the last attempt after a timeout without concurrent calls."""
+        """Whether the next attempt is the last after timeouts and must be sent alone."""
         final = self.met[Trouble.TIMED_OUT] == self.limiter.sendings[Trouble.TIMED_OUT] - 1
         return final and not self._hung
 
@@ -329,7 +329,7 @@ class RateLimiter:
             self.limit = min(self.ceiling, self.limit + increase)
 
     def _listen(self) -> None:
-        """Count a reply, and discount all counts about every two round trips."""
+        """Count a reply, and halve all counts about every two round trips."""
         self._heard += 1
         if self._heard > 2 * self.width + 20:
             self._heard /= 2
@@ -411,7 +411,7 @@ def _was_reached(reply: Reply) -> bool:
 
 
 class _AdmissionQueue:
-    """First-in, first-out queue of calls to a model, with exclusive calls first."""
+    """First-in, first-out queue of calls to a model; calls to be sent alone have priority."""
 
     def __init__(self, limiter: RateLimiter, *, closed: bool) -> None:
         self.limiter = limiter

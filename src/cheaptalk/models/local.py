@@ -82,7 +82,7 @@ class LocalModels:
         return reply.model_copy(update={"sent": sent, "route": route})
 
     def capacity(self, name: str) -> int:
-        """Return a model's batch size, or the smallest possible one before the model is loaded."""
+        """Return a model's batch size; before the model is loaded, return the minimum size."""
         worker = self._workers.get(name)
         return TOGETHER[0] if worker is None else worker.batch_size
 
@@ -191,7 +191,7 @@ def together(
     continues, length = continues_chat(first_call), characters(first_call)
 
     def unlike(index: int) -> tuple[bool, int]:
-        """Return a sort key that favors the same cache use and then a similar length."""
+        """Return a sort key: first calls with the same cache use, then calls of similar length."""
         call = waiting[index].call
         return continues_chat(call) != continues, abs(characters(call) - length)
 

@@ -140,7 +140,7 @@ def _check_agent(text: str, protocol: Protocol, name: str) -> None:
 
 
 def _check_at_sign(provider: str, name: str, usual: str) -> None:
-    """Raise ValueError if the part after an at sign in a name looks like a malformed URL."""
+    """Raise ValueError if an at sign in a model's name isn't followed by a version."""
     model, separator, tail = name.partition("@")
     if not (model and separator) or VERSION.fullmatch(tail):  # some names begin with an at sign
         return
@@ -217,7 +217,7 @@ def _no_provider(provider: str, model: str) -> ValueError | UnknownName:
 
 
 def hint(text: str) -> str:
-    """Suggest a model string for a text without a provider; empty if there is none.
+    """Return a hint on how to write a text as a model string; empty if there is no hint.
 
     >>> hint("gpt-4o"), hint("ollama:llama3.2"), hint("linear")
     ('for the model write openai/gpt-4o', 'for the model write ollama/llama3.2', '')

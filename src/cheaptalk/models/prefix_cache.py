@@ -99,7 +99,7 @@ def joined(states: Sequence[tuple[Any, int]], lengths: Sequence[int]) -> Any:
 
 
 def separate(cache: Any, spans: Sequence[tuple[int, int]]) -> list[Any] | None:
-    """Return each chat's state from a batch's cache; None if the cache type is unsupported.
+    """Split a batch's cache into the state of each chat; return None for unsupported cache types.
 
     Args:
         spans: the start and the number of tokens of each chat.

@@ -215,7 +215,7 @@ class Provider:
         return (self.key and os.environ.get(self.key, "").strip()) or None
 
     def secret_for(self, url: str) -> str | None:
-        """Return the key to send to a URL; None for other hosts than the provider's."""
+        """Return the key to send to a URL; None for another host or an unencrypted connection."""
         matches = origin(url) == origin(self.address) and not in_the_open(url)
         return self.secret if matches else None
 
@@ -312,7 +312,7 @@ def url_problem(url: str) -> str | None:
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Return a URL's scheme, host and port, which decide whether it receives the key.
+    """Return a URL's scheme, host and port, which determine whether the URL receives the key.
 
     >>> origin("https://API.example/v1") == origin("https://api.example:443/v2")
     True
@@ -326,7 +326,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 
 def in_the_open(url: str) -> bool:
-    """Return whether a URL uses unencrypted http to another machine.
+    """Return whether a URL leads to another machine over unencrypted HTTP.
 
     >>> in_the_open("http://gpu/v1"), in_the_open("http://127.0.0.1/v1"), in_the_open("https://gpu")
     (True, False, False)
@@ -441,7 +441,7 @@ def unknown_provider(prefix: str) -> UnknownName:
 
 
 def advice(prefix: str, model: str) -> str:
-    """Return advice on the provider name to use instead of an alias; empty if unknown.
+    """Return advice on which provider to write instead of an alias; empty for an unknown alias.
 
     >>> advice("aws", "openai.gpt-oss-20b-1:0")
     'write bedrock/openai.gpt-oss-20b-1:0'

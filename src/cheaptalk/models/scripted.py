@@ -36,7 +36,7 @@ class ScriptedModels:
 
 
 def legal(call: ModelCall) -> str:
-    """Return the example of a legal answer if a call has one, or else a made-up answer."""
+    """Return the call's example of a legal answer or, without an example, a generated answer."""
     if call.form is None:
         return WORDS
     seed = json.dumps([message.content for message in call.messages])

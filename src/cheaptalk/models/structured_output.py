@@ -106,7 +106,7 @@ def refuses(reply: Reply, route: Route | None) -> bool:
 
 
 def offered(reply: Reply, call: ModelCall) -> Reply:
-    """Remove calls of tools that were not offered from a reply, and quote them in its detail."""
+    """If a reply calls a tool that was not offered, move the reply's text to its error detail."""
     unoffered = sorted({*(reply.tools or ())} - {call.form.name if call.form else ""})
     if not unoffered or reply.text is None:
         return reply

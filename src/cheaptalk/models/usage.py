@@ -132,7 +132,7 @@ def _tokens(text: str | None) -> int:
 
 
 def _consistent(usage: Usage) -> bool:
-    """Return whether token counts are in range, and parts do not exceed their totals."""
+    """Return whether token counts are in range, and partial counts do not exceed their totals."""
     within = all(0 <= count <= MOST for _, count in usage)
     cached = usage.cached_tokens <= usage.input_tokens
     return within and cached and usage.reasoning_tokens <= usage.output_tokens

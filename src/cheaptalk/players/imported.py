@@ -11,7 +11,7 @@ from cheaptalk.text import plain
 
 
 class ImportedSeat(SeatSpec):
-    """The player of a match that another system played; imported players cannot play again.
+    """A player in a match that was played in another system; it can't play further matches.
 
     Attributes:
         imported: the system, such as ``glee``.

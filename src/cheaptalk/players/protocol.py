@@ -16,7 +16,7 @@ from cheaptalk.rules import Action, DecisionRequest
 
 
 class Kind(StrEnum):
-    """The outcome of a decision request: a valid answer, or the reason for a missing one."""
+    """The outcome of a decision request: a valid answer, or the reason why there is none."""
 
     OK = "ok"
     """Valid at the first attempt."""

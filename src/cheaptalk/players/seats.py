@@ -116,7 +116,7 @@ class SeatSpec(RosterForm):
         """Create the player; raise a CheaptalkError if it is not available."""
 
     def decide(self) -> Decide:
-        """Return the function that decides for a player that needs no calls."""
+        """Return the decision function of a player that needs no model calls."""
         raise NotImplementedError
 
     @property

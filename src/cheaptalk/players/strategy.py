@@ -38,7 +38,7 @@ from cheaptalk.rules.registry import GAMES, STRATEGIES, is_function
 
 
 class Scripted:
-    """A strategy adapted to matches with slower players, such as models; it makes no calls."""
+    """A player that runs a strategy in matches with slower players, such as models."""
 
     def __init__(self, decide: Decide) -> None:
         self.decide = decide
@@ -113,7 +113,7 @@ def _is_here(game: str, name: str) -> bool:
 
 
 def _source_of(game: str, strategy: Strategy) -> str | None:
-    """Return a digest of a registered function's source; None if unavailable or from a package."""
+    """Return a digest of a registered function's source; None if it is unavailable or packaged."""
     return _digest(strategy.function) if _is_here(game, strategy.name) else None
 
 

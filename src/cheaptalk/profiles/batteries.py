@@ -114,7 +114,7 @@ class PresentationPart(Part):
 
 
 class Question(NamedTuple):
-    """A presented decision: its part, its index (from 0) and its presentation (empty if plain)."""
+    """A presented decision: its battery part, index (from 0) and presentation (empty if plain)."""
 
     part: str
     number: int
@@ -193,7 +193,7 @@ class Battery(Value):
 
     @cached_property
     def part_of(self) -> Mapping[str, str]:
-        """Names of the battery's parts by the digests of their configurations."""
+        """Name of the battery part that contains a configuration, by the configuration's digest."""
         parts = {**self.parts, **self.words}
         once = {configuration_digest(game): name for name, part in parts.items()
                 for game in part.games}  # fmt: skip
@@ -201,7 +201,7 @@ class Battery(Value):
 
     @cached_property
     def asked_anew(self) -> Mapping[str, Question]:
-        """Decision and presentation of each configuration that varies presentations, by digest.
+        """Decision and presentation of each configuration with several presentations, by digest.
 
         Presentations that differ only in prompt style have the digest of the plain presentation.
         """
@@ -223,7 +223,7 @@ class Battery(Value):
         return self.sizes[name]
 
     def enough(self, size: str, times: float) -> str | None:
-        """Return the smallest size with at least ``times`` as many instances; None without one."""
+        """Return the smallest size with at least ``times`` as many instances, or None."""
         larger = self.larger(size).items()
         return next((name for name, count in larger if count >= times), None)
 
@@ -348,7 +348,7 @@ class Battery(Value):
         return next(iter(reasons), entry.form.why_idle(names))
 
     def alike(self, entry: RosterEntry) -> dict[tuple[str, str], str]:
-        """Return which of the battery's players equals a given player, by game and seat.
+        """Return, by game and seat, the battery's player that is identical to a given player.
 
         Matches of the battery's player in such seats count for both players.
         """

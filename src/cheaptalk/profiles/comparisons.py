@@ -32,7 +32,7 @@ UNCHANGED = 0.0005
 
 
 class Values(Struct):
-    """Metric values in a profile's file, as rows of the columns ``PAIRED``."""
+    """Metric values in a profile's file, as rows with the columns in ``PAIRED``."""
 
     rows: dict[str, list[tuple[str, str, str, str, str, int, float]]]
 
@@ -109,7 +109,7 @@ class Change(NamedTuple):
 
     @property
     def better(self) -> bool | None:
-        """Whether the metric improved; None without significance or a preferred direction."""
+        """Whether the metric improved; None if not significant or if no direction is better."""
         value = self.change.value or 0
         if not self.significant or not self.good or abs(value) < UNCHANGED:
             return None
@@ -286,7 +286,7 @@ def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimat
 
 
 def _is_one_sided(pairs: pl.DataFrame) -> bool:
-    """Return whether the confidence interval of a change excludes 0, or several instances agree."""
+    """Return whether an interval excludes 0 or, without one, several instances changed equally."""
     change, _ = _mean(pairs, ANYTHING, chance=False)
     if abs(change.value or 0) <= SAME:
         return False

@@ -254,7 +254,7 @@ def _decides(criterion: Gate, estimate: Estimate, freedom: float, times: float) 
 
 
 def _unseen(clusters: float) -> float:
-    """Return the probability of an event that 5 % of samples of this size do not contain."""
+    """Return the event probability at which 5 % of samples of this size lack the event."""
     return float(1 - 0.05 ** (1 / clusters))
 
 

@@ -196,7 +196,7 @@ def _settled(results: Sequence[Result], seat: str) -> int | None:
 
 
 def _last_chance(results: Sequence[Result], seat: str) -> int | None:
-    """Return the request with a wrong purchase, or else the best rejected offer or last answer."""
+    """Return the request of a wrong purchase, else best rejected offer, else last answer."""
     wrong = _wrong_purchase(results[0], seat)
     if wrong is not None:
         return wrong

@@ -280,7 +280,7 @@ def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
 
 
 def _took(numbers: list[Number]) -> str:
-    """Return a clause on the usage per match; empty without calls to models."""
+    """Return a clause on calls, time, tokens and cost per match; empty without model calls."""
     means = {number.of.key: number.own.value or 0.0 for number in numbers}
     if not means.get("calls"):
         return ""
@@ -404,7 +404,7 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
 
 
 def _cure(profile: Profile, numbers: list[Number]) -> str:
-    """Return a note on the size with enough instances for metrics marked as having too few."""
+    """Return a note on the smallest size with enough instances for all of the given metrics."""
     times = [number.own.wanted / number.own.clusters for number in numbers
              if number.own.wanted and number.own.clusters]  # fmt: skip
     larger = profile.battery.enough(profile.size, max(times)) if times else None

@@ -75,7 +75,7 @@ class Number(NamedTuple):
 
     @property
     def detectable(self) -> float | None:
-        """The smallest effect on the metric that this size detects with 80 % power."""
+        """The smallest effect on the metric that this battery size detects with 80 % power."""
         return detectable(self)
 
     @property
@@ -299,7 +299,7 @@ def failed_text(failures: Mapping[str, int]) -> str:
 
 
 def _with_weaknesses(numbers: Mapping[str, Number], examined: Examination) -> Mapping[str, Number]:
-    """Replace metrics' intervals with those of weaknesses that have the same value.
+    """Replace the intervals of metrics by those of the weaknesses that test the same value.
 
     A finding and a gate on its metric therefore never contradict each other.
     """

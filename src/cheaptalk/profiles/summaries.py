@@ -165,7 +165,7 @@ def _controls(profile: Profile, examined: Examination) -> Controls:
 
 
 def _least_manipulation(profile: Profile, examined: Examination, times: int) -> str:
-    """Describe the smallest manipulation that ``times`` as many instances can detect."""
+    """Describe the smallest manipulation that tests with ``times`` as many instances detect."""
     instances = _controls(profile, examined) * times
     if not instances:
         return ""
@@ -183,7 +183,7 @@ def _least_manipulation(profile: Profile, examined: Examination, times: int) -> 
 
 
 def _smallest(profile: Profile, examined: Examination, times: int) -> str:
-    """Describe the smallest effects that ``times`` as many instances can detect."""
+    """Describe the smallest effects that tests with ``times`` as many instances detect."""
     level = _level(examined)
     parts = [text for text in [_least_manipulation(profile, examined, times)] if text]
     rates = [weakness for weakness in examined.tested if weakness.hits is not None]

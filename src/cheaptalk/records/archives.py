@@ -273,7 +273,7 @@ def rows_of(reading: sa.Connection, study: int) -> Rows:
 
 @contextmanager
 def _new(folder: Folder) -> Iterator[list[str]]:
-    """Create a folder and yield a list of file names; if an error occurs, delete those files."""
+    """Create a folder and yield a list for names of written files; delete these after an error."""
     with folder.doing("written"):
         created = not folder.fs.exists(folder.path)
         if not created and folder.fs.find(folder.path):

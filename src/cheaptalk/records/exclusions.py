@@ -225,7 +225,7 @@ class Standing:
 
 
 def replaced_instance(key: str) -> str | None:
-    """Return the key of the instance that a replacement replaces; None for any other instance.
+    """Return the key of the instance that a replacement instance replaces; None for other keys.
 
     >>> replaced_instance("3+2"), replaced_instance("3+1"), replaced_instance("3")
     ('3+1', '3', None)

@@ -15,7 +15,7 @@ from cheaptalk.rules import CheaptalkError
 
 
 class AskedCall(NamedTuple):
-    """A call whose cache hit or miss is to be explained.
+    """A call for which to explain the cache hit or miss.
 
     Attributes:
         location: a description of the call's place in the match.

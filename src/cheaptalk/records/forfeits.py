@@ -32,7 +32,7 @@ class Forfeit(NamedTuple):
 
 
 def invalid(kinds: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, Kind]]:
-    """Yield each seat with an invalid answer, once for each kind of invalid answer.
+    """Yield each seat with each kind of invalid answer that it gave.
 
     >>> list(invalid({"alice": {"ok": 2}, "bob": {"ok": 1, "refused": 1}}))
     [('bob', <Kind.REFUSED: 'refused'>)]

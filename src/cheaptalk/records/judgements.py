@@ -90,7 +90,7 @@ def register_judge(store: Store, digest: str, spec: Mapping[str, Any]) -> None:
 def write_judgement(
     connection: sa.Connection, study_id: int, judgement: Judgement, keys: list[CallKey]
 ) -> None:
-    """Store a judgement, and delete the calls that it contains from the ledger.
+    """Store a judgement, and delete from the ledger the calls that the judgement contains.
 
     The caller's transaction is used. An existing verdict is kept. A judgement without a verdict is
     replaced; the new judgement must include its calls.

@@ -89,7 +89,7 @@ def scripted_answers(answers: Sequence[Given]) -> list[AnswerRecord]:
 
 @dataclass(slots=True)
 class Ended:
-    """The result of a match, as stored in the columns of the table of matches."""
+    """The result of a match, as stored in the table of matches."""
 
     status: Status
     reason: str | None
@@ -291,7 +291,7 @@ class MatchRecord:
 
     @cached_property
     def imported(self) -> bool:
-        """Whether the match was imported, so its attempts are unknown."""
+        """Whether the match was imported; the attempts of imported matches are unknown."""
         return any("imported" in seat["spec"] for seat in self.seats.values())
 
     @property

@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 class Transcript(list[Line]):
-    """The lines of all actors of a match, in order."""
+    """The observations, requests and answers of all actors of a match, in order."""
 
     def __repr__(self) -> str:
         return brief(self, counted(len(self), "line"))
@@ -120,7 +120,7 @@ def seat_view(record: MatchRecord, actor: str) -> SeatView:
 
 
 class Scene(NamedTuple):
-    """A text that several actors received at the same time, as observation or request.
+    """A text that several actors received at the same time, as an observation or a request.
 
     Attributes:
         lines: the line of each actor.
@@ -165,7 +165,7 @@ def gathered(lines: Iterable[Line]) -> list[Scene]:
 
 
 def _compared(scenes: Iterable[Scene]) -> Iterator[Scene]:
-    """Yield simultaneous scenes, showing only the differing lines of later ones if they are few."""
+    """Yield simultaneous scenes; in later scenes, show only lines that differ, if they are few."""
     full: str | None = None
     for scene in scenes:
         instead = None if full is None else _instead(full, scene.text)
@@ -196,7 +196,7 @@ class _Writer:
         }
 
     def news(self) -> list[Line]:
-        """Return the lines added since the last call, answered requests before observations."""
+        """Return the lines added since the last call: answered requests, then observations."""
         lines = []
         for actor, moments in self.table.heard.items():
             new_moments, self.read[actor] = moments[self.read[actor] :], len(moments)

@@ -133,5 +133,5 @@ def check_shape(value: T, shape: Any) -> T:
 
 @cache
 def _holder(shape: Any) -> type[msgspec.Struct]:
-    """Return a struct with one field of a given type, which converts faster than the bare type."""
+    """Return a struct with one field of a type; msgspec converts it faster than the bare type."""
     return msgspec.defstruct("Holder", [("value", shape)])

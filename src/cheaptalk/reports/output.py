@@ -79,7 +79,7 @@ def write_page(
 
 
 def _command(viewer: str, study: str, shown: Mapping[str, Any]) -> str:
-    """Return the command that starts the page's viewer; empty if it is on another machine."""
+    """Return the command that starts the page's viewer; empty for a viewer on another machine."""
     address = urlsplit(viewer)
     if address.hostname != HOST:
         return ""

@@ -112,7 +112,7 @@ def moment(seconds: float) -> str:
 
 
 def brief_moment(seconds: float) -> str:
-    """Return a time in a short form, for columns whose heading mentions UTC.
+    """Format a UTC time without the time zone, for columns whose heading already names UTC.
 
     >>> brief_moment(0)
     '1970-01-01 00:00'
@@ -174,7 +174,7 @@ def page_policy() -> str:
 
 
 def environment(*folders: Path) -> jinja2.Environment:
-    """Return an environment of HTML templates with autoescaping; ``folders`` take precedence."""
+    """Return a Jinja environment for HTML, with autoescaping; ``folders`` take precedence."""
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader([*folders, HERE]),
         autoescape=True,

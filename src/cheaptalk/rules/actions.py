@@ -1,4 +1,4 @@
-"""Actions: pydantic models that define a move's JSON schema, its form and its validation.
+"""Actions: pydantic models that define the schema, input form and validation of a move.
 
 Language models receive an action's schema, and people receive its fields as a form. Validators and
 the rules decide whether an action is legal; the player sees the reason for a refusal.

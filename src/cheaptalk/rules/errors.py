@@ -192,7 +192,7 @@ def describe(error: BaseException) -> str:
 
 
 def place_of(frames: Iterable[tuple[FrameType, int]]) -> str | None:
-    """Return the file and line of the first of these frames that is outside libraries."""
+    """Return the file and line of the first of the given frames that isn't in a library."""
     for frame, line in frames:
         if not _of_a_library(frame.f_globals.get("__name__", "")):
             return f"{Path(frame.f_code.co_filename).name}:{line}"

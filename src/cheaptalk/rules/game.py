@@ -99,7 +99,7 @@ class Value(Data):
 
 
 class Instance(Value):
-    """Private values and other random draws that are fixed before play; none by default."""
+    """Private values and other random draws that are fixed before play; empty by default."""
 
 
 class Outcome(Value):

@@ -75,7 +75,7 @@ class Quantity(Generic[T]):
         return (inspect.getdoc(self.of) or "").partition("\n")[0]
 
     def variant(self, as_published: bool) -> Callable[[Result], T]:
-        """Return the function, or its published variant if requested and available."""
+        """Return the quantity's function or, if requested and available, its published variant."""
         return self.published if as_published and self.published else self.of
 
 

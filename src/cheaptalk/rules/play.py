@@ -1,4 +1,4 @@
-"""Functions that play a match with scripted players, with slow players, or from a record."""
+"""Functions that play a match with scripted or asynchronous players, or replay a recorded match."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Registries of games, their parts, and all other objects that packages can add.
+"""Registries of games, parts of games, and all other objects that packages can add.
 
 A package adds objects by entry points, as this package does; a running program calls
 :func:`register`.
@@ -43,14 +43,14 @@ def unknown(what: str, name: str, known: list[str]) -> UnknownName:
 
 
 def several(_name: str, objects: Any) -> Mapping[str, Any]:
-    """Read an entry point that refers to a mapping of objects by name."""
+    """Return the objects of an entry point that refers to a mapping from names to objects."""
     if not isinstance(objects, Mapping):
         raise TypeError("the object is not a mapping of objects by name")
     return objects
 
 
 def single(name: str, thing: T) -> Mapping[str, T]:
-    """Read an entry point that refers to one object, registered under the entry point's name."""
+    """Return the object of an entry point, registered under the entry point's name."""
     return {name: thing}
 
 
@@ -118,7 +118,7 @@ class Registry(Mapping[str, T]):
         return frozenset(self._here)
 
     def origin(self, name: str) -> str:
-        """Return the package that registers a name, or "this program"."""
+        """Return the package that registers a name; "this program" if this process does."""
         return "this program" if name in self._here else self._owners.get(name, OURS)
 
     def __repr__(self) -> str:
@@ -132,7 +132,7 @@ class Registry(Mapping[str, T]):
         return thing
 
     def add(self, name: str, thing: T) -> None:
-        """Register an object in this process, replacing its earlier registration of the name.
+        """Register an object in this process, replacing this process's object of the same name.
 
         Raises:
             CheaptalkError: the object is of another kind, or an installed package already registers
@@ -159,7 +159,7 @@ class Registry(Mapping[str, T]):
         self._changed()
 
     def forget(self) -> None:
-        """Discard the objects of packages; the next access reads the entry points again."""
+        """Forget all objects from packages, so that the next access rereads the entry points."""
         _entry_points.cache_clear()
         self._packaged = None
         self._built_in = {}
@@ -171,7 +171,7 @@ class Registry(Mapping[str, T]):
         _whole.cache_clear()
 
     def _load_built_in(self, point: EntryPoint) -> T | None:
-        """Load one built-in object without other entry points; return None if it isn't built in."""
+        """Load one built-in object without loading other objects; None if it isn't built in."""
         name = point.name
         if name not in self._built_in and _owner(point) == OURS and point not in LOADING.get():
             loaded = self._loaded(point)
@@ -211,7 +211,7 @@ class Registry(Mapping[str, T]):
         return objects
 
     def _loaded(self, point: EntryPoint) -> Mapping[str, T]:
-        """Return the objects of an entry point; warn and return none if they cannot be used."""
+        """Return an entry point's objects; if they cannot be used, warn and return no objects."""
         before = LOADING.set(LOADING.get() | {point})
         try:
             things = self._read(point.name, point.load())
@@ -357,7 +357,7 @@ def register(thing: Any, *, name: str | None = None, game: str | None = None) ->
 
 @cache
 def games() -> dict[str, GameSpec]:
-    """Return all registered games by name, with the parts that other packages add to them."""
+    """Return all registered games by name, including parts that other packages add to a game."""
     for registry in PARTS.values():
         for name in registry:
             game, dot, _ = name.partition(".")
@@ -371,7 +371,7 @@ def games() -> dict[str, GameSpec]:
 
 @cache
 def _whole(name: str) -> GameSpec:
-    """Return a game spec with the parts that other packages add to it."""
+    """Return a game spec, including parts such as metrics that other packages add to it."""
     game_spec = GAMES.find(name)
     game, prefix = game_spec.name, f"{game_spec.name}."
     extended: dict[str, Any] = {}

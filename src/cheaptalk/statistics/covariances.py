@@ -96,7 +96,7 @@ class Clusters:
 
     @cached_property
     def spread(self) -> NDArray[np.int64]:
-        """Each column's number of clusters with its level or, if there are fewer, its reference."""
+        """The number of clusters with each column's level or reference, whichever is smaller."""
         return _spread(self.design, self.codes, self.count)
 
     @cached_property
@@ -203,7 +203,7 @@ def clustered(residuals: FloatArray, clusters: Clusters) -> Covariance:
 def cluster_scores(
     design: Design, residuals: FloatArray, clusters: NDArray[np.int64]
 ) -> sparse.csr_array:
-    """Return X_g' e_g of each cluster g, shape (clusters, columns)."""
+    """Return the score X_g' e_g of each cluster g, shape (clusters, columns)."""
     return one_hot(clusters, int(clusters.max()) + 1).T @ (design.matrix * residuals[:, None])
 
 
@@ -222,7 +222,7 @@ def _leverage(design: Design) -> FloatArray:
 
 
 def _spread(design: Design, clusters: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return each column's number of clusters with its level or, if fewer, its reference.
+    """Return the number of clusters with each column's level or reference, whichever is smaller.
 
     The constant represents all reference levels. For a covariate, count the clusters with a value
     other than the most common one.

@@ -132,7 +132,7 @@ class Design:
         return 1 + sum(len(factor.effect_levels) for factor in self.factors)
 
     def standardised(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert weights of coefficients to weights of the columns, both (sums, ``width``).
+        """Convert weights of coefficients to weights of columns, both of shape (sums, ``width``).
 
         For a covariate j, z_j = (c_j - c_0 centre_j) / scale_j; otherwise z_j = c_j.
         """

@@ -97,7 +97,7 @@ def difference_limits(
 
 
 def steepness(freedom: float, level: float, skew: float) -> float:
-    """Return the steepness of Hall's transformation, as a share of the maximum usable one."""
+    """Return the steepness of Hall's transformation, relative to the maximum usable steepness."""
     return skew * float(stdtrit(freedom, (1 + level) / 2)) / STEEPEST
 
 

@@ -214,7 +214,7 @@ def _ends(minimum: float | str, maximum: float | str) -> Iterator[pl.Expr]:
 
 
 def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
-    """Add columns with bounds of each value and of the mean, and whether a value is inside.
+    """Add columns with bounds of each value and the mean, and whether values are between them.
 
     Bounds that a value of the cell violates are infinite. ``inner`` is whether a value differs from
     both bounds by more than rounding, or the bounds differ within the cell.

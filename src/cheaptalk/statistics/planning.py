@@ -13,7 +13,7 @@ SMALLEST, LARGEST = 0.05, 1e6
 
 
 def correlations_of(deviations: FloatArray) -> FloatArray:
-    """Return the correlations between rows that have mean 0; 0 for a row of zeros."""
+    """Return the correlations between rows with mean 0; those with a row of zeros are 0."""
     norms = np.sqrt((deviations**2).sum(axis=1))
     norms = np.where(norms > 0, norms, np.inf)
     correlation: FloatArray = deviations @ deviations.T / np.outer(norms, norms)

@@ -96,7 +96,7 @@ class Regression(Tabular):
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """A table of effects: a row for each factor level, including references, and each number.
+        """A table of effects, one row per covariate and per factor level (including references).
 
         Columns: ``factor`` (``(constant)`` first), ``level`` (null for the constant and for
         numbers), ``reference`` (whether the level is the reference), ``n`` (rows with the level),
@@ -390,7 +390,7 @@ def _inference_problem(freedom: int, clusters: int | None) -> str:
 
 
 def _small_sample_notes(clusters: Clusters, freedom: int) -> Iterator[str]:
-    """Yield warnings about few clusters, few clusters with a level, or few degrees of freedom."""
+    """Yield warnings about too few clusters (overall or with a level) or degrees of freedom."""
     count, design = clusters.count, clusters.design
     spread = zip(design.names, clusters.spread.tolist(), strict=True)
     thin = [

@@ -106,7 +106,7 @@ def uncrossed(
     players: Mapping[str, Mapping[str, Any]],
     factors: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any] | None:
-    """Reconstruct an entry with ``cross`` from players; None if a setting has several factors.
+    """Reconstruct an entry with ``cross`` from players; None if a setting depends on two factors.
 
     Args:
         players: the settings of each player.
@@ -141,7 +141,7 @@ def uncrossed(
 
 
 def _as_listed(name: str, levels: Levels) -> list[Any] | Levels:
-    """Return a factor's levels as a list if each sets only the setting named like the factor."""
+    """Return a factor's levels as a list if each level sets only the setting of the same name."""
     if all([*settings] == [name] for settings in levels.values()):
         values = [settings[name] for settings in levels.values()]
         if _names(values) == [*levels]:
@@ -185,7 +185,7 @@ def crossing_advice(players: object, message: str) -> str:
 
 
 def _level_advice(factors: Mapping[Any, Any], message: str) -> str:
-    """Suggest a mapping of levels if a factor lists its levels but isn't named like a setting."""
+    """Suggest a mapping of levels for a factor with a list of levels but no setting of its name."""
     for name, levels in factors.items():
         if _is_listed(levels) and f'unknown key "{name}"' in message:
             named = ", ".join(f"{_text(level)}: {{SETTING: VALUE}}" for level in levels)

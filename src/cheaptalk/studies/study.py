@@ -76,7 +76,7 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_cells(grid: Any, cells: Mapping[str, Sequence[str]]) -> Any:
-    """Expand labels with crossed factors in a game's own pairing to the generated players."""
+    """In a game's own pairing, replace labels of crossed factors with the generated players."""
     if isinstance(grid, GameGrid):
         grid = grid.model_dump(mode="json", exclude_defaults=True)
     if not isinstance(grid, Mapping) or "pairing" not in grid:

@@ -149,7 +149,7 @@ def _options(action: type[Action], name: str) -> list[dict[str, Any]]:
 def _answer(
     candidates: Iterable[Braced], action: type[Action]
 ) -> tuple[list[Braced], Action | None, str]:
-    """Return the objects with the answer, the answer, and the last problem in other objects."""
+    """Return the objects that state the answer, the answer, and the last error in other objects."""
     answer, occurrences = None, list[Braced]()
     problem: ValidationError | str = ""
     for candidate in candidates:
@@ -186,7 +186,7 @@ def _keys(action: type[Action]) -> re.Pattern[str]:
 
 
 def _known(data: dict[str, Any], action: type[Action]) -> dict[str, Any]:
-    """Return an object's values for the fields of an action, with the case of choices corrected."""
+    """Return an object's values for an action's fields, with corrected letter case of choices."""
     words = _words(action)
     fields = {name: value for name, value in data.items() if name in action.model_fields}
     for name, value in fields.items():

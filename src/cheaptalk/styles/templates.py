@@ -58,7 +58,7 @@ class Missing(jinja2.StrictUndefined):
 
 
 class Style:
-    """The texts of one game in one style.
+    """The texts of one game in one prompt style.
 
     Attributes:
         name: the name in study files.
@@ -82,11 +82,11 @@ class Style:
         return brief(self, f"{self.name}, {self.digest}")
 
     def says(self, kind: type) -> bool:
-        """Return whether the style has a block for an event or action type."""
+        """Return whether the style has a template block for an event or action type."""
         return block_name(kind) in self.blocks
 
     def to(self, game: Game, actor: str) -> "Teller":
-        """Return the renderer of texts for an actor."""
+        """Return a renderer of the style's texts for an actor."""
         return Teller(self, game, actor)
 
     def tell(self, event: Event, game: Game, actor: str) -> str:

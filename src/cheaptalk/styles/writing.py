@@ -57,7 +57,7 @@ class Writing(NamedTuple):
         return self.amount.startswith("{sign}")
 
     def local(self, text: str) -> str:
-        """Return an English-format number in the format of the language."""
+        """Convert a number from English format to the format of the language."""
         return text.translate(str.maketrans(".,-", self.point + self.comma + self.minus))
 
     def number(self, value: float, decimals: int = 2) -> str:

@@ -86,7 +86,7 @@ def inspect_output(reply: Reply, model_name: str) -> Any:
 
 
 def inspect_config(settings: ModelSettings) -> Any:
-    """Convert sampling settings to Inspect's; unset ones stay unset."""
+    """Convert sampling settings to Inspect's settings; unset settings remain unset."""
     options = settings.model_dump(exclude={"stop", "reasoning", "stream"})
     level, tokens = settings.reasoning, None
     if isinstance(level, int):

@@ -31,7 +31,7 @@ class Scorers(NamedTuple):
 def achieved(
     game: Game, seat: str, result: Result | None, kinds: Mapping[Kind, int], *, forfeited: bool
 ) -> dict[str, Any]:
-    """Return a seat's results in a completed match as a dictionary; undefined ones are None.
+    """Return a seat's results in a completed match as a dictionary; undefined results are None.
 
     ``payoff`` is in the game's unit. ``share`` is its position between the rules' minimum and
     maximum, from 0 to 1; undefined if these aren't attainable, or if several actors share the
@@ -56,7 +56,7 @@ def achieved(
 
 
 def _share(game: Game, seat: str, payoff: float | None) -> float | None:
-    """Return a payoff's share of the attainable range from 0 to 1; None if undefined."""
+    """Return a payoff's position in the attainable range, from 0 to 1; None if undefined."""
     seats = {actor.name: actor.seat for actor in game.actors}
     several = [*seats.values()].count(seats[seat]) > 1
     if payoff is None or several or not game.payoffs_reach_bounds:

@@ -16,7 +16,7 @@ LARGEST = 2**31
 
 
 class GuessTheAverageArrays(SimultaneousRounds[GuessTheAverage]):
-    """The guess-the-average game on arrays, in which players observe averages, not targets."""
+    """The guess-the-average array game, in which players observe averages but not targets."""
 
     @staticmethod
     def answers(rules: GuessTheAverage) -> Sequence[int]:

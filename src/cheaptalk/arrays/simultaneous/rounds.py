@@ -100,7 +100,7 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
 
     @abstractmethod
     def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
-        """Return each report feature before scaling; (..., rounds) or (..., rounds, width)."""
+        """Return each report feature unscaled; shape (..., rounds) or (..., rounds, width)."""
 
     @abstractmethod
     def read_report(self, report: Any) -> Sequence[Any]:
@@ -126,7 +126,7 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         return ()
 
     def known_draws(self, question: Any, number: int, player: int) -> Array:
-        """Return the draws that an event reveals, or 0; shape (rounds, players, numbers)."""
+        """Return the draws that an event reveals, others as 0; shape (rounds, players, numbers)."""
         return np.zeros((self.rounds, len(self.players), 0), np.int32)
 
     def draw_instance(self, uniforms: Array) -> Decided:
@@ -196,7 +196,7 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
     def _observation(
         self, player: Array, number: Array, private: Sequence[Array], reports: Sequence[Array]
     ) -> Array:
-        """Return a player's observation in a round, counted from 0."""
+        """Return a player's observation in a round; rounds are counted from 0."""
         xp, pairs = namespace(number), zip(reports, self.report_features.values(), strict=True)
         return concatenated(
             player,

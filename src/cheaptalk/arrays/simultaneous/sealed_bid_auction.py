@@ -81,7 +81,7 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
         return draws
 
     def _ranks(self, first: Sequence[str]) -> list[int]:
-        """Return each player's rank in ties, with the lowest ranks for the players in ``first``."""
+        """Return each player's tie-breaking rank; players in ``first`` have the lowest ranks."""
         order = [*first, *(name for name in self.players if name not in first)]
         return [order.index(name) for name in self.players]
 

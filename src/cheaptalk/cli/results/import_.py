@@ -150,7 +150,7 @@ def _print_lines(lines: Sequence[str]) -> None:
 
 
 def _reasons(skipped: Sequence[ct.records.imports.Skipped]) -> Iterator[str]:
-    """Yield each reason why games were skipped, with the first such game and how many others."""
+    """Yield each reason for skipping games, with the first such game and the number of others."""
     by_reason: dict[str, list[str]] = {}
     for game, reason in skipped:
         by_reason.setdefault(reason, []).append(game)

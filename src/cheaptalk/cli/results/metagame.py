@@ -232,7 +232,7 @@ def metagame(
 def _check_source(
     source: str, is_file: bool, context: typer.Context, written: Sequence[Path | None]
 ) -> None:
-    """Check the source, the options that are valid for it, and the output files."""
+    """Check that the options suit the source, and that no output file overwrites it."""
     exists = Path(source).is_file()
     if exists and Path(source).suffix and not is_file:
         raise typer.BadParameter(
@@ -381,7 +381,7 @@ def _option(advice: ct.rules.errors.Advice) -> str:
 
 
 def _print_providers(providers: ct.equilibrium.Providers) -> None:
-    """Print each provider's value given and best responses, for each definition of the game."""
+    """Print the value that each provider gives away and its best responses, by game definition."""
     owners = list(providers.members)
     for reading in providers.readings:
         say(f"Providers: {reading.title.lower()}")

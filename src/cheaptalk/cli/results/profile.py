@@ -237,7 +237,7 @@ def _check_same_player(file: Path, label: str, entry: ct.players.RosterEntry) ->
 
 
 def _all_reused(label: str, entry: ct.players.RosterEntry, played: ct.Progress) -> str:
-    """Return a notice if all matches of a profile were already in the store; otherwise empty."""
+    """Return a notice if all matches of a profile were already in the store, else an empty text."""
     if not played.before or played.here != played.before or played.left:
         return ""
     return (
@@ -275,7 +275,7 @@ def _member(battery: ct.profiles.Battery, player: str) -> ct.players.RosterEntry
 
 
 def _entry(player: str) -> ct.players.RosterEntry:
-    """Return the roster entry of a player given as ROSTER:LABEL, name or YAML."""
+    """Return the roster entry of a player given as ROSTER:LABEL, strategy, model string or YAML."""
     try:
         entries = roster_players(player)
     except ValueError as error:

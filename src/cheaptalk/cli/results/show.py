@@ -88,7 +88,7 @@ def _payoffs(record: ct.MatchRecord, view: ct.records.SeatView | None) -> None:
 
 
 class _Selection(NamedTuple):
-    """The actor and decision request of a match to show, and whether to show model calls."""
+    """Options of ``match show``: an actor, a decision request, and whether to show model calls."""
 
     actor: str | None
     request: int | None

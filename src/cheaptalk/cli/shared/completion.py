@@ -139,7 +139,7 @@ def _players(of_games: Iterable[str]) -> list[str]:
 
 @completer
 def rosters(typed: Typed) -> Iterator[str]:
-    """Complete the names of rosters, or after ``NAME:`` the labels of its players."""
+    """Complete the names of rosters or, after ``NAME:``, the labels of that roster's players."""
     name, colon, labels = typed.word.partition(":")
     if not colon:
         yield from listed("cheaptalk.rosters", lambda: ct.players.roster_names())
@@ -167,7 +167,7 @@ def studies(typed: Typed) -> Iterator[str]:
 
 
 def _stored(store: str) -> list[str]:
-    """Return the names of a store's studies; read a file directly, without creating files."""
+    """Return the names of a store's studies, without creating files beside an SQLite store."""
     path = Path(store)
     if path.is_file():
         log = Path(f"{path}-wal")

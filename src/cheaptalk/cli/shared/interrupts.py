@@ -61,14 +61,14 @@ class Outside:
 
     @property
     def problem(self) -> str | None:
-        """The error message about an output that failed; None if it was only a closed pipe."""
+        """The error message if writing failed for a reason other than a closed pipe; else None."""
         for name, error in self.lost.items():
             if error.errno != errno.EPIPE:
                 return f"cannot write to {OUTPUTS[name]}: {error.strerror}"
         return None
 
     def _monitored(self, name: str, stream: TextIO | None) -> TextIO:
-        """Return the stream with its errors monitored; a closed stream discards its output."""
+        """Wrap a stream to detect write errors; replace a closed stream by the null device."""
         if stream is None:
             return Path(os.devnull).open("w", encoding="utf-8")
         return cast(TextIO, _MonitoredStream(stream, partial(self._lose, name)))
@@ -129,7 +129,7 @@ class _MonitoredStream:
 
 
 def _signals() -> list[signal.Signals]:
-    """Return the signals that stop a command, except those ignored since its start."""
+    """Return the signals that stop a command, except those that the process ignores."""
     signals = [number for number in signal.Signals if number.name in ("SIGTERM", "SIGHUP")]
     return [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]
 

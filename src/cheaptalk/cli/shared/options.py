@@ -320,7 +320,7 @@ def configured_game(name: str, settings: Sequence[str]) -> ct.Game:
 
 
 def roster_players(text: str) -> dict[str, Any]:
-    """Return the roster entries that ROSTER:LABEL,... selects; empty for other texts.
+    """Return the roster entries that ROSTER:LABEL,... selects; an empty dictionary for other texts.
 
     Raises:
         ValueError: the roster has no such player.

@@ -48,7 +48,7 @@ def play_study(
     *,
     again: str | None = None,
 ) -> ct.Progress:
-    """Play the remaining matches of a study; print its estimate, progress and summary.
+    """Play the remaining matches of a study; print the cost estimate, progress and summary.
 
     Args:
         name: source of the study, for error messages.

@@ -22,7 +22,7 @@ def trackers(targets: Sequence[str], run: str) -> Iterator[list[ct.adapters.Trac
 def watched(
     track: Sequence[str], telemetry: bool, study: str
 ) -> Iterator[tuple[list[ct.adapters.TrackerCallback], ct.studies.RunObserver]]:
-    """Yield a follower of a study's progress for each tracker, and an observer of matches."""
+    """Yield a progress callback for each tracker, and an observer of the run's matches."""
     with ExitStack() as stack:
         observer = ct.studies.RunObserver()
         if telemetry:

@@ -94,7 +94,7 @@ def bots(
 
 
 def _read_answers(answers: Path | None) -> dict[str, str]:
-    """Return the answers in a YAML file by name, with true and false as yes and no."""
+    """Read answers by name from a YAML file, and convert true and false to yes and no."""
     try:
         data = {} if answers is None else ct.yaml_files.read_yaml(answers)
     except ValueError as error:

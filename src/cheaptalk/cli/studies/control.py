@@ -107,7 +107,7 @@ def _settings(concurrency: int | None, limits: list[str], budget: list[str]) -> 
 
 
 def _limit(text: str) -> tuple[str, int | None]:
-    """Return a label or model and its limit on concurrent calls, None if it is automatic."""
+    """Parse a label or model and its limit on concurrent calls, which is None for ``auto``."""
     form = "LABEL=N or MODEL=N (or auto)"
     model, value = pair(text, form, "--model-concurrency", last=True)
     if not (value == AUTOMATIC or value.isdecimal()):

@@ -80,7 +80,7 @@ def progress_text(state: Any) -> str:
 
 
 def change_lines(results: Iterable[Any]) -> list[str]:
-    """Return, for each lineage and partner, how results changed from first to last model.
+    """Describe how each lineage's results with each partner changed from first to last model.
 
     Partners that are iterations of a lineage are left out.
     """

@@ -113,7 +113,7 @@ def play(
 
 
 def _problem(message: str, rival: str) -> str:
-    """Return an error about a study as one about the options from which the study was made."""
+    """Reword a study's error message to name ``--opponent`` instead of a field of the study."""
     message = message.removeprefix("cheaptalk play: ")
     of_rival = message.removeprefix(f"players.{rival}").lstrip(".: ")
     return message if of_rival == message else f"--opponent: {of_rival}"
@@ -216,7 +216,7 @@ def _prompt(call: ct.players.PersonCall, *, show: bool) -> ct.models.Reply:
 
 
 def _filled_in(fields: dict[str, dict[str, Any]]) -> dict[str, object]:
-    """Prompt for the fields of a response; skip other optional fields after a message."""
+    """Prompt for the fields of a response; after a message, skip all other optional fields."""
     response: dict[str, object] = {}
     only_message = False
     others = [name for name, spec in fields.items() if name != "message" and _optional(spec)]
@@ -290,7 +290,7 @@ def _is_amount(text: str) -> bool:
 
 
 def _plain(text: str) -> object:
-    """Parse a text as JSON; return invalid JSON unchanged, for the form to reject."""
+    """Parse a text as JSON; return invalid JSON unchanged, so that the form rejects it."""
     try:
         value: object = json.loads(text)
     except ValueError:

@@ -189,7 +189,7 @@ class Analysis(Printed):
 
     @cached_property
     def dominated(self) -> dict[str, list[str]]:
-        """Return the weakly dominated strategies in equilibria, with those that dominate them."""
+        """Return the weakly dominated strategies in equilibrium supports, with their dominators."""
         played = {
             index for equilibrium in self.solution.equilibria for index in equilibrium.support
         }
@@ -325,7 +325,7 @@ class Analysis(Printed):
 
     @cached_property
     def tied(self) -> dict[str, float]:
-        """Return strategies against which best responses tie, with the share of draws with ties."""
+        """Return the strategies with tied best responses, and the share of draws with such ties."""
         shares = 1 - self.responses.unique.sum(axis=0)
         return {
             label: float(share) for label, share in zip(self.labels, shares, strict=True)

@@ -1,4 +1,4 @@
-"""The game whose players are model providers, in the item bargaining paper's two versions."""
+"""The game among model providers, in the two versions of the item bargaining paper."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -37,7 +37,7 @@ ABOUT: Mapping[Construction, tuple[str, str]] = {
 
 
 class ProviderReading(NamedTuple):
-    """The game among model providers by one of its two definitions, with its results.
+    """Results of the game among model providers under one of its two definitions.
 
     Attributes:
         name, title, about: the construction.

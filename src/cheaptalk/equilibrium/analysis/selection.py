@@ -68,7 +68,7 @@ class Selected(NamedTuple):
 
     @property
     def query(self) -> dict[str, str]:
-        """Return the query that filters the viewer's list for the configurations' matches."""
+        """Return the query with which the viewer lists only matches of these configurations."""
         digests = self.frame["configuration"].unique().sort()
         return {} if self.all_configurations else {"configuration": ",".join(digests)}
 
@@ -86,7 +86,7 @@ def shown_metrics(games: Iterable[str]) -> set[str]:
 
 
 def metric_tables(game: Selected) -> tuple[MetricTable, ...]:
-    """Return a game's metric tables: those its spec defines, or else one with all match metrics."""
+    """Return the metric tables that a game's spec defines, or one table of all match metrics."""
     game_spec = get_game(game.game_spec)
     if game_spec.view is not None:
         games = [game_spec.rules.model_validate(values) for values in game.configurations.values()]
@@ -98,7 +98,7 @@ def metric_tables(game: Selected) -> tuple[MetricTable, ...]:
 
 
 def selected(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[Selected]:
-    """Select games by name; by default, each configuration and all mixtures of configurations.
+    """Select empirical games by name; by default, all configurations and their mixtures.
 
     Args:
         frames: a study's frames, as :func:`.match_frames` returns them.

@@ -150,7 +150,7 @@ class Bootstrap(Printed):
         return BestResponses(only, tied, self.payoffs.mean(axis=0))
 
     def differences(self, metric: str, *, level: float = 0.95) -> pl.DataFrame:
-        """Return the differences between strategies at adjacent ranks by a metric.
+        """Rank strategies by a metric, and return the differences between adjacent ranks.
 
         The two-sided ``p`` is twice the smaller share of draws on either side of 0, with one draw
         added; ``p_holm`` is corrected for the number of rows (Holm 1979). Undefined draws are
@@ -312,7 +312,7 @@ def shares_instances(game: Empirical) -> bool:
 
 
 def instances_in_all(game: Empirical) -> tuple[int, int]:
-    """Return how many instances all cells share, and how many there are; 0 for given payoffs."""
+    """Return the numbers of instances in all cells and in any cell; 0 for given payoffs."""
     if not game.sampled:
         return 0, 0
     shares = np.concatenate([sample.played.mean(axis=0) for sample in game.samples])
@@ -437,7 +437,7 @@ def recurs(payoffs: Floats, support: tuple[int, ...]) -> Flags:
 
 
 def _one_of_many(payoffs: Floats, inside: list[int]) -> bool:
-    """Return whether an equilibrium has the given support, even for singular equations."""
+    """Return whether any equilibrium has the given support, even if its equations are singular."""
     count, size = len(inside), len(payoffs)
     equal = np.zeros((count + 1, count + 2))
     equal[:count, :count], equal[:count, count] = payoffs[np.ix_(inside, inside)], -1

@@ -1,4 +1,4 @@
-"""Metrics when both players play an equilibrium, and of each strategy against it.
+"""Metrics of both players at an equilibrium, and of each strategy against the equilibrium.
 
 With x the mixture of a symmetric equilibrium and M the matrix of a metric's means, strategy i has
 the value (M x)_i against x, and the equilibrium has the value x' M x (item bargaining, sections 3.3

@@ -220,7 +220,7 @@ def gradients(payoffs: Floats, target: Target) -> Floats:
 
 
 def allocated(variances: Floats, instances: Integers, costs: Integers, budget: int) -> Integers:
-    """Return the number of instances to add to each cell, within a budget, for low variance.
+    """Allocate a budget to cells to reduce variance; return the instances to add to each cell.
 
     The budget that remains after rounding goes to the cells that lost most by rounding.
 
@@ -249,7 +249,7 @@ def allocated(variances: Floats, instances: Integers, costs: Integers, budget: i
 def shared_designs(
     variances: Floats, costs: Integers, budget: int, groups: Integers
 ) -> list[Integers]:
-    """Return one design for each k, which adds the same instances to the k most variable cells.
+    """Return a design for each k that adds the same instances to the k most variable cells.
 
     Cells that tie get the same instances, so that the tie persists. The remaining budget isn't
     spent, because instances that only some of the cells share can increase uncertainty.

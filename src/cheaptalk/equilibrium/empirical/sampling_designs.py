@@ -41,7 +41,7 @@ class Designs:
 
     @property
     def even_matches(self) -> float:
-        """Return how many matches an even design needs for the planned design's payoff error.
+        """Return how many matches an even design needs to reach the planned design's payoff error.
 
         The error is assumed to decrease with the square root of the number of matches.
         """

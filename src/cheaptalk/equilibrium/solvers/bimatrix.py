@@ -109,7 +109,7 @@ def bimatrix_equilibria(a: ArrayLike, b: ArrayLike) -> BimatrixEquilibria:
 
 
 def undominated_sides(a: Floats, b: Floats) -> tuple[Flags, Flags]:
-    """Flag the rows and the columns that survive strict dominance by pure strategies."""
+    """Flag the rows and columns that survive iterated strict dominance by pure strategies."""
     sides = unit_spread(a[None])[0], unit_spread(b.T[None])[0]
     remaining = [np.ones(len(side), dtype=bool) for side in sides]
     while True:

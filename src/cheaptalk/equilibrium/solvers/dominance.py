@@ -10,7 +10,7 @@ MARGIN = 1e-9
 
 
 def undominated(games: Floats) -> Flags:
-    """Flag the strategies that survive strict dominance by pure strategies, game by game.
+    """Flag the strategies of each game that survive iterated strict dominance by pure strategies.
 
     Strategy j strictly dominates i if j's payoff exceeds i's against every remaining strategy. A
     dominated strategy is in the support of no equilibrium, so eliminating it loses none (Osborne
@@ -31,7 +31,7 @@ def undominated(games: Floats) -> Flags:
 
 
 def undominated_by_mixtures(game: Floats) -> Flags:
-    """Flag the strategies of a scaled game that survive strict dominance by mixtures.
+    """Flag the strategies of a scaled game that survive iterated strict dominance by mixtures.
 
     Each round solves one linear program per strategy for the largest margin by which a mixture of
     the others beats it against every remaining strategy.

@@ -122,7 +122,7 @@ class _NfgReader:
         return PayoffTable(rows, columns, a, b, title, (players[0], players[1]))
 
     def strategies(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return each player's strategies, named 1, 2, ... if the file only has their number."""
+        """Return the names of both players' strategies; 1, 2, ... if the file only has counts."""
         self.expect("{", "the strategies")
         if self.peek().text == "{":
             sides = [self.names("strategy"), self.names("strategy")]
@@ -364,7 +364,7 @@ def _parse_list(lines: Lines, name: str) -> PayoffTable:
 
 
 def _check_balance(rows: tuple[str, ...], columns: tuple[str, ...], name: str) -> None:
-    """Check that both players have the same strategies, as required with one payoff per cell."""
+    """Check that both players have the same strategies, as required for one payoff per cell."""
     for labels, other_labels, missing in ((rows, columns, "column"), (columns, rows, "row")):
         for strategy in labels:
             if strategy not in other_labels:

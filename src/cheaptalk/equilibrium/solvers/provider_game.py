@@ -43,7 +43,7 @@ class ProviderGame(Printed):
     several: Floats
 
     def best_responses(self) -> Floats:
-        """Return how often each row provider is a best response to each column, shape (P, P).
+        """Return how often each provider (row) is a best response to each (column), shape (P, P).
 
         Columns sum to 1; equally good providers share a draw (the paper's table 14).
         """
@@ -182,7 +182,7 @@ def _met(row: Floats, numbers: Floats, column: Floats) -> Floats:
 def _inner(
     row_payoffs: Floats, column_payoffs: Floats, end: TakenEnd
 ) -> tuple[Floats, Floats, Flags]:
-    """Return both providers' mixtures, and whether other paths lead to different payoffs."""
+    """Return both providers' mixtures, and whether other Lemke-Howson paths yield other payoffs."""
     transposed = np.swapaxes(column_payoffs, 1, 2)
     ends = [
         lemke_howson_mixtures(row_payoffs, transposed, label)

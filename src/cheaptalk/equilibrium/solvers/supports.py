@@ -1,4 +1,4 @@
-"""Search of all possible supports of symmetric equilibria.
+"""Search through all possible supports of symmetric equilibria.
 
 In an equilibrium x of the game A, every strategy i of the support S has the same payoff v, and no
 other strategy has more:

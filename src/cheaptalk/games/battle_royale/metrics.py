@@ -13,7 +13,7 @@ from cheaptalk.rules import COUNT, PERCENT, SHARE, Metric, Point, Result, Series
 
 
 def score(result: Result) -> float:
-    """A score for shooting at the best opponent (S7 in GAMA-Bench), by the printed formula.
+    """A score for shooting at the most accurate opponent, by the formula in GAMA-Bench (S7).
 
     100 / (N * k) * sum of I_ij, where I_ij is 1 if player i, who acts in round j, shoots at the
     best shot among the other living players, else 0 (also for a deliberate miss). The score is at
@@ -23,7 +23,7 @@ def score(result: Result) -> float:
 
 
 def published_score(result: Result) -> float:
-    """The percentage of rounds with a shot at the best opponent, as in GAMA-Bench's code."""
+    """The percentage of rounds with a shot at the most accurate opponent (GAMA-Bench's code)."""
     correct = [targets_strongest(result.game, shot, living) for shot, living in begun(result)]
     return 100 * sum(correct) / len(correct)
 
@@ -91,7 +91,7 @@ def hit(result: Result) -> Iterator[Point]:
 
 
 def strongest(result: Result) -> Iterator[Point]:
-    """1 if the target is the best shot among the other living players, else 0."""
+    """1 if the target is the most accurate of the other living players, else 0."""
     for number, (shot, living) in enumerate(begun(result), 1):
         yield Point(number, shot.shooter, float(targets_strongest(result.game, shot, living)))
 

@@ -209,19 +209,19 @@ def shoot(target: str) -> Shot:
 
 
 def opponents(request: DecisionRequest) -> list[str]:
-    """Return the other living players, sorted from the worst to the best shot."""
+    """Return the other living players, sorted by increasing accuracy."""
     return [seat for seat, _ in request.event.living if seat != request.actor]
 
 
 @strategy("player")
 def strongest(request: DecisionRequest) -> Action:
-    """Shoot at the best shot among the others, which GAMA-Bench scores as correct (section 3.3)."""
+    """Shoot at the most accurate opponent, which GAMA-Bench scores as correct (section 3.3)."""
     return shoot(opponents(request)[-1])
 
 
 @strategy("player")
 def weakest(request: DecisionRequest) -> Action:
-    """Shoot at the worst shot among the others (the opposite of ``strongest``; section 3.3)."""
+    """Shoot at the least accurate opponent (the opposite of ``strongest``; section 3.3)."""
     return shoot(opponents(request)[0])
 
 

@@ -100,7 +100,7 @@ class TurnEnded(Event):
 
 
 class GameOver(Event):
-    """The end of the game, with the player's gain in value and its payment, in cents."""
+    """The end of the game, with the player's gain in value and payment, both in cents."""
 
     stocks: Stocks
     gain: int

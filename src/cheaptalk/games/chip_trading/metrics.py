@@ -125,7 +125,7 @@ def surplus_ratio(result: Result) -> float | None:
 
 
 def first_round_ratio(result: Result) -> float | None:
-    """The surplus after the first round as a share of its maximum, or None if that is 0."""
+    """The surplus after the first round as a share of its maximum, or None if the maximum is 0."""
     return over_bound(surplus_by_turn(result.outcome)[result.game.players - 1], bound(result))
 
 
@@ -165,7 +165,7 @@ def _mean(numbers: Iterable[float]) -> float | None:
 
 
 def counted(part: Part, regret: Regret) -> Callable[[Result], float]:
-    """Return a metric that counts the decisions in one role that cause one kind of regret."""
+    """Return a metric that counts decisions in a given role with a given kind of regret."""
 
     def count(result: Result) -> float:
         sample = decisions(result.outcome, result.game.chips)
@@ -219,7 +219,7 @@ def surplus_ratio_by_turn(result: Result) -> Iterator[Point]:
 
 
 def proposal_surplus(result: Result) -> Iterator[Point]:
-    """The proposer's gain in dollars if accepted (Strategic Tradeoffs, table 5, figures 12-14)."""
+    """The proposer's potential gain in dollars (Strategic Tradeoffs, table 5, figures 12-14)."""
     return _of_proposer(result, lambda proposal: proposal.surplus)
 
 

@@ -114,7 +114,7 @@ class Weighed(NamedTuple):
 
 
 def best_offer(request: DecisionRequest, learning: Learning, stream: Stream) -> Proposal:
-    """Return the gainful proposal with the greatest expected gain; ties are broken at random."""
+    """Return the profitable proposal with the greatest expected gain; ties are broken at random."""
     holdings = read(request.event.stocks)
     rivals = beliefs(request, learning)
     worths = dict(request.briefing.worths)
@@ -252,7 +252,7 @@ def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
 
 @strategy("player")
 def zero_intelligence(request: DecisionRequest) -> Action:
-    """Propose a random gainful trade, and accept any gainful trade.
+    """Propose a random profitable trade, and accept any profitable trade.
 
     The budget-constrained zero-intelligence traders of Gode and Sunder (1993), applied to chips:
     each gainful proposal that another player can afford is equally likely.

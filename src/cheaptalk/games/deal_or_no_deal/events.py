@@ -93,7 +93,7 @@ class ProposalMade(Event):
 
 
 class GameOver(Event):
-    """The end of the game: how it ended, the value of the player's claim in points, and its payoff.
+    """The end of the game: its cause, the points of the player's claim, and the player's payoff.
 
     ``points`` is None without an agreement. ``partner_points`` is the value of the partner's claim
     to the partner if it follows from the payoff, else None. The partner's claim and values aren't

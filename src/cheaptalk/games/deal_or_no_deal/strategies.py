@@ -112,7 +112,7 @@ def payoffs(me: Briefing, partner_values: Values, claim: Triple) -> tuple[float,
 
 @lru_cache(maxsize=REMEMBERED)
 def fairest(me: Briefing, partner_values: Values) -> Triple:
-    """Return the division that maximises the lower payoff and, among these, the sum of payoffs."""
+    """Return the division with the maximum lower payoff; break ties by the sum of payoffs."""
 
     def worst_then_sum(claim: Triple) -> tuple[float, float]:
         payoff, partner_payoff = payoffs(me, partner_values, claim)
@@ -290,7 +290,7 @@ def noisy(
     lying: Share = 0.1,
     contradicting: Share = 0.1,
 ) -> Action:
-    """Negotiate honestly, but with inconsistencies that language models show.
+    """Negotiate honestly, but with inconsistencies that are typical of language models.
 
     The inconsistencies are those of Liao, Tomlin and Klein (2024, figure 8), except for unparsable
     responses.
@@ -383,7 +383,7 @@ def talker(
 
 
 def _impossible_claim(counts: Triple, draw: Stream) -> Triple:
-    """Return a claim to items of a random kind only, one more than exist."""
+    """Return a claim to one more item of a random kind than exists, and to no other items."""
     chosen = draw.integer(0, len(KINDS) - 1)
     books, hats, balls = (count + 1 if kind == chosen else 0 for kind, count in enumerate(counts))
     return books, hats, balls

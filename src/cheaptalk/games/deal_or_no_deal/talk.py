@@ -117,7 +117,7 @@ def read_offer(text: str, counts: Triple) -> Triple | None:
 
 @lru_cache(maxsize=REMEMBERED)
 def speaks_of_items(text: str) -> bool:
-    """Return whether a message mentions items, except for statements of their values."""
+    """Return whether a message mentions items other than in statements of their values."""
     return any(map(_of_items, sentences(text)))
 
 
@@ -164,7 +164,7 @@ def _division(sentence: str, counts: Triple) -> Triple | None:
 
 
 def _items(listed: str, counts: Triple) -> Iterator[tuple[int | None, int | None]]:
-    """Yield each listed (kind, number), with None if unclear, and (None, None) for "the rest"."""
+    """Yield (kind, number) of listed items; number is None if unclear, both are for "the rest"."""
     for item in re.findall(ITEM, listed):
         *modifiers, noun = item.split()
         if re.fullmatch(REST, item):

@@ -54,7 +54,7 @@ METRICS = (
 
 
 def cheap_by_round(result: Result) -> Iterator[Point]:
-    """1 if the player orders the cheap dish, else 0, and the share of all players who order it."""
+    """For each player, 1 for the cheap dish, else 0; for all players, the share of cheap dishes."""
     return by_player(result, ([dish == "cheap" for dish in row] for row in result.outcome.choices))
 
 

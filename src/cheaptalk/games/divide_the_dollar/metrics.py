@@ -47,12 +47,12 @@ METRICS = (
 
 
 def bid(result: Result) -> Iterator[Point]:
-    """The bid of each player, and the sum of all bids, negative only if bids have no limits."""
+    """Each player's bid and the sum of all bids, which are negative only if bids have no limits."""
     return _in_gold(result, result.outcome.choices)
 
 
 def received(result: Result) -> Iterator[Point]:
-    """The amount that each player received, and the total, in [0, 1] if bids have limits."""
+    """The amounts that players received, and their total; in [0, 1] if bids have limits."""
     return _in_gold(result, result.outcome.gains)
 
 

@@ -54,7 +54,7 @@ METRICS = (
 
 
 def attendance_by_round(result: Result) -> Iterator[Point]:
-    """1 if the player goes to the bar, else 0, and the share of all players who go."""
+    """For each player, 1 for going to the bar, else 0; for all players, the share who go."""
     return by_player(result, ([choice == "go" for choice in row] for row in result.outcome.choices))
 
 

@@ -84,7 +84,7 @@ def predictor(request: DecisionRequest, *, memory: Memory = 4) -> Action:
 
 @strategy("player")
 def reinforcement(request: DecisionRequest) -> Action:
-    """Go or stay with probabilities proportional to the past gains of each (Roth and Erev 1995).
+    """Go or stay with probabilities proportional to each choice's past gains (Roth and Erev 1995).
 
     Gains are measured above the gain of a crowded bar. Both decisions start with the gain of one
     evening at home.

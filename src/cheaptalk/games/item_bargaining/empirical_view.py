@@ -1,4 +1,4 @@
-"""Metrics and figures that pages on empirical games show for item bargaining."""
+"""Metrics and figures of item bargaining for pages on empirical games."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -130,7 +130,7 @@ def drop_one_item(quantities: Bundle, values: Bundle, target: float) -> Bundle |
 
 
 def closest(quantities: Bundle, values: Bundle, target: float) -> Bundle | None:
-    """Return the cheapest bundle worth the target, or None if only all items together are.
+    """Return the cheapest bundle that reaches the target; None if only all items together do.
 
     The search enumerates bundles without the kind with the highest quantity, and adds items of this
     kind to each bundle.
@@ -160,7 +160,7 @@ def closest(quantities: Bundle, values: Bundle, target: float) -> Bundle | None:
 
 @lru_cache(maxsize=64)
 def without_largest_kind(quantities: Bundle) -> tuple[int, list[Bundle]]:
-    """Return the kind with the highest quantity, and all bundles without it."""
+    """Return the kind with the highest quantity, and all bundles without that kind."""
     largest = quantities.index(max(quantities))
     sizes = [1 if kind == largest else count + 1 for kind, count in enumerate(quantities)]
     return largest, list(product(*map(range, sizes)))

@@ -125,7 +125,7 @@ def answer(request: DecisionRequest, decision: Literal["accept", "reject", "john
 
 
 def take(request: DecisionRequest, posted: PricePosted, minimum: float) -> Action:
-    """Accept a price that gains at least ``minimum`` dollars, and reject any other price."""
+    """Accept a price with a gain of at least ``minimum`` dollars, and reject any other price."""
     me: Briefing = request.briefing
     good = gain_at(me, posted.price) >= minimum - SLACK * me.value
     return answer(request, "accept" if good else "reject")
@@ -154,7 +154,7 @@ def fixed_price(request: DecisionRequest, *, markup: Share = 0.2) -> Action:
 def prior_optimal(
     request: DecisionRequest, *, factors: tuple[Factor, ...] = (0.8, 1.0, 1.2, 1.5)
 ) -> Action:
-    """Name the optimal price under a prior of the other player's value.
+    """Name the optimal price given a prior distribution of the other player's value.
 
     The optimal strategy of a seller with a prior is a constant price p that maximises (p - V_A) *
     P(V_B >= p) (Harris and Raviv 1981; Riley and Zeckhauser 1983; GLEE appendix C). A buyer
@@ -231,7 +231,7 @@ def split_the_difference(
 
 @strategy("alice", "bob")
 def zero_intelligence(request: DecisionRequest, *, reach: Share = 1.0) -> Action:
-    """Name random prices that avoid a loss, and accept any price that avoids one.
+    """Name random prices that cause no loss, and accept any price that causes no loss.
 
     The budget-constrained zero-intelligence trader (ZI-C) of Gode and Sunder (1993).
 

@@ -88,7 +88,7 @@ class BuyerDecided(Event):
 
 
 class QualityRevealed(Event):
-    """The buyer learns the quality, the product's value to it, and its gain."""
+    """The buyer learns the product's quality and value, and the buyer's own gain."""
 
     round: int
     bought: bool

@@ -46,7 +46,7 @@ def efficiency(result: Result) -> float | None:
 
 
 def fairness(result: Result) -> float | None:
-    """The share of low-quality products that were not bought, r / (T - n); None without any.
+    """The share of low-quality products that weren't bought, r / (T - n); None if there are none.
 
     The paper's formula has the denominator n, but its text describes T - n.
     """

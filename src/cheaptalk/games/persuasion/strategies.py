@@ -145,7 +145,7 @@ def sceptical(request: DecisionRequest) -> Action:
 
 
 def count_after(request: DecisionRequest, advised: bool) -> tuple[float, float]:
-    """Return how many products are known to have had the given advice, and how many were good.
+    """Return the number of known products with the given advice, and how many of them were good.
 
     A long-lived buyer has observed the products. A myopic buyer assumes that all purchased products
     were recommended, and knows nothing about other products.

@@ -115,7 +115,7 @@ def by_rule_of_thumb(ballot: Ballot, rank: int) -> bool:
 
 
 def as_published(ballot: Ballot, rank: int) -> bool:
-    """Return whether a vote is correct according to the published code."""
+    """Return whether a vote is correct according to GAMA-Bench's released code."""
     right = by_rule_of_thumb(ballot, rank)
     return right and not (ballot.plan[rank] == 1 and not ballot.votes[rank])
 

@@ -21,7 +21,7 @@ def offer_others(turn: Turn, *other_coins: int) -> Plan:
 
 
 def alike(turn: Turn, coins: int) -> Plan:
-    """Return the plan that gives every other pirate the same coins, at most an equal share."""
+    """Return the plan that gives all other pirates ``coins`` each, or an equal share if less."""
     opponents = len(turn.living) - 1
     return offer_others(turn, *[min(coins, turn.gold // opponents)] * opponents)
 
@@ -55,7 +55,7 @@ def equilibrium(request: DecisionRequest) -> Action:
 
 @strategy("player")
 def textbook(request: DecisionRequest) -> Action:
-    """Propose and vote as GAMA-Bench's score rewards (section 3.3), under any majority rule.
+    """Make the plans and votes that GAMA-Bench rewards (section 3.3), under any majority rule.
 
     The strategy proposes the optimal plan for a majority of half. It accepts two coins or more,
     rejects 0 coins, and accepts one coin if its rank has the same parity as the proposer's rank.
@@ -83,7 +83,7 @@ def equal_split(request: DecisionRequest) -> Action:
 def fixed(
     request: DecisionRequest, *, offer: Coins = 1, decision: Literal["accept", "reject"] = "accept"
 ) -> Action:
-    """Offer the same coins and cast the same vote in every ballot (GAMA-Bench appendix G).
+    """Always offer the same number of coins and cast the same vote (GAMA-Bench appendix G).
 
     Args:
         offer: the coins for each other pirate, at most an equal part of the gold.

@@ -42,7 +42,7 @@ def published_score(result: Result) -> float | None:
 
 
 def bid_share(result: Result) -> float | None:
-    """The mean ratio of bids to valuations above 0 (truthful bids: 1); None without any."""
+    """The mean ratio of bids to valuations above 0 (truthful bids: 1); None if there are none."""
     shares = [share for pair in _valued(result) if (share := share_bid(*pair)) is not None]
     return fmean(shares) if shares else None
 

@@ -73,7 +73,7 @@ Keep = Annotated[str | float, BeforeValidator(_read_keep)]
 
 
 class SelfPlay(Value):
-    """Settings of self-play; the defaults are the paper's, except training for small models."""
+    """Settings of self-play, with the paper's defaults, but training settings for small models."""
 
     game: str = "deal_or_no_deal"
     parameters: Mapping[str, Any] = {}
@@ -127,7 +127,7 @@ class SelfPlay(Value):
         return self
 
     def instances(self, seatings: int) -> int:
-        """Return the number of instances in an iteration with the given number of pairs."""
+        """Return the number of instances per iteration, given the number of player pairs."""
         return max(1, self.matches // (seatings * self.repeats))
 
 

@@ -1,4 +1,4 @@
-"""Tokenised chats, with a mask of the player's own tokens, the only ones in the loss.
+"""Tokenised chats, with a mask that limits the loss to the player's own tokens.
 
 The tokens of an answer are found by rendering the chat with and without it, so any chat template
 works. They are decoded again and compared with the answer.
@@ -14,7 +14,7 @@ IGNORED = -100
 
 
 class TemplateError(CheaptalkError):
-    """Raised if a chat template doesn't allow locating a player's answers."""
+    """Raised if a player's answers can't be located in a chat that the template rendered."""
 
 
 class TokenizedChat(NamedTuple):
@@ -35,7 +35,7 @@ class TokenizedChat(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The text of an answer and its position in a rendered chat, including the end marker."""
+    """The text of an answer, and its position (with the end marker) in a rendered chat."""
 
     begin: int
     end: int

@@ -54,7 +54,7 @@ FILTERS: Mapping[str, Callable[[Sequence[ScoredChat]], list[ScoredChat]]] = Mapp
 
 
 def top(chats: Sequence[ScoredChat], share: float) -> list[ScoredChat]:
-    """Return the given share of chats, those with the highest payoffs; earlier chats win ties.
+    """Return the given share of chats with the highest payoffs; in a tie, prefer earlier chats.
 
     >>> top([], 0.5)
     []
@@ -116,7 +116,7 @@ def _messages(chat: ScoredChat) -> Messages:
 
 
 def _groups(chats: Sequence[ScoredChat]) -> list[list[ScoredChat]]:
-    """Group chats by instance and seat; drop groups with equal payoffs."""
+    """Group chats by instance and seat; drop groups in which all payoffs are equal."""
     groups: dict[tuple[str, str], list[ScoredChat]] = defaultdict(list)
     for chat in chats:
         if chat.counts and chat.chat.messages[1:]:

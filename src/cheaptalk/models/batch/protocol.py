@@ -52,13 +52,13 @@ class Results(NamedTuple):
 
 
 class BatchServer(Protocol):
-    """A provider's batch endpoint. All methods raise :class:`.EndpointTrouble`."""
+    """A provider's batch endpoint; methods raise :class:`.EndpointTrouble` if a request fails."""
 
     async def submit(self, tag: str, lines: Sequence[BatchLine]) -> str:
         """Submit a batch and return its id."""
 
     async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
-        """Return the id of an earlier submission with a tag; None if there is none.
+        """Return the id of a batch that was submitted earlier with a tag; None if there is none.
 
         Args:
             since: Unix time before the submission, in seconds.

@@ -40,7 +40,7 @@ class File(Struct):
 
 
 class Endpoint:
-    """A client for a provider's endpoint; all methods raise :class:`EndpointTrouble`.
+    """A client for a provider's endpoint; methods raise :class:`EndpointTrouble` if requests fail.
 
     Error messages have one line and never contain the key.
     """

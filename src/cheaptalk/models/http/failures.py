@@ -98,7 +98,7 @@ def _with_status(status: int, message: str) -> str:
 
 
 def worth_retrying(status: int, code: object) -> bool:
-    """Return whether a retry may succeed after an HTTP status and error code."""
+    """Return whether a retry may succeed after a response with this HTTP status and error code."""
     return (status in AGAIN or status >= 500) and not (isinstance(code, str) and code in SPENT)
 
 
@@ -138,7 +138,7 @@ def web_page(text: str) -> str:
 
 
 def hinted(reply: Reply, name: ModelName, url: str) -> Reply:
-    """Add a hint on the URL or the key to the error of a call to a custom URL."""
+    """If a call to a custom URL failed, add a hint about the URL or the key to its error."""
     hint = ""
     if reply.status in MISSED and name.protocol == "chat":
         hint = f"the URL usually ends in /v1, and calls are sent to {url}"

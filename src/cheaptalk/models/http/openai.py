@@ -46,7 +46,7 @@ class ChatChoice(Struct):
 
 
 class Details(Struct):
-    """Detailed token counts."""
+    """Numbers of cached and reasoning tokens."""
 
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
@@ -129,7 +129,7 @@ def read(data: Any) -> Reply:
 
 
 def _usage(counted: ChatUsage) -> Usage:
-    """Convert token usage, counting unexplained tokens of the total as reasoning (Gemini's API)."""
+    """Convert token usage; tokens found only in the total count as reasoning (Gemini's API)."""
     input_tokens, output_tokens = counted.prompt_tokens or 0, counted.completion_tokens or 0
     hidden = (counted.total_tokens or input_tokens + output_tokens) - input_tokens - output_tokens
     if hidden < 0:

@@ -94,7 +94,7 @@ def connector() -> aiohttp.TCPConnector:
 
 
 def refusal(url: str, proxy: str | None) -> str | None:
-    """Return the reason for refusing a URL behind a proxy; None if it is allowed.
+    """Return why a URL must not be requested through a proxy; None if it may be.
 
     A proxy resolves host names, so only literal addresses can be checked here. A proxy in front of
     a shared server must refuse private hosts.

@@ -76,7 +76,7 @@ def _forms(secrets: tuple[str, ...]) -> Forms | None:
 
 
 def _base64(secret: str) -> Iterator[str]:
-    """Yield the base64 forms of a secret at each byte offset, without ambiguous characters."""
+    """Yield a secret's base64 forms at each offset, without characters that other bytes affect."""
     for encoding in ENCODINGS:
         data = secret.encode(encoding, "surrogatepass")
         for offset in range(3):

@@ -1,4 +1,4 @@
-"""Remote agents, which connect over HTTP or are functions of this process."""
+"""Remote agents, which connect over HTTP or are Python functions in this process."""
 
 import lazy_loader
 

@@ -44,7 +44,7 @@ Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def agent_tokens(names: Iterable[str]) -> dict[str, str]:
-    """Return the agents' tokens from the environment, with random tokens for other agents.
+    """Return agents' tokens from the environment, and random tokens for agents without one.
 
     Raises:
         CheaptalkError: the variable is malformed, a token is too short, or two agents have the same
@@ -149,7 +149,7 @@ class AgentServer:
         return await asyncio.wrap_future(future)
 
     def begin(self) -> None:
-        """Start a run, whose calls wait for remote agents to connect."""
+        """Start a run; its calls wait until the remote agents connect."""
         self._over = self._halted = False
         for pending in self._remote_agents.values():
             pending.awaited = None
@@ -249,7 +249,7 @@ class AgentServer:
         )
 
     def _authenticate(self, request: web.Request) -> tuple[PendingRequests, str]:
-        """Check an agent's token, and return its pending requests and the token."""
+        """Verify an agent's token; return the agent's pending requests and the token."""
         name = request.match_info["name"]
         scheme, _, presented = request.headers.get("Authorization", "").partition(" ")
         token = self._tokens.get(name)

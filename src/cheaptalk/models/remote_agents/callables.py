@@ -1,4 +1,4 @@
-"""Python agents: functions and agent objects, and their answers."""
+"""Agents written in Python: functions or objects, and the conversion of their answers."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""Remote agents that are functions or objects of this process."""
+"""Remote agents that are functions or objects in this process."""
 
 import asyncio
 import time

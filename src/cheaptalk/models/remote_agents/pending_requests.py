@@ -30,7 +30,7 @@ class OpenRequest(NamedTuple):
 
 
 class NotOpen(Exception):
-    """Raised for an answer to a closed (``known``) or unknown request."""
+    """Raised if an answer's request is already closed (``known``) or doesn't exist."""
 
     def __init__(self, why: str, *, known: bool) -> None:
         super().__init__(why)

@@ -20,7 +20,7 @@ class RemoteAgents(Protocol):
         """
 
     def begin(self) -> None:
-        """Start a run, whose calls wait for remote agents to connect."""
+        """Start a run; its calls wait until the remote agents connect."""
 
     def halt(self) -> None:
         """Cancel calls to agents that have not connected; safe to call from any thread."""

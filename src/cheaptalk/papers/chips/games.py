@@ -80,7 +80,7 @@ class Games:
 
     @cached_property
     def players(self) -> list[str]:
-        """The labels of all players; players with games against copies of themselves come first."""
+        """The labels of all players; those that played against copies of themselves come first."""
         own = [name for name in self.populations if name in set(self.turns["player"])]
         return list(dict.fromkeys([*own, *self.turns["player"].unique().sort()]))
 

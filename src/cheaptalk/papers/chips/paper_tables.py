@@ -22,7 +22,7 @@ POPULATION = Header("population", "Population")
 
 
 def shown(evidence: Evidence, populations: Sequence[str]) -> list[str]:
-    """Return the populations whose players are all selected, beginning with those in the paper."""
+    """Return the populations whose players are all selected; the paper's populations come first."""
     selected = set(selected_labels(evidence, evidence.labels))
     shown = [name for name in populations if set(name.split(BETWEEN)) <= selected]
     order = [*POPULATIONS, *(name for name in shown if name not in POPULATIONS)]

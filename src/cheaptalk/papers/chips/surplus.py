@@ -256,7 +256,7 @@ def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
 
 
 def compared(data: Games, draws: int, seed: int) -> pl.DataFrame:
-    """Test the differences (second minus first) between populations, by variant and pair."""
+    """Test the difference (second minus first) between each pair of populations, by variant."""
     instances = (
         data.matches.drop_nulls("ratio")
         .group_by("variant", "population", *INSTANCES, maintain_order=True)

@@ -80,7 +80,7 @@ def _alone(evidence: Evidence) -> pl.DataFrame:
 
 
 def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report the numbers that players choose if prompts describe the others (paper, appendix G).
+    """Report the numbers that players choose if prompts describe the other players (appendix G).
 
     The prompt states, truthfully or not, that the other players always choose the equilibrium (a),
     are smart (b) or choose at random (c). The table shows the mean number in the first round and

@@ -142,7 +142,7 @@ def lead_of(row: Mapping[str, Any], seatings: pl.DataFrame) -> Lead:
 
 
 def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Compare a player's choices in mixed groups and in groups of its copies, with equal settings.
+    """Compare a player's choices in mixed groups with those among its copies, at equal settings.
 
     The table shows means over rounds, with 95 % confidence intervals clustered by instance (CR1,
     Student's t), and the change from copies to the group, with a Welch-Satterthwaite interval for

@@ -261,7 +261,7 @@ def _treatment_title(setting: str, value: str) -> str:
 
 
 def _table_number(kind: str, model: PaperModel | None, name: str) -> tuple[str, str]:
-    """Return the name and title of a model's table, numbered as for GPT-3.5 if the paper has none.
+    """Return the name and title of a model's table, with GPT-3.5's number if the paper has none.
 
     >>> _table_number("runs", paper_model("gemini-1.5-pro"), "mine")
     ('table-14', 'Table 14')

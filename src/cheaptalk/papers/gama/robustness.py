@@ -161,7 +161,7 @@ def _name(family: SettingFamily) -> str:
 
 
 def _table(family: SettingFamily, means: pl.DataFrame, default: str | None) -> ReportTable:
-    """Return a table of scores by value; players with default settings count as ``default``."""
+    """Return a table of scores by setting value; default settings count as ``default``."""
     keys = {f"{family.setting} {value}": value for value in family.values.values()}
     named = dict(zip(family.values, keys, strict=True))
     renamed = means.with_columns(

@@ -37,7 +37,7 @@ TITLES = GAMES | {OVERALL: "Overall"}
 
 
 def entries(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """Return the settings of each player, with a missing prompt style read from the matches."""
+    """Return each player's settings; a missing prompt style is read from the matches."""
     if evidence.players:
         styles = evidence.once(_recorded_style)
         return {label: styles.get(label, {}) | spec for label, spec in evidence.players.items()}

@@ -30,7 +30,7 @@ MAX_PIRATES = 20
 
 
 def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Report how battle royales end if one player fills all seats, and plot one per player.
+    """Report how battle royales end if one player fills all seats, and plot one run per player.
 
     In the figures, time runs to the right; each row is a player, with the best shot on top. Grey
     lines show players who are alive. Arrows lead from the shooter to the target, with a cross for a

@@ -32,7 +32,7 @@ def has_people(evidence: Evidence) -> bool:
 
 
 class Planned(NamedTuple):
-    """A configuration that the human study plans, with its number of games and people's roles."""
+    """A configuration in the human study's plan, with its number of games and people's roles."""
 
     type: str
     games: int

@@ -226,7 +226,7 @@ def families(evidence: Evidence) -> list[FamilyMatches]:
 
 
 def _terms(composite: str | None) -> dict[str, tuple[Term, ...]]:
-    """Return each family's factors, with those of the parameter ``composite`` combined into one."""
+    """Return each family's factors; those of the parameter ``composite`` are combined into one."""
     if composite is None:
         return FAMILIES
     counts = Counter((game, term.parameter) for game, terms in FAMILIES.items() for term in terms)
@@ -239,7 +239,7 @@ def _terms(composite: str | None) -> dict[str, tuple[Term, ...]]:
 
 
 def _joined(terms: Sequence[Term], parameter: str) -> tuple[Term, ...]:
-    """Combine all factors of a parameter into one, whose levels are combinations of theirs."""
+    """Combine all factors of a parameter into one factor, whose levels combine their levels."""
     parts = [term for term in terms if term.parameter == parameter]
     if not parts:
         return tuple(terms)
@@ -256,7 +256,7 @@ def family_matches(
     reference: str,
     terms: Mapping[str, tuple[Term, ...]] = FAMILIES,
 ) -> list[FamilyMatches]:
-    """Return the families' matches with payoffs, with the levels of parameters.
+    """Return the families' matches with payoffs and parameter levels.
 
     Args:
         reference: the preferred reference player.

@@ -167,7 +167,7 @@ def random_configurations(family: StudyFamily, chance: Chance) -> list[dict[str,
 
 
 def bonuses() -> list[dict[str, Any]]:
-    """Return bonus rates by payoff scale, with which an average gain earns 5, 15 or 25 cents."""
+    """Return bonus rates by payoff scale, set so that an average gain earns 5, 15 or 25 cents."""
     return [
         {
             "game": game,

@@ -110,7 +110,7 @@ class Config(_Form):
                 for number, role in enumerate(self.players, start=1)}  # fmt: skip
 
     def game(self, named: bool) -> Game:
-        """Return the game with its parameters, and with the players' public names if ``named``."""
+        """Return the game with its parameters and, if ``named``, the players' public names."""
         fields = self.rules.model_fields
         values = {name: value for name, value in self.game_args if name in fields}
         names = {"names": self.names()} if named else {}
@@ -370,7 +370,7 @@ def _row(number: int, header: list[str], line: list[str]) -> _Row:
 
 
 def _redacted(rows: Iterable[_Row], names: set[str]) -> tuple[list[_Row], int]:
-    """Remove the names from all texts, and count the removals."""
+    """Remove the given names from all texts in the rows, and count the removals."""
     unchanged = {"alice_gain", "bob_gain", "price", "decision", "round_quality", "product_worth"}
     redacted, total = [], 0
     for row in rows:

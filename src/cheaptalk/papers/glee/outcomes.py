@@ -124,7 +124,7 @@ class BobGains:
 
 
 def _with_both_gains(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
-    """Add Bob's gain by the paper's definition and by the released code, and the difference."""
+    """Add columns with Bob's gain by the paper's definition and the code's, and the difference."""
     gains = evidence.observed(BobGains).gains
     rows = [gains.get(match, (None, None)) for match in frame["match_id"]]
     columns = pl.DataFrame(rows, {"paper": pl.Float64, "code": pl.Float64}, orient="row")

@@ -232,7 +232,7 @@ def sentence(text: str) -> str:
 
 
 def left_out(all_fits: Sequence[Fits]) -> tuple[str, ...]:
-    """Return the reasons for families without any regression."""
+    """Return the reasons why families have no regression."""
     return tuple(sentence(reason) for fit in all_fits if not fit.found for reason in fit.why)
 
 

@@ -77,7 +77,7 @@ def _figures(analysis: Analysis, among: str = "") -> Iterator[Charts | Drawing]:
 
 
 def providers(evidence: Evidence) -> Iterator[Text | ReportTable | Drawing]:
-    """Report how providers respond best to one another by choosing among their own strategies.
+    """Report providers' best responses to one another if each chooses among its own strategies.
 
     The paper has two definitions. In appendix K.1, each ordered pair of providers plays an
     equilibrium of the game between their strategies (Lemke-Howson algorithm). In section 6.5, each

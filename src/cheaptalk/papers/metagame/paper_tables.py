@@ -172,7 +172,7 @@ def _parameters(analysis: Analysis) -> str:
 
 
 def _column(analysis: Analysis, metric: str, *, stars: bool) -> dict[str, dict[str, Cell]]:
-    """Return each agent's mean of a metric and its error, with the best in bold and with stars."""
+    """Return each agent's mean and error of a metric; the best mean is bold and can have stars."""
     name = _metric_name(analysis, metric)
     spreads = analysis.against(name)
     means = [finite(spread.estimate if spread.mean is None else spread.mean) for spread in spreads]
@@ -191,7 +191,7 @@ def _column(analysis: Analysis, metric: str, *, stars: bool) -> dict[str, dict[s
 
 
 def _metric_name(analysis: Analysis, metric: str) -> str:
-    """Return the name of the variant of a metric that the paper's numbers use."""
+    """Return the name of the metric variant that the paper reports."""
     title, _ = METRICS[metric]
     if metric == "uw" and analysis.name in SMALL:
         return f"{title}, of allocations"

@@ -296,7 +296,7 @@ def _study(
 
 
 def _player(experiment: Experiment, lineage: str, model: str, *, base: bool) -> dict[str, Any]:
-    """Return a model as a player; timeouts differ to distinguish the base players of lineages."""
+    """Return a model's settings as a player; timeouts distinguish the lineages' base players."""
     settings = experiment.settings(lineage)
     player = {**settings.player, "model": settings.training.player(model)}
     index = list(experiment.lineages).index(lineage)

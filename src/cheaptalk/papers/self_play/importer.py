@@ -63,7 +63,7 @@ ABORTS = {NO_AGREEMENT: Kind.REFUSED, DISCONNECT: Kind.TIMED_OUT}
 
 
 class View(NamedTuple):
-    """A dialogue as recorded in one line, with data about the first speaker before the second's.
+    """A dialogue as recorded in one line of a file; the first speaker's data come first.
 
     Attributes:
         location: file and line.
@@ -217,7 +217,7 @@ def _selections(views: Sequence[View]) -> list[Selection]:
 
 
 def _select(table: Table, selections: Sequence[Selection]) -> dict[int, Kind]:
-    """Replay the selections, and return the request and kind of an answer that aborts the game."""
+    """Replay the selections; return the request and kind of the answer that aborts the game."""
     while not table.over:
         (ask,) = table.pending.values()
         selected = selections[PLAYERS.index(ask.actor)]

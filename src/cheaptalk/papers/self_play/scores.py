@@ -81,7 +81,7 @@ def _highest(players: pl.DataFrame, number: ShownNumber) -> str:
 
 
 def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
-    """Return how scores changed from the first to the last iteration, or ""."""
+    """Return how scores changed from the first to the last iteration; empty without changes."""
     changes, fewest = [], FEW_INSTANCES
     for names, part in cells.group_by("objective", "lineage", maintain_order=True):
         rows = part.drop_nulls("iteration").sort("iteration").rows(named=True)
@@ -272,7 +272,7 @@ def _ends(ends: pl.DataFrame, key: str, title: str) -> pl.DataFrame:
 
 
 def _influence(pairs: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
-    """Return influence values: their mean is the change, and their clustered error is its error.
+    """Return influence values, whose mean and clustered standard error are those of the change.
 
     With m and n the mean and number of matches of a row's end, and N the number of matches of both
     ends, a row's value x becomes change +/- N / n (x - m).

@@ -166,7 +166,7 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
 
 
 def _limits(weights: Iterable[float]) -> pl.DataFrame:
-    """Return the bounds of both players' mean payoffs by objective and number of seats filled."""
+    """Return the bounds of both players' mean payoffs by objective and seats per player."""
     rows = []
     for weight in weights:
         game = DealOrNoDeal(objective=weight)
@@ -213,7 +213,7 @@ def cells(
     bounds: Mapping[str, Bounds | BoundsColumns],
     by: str = "partner",
 ) -> pl.DataFrame:
-    """Return the means of values with intervals by objective, iteration, player and ``by``.
+    """Return the mean and interval of each value by objective, iteration, player and column ``by``.
 
     Args:
         frame: one row per observation.
@@ -245,14 +245,14 @@ def ordered(sides: Sides, frame: pl.DataFrame, by: str = "partner") -> pl.DataFr
 
 
 def position(column: str, order: Iterable[Any]) -> pl.Expr:
-    """Return the position of a column's value in an order, as a sort key; unknown values last."""
+    """Return a sort key: the position of a column's value in an order, with unknown values last."""
     values = list(order)
     positions = range(len(values))
     return pl.col(column).replace_strict(values, positions, default=99, return_dtype=pl.Int64)
 
 
 def leads(frame: pl.DataFrame, by: str = "partner") -> Callable[[Mapping[str, Any]], Lead | None]:
-    """Return a function that returns a link from a row of means to its matches."""
+    """Return a function that links a row of means to the row's matches."""
     cell = ["player", "weight", by]
     groups = frame.group_by(cell, maintain_order=True).agg(
         pl.col("opponent", "configuration").unique().sort()

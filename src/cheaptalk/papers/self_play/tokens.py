@@ -110,7 +110,7 @@ def part_count(piece: str, merges: Mapping[tuple[str, str], int]) -> int:
 def token_counts(
     dialogues: Mapping[str, Iterable[str]], merges: Mapping[tuple[str, str], int] | None
 ) -> dict[str, int]:
-    """Count the tokens of each dialogue, or its words, numbers and symbols without ``merges``."""
+    """Count the tokens of each dialogue; without ``merges``, count words, numbers and symbols."""
     pieces_by_match = {
         match: Counter(piece for text in texts for piece in PIECE.findall(text))
         for match, texts in dialogues.items()

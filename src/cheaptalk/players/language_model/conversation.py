@@ -65,7 +65,7 @@ class Conversation:
         return self._hows[action]
 
     def _text(self, event: Event) -> str:
-        """Render an event, reusing the text if it was the last event rendered."""
+        """Render an event; reuse the previous text if the event is the same."""
         if event is not self._last[0]:
             self._last = event, self._renderer.tell(event)
         return self._last[1]

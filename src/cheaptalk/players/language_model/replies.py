@@ -40,7 +40,7 @@ def _form(action: type[Action], route: AskedRoute) -> AnswerForm:
 def legal_example(
     request: DecisionRequest, game: Game, model: str, number: int = 1
 ) -> Action | None:
-    """Return a scripted model's answer by the game's random strategy; None for other models.
+    """For a scripted model, return an answer by the game's random strategy; otherwise None.
 
     Args:
         number: the number of the example, if an answer needs several examples.

@@ -173,7 +173,7 @@ class ModelSeat(SeatSpec):
 
     @property
     def route(self) -> AskedRoute:
-        """How answers are requested; by default only in the prompt with a chain of thought."""
+        """The answer format; by default, ``text`` with a chain of thought, else ``auto``."""
         return self.answers or ("text" if self.chain_of_thought else "auto")
 
     def missing(self, game: Game, sources: Sources) -> str | None:

@@ -29,7 +29,7 @@ CHAINS_OF_THOUGHT: dict[str, str] = {
 
 
 def _sentence(predefined: Mapping[str, str], text: str) -> str:
-    """Reject a single word that is not a predefined name; it is probably misspelt."""
+    """Reject a single word that isn't a predefined name, because it is probably misspelt."""
     if text not in predefined and " " not in text:
         raise ValueError(
             f"should be a sentence or a predefined name, not {suggest(text, list(predefined))}"

@@ -63,7 +63,7 @@ def gain(game: Game, seat: str, action: Action | None) -> float | None:
 
 
 class Asking(NamedTuple):
-    """A seat's demand or acceptance, and the last offer to it (or 0), before discounting."""
+    """A seat's demand or acceptance and the last offer to it (or 0), as undiscounted payoffs."""
 
     asked: float
     offered: float

@@ -126,7 +126,7 @@ def quantities(seats: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
 
 
 def known_keys(battery: Battery) -> list[str]:
-    """Return the keys of all metrics that profiles by a battery can have."""
+    """Return the keys of all metrics that a battery's profiles can have."""
     return [quantity.key for quantity in quantities(pl.DataFrame(schema=SCHEMA), battery)]
 
 
@@ -353,7 +353,7 @@ def _steady(anew: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
 
 
 def _distances(frame: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """Return how far demands after the same offer differ between paired matches."""
+    """Return the distance between the demands of paired matches after the same offer."""
     plain = other.select(*TWIN, plain="asked", before="offered")
     twins = frame.join(plain, TWIN, maintain_order="left", validate="1:1")
     comparable = twins.filter((pl.col("offered") - pl.col("before")).abs() < ROUNDING)

@@ -117,7 +117,7 @@ def _energy(distances: Floats, labels: Floats) -> Floats:
 
 
 def any_differs(instances: Instances, repeats: Sequence[str], others: Sequence[str]) -> float:
-    """Return the exact p-value for more ones in some conditions than in identical repeats.
+    """Return the p-value of an exact test of whether some conditions have more ones than repeats.
 
     Args:
         instances: values 0 and 1 by condition.

@@ -144,7 +144,7 @@ def _effects(rows: pl.DataFrame) -> tuple[Estimate, Estimate, Estimate]:
 
 
 def _effect(rows: pl.DataFrame, noise: pl.DataFrame, signed: Estimate) -> Estimate:
-    """Return the larger of two effects: on earnings, and on courses beyond random variation."""
+    """Return the larger of two effects: on earnings, and on matches' courses beyond chance."""
     rates = noise.group_by(INSTANCE, maintain_order=True)
     repeat_rates = rates.agg(repeats=pl.col("changed").mean())
     joined = rows.join(repeat_rates, INSTANCE, how="left", validate="m:1", maintain_order="left")

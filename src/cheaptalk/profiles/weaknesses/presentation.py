@@ -96,7 +96,7 @@ def _by_way(rows: pl.DataFrame, value: str) -> list[dict[str, float]]:
 def _differences(
     cells: list[dict[str, float]], low: Sequence[str], high: Sequence[str]
 ) -> Estimate:
-    """Estimate the difference between two groups of presentations on instances with all of them."""
+    """Estimate the difference between two groups of presentations on instances with both groups."""
     return estimate_of([
         mean(cell[way] for way in high) - mean(cell[way] for way in low)
         for cell in cells if all(way in cell for way in (*low, *high))

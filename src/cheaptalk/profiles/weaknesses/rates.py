@@ -45,7 +45,7 @@ def _occurred(column: str) -> pl.Expr:
 
 
 def _stated(of_sellers: str, of_others: str) -> pl.Expr:
-    """Return an expression that counts statements, for sellers only those on low quality."""
+    """Return an expression that counts statements; in persuasion, only those on low quality."""
     return pl.when(game="persuasion").then(pl.col(of_sellers)).otherwise(pl.col(of_others))
 
 

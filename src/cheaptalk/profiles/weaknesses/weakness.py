@@ -63,7 +63,7 @@ class Weakness(NamedTuple):
 
     @property
     def robust(self) -> bool:
-        """Whether the intervals of a manipulation's three effects stay below their limits."""
+        """Whether the intervals of all three effects of a manipulation are within their limits."""
         for kind, limit in ROBUST.items():
             effect: Estimate | None = getattr(self, kind)
             if effect is None or effect.low is None or effect.high is None:

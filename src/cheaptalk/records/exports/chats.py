@@ -86,7 +86,7 @@ def _spec(settings: Mapping[str, Any], style: str | None) -> ModelSeat:
 def _texts(
     record: MatchRecord, actor: str, moments: Sequence[Moment], spec: ModelSeat
 ) -> dict[int, str]:
-    """Return the original texts of an actor's responses by history index, except refined ones."""
+    """Return an actor's original responses by history index, except those of refined answers."""
     actions = [
         (index, moment.action) for index, moment in enumerate(moments) if moment.action is not None
     ]

@@ -111,7 +111,7 @@ def names_said(messages: Iterable[tuple[str, str]], people: Collection[str]) -> 
 
 
 def _calls(patterns: Iterable[re.Pattern[str]], texts: Iterable[str]) -> list[list[str]]:
-    """Return the words of each match of the name patterns, omitting matches with a common word."""
+    """Return the words of each passage that fits a name pattern, unless a word is common."""
     calls = [
         call.split() for text in texts for pattern in patterns for call in pattern.findall(text)
     ]

@@ -152,7 +152,7 @@ def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
 
 
 def calls_in_batches(store: Store, matches: Iterable[str]) -> int:
-    """Count all calls in those uncollected batches that contain a call of any given match."""
+    """Count all calls in uncollected batches that contain a call of at least one given match."""
     return sum(len(batch.calls) for batch in open_batches(store, matches))
 
 

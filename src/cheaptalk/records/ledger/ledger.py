@@ -232,7 +232,7 @@ class Noted(NamedTuple):
 def annotated(
     entries: Sequence[dict[str, Any]], keys: Iterable[CallKey], noted: Mapping[CallKey, Noted]
 ) -> list[dict[str, Any]]:
-    """Return a record's calls, completed with their times and paying studies from the ledger."""
+    """Return a record's calls with their times and paying studies from the ledger."""
     return [
         entry | {name: value for name, value in noted[key]._asdict().items() if value is not None}
         if key in noted

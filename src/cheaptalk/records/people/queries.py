@@ -185,7 +185,7 @@ def participants_of(store: StoreReader, study: str) -> Iterator[Participant]:
 
 
 def responses_of(store: StoreReader, study: str) -> Iterator[Response]:
-    """Yield the responses of a study's participants in order, omitting names that they chose."""
+    """Yield the responses of a study's participants in order, omitting their self-chosen names."""
     columns = (people.c.code, *(answers.c[name] for name in Response._fields[1:]))
     query = _of(answers, study, *columns).order_by(people.c.id, answers.c.number)
     for response in map(Response._make, _rows(store, query)):
@@ -323,7 +323,7 @@ def attention_passed(store: StoreReader, study: str) -> PassedCheck:
 
 
 def _passed(store: StoreReader, kind: str, person: sa.Subquery) -> PassedCheck:
-    """Count the participants who answered or passed a check, given one query row for each."""
+    """Count the participants who answered or passed a check; each query row is a participant."""
     first = person.c.passed * (1 - person.c.failed)
     coalesce = sa.func.coalesce
     query = sa.select(

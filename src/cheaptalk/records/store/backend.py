@@ -117,7 +117,7 @@ class Backend(ABC):
 
     @contextmanager
     def sharing(self, work: str) -> Iterator[Shares]:
-        """Lock the store for writing by this run and, if supported, other runs of the same work.
+        """Lock the store for writing by this run and, if supported, other runs that share its work.
 
         Args:
             work: identifies the work; runs of other work are refused.
@@ -142,7 +142,7 @@ class Backend(ABC):
             return True
 
     def patiently(self, work: Callable[[], T]) -> T:
-        """Call a read function, retrying while the server is unavailable if possible."""
+        """Call a read function and, if possible, retry it while the server is unavailable."""
         return work()
 
     def commit(self, work: Callable[[sa.Connection], T]) -> T:
@@ -169,7 +169,7 @@ class Backend(ABC):
 
     @abstractmethod
     def cure(self, error: Exception) -> str | None:
-        """Return what a database error means and how to fix it; None for any other error."""
+        """Return the meaning of a known database error and its fix; None for other errors."""
 
     def away(self, error: Exception) -> bool:
         """Return whether a database error means that the server is unavailable."""

@@ -71,7 +71,7 @@ def of_part(part: Part) -> sa.ColumnElement[bool] | None:
 
 
 def _parts(store: Store, study: str, workers: int) -> list[range]:
-    """Divide a study's matches into parts, several per worker; return none for a small study."""
+    """Divide a study's matches into parts, several per worker; return [] for a small study."""
     number = schema.matches.c.number
     query = sa.select(sa.func.count(), sa.func.min(number), sa.func.max(number)).where(
         number.in_(members_of(study, past=True))

@@ -190,7 +190,7 @@ class PostgresBackend(Backend):
         return bool(self._holders())
 
     def _holders(self) -> list[Holder]:
-        """Return the current holders of leases, without waiting for locks."""
+        """Return the processes that hold leases on the store, without waiting for locks."""
         with self.explaining(), self.engine.connect() as connection:
             return holders(connection) if self.prepared(connection) else []
 
@@ -249,7 +249,7 @@ class PostgresBackend(Backend):
 
     @staticmethod
     def _state(error: sa.exc.SQLAlchemyError) -> str:
-        """Return an error's SQLSTATE, derived from its message for connection errors."""
+        """Return the SQLSTATE of an error; for connection errors, derive it from the message."""
         state: str = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
         if not state and isinstance(error, sa.exc.OperationalError):
             return next((code for words, code in REFUSALS.items() if words in _said(error)), "08")
@@ -277,7 +277,7 @@ class PostgresBackend(Backend):
                 connection.execute(sa.select(reset))
 
     def damage(self, *, full: bool = False) -> str | None:
-        """Return None, because the server checks its own files."""
+        """Return None, because the PostgreSQL server checks its own files."""
         return None
 
     def wipe(self) -> None:
@@ -304,7 +304,7 @@ STATE, COMMAND = "state", "command/"
 
 
 class TableMailbox:
-    """A mailbox stored in a database table, with one row for the status and one per command."""
+    """A mailbox in a database table, with one row for a run's status and one per command."""
 
     def __init__(self, backend: PostgresBackend) -> None:
         self._backend = backend

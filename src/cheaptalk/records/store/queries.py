@@ -256,7 +256,7 @@ def united(variants: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def count(store: Store, study: str, match_filter: MatchFilter) -> int:
-    """Count the matches that satisfy a filter, ignoring its search for a text in messages."""
+    """Count the matches that satisfy a filter, without applying its search for a text."""
     with store.reading() as connection:
         query = sa.select(sa.func.count()).where(condition(connection, study, match_filter))
         return connection.scalar(query) or 0

@@ -118,7 +118,7 @@ class StoreReader:
 
     @property
     def title(self) -> str:
-        """The displayed name, without a file's folder."""
+        """The displayed name; for a file, its name without the folder."""
         return self.name if "://" in self.name else Path(self.name).name
 
     @property
@@ -387,7 +387,7 @@ def study_number(study: str) -> sa.ScalarSelect[Any]:
 
 
 def members_of(study: str, *, past: bool = False) -> Any:
-    """Return a query for the numbers of a study's matches, optionally including superseded ones."""
+    """Return a query for a study's match numbers, optionally including superseded matches."""
     members = schema.members
     query = sa.select(members.c.match_number).where(members.c.study_id == study_number(study))
     return query if past else query.where(members.c.current)

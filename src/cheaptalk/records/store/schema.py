@@ -176,7 +176,7 @@ rooms: Table = Table(
 
 
 def _of_participant() -> Column[int]:
-    """Return the column that references a row's participant, with cascading deletion."""
+    """Return a foreign-key column that links a row to its participant, with cascading deletion."""
     foreign_key = ForeignKey("participants.id", ondelete="CASCADE")
     return Column("participant_id", Integer, foreign_key, primary_key=True)
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 
 class Share(NamedTuple):
-    """A range of planned matches that only one run claims.
+    """A range of planned matches that only one run can claim.
 
     Attributes:
         kind: the kind of work.
@@ -34,13 +34,13 @@ class Shares(Protocol):
 
     @property
     def halted(self) -> str | None:
-        """Why all runs that share the work must stop; None if they continue."""
+        """The reason why all runs that share the work must stop; None if they can continue."""
 
     def halt(self, reason: str) -> None:
         """Stop all runs that share the work."""
 
     def offer(self, kind: str, shares: Callable[[], Iterable[Share]]) -> None:
-        """Register shares of work, unless another run has registered shares of that kind."""
+        """Register shares of work, unless another run has registered shares of the same kind."""
 
     def take(self, kind: str, *, alone: bool = False) -> Share | None:
         """Claim an available share; return None if there is none.

@@ -1,4 +1,4 @@
-"""Stores in SQLite: one file, with a lock and a mailbox beside it."""
+"""Stores in SQLite: one database file, with a lock and a mailbox for commands to runs beside it."""
 
 import os
 import shutil
@@ -118,7 +118,7 @@ class SqliteBackend(Backend):
                 self._watched.clear()
 
     def _lock_files(self) -> Iterator[Path]:
-        """Yield the paths of two lock files: one beside the store, one in a folder of the user.
+        """Yield the paths of two lock files: one beside the store, one in a temporary folder.
 
         The second is named by the store's inode, in a folder of this user. The store's own file
         can't be locked: closing a descriptor of it would release SQLite's locks.
@@ -237,7 +237,7 @@ class SqliteBackend(Backend):
             )
 
     def stamp(self) -> tuple[tuple[int, int], ...]:
-        """Return the times and sizes of the file and its log, ignoring an empty log."""
+        """Return the modification times and sizes of the file and its log, ignoring empty files."""
         files = (self.path, Path(f"{self.path}-wal"))
         details = [file.stat() for file in files if file.exists()]
         return tuple((status.st_mtime_ns, status.st_size) for status in details if status.st_size)

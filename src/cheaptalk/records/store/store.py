@@ -188,7 +188,7 @@ class Store(StoreReader):
 
     @contextmanager
     def sharing(self, work: str | None) -> Iterator[Shares]:
-        """Lock the store for writing, exclusively or shared with other runs of the same work."""
+        """Lock the store for writing, exclusively or together with other runs of the same work."""
         if work is not None:
             with self.backend.sharing(work) as shares:
                 yield shares
@@ -280,7 +280,7 @@ class Store(StoreReader):
 
 
 class StudyRows:
-    """The rows of a study, its configurations and its players in the store.
+    """The database rows of a study, of its configurations and of its players.
 
     Attributes:
         configurations, players: ids by digest.
@@ -402,7 +402,7 @@ NEW_PLANNED = sa.insert(PLANNED)
 
 
 class Adopted(NamedTuple):
-    """The result of adding planned matches to a study if the store already contains them.
+    """The result of adding planned matches that are already in the store to a study.
 
     Attributes:
         left: positions of matches that are missing or have not ended, in order.

@@ -67,7 +67,7 @@ class Box(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Separate marks, with whiskers for their intervals."""
+    """Unconnected marks, with whiskers that show their intervals."""
 
     marks: Sequence[Mark]
     name: str = ""
@@ -174,7 +174,7 @@ class Chart:
                 raise ValueError(f"the chart {self.title!r} has a number that is not finite")
 
     def numbers(self, along: Literal["x", "y"]) -> list[float]:
-        """Return all values that marks, intervals, boxes and rules have along an axis."""
+        """Return the positions of all marks, intervals, boxes and rules along an axis."""
         numbers: list[float] = []
         for layer in self.layers:
             if isinstance(layer, Rule):

@@ -8,7 +8,7 @@ from cheaptalk.reports.charts.chart import DASHES, SERIES, SHAPES, Chart, Layer,
 
 
 def tones_of(players: Iterable[str]) -> dict[str, int]:
-    """Return the color number of each player, in alphabetical order.
+    """Return the color number of each player; players are numbered in alphabetical order.
 
     >>> tones_of(["fair", "chance", "fair"])
     {'chance': 0, 'fair': 1}
@@ -44,7 +44,7 @@ def coloured(chart: Chart, tones: Mapping[str, int]) -> Chart:
 
 
 def _row(mark: Mark, tones: Mapping[str, int]) -> str:
-    """Return the player that labels a dot's position on an axis; empty if there is none."""
+    """Return the player after whom a dot's row or column is named; empty if there is none."""
     return next((name for name in (mark.y, mark.x) if isinstance(name, str) and name in tones), "")
 
 

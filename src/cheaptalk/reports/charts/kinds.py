@@ -81,7 +81,7 @@ def points(
     name: str = "",
     tone: Tone = 0,
 ) -> Points:
-    """Return a series of dots, one per line of the chart; rows without a number are omitted."""
+    """Return a series of dots with intervals, one for each row that has a number."""
     marks = [
         Mark(row[key], name, f"{name}\n{text}", lead, x_ends=ends(row, key))
         for name, row, text, lead in zip(
@@ -104,7 +104,7 @@ def cells(
     printed: int = PRINTED,
     frames: Sequence[Boxes] = (),
 ) -> Chart:
-    """Return a heat map with a cell per row and column; warmer colors are higher numbers.
+    """Return a heat map with a cell per row and column; warmer colors mean higher numbers.
 
     Args:
         down, across: the titles of rows and columns, and their names.

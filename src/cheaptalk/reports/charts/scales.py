@@ -70,7 +70,7 @@ def _step(minimum: float, *, integer: bool) -> float:
 
 
 def scale(axis: Axis, numbers: Sequence[float], start: float, end: float) -> Scale:
-    """Return the scale of an axis that covers these numbers between two pixels."""
+    """Return the scale of an axis that spans the given numbers between two pixel positions."""
     if axis.names:
         return Scale(axis, -0.5, len(axis.names) - 0.5, start, end)
     finite = [min(max(number, -HUGE), HUGE) for number in (*numbers, *([0.0] if axis.zero else []))]

@@ -86,7 +86,7 @@ class _Drawing:
 
     @cached_property
     def _named(self) -> list[Points | Line | Boxes]:
-        """Return a layer for each name of the legend; empty if there is only one name."""
+        """Return one layer for each name in the legend; empty if there are fewer than two names."""
         named = {layer.name: layer for layer in reversed(self.chart.layers)
                  if not isinstance(layer, Rule) and layer.name}  # fmt: skip
         order = [layer.name for layer in self.chart.layers if not isinstance(layer, Rule)]
@@ -120,7 +120,7 @@ class _Drawing:
 
     @cached_property
     def _tilted(self) -> bool:
-        """Return whether names below the area are slanted because they don't fit side by side."""
+        """Return whether the labels of the x axis are slanted, because they don't fit otherwise."""
         names = self.chart.x.labels or self.chart.x.names
         room = (self.width - self._left) / max(1, len(names))
         return bool(names) and max(map(width_of, names)) > room - 4
@@ -281,7 +281,7 @@ class _Drawing:
         return self._stroke(f"M{self._n(start[0])} {self._n(start[1])}{line}", "soft", 1, dash)
 
     def _shifts(self) -> dict[str, float]:
-        """Return the offset of each series from its position, so that whiskers don't overlap."""
+        """Return the offset by which each series is shifted, so that whiskers don't overlap."""
         layers = self.chart.layers
         dots = list(dict.fromkeys(layer.name for layer in layers if isinstance(layer, Points)))
         if len(dots) > 1 and bool(self.chart.x.names) != bool(self.chart.y.names):
@@ -457,7 +457,7 @@ def _side_by_side(names: Sequence[str], step: float) -> dict[str, float]:
 
 
 def mixed(start: str, other: str, share: float) -> str:
-    """Return a color between two others, given as CSS variables or as ``#rrggbb``.
+    """Return a mixture of two colors, given as CSS variables or as ``#rrggbb``.
 
     >>> mixed("#000000", "#ff8000", 0.5), mixed("var(--a)", "var(--b)", 0.25)
     ('#804000', 'color-mix(in srgb, var(--a), var(--b) 25%)')

@@ -69,7 +69,7 @@ def radar_panel(
 
 
 def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | None:
-    """Chart a metric of instances as a histogram; None if it is undefined in all matches."""
+    """Return a histogram of an instance-level metric; None if it is undefined in all matches."""
     instances = (
         frame.filter(SCORED)
         .unique(["configuration", "instance"], maintain_order=True)[histogram.metric]
@@ -90,7 +90,7 @@ def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | Non
 
 
 def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
-    """Return the demand of each player in each round, for games with this metric."""
+    """Return each player's demand in each round, for games that define the demand metric."""
     having = any(DEMAND in get_game(game).series for game in seats_of(store, study))
     return round_frames(store, study, only=[DEMAND]) if having else {}
 

@@ -86,7 +86,7 @@ def _cautions(analysis: Analysis | SeatsAnalysis) -> dict[str, Any]:
 
 
 def _providers(among: Providers) -> dict[str, Any]:
-    """Return the game among providers as JSON data, with matrices in the order of ``members``."""
+    """Return the game between model providers as JSON data, with matrices in ``members`` order."""
     return {
         "members": {provider: list(labels) for provider, labels in among.members.items()},
         "left_out": list(among.left_out),
@@ -125,7 +125,7 @@ def _under(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
 
 
 def seats_json(analysis: SeatsAnalysis, seed: int) -> dict[str, Any]:
-    """Return the equilibria and pairs of a game of two seats as JSON data.
+    """Return the equilibria and strategy pairs of a game with two seats as JSON data.
 
     Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
     standard deviation), ``low`` and ``high``. For each pair, ``pure_equilibrium`` is for the mean

@@ -55,7 +55,7 @@ def unit_of(analysis: Analysis) -> str:
 
 
 def number(spread: Spread) -> float:
-    """Return the mean over draws, or the estimate without draws; 0 if undefined."""
+    """Return the mean over bootstrap draws or, without draws, the estimate; 0 if undefined."""
     return spread.mean if spread.mean is not None else spread.estimate or 0.0
 
 
@@ -84,7 +84,7 @@ def _along(
 
 
 def _reach(spread: Spread) -> tuple[float, float] | None:
-    """Return the interval of the draws, extended to include the mean."""
+    """Return the interval over the bootstrap draws, extended to include the mean."""
     if spread.low is None or spread.high is None:
         return None
     return min(spread.low, number(spread)), max(spread.high, number(spread))
@@ -104,7 +104,7 @@ def _counts_text(matches: int, instances: int) -> str:
 
 
 def lead(analysis: Analysis | SeatsAnalysis, row: str, column: str, **filters: str) -> Lead | None:
-    """Return a link to the matches of two strategies, with ``row`` in the first seat."""
+    """Return a link to the matches of two strategies; the strategy ``row`` is in the first seat."""
     if analysis.selected is None:
         return None
     first, second = (f"player_{seat}" for seat in places_in(analysis.selected.frame))
@@ -113,7 +113,7 @@ def lead(analysis: Analysis | SeatsAnalysis, row: str, column: str, **filters: s
 
 
 def payoff_maps(analysis: SeatsAnalysis) -> list[Chart]:
-    """Chart each seat's payoff in every pair; frames mark best responses and equilibria."""
+    """Chart each seat's payoff by strategy pair; frames mark best responses and equilibria."""
     return [_map(analysis, side) for side in (0, 1)]
 
 

@@ -76,7 +76,7 @@ class Edge(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """A best-response graph, whose ``box`` contains its left, top, width and height."""
+    """A best-response graph; ``box`` is its left edge, top edge, width and height."""
 
     nodes: list[Node]
     edges: list[Edge]

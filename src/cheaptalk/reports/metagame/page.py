@@ -244,7 +244,7 @@ def seats_report(
     seed: int = 0,
     played: Played | None = None,
 ) -> None:
-    """Write a page on games of two seats: equilibria, payoff maps and pairs with intervals.
+    """Write a page on games with two seats: equilibria, payoff maps, and pairs with intervals.
 
     See :func:`.metagame_report` for arguments and errors.
     """

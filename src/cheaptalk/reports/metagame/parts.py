@@ -1,4 +1,4 @@
-"""The part of a page on empirical games about one game: its equilibrium and uncertainty."""
+"""The section on one game in a page on empirical games: its equilibrium and uncertainty."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -79,7 +79,7 @@ VARIANCE = (
 
 
 def spread_out(key: str, spread: Spread, *, mean: bool = True) -> dict[str, float | None]:
-    """Return an estimate over draws as columns of a table, with its 95 % interval.
+    """Return an estimate from bootstrap draws as table columns, with its 95 % interval.
 
     Args:
         key: the name of the column.
@@ -397,7 +397,7 @@ def readings(analysis: Analysis, prefix: str) -> Iterator[ReportTable]:
 
 
 def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[ReportTable | Text]:
-    """Yield the tables of the game among providers, for both definitions of that game."""
+    """Yield the tables of the game between model providers, for both versions of that game."""
     members = "; ".join(f"{name} has {', '.join(labels)}" for name, labels in among.members.items())
     left_out = ""
     if among.left_out:

@@ -1,4 +1,4 @@
-"""The part of a page on empirical games about a game of two seats."""
+"""The section on a game with two seats in a page on empirical games."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

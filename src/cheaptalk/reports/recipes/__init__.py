@@ -1,1 +1,1 @@
-"""Report recipes: the tables and figures of papers, from any study."""
+"""Report recipes, which compute the tables and figures of papers from any study."""

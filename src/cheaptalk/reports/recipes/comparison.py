@@ -200,7 +200,7 @@ class _Comparison:
         yield from _merged(rows)
 
     def _matches(self, game: str, evidence: Evidence) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-        """Return each study's scored matches, and the number of matches in both studies."""
+        """Return each study's own scored matches, and the number of matches that both share."""
         return without_shared(evidence.scored(game), self._relabelled(self.other.scored(game)))
 
     def _relabelled(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -234,7 +234,7 @@ def _shared_text(shared: int) -> str:
 
 
 def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
-    """Return a frame with some players renamed, in their seats and pairings."""
+    """Return a frame in which some players are renamed, both in seats and in pairings."""
     if not names:
         return frame
     players = [f"player_{seat}" for seat in places_in(frame)]
@@ -257,7 +257,7 @@ def _same_instances(first: Evidence, other: Evidence) -> bool:
 def _rows(
     before: GameScores, after: GameScores, role: str, paired: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows that compare a role's players by score; the only payoff is the role's gain."""
+    """Yield rows that compare a role's players by each score; of payoffs, only by the gain."""
     if role not in after.roles:
         return
     gain = before.gain(role).key
@@ -311,7 +311,7 @@ def _changed(
     unchanged: int | None,
     gaps_differ: bool,
 ) -> Answer:
-    """Return a sentence with the significant changes of gains.
+    """Return a sentence that states the significant changes in players' gains.
 
     Args:
         frame: the differences of one game.

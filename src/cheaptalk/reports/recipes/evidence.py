@@ -106,7 +106,7 @@ class Evidence:
 
     @property
     def frames(self) -> Mapping[str, pl.DataFrame]:
-        """Return all matches of any status, as one frame per game."""
+        """Return the matches of all statuses, as one frame per game."""
         return self._read[0]
 
     def observed(self, kind: type[Observed]) -> Observed:

@@ -43,7 +43,7 @@ SAME_UNIT = (LOW, HIGH, ERROR)
 
 
 class CodebookRow(NamedTuple):
-    """A row of the codebook: a column of a file, or the whole table if there is no column.
+    """A codebook entry that describes a column of a file or, without a column, a whole table.
 
     Attributes:
         table: the file's name without its ending.

@@ -64,7 +64,7 @@ class Findings(Printed):
 
     @property
     def answers(self) -> dict[str, str]:
-        """Return the answers to the questions of the parts, by the title of the part."""
+        """Return the answer sentences of each part as one text, keyed by the part's title."""
         answers: dict[str, str] = {}
         for part in self.parts:
             texts = [item.text for item in part.shown if isinstance(item, Answer)]
@@ -80,7 +80,7 @@ class Findings(Printed):
 
     @property
     def lacking(self) -> dict[str, str]:
-        """Return the reasons for missing parts, by title."""
+        """Return the reason why each missing part lacks data, keyed by the part's title."""
         return {part.part.title: part.lacking for part in self.parts if part.lacking}
 
     def __repr__(self) -> str:

@@ -149,7 +149,7 @@ def _across(columns: Sequence[Header], widths: Mapping[str, float]) -> float:
 
 
 def _stub(columns: Sequence[Header]) -> list[Header]:
-    """Return the columns that identify a row: the texts before the first number."""
+    """Return the columns that identify a row: the text columns before the first numeric column."""
     texts = next((index for index, column in enumerate(columns) if column.decimals is not None), 1)
     return list(columns[: max(1, min(texts, len(columns) - 1))])
 
@@ -284,7 +284,7 @@ def _spread(table: ReportTable, row: Mapping[str, Any], column: Header, decimals
 
 
 def _formula_width(text: str) -> float:
-    """Return the width of a number, in em: a minus in a formula is wider than a hyphen."""
+    """Return the width of a number in em, counting a minus sign as wider than a hyphen."""
     return _width(text) + 0.45 * text.count("-")
 
 

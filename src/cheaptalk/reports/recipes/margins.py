@@ -77,12 +77,12 @@ class Margin(NamedTuple):
 
     @property
     def certainty(self) -> tuple[bool, bool, float, float]:
-        """Return a sort key: the least certain lead first, by the lower bound of its interval."""
+        """Return a sort key that puts the least certain lead first, by its interval's low end."""
         low = self.size if self.low is None else self.low
         return (self.significant, self.constant, low, self.size)
 
     def decimals(self, usual: int) -> int:
-        """Return the number of decimals with which a significant lead doesn't round to 0."""
+        """Return the number of decimals needed so that a significant lead doesn't round to 0."""
         ends = [end for end in (self.size, self.low) if self.significant and end]
         fit = (
             digits for digits in range(usual, usual + 4) if all(round(end, digits) for end in ends)
@@ -90,7 +90,7 @@ class Margin(NamedTuple):
         return next(fit, usual + 4)
 
     def within(self, decimals: int, *, instances: bool = True) -> str:
-        """Return the interval as text in parentheses, with the number of instances if it is low.
+        """Return the interval as text in parentheses, with the number of instances if they are few.
 
         Args:
             instances: whether the sentence does not otherwise mention the number of instances.
@@ -113,7 +113,7 @@ class Margin(NamedTuple):
 
 
 def caution(lead: Margin) -> str:
-    """Return a sentence on the limits of a significant lead, or an empty string."""
+    """Return a caution about a significant lead, or an empty string."""
     if few := rare_outcomes(lead.instances, "instance"):
         return few
     if few := rare_outcomes(lead.quiet, "instance"):
@@ -124,7 +124,7 @@ def caution(lead: Margin) -> str:
 
 
 def rare_outcomes(instances: int, noun: str = "instance") -> str:
-    """Return a sentence on outcomes that may be too rare to have appeared yet.
+    """Return a warning that rare outcomes may not have appeared yet.
 
     Such an outcome is absent from all instances in more than one of twenty studies. The sentence is
     empty if there are enough instances.
@@ -282,7 +282,7 @@ def _pair(
 
 
 def _quiet(parts: pl.DataFrame) -> int:
-    """Return the smallest number of instances of a configuration without variation, or 0."""
+    """Return the smallest number of instances of a configuration without variation; 0 if none."""
     off = pl.col("off")
     spread = without_rounding(off.max() - off.min(), off.abs().max(), pl.len())
     sizes = parts.group_by(STRATA, maintain_order=True).agg(pl.len().alias("size"), spread=spread)

@@ -27,7 +27,7 @@ def means(
     cluster: Sequence[str] = INSTANCES,
     strata: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return the mean of each value in each cell, with its interval in ``.low`` and ``.high``.
+    """Return the mean of each value in each cell, with interval columns ``.low`` and ``.high``.
 
     Args:
         frame: one row per observation.
@@ -158,7 +158,7 @@ def without_ranges(board: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_holm(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Add the Holm-corrected p-values of the column ``p`` as a column ``name``."""
+    """Add a column ``name`` with the Holm-corrected p-values of the column ``p``."""
     tested = frame.with_row_index("at").drop_nulls("p")
     corrected = pl.DataFrame({"at": tested["at"], name: holm(tested["p"].to_numpy())})
     numbered = frame.with_columns(pl.col("p").cast(pl.Float64)).with_row_index("at")

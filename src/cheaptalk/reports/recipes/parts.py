@@ -18,7 +18,7 @@ from cheaptalk.rules.registry import Registry, instances
 
 
 class NoData(CheaptalkError):
-    """Raised if a study lacks the data for a part; the message says which data."""
+    """Raised if a study lacks the data for a part of a recipe; the message names that data."""
 
 
 class Answer(NamedTuple):
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A text that the page shows folded under its title, such as the rules of a game.
+    """A text that the page shows collapsed under its title, such as the rules of a game.
 
     Attributes:
         title: the title of the text.

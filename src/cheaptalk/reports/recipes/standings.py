@@ -1,4 +1,4 @@
-"""The main sentence of a leaderboard: its first player, with the lead and its significance."""
+"""The main sentence of a leaderboard: the top player's lead and whether it is significant."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -13,7 +13,7 @@ from cheaptalk.text import fixed
 def first_answer(
     board: pl.DataFrame, value: str, leads: Sequence[Margin], standing: str, decimals: int
 ) -> Answer:
-    """Return a sentence about the first player, with the interval of the decisive lead.
+    """Return a sentence about the top-ranked player, with the interval of the decisive lead.
 
     Args:
         board: at least two players by rank, with ``player``, ``rank``, ``sure`` and ``value``; see

@@ -68,7 +68,7 @@ class Difference(NamedTuple):
 
     @property
     def limits(self) -> tuple[float, float] | tuple[None, None]:
-        """Return the 95 % interval of the difference; None if the difference never varied."""
+        """Return the 95 % interval of the difference; (None, None) if it cannot be computed."""
         if self.constant_p is not None:
             return None, None
         return difference_limits(
@@ -122,7 +122,7 @@ def difference(
 def without_shared(
     before: pl.DataFrame, after: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-    """Remove the matches that belong to both studies, which cannot differ, and count them.
+    """Remove and count the matches that both studies share, because these cannot differ.
 
     A match belongs to both studies if it has the same id, end and players in both. Copies of a
     store share records.

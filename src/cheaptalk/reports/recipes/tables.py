@@ -61,7 +61,7 @@ class Header(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A number with its interval, standard error and sample size; None if undefined or unknown."""
+    """A number with its interval, standard error and sample size; unknown values are None."""
 
     value: float | None
     low: float | None = None
@@ -125,7 +125,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(row: Mapping[str, Any], key: str) -> Estimate:
-    """Return a number of a frame's row, with the columns of its uncertainty.
+    """Read a number and its uncertainty from the columns of a frame's row.
 
     If the frame doesn't say how many clusters are needed, the number that a mean needs is used.
     """
@@ -139,7 +139,7 @@ def estimate(row: Mapping[str, Any], key: str) -> Estimate:
 
 
 def estimated(key: str, estimate: Estimate) -> dict[str, Any]:
-    """Return an estimate as the columns of a frame's row."""
+    """Return the columns of a frame's row that represent an estimate."""
     return {key: estimate.value, f"{key}{LOW}": estimate.low, f"{key}{HIGH}": estimate.high,
             f"{key}{ERROR}": estimate.error, f"{key}{COUNT}": estimate.n,
             f"{key}{CLUSTERS}": estimate.clusters,
@@ -201,7 +201,7 @@ class ReportTable(Printed):
         return [self._text(row, column) for column in self.columns]
 
     def decimals(self, row: Mapping[str, Any], column: Header) -> int | None:
-        """Return the decimals of a number in this row; None for text."""
+        """Return the number of decimals of a column in this row; None for text."""
         decimals = column.decimals
         return int(row[decimals]) if isinstance(decimals, str) else decimals
 
@@ -212,12 +212,12 @@ class ReportTable(Printed):
         return f"{self.number(row, column)} {self.spread(row, column)}".rstrip()
 
     def number(self, row: Mapping[str, Any], column: Header) -> str:
-        """Return a number of this row as printed, with stars of significance."""
+        """Return a number of this row as printed, with significance stars."""
         text = column.number(row[column.key], self.decimals(row, column) or 0)
         return text + (row.get(column.key + STARS) or "")
 
     def spread(self, row: Mapping[str, Any], column: Header) -> str:
-        """Return the text after a number; empty if the column shows no uncertainty."""
+        """Return the uncertainty to print after a number; empty if the column shows none."""
         estimate, decimals = self.cell(row, column), self.decimals(row, column) or 0
         if not column.spread or estimate.value is None:
             return ""
@@ -230,7 +230,7 @@ class ReportTable(Printed):
 
     @property
     def caution(self) -> str:
-        """Return an explanation of the mark for too few clusters; empty if nothing is marked."""
+        """Return the explanation of the mark for too few clusters; empty if no number is marked."""
         keys = [column.key for column in self.columns
                  if column.spread and column.key + LOW in self.frame.columns]  # fmt: skip
         needed = (estimate(row, key).wanted for row in self.rows for key in keys)

@@ -26,7 +26,7 @@ from cheaptalk.text import capital, fixed
 
 
 class _Sentence(NamedTuple):
-    """A sentence about the best player in one role, with its short form and caution.
+    """A sentence about the best player in one role, with a short version and a caution.
 
     Attributes:
         head: a short form without the role.

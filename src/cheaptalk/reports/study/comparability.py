@@ -87,7 +87,7 @@ def comparable_sets(met: Encounters) -> list[list[str]]:
 
 
 def head_to_head(met: Encounters) -> str:
-    """Return a caution if comparable players met one another but never their own copies.
+    """Return a caution if comparable players met one another but never copies of themselves.
 
     In such matches, a generous player raises its rivals' payoffs but not its own.
     """

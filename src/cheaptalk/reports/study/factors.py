@@ -97,7 +97,7 @@ def _role_rows(
 def _cell_means(
     game: GameScores, role: str, factors: Mapping[str, Mapping[str, str]]
 ) -> pl.DataFrame:
-    """Return the mean gain by instance, opponents and combination of levels.
+    """Return the mean gain for each combination of instance, opponents and factor levels.
 
     Matches of a player with copies of itself have opponents of their own, and so are compared with
     no other player's. ``base`` is the entry that was crossed.

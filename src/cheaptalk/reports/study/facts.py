@@ -41,7 +41,7 @@ TOOLS = ("polars", "numpy", "scipy")
 
 
 class UnansweredKind(NamedTuple):
-    """A kind of invalid answer, with the study's policy and the number of matches with it."""
+    """A kind of invalid answer, with the study's policy for it and the number of its matches."""
 
     kind: str
     policy: Policy

@@ -1,4 +1,4 @@
-"""The report of a study, from the parts on its games to the page."""
+"""The report of a study, composed of parts on its games, judges and participants."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The roles of a game in frames of matches: shared roles, and the players in them."""
+"""Roles in frames of matches: roles with several seats, and the players who fill them."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ def seat_count(role: str) -> str:
 
 
 def with_roles(frame: pl.DataFrame, roles: Mapping[str, list[str]]) -> pl.DataFrame:
-    """Add each multi-seat role's mean payoff, number of paid seats and sums of answers."""
+    """Add each multi-seat role's mean payoff, number of paid seats and counts of answers."""
     added = []
     for role, seats in roles.items():
         if seats != [role]:
@@ -48,7 +48,7 @@ OTHERS = "forfeited by others"
 
 
 def with_own_forfeits(frame: pl.DataFrame, role: str) -> pl.DataFrame:
-    """Replace the status of matches that only other players forfeited."""
+    """Give a separate status to matches that only other players forfeited."""
     invalid = pl.sum_horizontal([f"answers_{role}_{kind}" for kind in KINDS if kind not in VALID])
     by_others = (pl.col("status") == Status.FORFEITED.value) & (invalid == 0)
     status = pl.when(by_others).then(pl.lit(OTHERS)).otherwise("status")

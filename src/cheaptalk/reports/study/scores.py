@@ -153,7 +153,7 @@ class GameScores:
 
     @property
     def statuses(self) -> list[Status]:
-        """Return the statuses to show: that of scored matches, and all others that occurred."""
+        """Return the statuses to show: finished, and every other status that occurred."""
         others = (Status.FORFEITED, Status.FAILED, Status.LIVE)
         return [Status.FINISHED, *(value for value in others if self.counts.get(value.value))]
 
@@ -255,12 +255,12 @@ class GameScores:
 
     @cached_property
     def other_rules(self) -> int:
-        """Return the number of finished matches that another version of the rules played."""
+        """Return the number of finished matches that used another version of the rules."""
         return self.scored.filter(pl.col("rules_version") != self.rules.version).height
 
     @cached_property
     def decimals(self) -> dict[str, int]:
-        """Return the number of decimals of each score; payoffs of a seat have those of its role."""
+        """Return the decimals of each score; a seat's payoff has as many as its role's payoff."""
         by_score = {
             score.key: decimals(
                 [value for frame in self.players.values() if score.key in frame.columns

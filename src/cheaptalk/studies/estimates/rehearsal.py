@@ -180,7 +180,7 @@ def _watched(player: LanguageModel, decide: Decide, load: Load, talk: Talk) -> D
 
 
 def _reply(call: ModelCall, action: Action, texts: Iterator[str]) -> str:
-    """Return the substitute's answer, or a legal example if the call requires another type."""
+    """Return the substitute's answer, or a legal example if the call asks for another type."""
     if call.form is None:
         return SUMMARY
     example = call.form.example or made_up(call.form, "rehearsal")

@@ -97,17 +97,17 @@ class Page(Stop):
 
 @dataclass(frozen=True)
 class Assign(Stop):
-    """A stop where the server assigns a ``treatment`` and a ``game``, or neither."""
+    """A stop on the path where the server assigns a ``treatment`` and a ``game``, or neither."""
 
 
 @dataclass(frozen=True)
 class Play(Stop):
-    """A stop during a game; the server responds with the game's ``state`` and payment."""
+    """A stop during a game, to which the server responds with the game's ``state`` and payment."""
 
 
 @dataclass(frozen=True)
 class GoOn(Stop):
-    """A stop where the participant chooses whether to play another game."""
+    """A stop on the path where the participant chooses whether to play another game."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class _Path:
         self.game = 0
 
     def path(self) -> Generator[Stop, Response, None]:
-        """Yield the pages of a participant's visits in order, without end."""
+        """Yield the stops of all of a participant's visits in order; the generator never ends."""
         while True:
             try:
                 ending = yield from self._visit()

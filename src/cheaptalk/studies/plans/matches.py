@@ -204,7 +204,7 @@ class Block:
         return self.possible if self.sampled is None else len(self.sampled)
 
     def positions(self) -> Sequence[int]:
-        """Return the indices of the matches to play within the list of possible matches."""
+        """Return the positions of the matches to play among all possible matches."""
         return range(self.possible) if self.sampled is None else self.sampled
 
     def seated(self, position: int) -> int:
@@ -228,7 +228,7 @@ class Block:
 
     @cached_property
     def instant(self) -> tuple[bool, ...]:
-        """Whether all players are scripts, separately for each seating."""
+        """For each seating, whether all players are scripts."""
         return tuple(map(_instant, self.seatings))
 
     @cached_property

@@ -61,7 +61,7 @@ def _of_games(matches: PlannedMatches, games: Collection[str]) -> PlannedMatches
 
 
 def _begun(matches: PlannedMatches, store: Store | None) -> Iterator[PlannedMatch]:
-    """Yield matches in progress, whose calls may be largely paid for already."""
+    """Yield the matches in progress, because most of their calls may already be paid for."""
     begun = store.with_open_calls() if store is not None else set()
     for match in matches if begun else ():
         if match.id in begun:

@@ -119,7 +119,7 @@ class Progress:
 
     @property
     def forfeited_here(self) -> int:
-        """Number of forfeited matches in the plan, without those that other runs add meanwhile."""
+        """Number of forfeited matches in the plan, excluding those of concurrent runs."""
         return self.forfeited_before + self.counts[Status.FORFEITED]
 
     @property
@@ -129,7 +129,7 @@ class Progress:
 
     @property
     def here(self) -> int:
-        """Number of ended matches in the plan, without those that other runs add meanwhile."""
+        """Number of ended matches in the plan, excluding those of concurrent runs."""
         return self.before + sum(self.counts[status] for status in SETTLED)
 
     @property

@@ -183,7 +183,7 @@ the task ends. Run the study again to resume it.
 
 
 def _work(planned: Plan) -> str | None:
-    """Return a key for dividing matches between equal runs; None if they cannot share them."""
+    """Return a key by which runs of the same plan share matches; None if runs cannot share them."""
     study = planned.study
     if not planned.whole or not planned.matches or study.unanswered.replace or study.instances_from:
         return None  # the matches depend on the time of planning

@@ -80,7 +80,7 @@ class TimeLeft:
         return self.expected.get(game, self._usual()) * self._scale()
 
     def _usual(self) -> float:
-        """Return the mean work per match over all games, as expected or else as observed."""
+        """Return the mean work per match over all games: expected or, if unknown, observed."""
         if self.expected:
             return sum(self.expected.values()) / len(self.expected)
         ended = sum(entry.ended for entry in self.games.values())

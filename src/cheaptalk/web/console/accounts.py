@@ -155,7 +155,7 @@ class Accounts:
         return token
 
     def _authenticate(self, name: str, password: str, address: str) -> Account:
-        """Return the account for a correct password; unknown names take as long to check."""
+        """Return the account if the password is correct; checking an unknown name takes as long."""
         self._count_attempt(address, name)
         try:
             account: Account | None = self.staff.account(name)

@@ -48,7 +48,7 @@ class StepCounts(NamedTuple):
 
 
 class Prompts(NamedTuple):
-    """Counts of attention checks sent and unanswered, and of participants who failed one."""
+    """Numbers of sent and unanswered attention checks, and of participants who failed a check."""
 
     sent: int
     open: int

@@ -235,7 +235,7 @@ class Outputs(Commands):
 
 
 def _marks(overviews: Mapping[str, Overview | None]) -> dict[str, list[object] | None]:
-    """Return a value for each study that changes whenever the study's results change."""
+    """Return, for each study, a value that changes whenever the study's results change."""
     return {name: entry and entry.mark for name, entry in overviews.items()}
 
 

@@ -173,7 +173,7 @@ class Experiment:
     # Steps
 
     def page_of(self, person: Participant) -> Page:
-        """Return the participant's current page, with the question if it is a quiz."""
+        """Return the participant's current page, including the generated question of a quiz."""
         stop = person.journey.stop
         assert isinstance(stop, Page)
         if not isinstance(stop.step, Quiz):
@@ -234,7 +234,7 @@ class Experiment:
         return isinstance(page.step, Quiz) and correct is False and page.step.erase
 
     def may_start_visit(self, person: Participant) -> bool | float:
-        """Return whether a participant may start another visit, or the earliest time for it.
+        """Return whether a participant may start another visit, or the earliest time when they may.
 
         The time is in seconds since 1970.
         """

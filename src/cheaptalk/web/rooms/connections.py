@@ -60,7 +60,7 @@ def _keys(visitor: str, address: str) -> tuple[tuple[str, str], ...]:
 
 
 class CountedStream(StreamingResponse):
-    """An event stream that counts towards the limits, or responds 429 if they are reached."""
+    """An event stream that counts towards the limits, or returns HTTP status 429 at a limit."""
 
     def __init__(
         self, events: AsyncIterator[str], streams: Streams, visitor: str, address: str

@@ -32,7 +32,7 @@ class ChangeNotifier:
         self._changed = asyncio.Event()
 
     async def wait(self, number: int, seconds: float) -> int:
-        """Wait until the change count differs from ``number``, or a timeout; return the count."""
+        """Wait up to ``seconds`` until the change count isn't ``number``; return the count."""
         if self.number == number:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), seconds)

@@ -98,7 +98,7 @@ class TableTemplate:
         return match_of(self.configuration, self.planned_instance(instance), seating, repeat)
 
     def localize(self, seat: str, code: str | None) -> Seated:
-        """Return a seat's player, in a language's prompt style unless the study sets a style."""
+        """Return a seat's player with a language's prompt style, unless the study sets a style."""
         seated, language = self.seated[seat], languages().get(code or "")
         styles = get_game(self.game.name).styles
         if seated.label not in self.localized or language is None or language.style not in styles:

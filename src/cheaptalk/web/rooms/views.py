@@ -22,7 +22,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Entry(NamedTuple):
-    """An event as the actor observed it.
+    """An event or request as the actor observed it, with the actor's answer, if any.
 
     Attributes:
         text: description of the event or request.
@@ -185,6 +185,6 @@ def _entries(teller: Teller, moments: Sequence[Moment], language: Language) -> I
 
 
 def _count_news(entries: Sequence[Entry], *, waiting: bool) -> int:
-    """Count the log entries since the actor's last answer, including it while ``waiting``."""
+    """Count the log entries since the actor's last answer, and that answer while ``waiting``."""
     answered = [index for index, entry in enumerate(entries) if entry.answer is not None]
     return len(entries) - (answered[-1] + (not waiting) if answered else 0)

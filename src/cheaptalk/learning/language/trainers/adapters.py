@@ -27,7 +27,7 @@ def served(model: str, url: str) -> str:
 
 
 def load_adapter(model: str, url: str) -> None:
-    """Load an adapter into a vLLM server unless it is loaded; ignore models without adapters."""
+    """Load a LoRA adapter into a vLLM server unless it is already loaded; ignore full models."""
     if not is_adapter(model):
         return
     request = {"lora_name": _name(model), "lora_path": str(Path(model).absolute())}

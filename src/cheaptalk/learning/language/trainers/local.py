@@ -74,7 +74,7 @@ class LocalTraining(Value):
         return str(out)
 
     def player(self, model: str) -> str:
-        """Return the string by which players use a model, in this process or on a vLLM server."""
+        """Return the model string with which players use a model, here or on a vLLM server."""
         return f"hf/{model}" if self.serve is None else served(model, self.serve)
 
     def ready(self, model: str) -> None:

@@ -70,7 +70,7 @@ class OpenAITraining(Value):
         loss: Loss = "cloning",
         reference: str | None = None,
     ) -> str:
-        """Train a model, or resume waiting for its training; return the new model string.
+        """Start a training job, or resume waiting for an earlier one; return the new model string.
 
         Args:
             model: the initial model's string, such as ``openai/gpt-4o-mini-2024-07-18``.

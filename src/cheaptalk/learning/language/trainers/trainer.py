@@ -73,7 +73,7 @@ class Trainer(Protocol):
         """
 
     def player(self, model: str) -> str:
-        """Return the model string under which the model plays."""
+        """Return the model string with which players use a trained model."""
 
     def ready(self, model: str) -> None:
         """Make a model available to players; raise TrainingFailed if that isn't possible."""

@@ -21,7 +21,7 @@ RecordedAnswer: TypeAlias = tuple[str, Mapping[str, Any], str]
 
 
 class GamaModel(BaseModel):
-    """A part of a GAMA file, which rejects missing fields, unknown fields and wrong types."""
+    """A part of a GAMA file; raises an error for missing fields, unknown fields and wrong types."""
 
     model_config = ConfigDict(strict=True, extra="forbid", protected_namespaces=())
 
@@ -62,7 +62,7 @@ class GamaPlayer(GamaModel, Generic[T]):
 
 
 def is_special(model: str) -> bool:
-    """Return whether a model name means that a person or predefined answers made the choices."""
+    """Return whether a model name denotes a person or predefined answers instead of a model."""
     return model == PERSON or model.startswith("specified")
 
 
@@ -88,7 +88,7 @@ class GamaFile(GamaModel, Generic[S, R, P]):
 
     @classmethod
     def inferred_settings(cls, name: FileName, folder: str) -> dict[str, Any]:
-        """Return settings that are missing in the file but appear in its name or folder."""
+        """Return settings that the file lacks but that its name or folder contains."""
         return {}
 
     def models(self, named: str | None) -> list[str]:
@@ -114,7 +114,7 @@ class GamaFile(GamaModel, Generic[S, R, P]):
         return recorded
 
     def other_models(self) -> Iterator[tuple[str, str]]:
-        """Yield contradictory model names as pairs: the settings' name and the player's."""
+        """Yield each contradictory pair of model names: that of the settings and the player's."""
         of_all = self.meta.models
         for player in self.player_data:
             own = player.model

@@ -199,7 +199,7 @@ class _Giver(GamaPlayer[int]):
 
 
 class Goods(Rounds[_GoodsMeta, _GoodsRound, _Giver]):
-    """A recorded public goods game, whose recorded utility excludes the share of the pot."""
+    """A recorded public goods game; the recorded utility excludes the player's share of the pot."""
 
     game = "public_goods"
     key = "tokens_contributed"

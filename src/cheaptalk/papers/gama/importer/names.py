@@ -53,7 +53,7 @@ class FileName(NamedTuple):
 
     @classmethod
     def of(cls, name: str, inner: str = "") -> "FileName":
-        """Parse a file name, taking a missing game or model from ``meta.name_exp`` (``inner``)."""
+        """Parse a file name; if the game or model is missing, use ``meta.name_exp`` (``inner``)."""
         outer, within = (
             cls(**match.groupdict()) if (match := _NAME.fullmatch(text)) else cls()
             for text in (name, inner)
@@ -99,7 +99,7 @@ def exact_model(recorded: str, named: str | None, aliases: Mapping[str, str]) ->
 
 
 def is_exacter(name: str, other: str) -> bool:
-    """Return whether one model name is another with a version that was added or changed.
+    """Return whether a model name differs from another only by an added or changed version.
 
     >>> is_exacter("gpt-4-0613", "gpt-4"), is_exacter("gpt-4-0613", "gpt-4-0125")
     (True, True)

@@ -31,7 +31,7 @@ def rewrite(table: str, key: str, column: str, change: Callable[[Any], Any]) -> 
 
 
 def renamed_study(spec: Any) -> Any:
-    """Return a study's definition with the new keys."""
+    """Return a study's definition with old keys replaced by their new names."""
     match spec:
         case dict():
             return {

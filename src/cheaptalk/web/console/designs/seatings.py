@@ -8,7 +8,7 @@ from cheaptalk.studies.study import Listed
 
 
 def people_seatings(players: Mapping[str, RosterEntry], seat_count: int) -> list[Listed]:
-    """Pair each human player with copies of each other player, one seating per pair.
+    """Pair each human player with copies of each nonhuman player, one seating per pair.
 
     >>> people = RosterEntry.model_validate({"person": "browser"})
     >>> players = {"ann": people, "fair": RosterEntry.model_validate("equal_split")}

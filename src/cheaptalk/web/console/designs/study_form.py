@@ -434,7 +434,7 @@ def first_word(problem: str) -> str:
 
 
 def check_value(rules: type[Game], name: str, value: object) -> None:
-    """Raise ValueError if a parameter value is illegal whatever the other parameters are."""
+    """Raise ValueError if a parameter value is illegal regardless of the other parameters."""
     try:
         rules.model_validate({name: value})
     except ValidationError as error:
