@@ -35,7 +35,7 @@ WORDS = ("message", "reasoning")
 
 
 class Conduct(NamedTuple):
-    """Counts and indicators of a player's behavior in a match.
+    """Counts and indicators of a player's behaviour in a match.
 
     Attributes:
         course: a digest of the player's moves, of the offers and statements in its messages, and of

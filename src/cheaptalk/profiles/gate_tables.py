@@ -56,7 +56,7 @@ def _failures(profile: Profile, _: Evidence) -> Iterator[Shown]:
 
 
 def _gates(held: Gated, _: Evidence) -> Iterator[Shown]:
-    """The less favorable bound of the confidence interval decides a gate, not the mean."""
+    """The less favourable bound of the confidence interval decides a gate, not the mean."""
     verdicts = [decision.verdict for decision in held.decisions]
     failed, open_ = verdicts.count(Verdict.FAIL), verdicts.count(Verdict.OPEN)
     sentence = f"{verdicts.count(Verdict.PASS)} of {len(verdicts)} pass"

@@ -24,7 +24,7 @@ class Highlight(NamedTuple):
     """An instructive match of a player.
 
     Attributes:
-        title: the behavior that the match illustrates.
+        title: the behaviour that the match illustrates.
         about: a sentence on the part, the seats and the result.
         decisive: the request with the decisive answer; None if there is no such answer.
     """
@@ -43,7 +43,7 @@ class Choice(NamedTuple):
     """A match chosen as a highlight.
 
     Attributes:
-        title: the behavior that the match illustrates.
+        title: the behaviour that the match illustrates.
         row: the player's row of the seats.
         deciding: returns the decisive request.
         twin: id of the match to compare with; None without such a match.

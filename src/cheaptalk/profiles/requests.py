@@ -43,7 +43,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def requests_to(record: MatchRecord, seat: str, failed: Sequence[FailedAttempt]) -> Requests:
-    """Summarize the requests to a seat in a match, including failed attempts."""
+    """Summarise the requests to a seat in a match, including failed attempts."""
     agent = str(record.seats[seat]["spec"].get("model", "")).startswith(AGENTS)
     if not record.calls:
         return Requests(agent=agent)

@@ -1,4 +1,4 @@
-"""Word lists by which the referee recognizes text that introduces, explains or doubts an answer.
+"""Word lists by which the referee recognises text that introduces, explains or doubts an answer.
 
 Some lists contain the only words that are allowed (in announcements and reasons). Other lists
 contain words that must not occur, such as negations, conditions and modal verbs.

@@ -107,7 +107,7 @@ class Style:
         return [renderer.tell(moment.event) for moment in heard]
 
     def render(self, kind: type, values: dict[str, Any]) -> str:
-        """Render one block with normalized white space; raise a :class:`StyleError` if it fails."""
+        """Render one block with normalised white space; raise a :class:`StyleError` if it fails."""
         try:
             text = self._template.render(values, block=block_name(kind))
         except Exception as error:

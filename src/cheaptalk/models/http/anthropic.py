@@ -20,7 +20,7 @@ from cheaptalk.models.usage import read_usage
 HEADERS = {"anthropic-version": "2023-06-01"}
 """Headers of every request, without the key."""
 CUT_OFF = {"max_tokens": "length", "model_context_window_exceeded": "length"}
-"""Normalized finish reasons of truncated texts, by stop reason."""
+"""Normalised finish reasons of truncated texts, by stop reason."""
 
 
 class ContentBlock(Struct):

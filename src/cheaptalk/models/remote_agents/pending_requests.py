@@ -12,7 +12,7 @@ from cheaptalk.models.calls import Reply
 from cheaptalk.models.http.agent import AgentRequest
 
 REMEMBERED = 10_000
-"""Maximum number of closed requests that are remembered to recognize repeated answers."""
+"""Maximum number of closed requests that are remembered to recognise repeated answers."""
 
 
 class OpenRequest(NamedTuple):

@@ -86,7 +86,7 @@ class Conversation:
 
     @property
     def unsummarised(self) -> bool:
-        """Whether the player must summarize turns before the next answer."""
+        """Whether the player must summarise turns before the next answer."""
         return self.prompt.history == "summary" and bool(self._turns)
 
     def sum_up(self, prompt: str, summary: str) -> None:

@@ -16,7 +16,7 @@ CLUSTER = ("stratum", "cluster")
 def mean_differences(
     frame: pl.DataFrame, column: str, by: Sequence[str] = (), *, bounds: Bounds
 ) -> pl.DataFrame:
-    """Return mean differences between paired matches of a randomizing player, with 95 % intervals.
+    """Return mean differences between paired matches of a randomising player, with 95 % intervals.
 
     The clustered intervals are those of :func:`.difference_limits`. Strata are ignored for two
     reasons: without an effect they explain no variance, because each stratum has the mean 0; and

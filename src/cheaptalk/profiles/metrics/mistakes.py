@@ -1,4 +1,4 @@
-"""Mistakes: dominated moves, which generalize those of the item bargaining paper (app. B)."""
+"""Mistakes: dominated moves, which generalise those of the item bargaining paper (app. B)."""
 
 from typing import NamedTuple
 

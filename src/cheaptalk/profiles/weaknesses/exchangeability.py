@@ -1,7 +1,7 @@
 """Exact and Monte Carlo tests of whether a condition differs from others on the same instances.
 
 Within an instance, identical repeats and conditions without an effect are exchangeable, even if a
-player randomizes. The tests use this symmetry to compare a condition with all others of the
+player randomises. The tests use this symmetry to compare a condition with all others of the
 instance. They assume nothing about the distribution of a player's random decisions.
 """
 

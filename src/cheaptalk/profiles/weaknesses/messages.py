@@ -1,4 +1,4 @@
-"""Tests of manipulations: whether messages with the same moves change a player's behavior."""
+"""Tests of manipulations: whether messages with the same moves change a player's behaviour."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence

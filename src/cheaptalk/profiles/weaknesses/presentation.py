@@ -1,4 +1,4 @@
-"""Tests of presentation: whether names, wording, currency, scale or order change behavior."""
+"""Tests of presentation: whether names, wording, currency, scale or order change behaviour."""
 
 from collections.abc import Iterator, Sequence
 from statistics import mean

@@ -296,7 +296,7 @@ def _saying(says: str, records: Iterator[MatchRecord], size: int) -> MatchPage:
 
 
 def match(store: Store, id_: str, study: str | None = None) -> MatchRecord:
-    """Return a complete match, labeled as in a study; raise StoreError if it is missing."""
+    """Return a complete match, labelled as in a study; raise StoreError if it is missing."""
     for record in store.records(study, bodies=True, where=matches.c.id == id_):
         return record
     raise StoreError(f'no match "{id_}" in {study or store.title}')

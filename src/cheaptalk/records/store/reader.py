@@ -402,7 +402,7 @@ def nowhere_in(column: sa.ColumnElement[Any], query: sa.Select[Any]) -> sa.Colum
 
 
 def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:
-    """Return players by id, labeled as in the given study or, if it is None, in the latest one."""
+    """Return players by id, labelled as in the given study or, if it is None, in the latest one."""
     players, rosters, studies = schema.players, schema.rosters, schema.studies
     query = (
         sa.select(players.c.id, players.c.spec, rosters.c.label)

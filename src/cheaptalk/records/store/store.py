@@ -294,7 +294,7 @@ class StudyRows:
         self.players: dict[str, int] = {}
 
     def add(self, games: Mapping[str, Game], players: Mapping[str, tuple[str, BaseModel]]) -> None:
-        """Store games and labeled players by digest, keeping rows that already exist."""
+        """Store games and labelled players by digest, keeping rows that already exist."""
         configurations = {
             key: (game.name, game.version, game.model_dump(mode="json"))
             for key, game in games.items()

@@ -10,14 +10,14 @@ Value: TypeAlias = float | str | None
 Ends: TypeAlias = tuple[float, float] | None
 """The bounds of an interval, or None."""
 Tone: TypeAlias = int | Literal["soft", "rule", "ink", "red"]
-"""A color: an index of :data:`.TONES`, or the name of one of the page's own colors."""
+"""A colour: an index of :data:`.TONES`, or the name of one of the page's own colours."""
 Shape: TypeAlias = Literal["dot", "ring", "cross", "diamond", "square", "triangle"]
 SHAPES: tuple[Shape, ...] = ("dot", "diamond", "square", "triangle", "cross", "ring")
-"""Shapes of groups of marks, so that color is not their only distinction."""
+"""Shapes of groups of marks, so that colour is not their only distinction."""
 DASHES = ("", "6 4", "2 3", "8 3 2 3", "12 4", "12 3 2 3")
-"""Dash patterns of lines whose colors repeat."""
+"""Dash patterns of lines whose colours repeat."""
 SERIES = 6
-"""Number of colors for series."""
+"""Number of colours for series."""
 
 
 class Lead(NamedTuple):
@@ -36,7 +36,7 @@ class Mark(NamedTuple):
         lead: a link to the matches.
         x_ends, y_ends: the intervals along the axes.
         size: the radius, in pixels.
-        tone: the color, if it differs from the layer's color.
+        tone: the colour, if it differs from the layer's colour.
     """
 
     x: Value
@@ -54,8 +54,8 @@ class Box(NamedTuple):
 
     Attributes:
         x, y: its ends along the axes, where names are at 0, 1 and so on.
-        heat: the position of its color on the scale, in [0, 1], or [-1, 1] for a diverging scale;
-            None for the color of its layer.
+        heat: the position of its colour on the scale, in [0, 1], or [-1, 1] for a diverging scale;
+            None for the colour of its layer.
     """
 
     x: tuple[float, float]
@@ -95,7 +95,7 @@ class Line(NamedTuple):
 
 
 class Boxes(NamedTuple):
-    """Rectangles of one color, or only their outlines if ``frame`` (a width in pixels) is set."""
+    """Rectangles of one colour, or only their outlines if ``frame`` (a width in pixels) is set."""
 
     boxes: Sequence[Box]
     name: str = ""
@@ -154,9 +154,9 @@ class Chart:
         unit: the unit of the numbers.
         layers: the layers, the last one on top.
         height: the height of the area between the axes, in pixels; chosen automatically if None.
-        scale: the labels of the ends of the color scale, if boxes show no numbers.
+        scale: the labels of the ends of the colour scale, if boxes show no numbers.
         round: whether this is a radar chart: the names of ``x`` form a circle, and numbers of ``y``
-            increase from its center.
+            increase from its centre.
     """
 
     title: str

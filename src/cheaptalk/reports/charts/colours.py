@@ -1,4 +1,4 @@
-"""Colors of players, the same in all charts of a page."""
+"""Colours of players, the same in all charts of a page."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -8,7 +8,7 @@ from cheaptalk.reports.charts.chart import DASHES, SERIES, SHAPES, Chart, Layer,
 
 
 def tones_of(players: Iterable[str]) -> dict[str, int]:
-    """Return the color number of each player; players are numbered in alphabetical order.
+    """Return the colour number of each player; players are numbered in alphabetical order.
 
     >>> tones_of(["fair", "chance", "fair"])
     {'chance': 0, 'fair': 1}
@@ -17,11 +17,11 @@ def tones_of(players: Iterable[str]) -> dict[str, int]:
 
 
 def coloured(chart: Chart, tones: Mapping[str, int]) -> Chart:
-    """Return a chart in which each player's marks have the player's color.
+    """Return a chart in which each player's marks have the player's colour.
 
-    Lines and dots of a single player are recognized by their name. If dots of several players share
-    a series, each dot has the color of the player on its row; different series, such as roles, then
-    have different shapes.
+    Lines and dots of a single player are recognised by their name. If dots of several players share
+    a series, each dot has the colour of the player on its row; then different series, such as
+    roles, have different shapes.
     """
     series = [layer for layer in chart.layers if isinstance(layer, Points) and _rows(layer, tones)]
     several = [layer.name for layer in series if layer.name and layer.name not in tones]

@@ -104,12 +104,12 @@ def cells(
     printed: int = PRINTED,
     frames: Sequence[Boxes] = (),
 ) -> Chart:
-    """Return a heat map with a cell per row and column; warmer colors mean higher numbers.
+    """Return a heat map with a cell per row and column; warmer colours mean higher numbers.
 
     Args:
         down, across: the titles of rows and columns, and their names.
         cell: returns the content for a row and a column; None for an empty cell.
-        middle: whether the color scale diverges from 0.
+        middle: whether the colour scale diverges from 0.
         printed: maximum number of rows and columns for which cells show their numbers.
         frames: frames around cells.
     """
@@ -142,7 +142,7 @@ def cells(
 
 
 def warmth(value: float | None, low: float, high: float, *, middle: bool) -> float:
-    """Return a number's position on the color scale: 0 to 1, or -1 to 1 if ``middle`` is set."""
+    """Return a number's position on the colour scale: 0 to 1, or -1 to 1 if ``middle`` is set."""
     if value is None or high == low:
         return 0.0 if middle else 0.5
     return value / high if middle else (value / 2 - low / 2) / (high / 2 - low / 2)
@@ -186,7 +186,7 @@ def histogram(
         across: the title of the values, with their unit.
         up: the title of the counts.
         width: the bin width; chosen automatically by default. With a width of 1, integers are
-            centered in their bins.
+            centred in their bins.
     """
     step = width or _width(min(values), max(values))
     shift = 0.5 if width == 1 else 0.0

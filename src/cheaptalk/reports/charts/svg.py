@@ -28,14 +28,14 @@ PAGE: Mapping[str, str] = {
     **{name: f"var(--{name})" for name in ("ink", "soft", "rule", "paper", "red")},
     **{f"heat-{step}": f"var(--heat-{step})" for step in ("less", "low", "high")},
 }
-"""Colors of a page, as variables of its style sheet: light or dark."""
+"""Colours of a page, as variables of its style sheet: light or dark."""
 PAPER: Mapping[str, str] = {
     "0": "#0072b2", "1": "#c05000", "2": "#007f5c", "3": "#a8527f", "4": "#7a6000", "5": "#33759a",
     "ink": "#1c1f24", "soft": "#5b626d", "rule": "#d8d8d2", "paper": "#ffffff",
     "red": "#b3261e",
     "heat-less": "#e39a5f", "heat-low": "#f2f5f5", "heat-high": "#5ea6da",
 }  # fmt: skip
-"""Colors on white paper: Okabe and Ito's, some darker, which color-blind readers can distinguish.
+"""Colours on white paper: Okabe and Ito's, some darker, which colour-blind readers can distinguish.
 """
 WIDTH, WIDE = 360, 720
 """Width of a chart beside others, and of a full-width chart, in pixels."""
@@ -57,7 +57,7 @@ def drawing(
 
     Args:
         width: in pixels; the height follows.
-        paint: the colors, :data:`PAGE` or :data:`PAPER`.
+        paint: the colours, :data:`PAGE` or :data:`PAPER`.
         href: returns the address of a mark's matches; None for no links.
     """
     return _Drawing(chart, width, paint, href).whole()
@@ -364,7 +364,7 @@ class _Drawing:
         return self._linked(f'{shape} fill="{fill}"{faint}/>{label}', box)
 
     def _around(self) -> Iterator[str]:
-        """Yield a radar chart: names in a circle, with values that increase from the center."""
+        """Yield a radar chart: names in a circle, with values that increase from the centre."""
         names, middle = self.chart.x.names, (self.width / 2, self._top + self._height / 2)
         ring = self._height / 2 - 2 * FONT
         reach = scale(self.chart.y, self.chart.numbers("y"), 0, ring)
@@ -457,7 +457,7 @@ def _side_by_side(names: Sequence[str], step: float) -> dict[str, float]:
 
 
 def mixed(start: str, other: str, share: float) -> str:
-    """Return a mixture of two colors, given as CSS variables or as ``#rrggbb``.
+    """Return a mixture of two colours, given as CSS variables or as ``#rrggbb``.
 
     >>> mixed("#000000", "#ff8000", 0.5), mixed("var(--a)", "var(--b)", 0.25)
     ('#804000', 'color-mix(in srgb, var(--a), var(--b) 25%)')

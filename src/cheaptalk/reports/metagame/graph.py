@@ -41,7 +41,7 @@ class Node(NamedTuple):
         share: the probability at equilibrium.
         centre: the position of the node.
         text: the position of the label's ``anchor``: start, middle or end.
-        tone: the number of the color.
+        tone: the number of the colour.
     """
 
     label: str
@@ -88,7 +88,7 @@ class Graph(NamedTuple):
         return DASHES
 
     def svg(self) -> str:
-        """Return the graph as SVG, which inherits its colors from the page."""
+        """Return the graph as SVG, which inherits its colours from the page."""
         template = environment().get_template("metagame/graph.svg.jinja")
         return template.render(graph=self, radius=NODE)
 
@@ -113,7 +113,7 @@ def best_response_graph(
         payoffs: the payoff of strategy i against strategy j, shape (n, n).
         frequencies: the share of draws in which i is the best response to j, shape (n, n).
         mixture: the equilibrium, whose strategies are filled, shape (n,).
-        tones: the color number of each strategy; by default, all are equal.
+        tones: the colour number of each strategy; by default, all are equal.
     """
     edge_indices = [(j, i) for j, i in np.ndindex(payoffs.shape) if frequencies[i, j] >= LEAST]
     edge_payoffs = [float(payoffs[i, j]) for j, i in edge_indices]

@@ -68,7 +68,7 @@ class Drawing(NamedTuple):
 
     Attributes:
         name: the name of the drawing in URLs and file names.
-        svg: the drawing, all text in it escaped; in the page, it inherits the surrounding colors.
+        svg: the drawing, all text in it escaped; in the page, it inherits the surrounding colours.
     """
 
     name: str
@@ -100,7 +100,7 @@ Shown: TypeAlias = Answer | Text | ReportTable | Charts | Drawing | Match
 
 
 def painted(items: Iterable[Shown], tones: Mapping[str, int]) -> Iterator[Shown]:
-    """Yield the contents of a part, with one color per player in all of its charts."""
+    """Yield the contents of a part, with one colour per player in all of its charts."""
     for item in items:
         if isinstance(item, Charts):
             yield item._replace(panels=[coloured(panel, tones) for panel in item.panels])

@@ -136,7 +136,7 @@ def _matrix(game: GameScores, score: Score, scored: list[Row]) -> Chart:
 
 
 def trade_off(game: GameScores) -> list[Chart]:
-    """Return a chart of each pairing's efficiency and fairness, colored by the first player."""
+    """Return a chart of each pairing's efficiency and fairness, coloured by the first player."""
     keys = ("efficiency", "fairness")
     units = {score.key: score.unit for score in game.scores}
     if not all(key in units for key in keys):

@@ -213,7 +213,7 @@ def equal_texts(first: str, second: str) -> bool:
 
 
 def _normalized(text: str) -> str:
-    """Normalize a text to Unicode form C, so that it doesn't depend on the keyboard."""
+    """Normalise a text to Unicode form C, so that it doesn't depend on the keyboard."""
     return unicodedata.normalize("NFC", text)
 
 

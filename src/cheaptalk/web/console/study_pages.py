@@ -90,7 +90,7 @@ def check_design(name: str, text: str) -> CheckedDesign:
 
 
 def summarize_design(name: str, text: str) -> StudySummary:
-    """Summarize a study design for the list of studies."""
+    """Summarise a study design for the list of studies."""
     study, _, problem = check_design(name, text)
     return StudySummary(*(games_of(study), len(study.players)) if study else ("", 0, problem))
 

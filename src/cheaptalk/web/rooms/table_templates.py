@@ -33,7 +33,7 @@ class TableTemplate:
         configuration: the game and its parameters.
         instances: the study's instances; further ones are drawn when these are used up.
         seating: players by seat, in order.
-        localized: labels of human players whose prompt style depends on their language.
+        localised: labels of human players whose prompt style depends on their language.
         planned_matches: number of matches in the study's plan.
     """
 
