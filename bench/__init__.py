@@ -1,1 +1,1 @@
-"""Benchmarks: ``make bench`` runs them and writes ``bench/results.md``."""
+"""Benchmarks. Run them with ``make bench``, which writes ``bench/results.md``."""

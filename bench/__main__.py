@@ -1,4 +1,7 @@
-"""Run the benchmarks and write what came out: ``python -m bench``, or some parts: ``... study``."""
+"""Command that runs the benchmarks and writes ``bench/results.md``.
+
+Run ``python -m bench`` for all parts, or name parts: ``python -m bench study scale``.
+"""
 
 import datetime
 import os
@@ -80,51 +83,51 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "determinism": determinism.rows,
 }
 RESULTS = Path(__file__).parent / "results.md"
-HEAD = ("| what | measured | goal | met | how |", "|---|---|---|---|---|")
+HEAD = ("| metric | value | goal | met | notes |", "|---|---|---|---|---|")
 
 
 def processor() -> str:
-    """The processor's name as the system gives it."""
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
+    """Return the processor's name as reported by the operating system."""
+    cpu_info = Path("/proc/cpuinfo")
+    if cpu_info.exists():
+        for line in cpu_info.read_text().splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
 
 
 def line(row: Row) -> str:
-    """A row of the table."""
+    """Return a row as a line of the Markdown table."""
     goal = "" if row.goal is None else f"{row.goal[0]} {round(row.goal[1], 2):,.10g}"
     met = {None: "", True: "yes", False: "**no**"}[row.met]
     figure = f"{row.value:,.0f}" if row.value >= 100 else f"{row.value:.2f}"
-    return f"| {row.what} | {figure} {row.unit} | {goal} | {met} | {row.note} |"
+    return f"| {row.title} | {figure} {row.unit} | {goal} | {met} | {row.note} |"
 
 
 def section(name: str, rows: Iterable[str]) -> str:
-    """A part of the table, under its name and the day on which it was measured."""
+    """Return the Markdown section of a part: its name, today's date (UTC) and its rows."""
     day = datetime.datetime.now(tz=datetime.UTC)
     return "\n".join([f"## {name}, {day:%Y-%m-%d}", "", *HEAD, *rows])
 
 
-def kept() -> dict[str, str]:
-    """The parts of the results that there are, by name."""
+def saved_sections() -> dict[str, str]:
+    """Return the sections of ``results.md`` by part name."""
     text = RESULTS.read_text() if RESULTS.exists() else ""
-    parts = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
-    return {part.partition(",")[0]: f"## {part.rstrip()}" for part in parts}
+    sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    return {text.partition(",")[0]: f"## {text.rstrip()}" for text in sections}
 
 
 def main(names: list[str]) -> None:
-    """Run parts of the benchmarks, or all of them, and renew these in the results."""
+    """Run the named parts, or all parts, and replace their sections in the results."""
     chosen = names or list(PARTS)
     if unknown := [name for name in chosen if name not in PARTS]:
-        sys.exit(f"no part {unknown[0]}; there are {', '.join(PARTS)}")
-    about = (
+        sys.exit(f"unknown part {unknown[0]!r}; expected one of: {', '.join(PARTS)}")
+    environment = (
         f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "made by `make bench`, each anchor run beside what it stands for",
-        "figures of a shared machine are noisy, so compare them with each other.",
+        "written by `make bench`, which runs each reference in the same session as cheaptalk",
+        "timings on a shared machine are noisy: compare figures within a run only.",
     )
-    title = f"# Benchmarks of cheaptalk {cheaptalk.__version__}\n\n{'; '.join(about)}"
+    title = f"# Benchmarks of cheaptalk {cheaptalk.__version__}\n\n{'; '.join(environment)}"
     print(title, flush=True)
     for name in chosen:
         print("", f"## {name}", "", *HEAD, sep="\n", flush=True)
@@ -132,8 +135,8 @@ def main(names: list[str]) -> None:
         for row in PARTS[name]():
             lines.append(line(row))
             print(lines[-1], flush=True)
-        found = kept() | {name: section(name, lines)}
-        ordered = [found[part] for part in PARTS if part in found]
+        sections = saved_sections() | {name: section(name, lines)}
+        ordered = [sections[part] for part in PARTS if part in sections]
         RESULTS.write_text("\n\n".join([title, *ordered]) + "\n")
 
 

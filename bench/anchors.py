@@ -1,5 +1,7 @@
-"""Neighbours doing the nearest thing, installed in an environment of their own and timed in the
-same run as ours."""
+"""Reference timings of comparable packages.
+
+The packages are installed in a separate environment and timed in the same run as cheaptalk.
+"""
 
 import subprocess
 import sys
@@ -13,15 +15,15 @@ PYTHON = FOLDER / ".venv" / "bin" / "python"
 
 
 def rows() -> Iterator[Row]:
-    """NegMAS playing a split of a sum over 12 rounds; Inspect AI starting up."""
+    """Yield NegMAS's rate of 12-round negotiations and the start-up times of Inspect AI."""
     install()
     done = subprocess.run(
         [PYTHON, FOLDER / "negmas_split.py"], check=True, capture_output=True, text=True
     )
     version, rate = done.stdout.split()[-2:]
     yield Row(f"NegMAS {version}: Boulware against Conceder over 101 splits, 12 rounds",
-              float(rate), "negotiations/s", None, "anchor, unstored, one core")  # fmt: skip
-    found = subprocess.run(
+              float(rate), "negotiations/s", None, "reference; no store, one core")  # fmt: skip
+    inspect_version = subprocess.run(
         [PYTHON, "-c", "from importlib.metadata import version; print(version('inspect-ai'))"],
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
@@ -29,12 +31,13 @@ def rows() -> Iterator[Row]:
         "import inspect_ai": [str(PYTHON), "-c", "import inspect_ai"],
         "inspect --help": [str(PYTHON.parent / "inspect"), "--help"],
     }
-    for what, command in starts.items():
-        yield Row(f"Inspect AI {found}: {what}", median_seconds(command), "s", None, "anchor")
+    for name, command in starts.items():
+        title = f"Inspect AI {inspect_version}: {name}"
+        yield Row(title, median_seconds(command), "s", None, "reference")
 
 
 def install() -> None:
-    """Make the anchors' environment once."""
+    """Create the reference environment if it does not exist, and install its packages."""
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", PYTHON.parents[1]], check=True)
     command = [PYTHON, "-m", "pip", "install", "--quiet", "--requirement", FOLDER / "anchors.txt"]

@@ -1,4 +1,4 @@
-"""Random legal play of array games: steps a second, by NumPy on one core and by compiled JAX."""
+"""Throughput of array games under random legal play, with NumPy (one core) and compiled JAX."""
 
 import time
 from collections.abc import Iterator
@@ -33,11 +33,11 @@ GAMES: dict[str, Game] = {
     },
 }  # fmt: skip
 GOALS = {"BG5": 5.0}
-"""Million steps a second that were asked for, on two cores."""
+"""Required throughput on two cores, in millions of steps per second."""
 
 
 def rows() -> Iterator[Row]:
-    """Each game: million steps a second of matches that have not ended."""
+    """Yield each game's throughput; only steps of unfinished matches count."""
     for name, rules in GAMES.items():
         game = array_game(rules)
         goal = (">=", GOALS[name]) if name in GOALS else None
@@ -48,35 +48,33 @@ def rows() -> Iterator[Row]:
 
 
 def by_numpy(game: ArrayGame[Any, Any]) -> float:
-    """Steps a second."""
-    luck, steps, began = np.random.default_rng(0), 0, time.perf_counter()
+    """Return the NumPy throughput of a game in steps per second."""
+    rng, steps, began = np.random.default_rng(0), 0, time.perf_counter()
     while time.perf_counter() - began < SECONDS:
-        state = game.draw_instance(luck.random((NUMPY_BATCH, game.uniforms), np.float32))
+        state = game.draw_instance(rng.random((NUMPY_BATCH, game.uniforms), np.float32))
         for _ in range(game.longest):
             steps += int((~game.over(state)).sum())
-            state = game.step(
-                state, game.random_action(state, luck.random(NUMPY_BATCH, np.float32))
-            )
+            state = game.step(state, game.random_action(state, rng.random(NUMPY_BATCH, np.float32)))
     return steps / (time.perf_counter() - began)
 
 
 def by_jax(game: ArrayGame[Any, Any]) -> float:
-    """Steps a second, compiling aside."""
-    import jax  # noqa: PLC0415 - an extra
+    """Return the JAX throughput of a game in steps per second, without compilation."""
+    import jax  # noqa: PLC0415 - optional dependency
 
     @jax.jit
     def play(key: Any) -> Any:
-        dealt, keys = jax.random.split(key)
+        instance_key, step_keys = jax.random.split(key)
 
         def step(carry: Any, key: Any) -> tuple[Any, None]:
             state, steps = carry
             steps += (~game.over(state)).sum()
-            luck = jax.random.uniform(key, (JAX_BATCH,))
-            return (game.step(state, game.random_action(state, luck)), steps), None
+            uniforms = jax.random.uniform(key, (JAX_BATCH,))
+            return (game.step(state, game.random_action(state, uniforms)), steps), None
 
-        first = game.draw_instance(jax.random.uniform(dealt, (JAX_BATCH, game.uniforms)))
-        state, steps = jax.lax.scan(step, (first, 0), jax.random.split(keys, game.longest))[0]
-        # all that was played counts, lest the compiler leave it out
+        first = game.draw_instance(jax.random.uniform(instance_key, (JAX_BATCH, game.uniforms)))
+        state, steps = jax.lax.scan(step, (first, 0), jax.random.split(step_keys, game.longest))[0]
+        # return every result, so that the compiler cannot eliminate its computation
         return game.returns(state), game.observe(state, 0).sum(), steps
 
     keys = map(partial(jax.random.fold_in, jax.random.key(0)), range(10**6))

@@ -1,8 +1,9 @@
-"""How often bootstrap intervals cover the truth: ``python -m bench.bootstrap_coverage`` (minutes).
+"""Coverage of bootstrap intervals of equilibrium payoffs: ``python -m bench.bootstrap_coverage``.
 
-Simulates studies of known games, bootstraps each, and counts how often the 95 % interval of the
-equilibrium payoff holds the true one: where the equilibrium is well separated from any other, with
-instances that differ in how generous they are, and near a switch of equilibrium.
+The benchmark simulates studies of games with known payoffs, bootstraps each study, and counts how
+often the 95 % interval contains the true equilibrium payoff. Its cases include well-separated
+equilibria, instances that raise or lower all payoffs, and games near a change of equilibrium. It
+takes several minutes.
 """
 
 import sys
@@ -23,16 +24,16 @@ DRAWS = 1_000
 
 
 class Known(NamedTuple):
-    """A game to simulate studies of.
+    """A game with known payoffs whose studies are simulated.
 
     Attributes:
-        payoffs: true means.
-        generosity: standard deviation of what an instance adds to all its payoffs.
-        paired: how the bootstrap is to draw.
-        more: instances that the first cell has more than the others, which then lack a tenth of
-            theirs.
-        instances: of each cell.
-        skewed: whether payoffs are the exponentials of normal numbers, on the same means.
+        payoffs: the true mean payoffs.
+        generosity: the standard deviation of an instance's effect on all its payoffs.
+        paired: whether the bootstrap resamples the instances of all cells together.
+        more: the number of extra instances in the first cell; if positive, every other cell lacks
+            a tenth of its instances.
+        instances: the number of instances in each cell.
+        skewed: whether payoffs are lognormal; the means stay the same.
     """
 
     payoffs: NDArray[np.float64]
@@ -44,22 +45,22 @@ class Known(NamedTuple):
 
 
 SEPARATED = np.array([[300.0, 360, 280], [340, 320, 280], [250, 250, 250]])
-"""Half of each of the first two, with a payoff of 330; the third loses 80."""
+"""Equilibrium: strategies 1 and 2 with half each, payoff 330; strategy 3 earns 80 less."""
 ON_THE_EDGE = np.array([[300.0, 360, 340], [340, 320, 280], [329, 329, 250]])
-"""The same, but the third loses only 1: less than the standard error of that."""
+"""The same equilibrium, but strategy 3 earns only 1 less: under the standard error."""
 BY_A_THREAD = np.array([[330.0, 300], [329, 310]])
-"""10/11 of the first with a payoff of 327, or only the second with 310 once 330 is under 329."""
+"""Equilibrium: 10/11 of strategy 1, payoff 327. Strategy 2 alone (310) if 330 falls below 329."""
 DOMINATED = np.array([[100.0, 120], [20, 30]])
-"""All of the first with a payoff of 100."""
+"""Equilibrium: strategy 1 only, with a payoff of 100."""
 GAMES = {
-    "well separated, instances of their own": Known(SEPARATED, 0.0, paired=False),
+    "well separated, separate instances": Known(SEPARATED, 0.0, paired=False),
     "well separated, shared instances, paired": Known(SEPARATED, 60.0, paired=True),
-    "well separated, shared instances, drawn apart": Known(SEPARATED, 60.0, paired=False),
-    "a third strategy on the edge": Known(ON_THE_EDGE, 0.0, paired=False),
-    "an equilibrium that hangs by a thread": Known(BY_A_THREAD, 0.0, paired=False),
+    "well separated, shared instances, unpaired": Known(SEPARATED, 60.0, paired=False),
+    "third strategy almost as good": Known(ON_THE_EDGE, 0.0, paired=False),
+    "near a change of equilibrium": Known(BY_A_THREAD, 0.0, paired=False),
     "well separated, partly shared instances, paired": Known(SEPARATED, 60.0, paired=True,
     more=400),
-    "well separated, partly shared instances, drawn apart": Known(
+    "well separated, partly shared instances, unpaired": Known(
         SEPARATED, 60.0, paired=False, more=400
     ),
 } | {
@@ -68,7 +69,7 @@ GAMES = {
     )
     for instances in (3, 5, 10, 20)
 } | {
-    f"one strategy best, lognormal, {instances} instances": Known(
+    f"one dominant strategy, lognormal, {instances} instances": Known(
         DOMINATED, 0.0, paired=True, instances=instances, skewed=True
     )
     for instances in (10, 26, 50, 200)
@@ -76,9 +77,9 @@ GAMES = {
 
 
 def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
-    """One study: pairs on the same instances, payoffs with a standard deviation of 60 a match."""
+    """Simulate a study; the standard deviation of a match's payoff within an instance is 60."""
     truth, size, total = known.payoffs, len(known.payoffs), known.instances + known.more
-    gift = (
+    effects = (
         draw.normal(0, known.generosity, (total, 1)) if known.generosity else np.zeros((total, 1))
     )
     cells = {}
@@ -88,8 +89,12 @@ def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
             instances = np.arange(total if row == column == 0 else known.instances)
             if known.more and row + column > 0:
                 instances = np.sort(draw.permutation(instances)[: known.instances * 9 // 10])
-            off = draw.normal(size=(len(instances), 2))
-            sums = means * np.exp(off - 0.5) if known.skewed else means + 60 * off + gift[instances]
+            noise = draw.normal(size=(len(instances), 2))
+            sums = (
+                means * np.exp(noise - 0.5)
+                if known.skewed
+                else means + 60 * noise + effects[instances]
+            )
             if row == column:
                 sums[:, 1] = sums[:, 0]
             cells[row, column] = Cell(sums, np.ones_like(sums), instances, len(instances))
@@ -98,7 +103,7 @@ def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
 
 
 def covered(name: str, study: int) -> tuple[bool, bool]:
-    """Whether one study's interval holds the true payoff, and has the true support itself."""
+    """Return whether a study's interval contains the true payoff, and if its support is right."""
     known = GAMES[name]
     game = simulated(known, np.random.default_rng([study, list(GAMES).index(name)]))
     drawn = bootstrap_equilibrium(game, draws=DRAWS, seed=study, paired=known.paired)
@@ -110,13 +115,13 @@ def covered(name: str, study: int) -> tuple[bool, bool]:
 
 
 def main(studies: int, only: str = "") -> None:
-    """Print the coverage of each game whose name holds a text."""
-    for name in filter(lambda one: only in one, GAMES):
-        found = np.array([covered(name, study) for study in range(studies)])
-        share, same = found.mean(axis=0)
+    """Print the coverage of each game whose name contains ``only``."""
+    for name in filter(lambda name: only in name, GAMES):
+        results = np.array([covered(name, study) for study in range(studies)])
+        share, same = results.mean(axis=0)
         error = np.sqrt(share * (1 - share) / studies)
-        said = f"{share:.1%} ± {error:.1%} covered; {same:.0%} have the true support"
-        print(f"{name}: {said}", flush=True)
+        coverage = f"coverage {share:.1%} ± {error:.1%}"
+        print(f"{name}: {coverage}; {same:.0%} have the true support", flush=True)
 
 
 if __name__ == "__main__":

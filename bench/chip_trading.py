@@ -1,8 +1,8 @@
-"""How fast Bayesian traders play chip trading, and how near they come to the published ones.
+"""Speed of the Bayesian players of chip trading, and their deviation from published results.
 
-Published figures are of Strategic Tradeoffs (tables 3 and 5); the surplus ratios are compared with
-those of the recipe that fits them best, independent beliefs learnt from answers, since theirs are
-known to more digits.
+The published figures are from tables 3 and 5 of Strategic Tradeoffs. The surplus ratios are
+compared with those of the recipe that fits the paper best (independent beliefs learned from
+answers), because the recipe's ratios are known to more digits.
 """
 
 import statistics
@@ -23,13 +23,13 @@ Floats = npt.NDArray[np.float64]
 COLOURS = ("green", "red", "blue", "purple")
 CHIPS = 10
 GAMES = 400
-"""Games whose surplus is compared."""
+"""Number of games per colour count for the surplus comparison."""
 MANY = 2_400
-"""Games whose proposals are compared: medians of few differ from sample to sample."""
+"""Number of games for the proposal comparison; medians of small samples vary too much."""
 RATIOS = {2: 0.770, 3: 0.786, 4: 0.738}
-"""Mean surplus over its bound, by the number of colours."""
+"""Mean ratio of surplus to its upper bound, by number of colours."""
 BOUNDS = {2: 6.53, 3: 13.88, 4: 21.57}
-"""The mean bound, in dollars."""
+"""Mean upper bound of the surplus in dollars, by number of colours."""
 TABLE_5 = {
     (2, True): (2.245, 1.252, 0.867, 0.315, 2.3, 0.9),
     (2, False): (2.058, 1.904, 0.636, 0.372, 1.5, 0.526),
@@ -38,14 +38,17 @@ TABLE_5 = {
     (4, True): (3.536, 1.793, 0.965, 0.251, 3.4, 0.9),
     (4, False): (4.251, 2.824, 0.738, 0.303, 3.5, 0.7),
 }
-"""By colours and whether a proposal was accepted: mean and deviation of its gain to the proposer,
-in dollars, of chips given a chip wanted, and the medians of both."""
+"""Table 5, by number of colours and acceptance of a proposal.
+
+The figures are the mean and standard deviation of the proposer's gain in dollars, the mean and
+standard deviation of the ratio of chips offered to chips requested, and the two medians.
+"""
 SAMPLE = 48
-"""Games behind each published figure."""
+"""Number of games in the paper's sample."""
 
 
 def played(colours: int, games: int) -> list[Trading]:
-    """Games among three Bayesian players."""
+    """Play games of three Bayesian players, and return their outcomes."""
     game = ChipTrading(colours=COLOURS[:colours], chips=CHIPS)
     players = {"player": bayesian.with_settings()}
     outcomes = []
@@ -57,53 +60,65 @@ def played(colours: int, games: int) -> list[Trading]:
     return outcomes
 
 
-def distance(found: Sequence[float], expected: float) -> tuple[float, str]:
-    """How many standard errors a mean lies from a figure, and both in words."""
-    error = statistics.stdev(found) / len(found) ** 0.5
-    mean = statistics.fmean(found)
-    return abs(mean - expected) / error, f"{mean:.3f} ± {error:.3f} against {expected}"
+def distance(values: Sequence[float], expected: float) -> tuple[float, str]:
+    """Return the distance of a mean from a figure in standard errors, and a description."""
+    error = statistics.stdev(values) / len(values) ** 0.5
+    mean = statistics.fmean(values)
+    return abs(mean - expected) / error, f"{mean:.3f} ± {error:.3f}, published {expected}"
 
 
 def summary(games: Sequence[list[Proposed]], accepted: bool) -> Floats:
-    """The six statistics of a line of table 5."""
-    found = [(one.surplus, one.ratio) for game in games for one in game if one.accepted == accepted]
-    gains, ratios = np.array(found).T
+    """Return the six statistics of a row of table 5."""
+    pairs = [
+        (proposal.surplus, proposal.ratio)
+        for game in games
+        for proposal in game
+        if proposal.accepted == accepted
+    ]
+    gains, ratios = np.array(pairs).T
     return np.array([gains.mean(), gains.std(ddof=1), ratios.mean(), ratios.std(ddof=1),
                      np.median(gains), np.median(ratios)])  # fmt: skip
 
 
 def distances(games: Sequence[list[Proposed]], colours: int, accepted: bool) -> list[float]:
-    """How many standard errors of the published sample, bootstrapped, a line of table 5 is off."""
+    """Return the distances of our statistics from a row of table 5, in standard errors.
+
+    The standard errors are those of the published sample size, by bootstrap.
+    """
     chosen = np.random.default_rng(colours).integers(0, len(games), (200, SAMPLE))
-    again = [summary([games[place] for place in places], accepted) for places in chosen]
-    off = summary(games, accepted) - np.array(TABLE_5[colours, accepted])
-    return [float(one) for one in np.abs(off) / (np.std(again, axis=0) + 1e-9)]
+    resampled = [summary([games[index] for index in indices], accepted) for indices in chosen]
+    deviations = summary(games, accepted) - np.array(TABLE_5[colours, accepted])
+    return [float(value) for value in np.abs(deviations) / (np.std(resampled, axis=0) + 1e-9)]
 
 
 def rows() -> Iterator[Row]:
-    """The time of a game, then the Bayesian players against the published ones."""
+    """Yield the time per game, then the deviations from the published figures."""
     started = time.perf_counter()
     outcomes = {4: played(4, MANY)}
     seconds = (time.perf_counter() - started) / MANY
-    yield Row("chip_trading, 4 colours, three Bayesian players, a game", seconds, "s",
-              ("<=", 0.3), f"the mean of {MANY:,}, on one core")  # fmt: skip
+    yield Row("chip_trading, 4 colours, three Bayesian players: time per game", seconds, "s",
+              ("<=", 0.3), f"mean of {MANY:,} games, one core")  # fmt: skip
     outcomes |= {colours: played(colours, MANY) for colours in (3, 2)}
-    off: list[float] = []
-    for colours, found in sorted(outcomes.items()):
-        some = found[:GAMES]
-        bounds = [surplus_bound(one.worths, CHIPS) for one in some]
-        pairs = [(surplus_by_turn(one)[-1], most) for one, most in zip(some, bounds, strict=True)]
-        ratios = [surplus / most for surplus, most in pairs if most]
-        for what, figures, expected in (
-            ("bound", bounds, BOUNDS), ("Bayesian players' surplus over its bound", ratios, RATIOS)
-        ):  # fmt: skip
-            value, note = distance(figures, expected[colours])
-            yield Row(f"chip_trading, {colours} colours: {what}", value, "standard errors off",
+    deviations: list[float] = []
+    for colours, played_games in sorted(outcomes.items()):
+        sample = played_games[:GAMES]
+        bounds = [surplus_bound(game.worths, CHIPS) for game in sample]
+        surpluses = [surplus_by_turn(game)[-1] for game in sample]
+        ratios = [
+            surplus / bound for surplus, bound in zip(surpluses, bounds, strict=True) if bound
+        ]
+        for figure, values, expected in (
+            ("upper bound of the surplus", bounds, BOUNDS),
+            ("Bayesian players' surplus divided by its bound", ratios, RATIOS),
+        ):
+            value, note = distance(values, expected[colours])
+            yield Row(f"chip_trading, {colours} colours: {figure}", value, "standard errors",
                       ("<=", 3), f"{note}; {GAMES} games")  # fmt: skip
-        proposals = [proposed(one) for one in found]
+        proposals = [proposed(game) for game in played_games]
         for accepted in (True, False):
-            off.extend(distances(proposals, colours, accepted))
-    near = sum(one <= 2.3 for one in off)
-    yield Row("chip_trading, proposals of Bayesian players against table 5, the farthest figure",
-              max(off), "standard errors off", ("<=", 3.2),
-              f"{MANY:,} games; {near} of {len(off)} within 2.3 for {SAMPLE}")  # fmt: skip
+            deviations.extend(distances(proposals, colours, accepted))
+    near = sum(deviation <= 2.3 for deviation in deviations)
+    yield Row("chip_trading, Bayesian players' proposals: largest deviation from table 5",
+              max(deviations), "standard errors", ("<=", 3.2),
+              f"{MANY:,} games; {near} of {len(deviations)} figures within 2.3 "
+              f"standard errors of a sample of {SAMPLE}")  # fmt: skip

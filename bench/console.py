@@ -1,4 +1,4 @@
-"""The console of a large study: its pages while it has 5,000 participants and 100,000 matches."""
+"""Response times of the console for a study with 5,000 participants and 100,000 matches."""
 
 import asyncio
 import tempfile
@@ -18,8 +18,9 @@ from cheaptalk.web import Laboratory, LaboratoryDatabase, Links, make_laboratory
 
 PEOPLE = 5_000
 GAMES = 20
-"""Matches of each."""
-LOOKS = 20
+"""Matches per participant."""
+LOADS = 20
+"""Requests per page."""
 STUDY: dict[str, Any] = {
     "name": "large", "instances": 60_000, "pairing": [["people", "bot"], ["bot", "people"]],
     "games": [{"game": "bargaining", "fixed": {"horizon": 4, "money": 100}}],
@@ -32,32 +33,32 @@ STUDY: dict[str, Any] = {
         "pay": {"base": 1, "bonus": [{"rate": 0.01}]},
     },
 }  # fmt: skip
-PASSWORD = "a password of the bench"  # noqa: S105 - of a laboratory that is deleted at once
+PASSWORD = "a password of the bench"  # noqa: S105 - for a temporary laboratory
 
 
 def rows() -> Iterator[Row]:
-    """How soon the pages of a large study come."""
+    """Yield the time to open the laboratory, and the 95th percentile of each page's load time."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "large.yaml").write_text(yaml.safe_dump(STUDY, sort_keys=False))
         _fill(folder / "large.sqlite")
-        seconds = asyncio.run(_look(folder))
-    at = f"{PEOPLE:,} participants, {PEOPLE * GAMES:,} matches"
-    yield Row(f"opening a study of {at}", seconds.pop("opening")[0], "s", None)
+        seconds = asyncio.run(_load_times(folder))
+    size = f"{PEOPLE:,} participants, {PEOPLE * GAMES:,} matches"
+    yield Row(f"time to open a study of {size}", seconds.pop("opening")[0], "s", None)
     for page, times in seconds.items():
-        slowest = 1000 * sorted(times)[int(0.95 * (len(times) - 1))]
-        yield Row(f"95 % of looks at {page}, {at}", slowest, "ms", ("<=", 500),
-                  f"first look {1000 * times[0]:.0f} ms")  # fmt: skip
+        p95 = 1000 * sorted(times)[int(0.95 * (len(times) - 1))]
+        yield Row(f"load time of the page {page}, p95, {size}", p95, "ms", ("<=", 500),
+                  f"first load {1000 * times[0]:.0f} ms")  # fmt: skip
 
 
-async def _look(folder: Path) -> dict[str, list[float]]:
-    """The seconds that opening the laboratory took, and each look at each page."""
+async def _load_times(folder: Path) -> dict[str, list[float]]:
+    """Return the seconds to open the laboratory and to load each page, by page."""
     began = time.perf_counter()
     with LaboratoryDatabase(folder) as database:
         database.drafts.create("large", (folder / "large.yaml").read_text(), "owner")
         links = Links(b"the key of the bench is long enough")
         async with Laboratory(folder, database, links) as laboratory:
-            found = {"opening": [time.perf_counter() - began]}
+            seconds = {"opening": [time.perf_counter() - began]}
             code = set_up_code(database)
             transport = httpx.ASGITransport(make_laboratory(laboratory, code))
             async with httpx.AsyncClient(transport=transport, base_url="http://bench") as client:
@@ -67,27 +68,27 @@ async def _look(folder: Path) -> dict[str, list[float]]:
                 fields |= {"password": PASSWORD, "again": PASSWORD}
                 await client.post("/console/set-up", data=fields)
                 for tab in ("overview", "participants", "matches", "pay"):
-                    found[tab] = [await _timed(client, tab) for _ in range(LOOKS)]
-    return found
+                    seconds[tab] = [await _timed(client, tab) for _ in range(LOADS)]
+    return seconds
 
 
 async def _timed(client: httpx.AsyncClient, tab: str) -> float:
     began = time.perf_counter()
-    seen = await client.get(f"/console/studies/large/{tab}")
-    assert seen.status_code == 200, seen.text
+    response = await client.get(f"/console/studies/large/{tab}")
+    assert response.status_code == 200, response.text
     return time.perf_counter() - began
 
 
 def _fill(path: Path) -> None:
-    """Write a store of so many people and matches: copies of one match, each under its own id."""
+    """Write a store of the study in which every match is a copy of one match with its own id."""
     small = STUDY | {"instances": 1, "pairing": [["bot", "bot"]], "players": {"bot": "random"}}
     ct.run(ct.studies.parse_study({k: v for k, v in small.items() if k != "people"}, "bench"), path)
     study = ct.studies.parse_study(STUDY, "bench")
     with ct.Store.open(path) as store:
         study_id = store.register_study(study.name, study.written())
         with store.transaction() as connection:
-            one = dict(connection.execute(sa.select(schema.matches)).mappings().one())
-            _people(connection, study_id, one)
+            match = dict(connection.execute(sa.select(schema.matches)).mappings().one())
+            _people(connection, study_id, match)
 
 
 def _people(connection: sa.Connection, study_id: int, match: dict[str, Any]) -> None:

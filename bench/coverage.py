@@ -1,10 +1,10 @@
 """Coverage of intervals of means over clusters and strata: ``python -m bench.coverage [STUDIES]``.
 
 Studies have 2 to 50 instances in each of 1 to 100 configurations, or 2 to 50 participants with ten
-matches each over as many configurations. Configurations are fixed; instances, participants and
-matches are drawn. Of 95 % intervals that come without the caution for small samples, 93 % or more
-are to hold the true mean. Shares of few clusters take few values, so that their intervals hold it
-more often than they say; those of skewed values that are no shares need the caution.
+matches each, spread over 1 to 100 configurations. Configurations are fixed; instances, participants
+and matches are random. At least 93 % of the 95 % intervals without a small-sample warning must
+contain the true mean. Shares in few clusters take only few values, so their intervals are
+conservative. Intervals of skewed values that are not shares need the warning.
 """
 
 import sys
@@ -24,27 +24,27 @@ from cheaptalk.statistics import mean_intervals
 Values = NDArray[np.float64]
 STUDIES = 150
 LEAST = 93
-"""Percent of the intervals without a caution that are to hold the truth."""
+"""Required coverage of intervals without a warning, in percent."""
 CLUSTERS = (2, 3, 5, 10, 20, 50)
 CONFIGURATIONS = (1, 5, 20, 100)
 MATCHES = 10
-"""Matches of a participant."""
+"""Matches per participant."""
 INSTANCES = 5
-"""Instances of a configuration that participants play."""
+"""Instances per configuration in designs with participants."""
 LARGEST = 100_000
-"""Observations of all studies of a design, beyond which fewer are simulated."""
+"""Maximum number of matches per design; designs with large studies simulate fewer of them."""
 OUTCOMES: Mapping[str, Callable[[Values], Values]] = {"normal": lambda z: z, **KINDS}
 QUANTILES = ndtri((np.arange(20_000) + 0.5) / 20_000)
-"""Of a standard normal variable, over which expectations are taken."""
+"""Quantiles of the standard normal distribution, used to compute expectations."""
 
 
 class Design(NamedTuple):
-    """A kind of study.
+    """Design of a simulated study.
 
     Attributes:
-        unit: what is drawn, ``instance`` or ``participant``.
-        clusters: instances of each configuration, or participants of the study.
-        configurations: how many.
+        unit: the random unit, ``instance`` or ``participant``.
+        clusters: the number of instances per configuration, or of participants in the study.
+        configurations: the number of configurations.
         outcome: a key of :data:`OUTCOMES`.
     """
 
@@ -60,18 +60,18 @@ class Design(NamedTuple):
 
     @property
     def matches(self) -> int:
-        """Matches of a study: two of each instance, or ten of each participant."""
+        """Return the number of matches: two per instance, or ten per participant."""
         per_cluster = 2 * self.configurations if self.unit == "instance" else MATCHES
         return self.clusters * per_cluster
 
 
 class Coverage(NamedTuple):
-    """How often a design's intervals hold the truth.
+    """Counts from which a design's coverage is computed.
 
     Attributes:
-        studies: simulated.
-        plain: those whose interval has no caution.
-        held: those of ``plain`` whose interval holds the truth.
+        studies: the number of simulated studies.
+        plain: the number of intervals without a warning.
+        held: the number of intervals in ``plain`` that contain the true mean.
     """
 
     studies: int
@@ -82,21 +82,21 @@ class Coverage(NamedTuple):
 def simulated(
     design: Design, studies: int, draw: np.random.Generator
 ) -> tuple[pl.DataFrame, Values]:
-    """Studies of a design, one row a match, and the true mean of each."""
+    """Return simulated studies of a design with one row per match, and each study's true mean."""
     shape = (studies, design.matches)
-    at = np.arange(design.matches)
+    match = np.arange(design.matches)
     levels = SPREAD * np.random.default_rng(design.configurations).normal(
         size=design.configurations
     )
     if design.unit == "instance":
-        configuration = np.broadcast_to(at % design.configurations, shape)
-        instance = np.broadcast_to(at // design.configurations // 2, shape)
+        configuration = np.broadcast_to(match % design.configurations, shape)
+        instance = np.broadcast_to(match // design.configurations // 2, shape)
         unit, units = configuration + design.configurations * instance, design.matches // 2
         latent = np.sqrt(0.5) * _effects(unit, units, draw) + np.sqrt(0.5) * draw.normal(size=shape)
         person = np.full(shape, -1)
     else:
-        person = np.broadcast_to(at // MATCHES, shape)
-        configuration = draw.permuted(np.broadcast_to(at % design.configurations, shape), axis=1)
+        person = np.broadcast_to(match // MATCHES, shape)
+        configuration = draw.permuted(np.broadcast_to(match % design.configurations, shape), axis=1)
         instance = draw.integers(INSTANCES, size=shape)
         unit = configuration + design.configurations * instance
         latent = np.sqrt(0.5) * _effects(person, design.clusters, draw)
@@ -116,37 +116,37 @@ def simulated(
 
 
 def _effects(units: NDArray[np.int64], count: int, draw: np.random.Generator) -> Values:
-    """A standard normal effect of each unit of each study, match by match."""
+    """Draw a standard normal effect for each unit of each study; return it for each match."""
     return np.take_along_axis(draw.normal(size=(len(units), count)), units, axis=1)
 
 
 def covered(design: Design, studies: int, seed: int = 0) -> Coverage:
-    """Simulate studies of a design and count intervals that hold the truth."""
-    few = max(20, min(studies, LARGEST // design.matches))
+    """Simulate studies of a design, and count the intervals that contain the true mean."""
+    count = max(20, min(studies, LARGEST // design.matches))
     draw = np.random.default_rng([seed, *map(ord, str(design))])
-    frame, truth = simulated(design, few, draw)
+    frame, truth = simulated(design, count, draw)
     bounds = {} if design.outcome == "normal" else {"x": (0.0, 1.0)}
-    found = (
+    intervals = (
         mean_intervals(frame, ["x"], ["study"], bounds=bounds)
         .sort("study")
         .with_columns(truth=truth)
     )
-    plain = found.filter(pl.col("low").is_not_null(), pl.col("wanted").is_null())
+    plain = intervals.filter(pl.col("low").is_not_null(), pl.col("wanted").is_null())
     held = plain.filter(pl.col("truth").is_between("low", "high"))
-    return Coverage(few, len(plain), len(held))
+    return Coverage(count, len(plain), len(held))
 
 
 def designs() -> list[Design]:
-    """The grid, without studies of participants who have no match in some configuration."""
+    """Return all designs, without those that have more configurations than matches."""
     grid = product(("instance", "participant"), CLUSTERS, CONFIGURATIONS, OUTCOMES)
     return [
-        design for design in (Design(*one) for one in grid)
+        design for design in (Design(*values) for values in grid)
         if design.matches >= design.configurations
     ]  # fmt: skip
 
 
 def rows(studies: int = STUDIES) -> Iterator[Row]:
-    """The worst coverage of each unit and outcome, and how many intervals have a caution."""
+    """Yield the worst and the mean coverage for each unit and outcome."""
     counts = {design: covered(design, studies) for design in designs()}
     for unit, outcome in product(("instance", "participant"), OUTCOMES):
         own = {
@@ -157,38 +157,41 @@ def rows(studies: int = STUDIES) -> Iterator[Row]:
         plain = {design: count for design, count in own.items() if count.plain >= 20}
         shown = sum(count.plain for count in own.values())
         if not plain:
-            yield Row(f"intervals by {unit} of {outcome} values without a caution", 0, "%")
+            yield Row(f"intervals without a warning, clusters by {unit}, {outcome}", 0, "%")
             continue
-        worst = min(plain, key=lambda one: limits(plain[one].held, plain[one].plain)[1])
-        held, of = plain[worst].held, plain[worst].plain
-        low, high = limits(held, of)
+        worst = min(plain, key=lambda design: limits(plain[design].held, plain[design].plain)[1])
+        held, intervals = plain[worst].held, plain[worst].plain
+        low, high = limits(held, intervals)
         yield Row(
-            f"worst coverage without a caution, by {unit}, {outcome}", 100 * held / of, "%", None,
-            f"{worst}; {of} intervals, 95 % interval {100 * low:.1f} to {100 * high:.1f}; "
-            f"{len(plain)} of {len(own)} designs, {100 * shown / total:.0f} % of {total:,} "
-            "intervals come without a caution",
+            f"worst coverage without a warning, clusters by {unit}, {outcome}",
+            100 * held / intervals, "%", None,
+            f"{worst}; {intervals} intervals, 95 % CI {100 * low:.1f} to {100 * high:.1f}; "
+            f"{len(plain)} of {len(own)} designs have 20 or more intervals without a warning; "
+            f"{100 * shown / total:.0f} % of {total:,} intervals have no warning",
         )  # fmt: skip
         below = [
             design for design, count in plain.items()
             if 100 * limits(count.held, count.plain)[1] < LEAST
         ]  # fmt: skip
         yield Row(
-            f"designs below {LEAST} % beyond chance, by {unit}, {outcome}", len(below), "",
-            ("<=", 0), f"of {len(plain)} designs that have 20 intervals without a caution or more",
+            f"designs with coverage significantly below {LEAST} %, clusters by {unit}, {outcome}",
+            len(below), "", ("<=", 0),
+            f"of {len(plain)} designs with 20 or more intervals without a warning",
         )  # fmt: skip
-        over = sum(count.held for count in plain.values()) / shown
-        yield Row(f"coverage without a caution, clusters by {unit}, {outcome}", 100 * over, "%")
+        mean = sum(count.held for count in plain.values()) / shown
+        title = f"mean coverage without a warning, clusters by {unit}, {outcome}"
+        yield Row(title, 100 * mean, "%")
 
 
 def main() -> None:
-    """Print each design's coverage, the worst first."""
+    """Print the coverage of each design."""
     studies = int(sys.argv[1]) if len(sys.argv) > 1 else STUDIES
     for design in designs():
         count = covered(design, studies)
         low, high = limits(count.held, count.plain) if count.plain else (0.0, 1.0)
         verdict = "TOO LOW" if count.plain and 100 * high < LEAST else ""
         print(
-            f"{design!s:60} {count.held:4} of {count.plain:4} without a caution hold "
+            f"{design!s:60} {count.held:4} of {count.plain:4} without a warning cover "
             f"({low:.1%} to {high:.1%}), {count.studies} studies {verdict}", flush=True,
         )  # fmt: skip
 

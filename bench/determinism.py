@@ -1,7 +1,7 @@
-"""Whether pages are the same byte for byte: ``python -m bench.determinism``.
+"""Byte-for-byte reproducibility of pages: ``python -m bench.determinism``.
 
-Each page is written by three fresh processes whose hash seeds differ, from one store. Sets and
-unordered groups then come in another order, and sums of floating-point numbers may differ.
+Three new processes with different hash seeds write each page from the same store. A hash seed
+changes the order of sets and unordered groups, and thereby the sums of floating-point numbers.
 """
 
 import hashlib
@@ -24,16 +24,16 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "profile": ("profile", "boulware", "--workers", "1"),
     "metagame": ("metagame", "bargainers", "--draws", "300"),
 }
-"""The commands that write each page."""
+"""The command that writes each page."""
 
 
 def played(folder: Path) -> None:
-    """Play the quickstart twice, a round robin for a meta-game, and a small profile."""
+    """Play two quickstart studies, a round robin for a meta-game, and a profile."""
     with ct.Store.open(folder / STORE, create=True) as store:
-        first = ct.preset("quickstart")
-        assert first is not None
+        quickstart = ct.preset("quickstart")
+        assert quickstart is not None
         for name, seed in (("one", 1), ("two", 2)):
-            ct.run(first.model_copy(update={"name": name, "seed": seed}), store)
+            ct.run(quickstart.model_copy(update={"name": name, "seed": seed}), store)
         players = {name: name for name in ("boulware", "conceder", "equal_split", "random")}
         ct.run(ct.Study(
             name="bargainers", games=[{"game": "bargaining"}], players=players, pairing="all",
@@ -43,7 +43,7 @@ def played(folder: Path) -> None:
 
 
 def written(folder: Path, page: str, hash_seed: int) -> str:
-    """The digest of a page, and of what its command prints, by a fresh process.
+    """Write a page in a new process; return the digest of the page and the command's output.
 
     Raises:
         RuntimeError: the command failed.
@@ -57,22 +57,22 @@ def written(folder: Path, page: str, hash_seed: int) -> str:
 
 
 def versions(page: str, folder: Path) -> int:
-    """How many different versions of a page three processes write."""
+    """Return the number of distinct versions of a page over all hash seeds."""
     return len({written(folder, page, hash_seed) for hash_seed in HASH_SEEDS})
 
 
 def rows() -> Iterator[Row]:
-    """The number of different versions of each page."""
+    """Yield the number of distinct versions of each page."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         played(folder)
         for page in COMMANDS:
             yield Row(
-                f"{page}: different pages of the same study", versions(page, folder), "", ("<=", 1),
-                f"{len(HASH_SEEDS)} fresh processes with different hash seeds",
+                f"{page}: distinct pages of the same study", versions(page, folder), "", ("<=", 1),
+                f"{len(HASH_SEEDS)} new processes with different hash seeds",
             )  # fmt: skip
 
 
 if __name__ == "__main__":
     for row in rows():
-        print(f"{row.what:50} {row.value:.0f}", flush=True)
+        print(f"{row.title:50} {row.value:.0f}", flush=True)

@@ -1,4 +1,4 @@
-"""How fast matches are played through the rules alone, unstored, on one core."""
+"""Throughput of matches without models or a store, on one core."""
 
 import statistics
 import time
@@ -28,21 +28,21 @@ PAIRS: tuple[Pair, ...] = (
     ("public_goods", {}, ("conditional_cooperator",), None),
     ("sealed_bid_auction", {}, ("equilibrium",), None),
 )
-"""Game, parameters, one strategy for each role in its order (in all places of the role), goal."""
+"""Game, parameters, the strategy of each role (used for all its seats), and required matches/s."""
 
 
 def pairing(pair: Pair) -> tuple[Game, dict[str, Decide]]:
-    """The game and who plays each role of it."""
+    """Return the game of a pairing and the strategy of each role."""
     name, parameters, players, _ = pair
     game_spec = get_game(name)
-    chosen = [game_spec.strategies[one].with_settings() for one in players]
+    chosen = [game_spec.strategies[player].with_settings() for player in players]
     return game_spec.rules.model_validate(parameters), dict(
         zip(game_spec.rules.roles, chosen, strict=True)
     )
 
 
 def rate(game: Game, players: Mapping[str, Decide], matches: int) -> tuple[float, float]:
-    """Matches a second, and questions a match."""
+    """Play matches; return the matches per second and the decision requests per match."""
     requests = 0
     started = time.perf_counter()
     for number in range(matches):
@@ -52,23 +52,23 @@ def rate(game: Game, players: Mapping[str, Decide], matches: int) -> tuple[float
 
 
 def rows() -> Iterator[Row]:
-    """Matches a second for some pairings, the median of several rounds of about a second."""
+    """Yield the rate of each pairing: the median of several rounds of up to a second."""
     for pair in PAIRS:
         name, _, players, goal = pair
-        game, seated = pairing(pair)
-        second, _ = rate(game, seated, 50)
-        rates = [rate(game, seated, min(int(second) + 1, 3_000)) for _ in range(ROUNDS)]
-        value = statistics.median(found for found, _ in rates)
-        whom = " against ".join(players) if len(players) > 1 else f"{players[0]} everywhere"
+        game, strategies = pairing(pair)
+        expected, _ = rate(game, strategies, 50)
+        rates = [rate(game, strategies, min(int(expected) + 1, 3_000)) for _ in range(ROUNDS)]
+        value = statistics.median(matches for matches, _ in rates)
+        seats = " against ".join(players) if len(players) > 1 else f"{players[0]} in all seats"
         yield Row(
-            f"{name}, {whom}, played unstored on one core",
+            f"{name}, {seats}, no store, one core",
             value,
             "matches/s",
             None if goal is None else (">=", goal),
-            f"{rates[0][1]:.1f} questions a match",
+            f"{rates[0][1]:.1f} decision requests per match",
         )
 
 
 def covered() -> set[str]:
-    """The games that these benchmarks play."""
+    """Return the names of the games that this benchmark plays."""
     return {name for name, *_ in PAIRS} & set(games())

@@ -1,9 +1,9 @@
 """Coverage of intervals of effects: ``python -m bench.effect_coverage [STUDIES [SEED]]``.
 
-Over a grid of instances, of how many of them have the level whose effect is estimated, of kinds of
-values, and of instances that one match or six matches share. Of studies whose intervals come
-without a note that they are too narrow, 92 % or more are to hold the truth, and of all of normal
-values.
+The grid varies the number of instances, how many of them have the level whose effect is estimated,
+the distribution of values, and the matches per instance (one or six). At least 92 % of the
+intervals must contain the true effect, both among those without a note that they are too narrow,
+and among all intervals of normal values.
 """
 
 import sys
@@ -18,19 +18,24 @@ from bench.rows import Row
 from cheaptalk.statistics import regressions
 
 STUDIES = 400
-SOME = 50
-"""Studies without a note that tell how many of them hold the truth."""
-CHOSEN = ("normal", "lognormal", "share .9")
+MIN_STUDIES = 50
+"""Minimum number of studies without a note for an estimate of their coverage."""
+DISTRIBUTIONS = ("normal", "lognormal", "share .9")
 GROUPS = (
     (80, 2), (80, 3), (80, 5), (80, 10), (80, 25), (80, 40), (5, 2), (20, 3), (50, 25),
 )  # fmt: skip
-"""How many instances there are, and how many of them have the level."""
+"""The number of instances, and how many of them have the level."""
 
 
 def covered(
     kind: str, instances: int, treated: int, size: int, studies: int, seed: int
 ) -> tuple[float, float | None, float]:
-    """How often intervals hold the true effect, 0: of all, of those without a note; their share."""
+    """Simulate studies without an effect, and return how many intervals contain 0.
+
+    Returns:
+        The coverage of all intervals, the coverage of those without a note (None if they are too
+        few), and the share of intervals without a note.
+    """
     draw = np.random.default_rng(seed)
     instance = np.repeat(np.arange(instances), size)
     common = draw.normal(size=(studies, instances))[:, instance] * np.sqrt(ALIKE if size > 1 else 0)
@@ -43,40 +48,40 @@ def covered(
         cluster=["instance"],
     )  # fmt: skip
     effects = [fit.estimates(np.array([[0.0, 1.0]])).row(0, named=True) for fit in fits.values()]
-    inside = [one["low"] <= 1e-12 and one["high"] >= -1e-12 for one in effects]
-    told = [held for held, fit in zip(inside, fits.values(), strict=True)
-            if "too narrow" not in " ".join(fit.notes)]  # fmt: skip
-    alone = float(np.mean(told)) if len(told) >= SOME else None
-    return float(np.mean(inside)), alone, len(told) / studies
+    inside = [effect["low"] <= 1e-12 and effect["high"] >= -1e-12 for effect in effects]
+    plain = [held for held, fit in zip(inside, fits.values(), strict=True)
+             if "too narrow" not in " ".join(fit.notes)]  # fmt: skip
+    coverage = float(np.mean(plain)) if len(plain) >= MIN_STUDIES else None
+    return float(np.mean(inside)), coverage, len(plain) / studies
 
 
 def grid(studies: int, first: int = 0) -> Iterator[tuple[str, float, float | None, float]]:
-    """Each cell of the grid: what it is, and what :func:`covered` finds."""
-    cells = product(CHOSEN, SIZES.items(), GROUPS)
+    """Yield the name of each cell of the grid and its result of :func:`covered`."""
+    cells = product(DISTRIBUTIONS, SIZES.items(), GROUPS)
     for seed, (kind, (name, size), (instances, treated)) in enumerate(cells, start=first):
-        one = covered(kind, instances, treated, size, studies, seed)
-        yield f"{kind}, {name}, {treated} of {instances} instances", *one
+        result = covered(kind, instances, treated, size, studies, seed)
+        yield f"{kind}, {name}, {treated} of {instances} instances", *result
 
 
 def rows() -> Iterator[Row]:
-    """The worst coverage of intervals without a note, and of all those of normal values."""
-    found = list(grid(STUDIES))
-    for what, shares in (
-        ("without a note", [(alone, name) for name, _, alone, _ in found if alone is not None]),
-        ("of normal values", [(all_, name) for name, all_, *_ in found if "log" not in name
+    """Yield the worst coverage of intervals without a note, and of those of normal values."""
+    cells = list(grid(STUDIES))
+    for kind, shares in (
+        ("without a note", [(plain, name) for name, _, plain, _ in cells if plain is not None]),
+        ("of normal values", [(all_, name) for name, all_, *_ in cells if "log" not in name
                               and "normal" in name]),
     ):  # fmt: skip
         worst, name = min(shares)
         yield Row(
-            f"worst coverage of a 95 % interval of an effect, {what}", 100 * worst, "%",
+            f"worst coverage of a 95 % interval of an effect, {kind}", 100 * worst, "%",
             (">=", 100 * LEAST),
-            f"{name}; of {len(shares)} kinds of studies, {STUDIES:,} simulated each",
+            f"{name}; worst of {len(shares)} cells, {STUDIES:,} simulated studies each",
         )  # fmt: skip
 
 
 if __name__ == "__main__":
     studies, first = (*map(int, sys.argv[1:]), *(STUDIES, 0)[len(sys.argv) - 1 :])
-    for name, share, alone, part in grid(studies, first):
-        told = "" if alone is None else f"{alone:6.1%} of {part:4.0%} without a note"
-        verdict = "TOO NARROW" if alone is not None and alone < LEAST else ""
-        print(f"{name:42} {share:6.1%}  {told}  {verdict}", flush=True)
+    for name, share, plain, part in grid(studies, first):
+        detail = "" if plain is None else f"{plain:6.1%} of {part:4.0%} without a note"
+        verdict = "TOO NARROW" if plain is not None and plain < LEAST else ""
+        print(f"{name:42} {share:6.1%}  {detail}  {verdict}", flush=True)

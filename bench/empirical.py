@@ -1,4 +1,4 @@
-"""How long the whole bootstrap of an empirical game takes, with every metric."""
+"""Duration of the complete bootstrap of an empirical game with four metrics."""
 
 import time
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ METRICS = ("NW", "NW+", "UW", "EF1")
 
 
 def sampled(truth: Floats, rng: np.random.Generator) -> EmpiricalGame:
-    """A game with 200 matches in each cell, each on an instance of its own, and four metrics."""
+    """Simulate a game with four metrics and 200 matches per cell, each on a separate instance."""
     labels = tuple(f"s{number:02}" for number in range(len(truth)))
     cells = {}
     for row in range(len(truth)):
@@ -35,18 +35,17 @@ def sampled(truth: Floats, rng: np.random.Generator) -> EmpiricalGame:
 
 
 def rows() -> Iterator[Row]:
-    """The bootstrap of a game of 15 strategies, all tables included."""
+    """Yield the time to bootstrap a game of 15 strategies, including all tables."""
     rng = np.random.default_rng(5)
     game = sampled(meta_game(rng, SIZE), rng)
     metrics = [EquilibriumMetric(name, name) for name in METRICS]
     for processes in (1, 2):
         started = time.perf_counter()
-        drawn = bootstrap_equilibrium(game, metrics, paired=False, processes=processes)
-        drawn.table()
-        drawn.overall()
-        drawn.best_responses()
-        drawn.differences("regret")
-        yield Row(
-            f"bootstrap of {SIZE} strategies, {MATCHES} matches a cell, {DRAWS:,} draws, 4 metrics",
-            time.perf_counter() - started, "s", ("<=", 5), f"{processes} process(es)",
-        )  # fmt: skip
+        result = bootstrap_equilibrium(game, metrics, paired=False, processes=processes)
+        result.table()
+        result.overall()
+        result.best_responses()
+        result.differences("regret")
+        seconds = time.perf_counter() - started
+        title = f"bootstrap of {SIZE} strategies, {MATCHES} matches per cell, {DRAWS:,} draws"
+        yield Row(f"{title}, 4 metrics", seconds, "s", ("<=", 5), f"processes: {processes}")

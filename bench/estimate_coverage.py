@@ -1,8 +1,9 @@
-"""How often what a study takes lies under its estimate: ``python -m bench.estimate_coverage``.
+"""Coverage of cost estimates: ``python -m bench.estimate_coverage [STUDIES]``.
 
-Plays studies (minutes) with simulated models, which differ in patience, in how much they write and
-reason, in how often their answers are not legal and in how their servers count; sets the dollars
-spent against the high end of the estimate before the run, and of that after the first replies.
+The benchmark plays studies with simulated models, which takes several minutes. The models differ in
+their willingness to agree, in the lengths of text and reasoning, in the share of invalid answers,
+and in characters per token. The actual costs are compared with the estimate before the run and with
+the estimate after the first replies.
 """
 
 import json
@@ -29,7 +30,7 @@ STUDIES = 100
 PRICES = Prices(
     {"bench": (Price(models=("script/*",), input=2.5, output=10, as_of=date(2026, 1, 1)),)}
 )
-THINKS = Prices(
+REASONING_PRICES = Prices(
     {
         "bench": (
             Price(models=("script/*",), input=2.5, output=10, reasons=True, as_of=date(2026, 1, 1)),
@@ -39,14 +40,14 @@ THINKS = Prices(
 
 
 class Temper(NamedTuple):
-    """How a simulated model writes: means of its own draws, in tokens, and their spread in logs.
+    """Output lengths and reliability of a kind of simulated model.
 
     Attributes:
-        aloud: tokens of thoughts in words, where a question asks for them or leaves room.
-        message: characters of a message to others.
-        hidden: tokens of reasoning that does not come back.
-        spread: standard deviation of the logarithm of a length.
-        illegal: share of replies that are no answer.
+        aloud: the mean number of tokens of visible reasoning, if the prompt asks or allows it.
+        message: the mean number of characters of a message to other players.
+        hidden: the mean number of tokens of hidden reasoning.
+        spread: the standard deviation of the logarithm of a length.
+        illegal: the share of replies without a valid answer.
     """
 
     aloud: float
@@ -82,10 +83,10 @@ STYLES: list[dict[str, Any]] = [
 
 @dataclass
 class Simulated:
-    """A model of some temper behind a server that counts so many characters to a token.
+    """A simulated model and its server, with random characters per token.
 
-    What it plays is legal and random, but for the patience with which it holds out; its temper
-    decides how much it writes around that.
+    Its actions are legal and random, except that it refuses offers with a random probability. Its
+    temper determines how much it writes.
     """
 
     temper: Temper
@@ -95,12 +96,12 @@ class Simulated:
 
     def __post_init__(self) -> None:
         self.density = float(self.draw.uniform(3.4, 4.8))
-        shift = self.draw.normal(0, 0.25, 3)  # one model differs from the next of its kind
+        shift = self.draw.normal(0, 0.25, 3)  # varies between models of the same kind
         self.patience = float(self.draw.uniform(0, 1))
         self.means = np.exp(shift) * [self.temper.aloud, self.temper.message, self.temper.hidden]
 
     def hold_out(self, form: AnswerForm) -> str:
-        """A legal answer, which accepts nothing and goes on talking where the model is patient."""
+        """Return a legal answer; a patient model's answer rejects the offer and keeps talking."""
         text = form.example or "{}"
         if self.draw.random() > self.patience:
             return text
@@ -110,7 +111,7 @@ class Simulated:
         return text.replace('"accept"', '"reject"')
 
     def length(self, mean: float) -> int:
-        """A length with this mean."""
+        """Draw a length from a lognormal distribution with this mean."""
         spread = self.temper.spread
         return round(float(self.draw.lognormal(np.log(mean) - spread**2 / 2, spread)))
 
@@ -120,8 +121,8 @@ class Simulated:
         text = "x" * 900
         if call.form is not None:
             text = self.hold_out(call.form)
-            words = f'"message":"{"w" * min(self.length(message), 4_000)}"'
-            text = re.sub('"message":"[^"]*"', words, text)
+            field = f'"message":"{"w" * min(self.length(message), 4_000)}"'
+            text = re.sub('"message":"[^"]*"', field, text)
             if '"reasoning":""' in text:
                 thoughts = "x" * round(self.density * self.length(aloud))
                 text = text.replace('"reasoning":""', f'"reasoning":"{thoughts}"')
@@ -129,18 +130,25 @@ class Simulated:
                 text = "x" * round(self.density * self.length(aloud)) + f"\n```json\n{text}\n```"
             if self.draw.random() < self.temper.illegal:
                 text = text[: len(text) // 2].replace("{", "")
-        secret = self.length(hidden) if hidden else 0
-        said = round(len(text) / self.density)
+        reasoning = self.length(hidden) if hidden else 0
+        visible = round(len(text) / self.density)
         usage = Usage(
             input_tokens=round(characters(call) / self.density),
-            output_tokens=said + secret,
-            reasoning_tokens=secret,
+            output_tokens=visible + reasoning,
+            reasoning_tokens=reasoning,
         )
         return Reply(text=text, model="simulated", usage=usage, seconds=1.0)
 
 
 class Outcome(NamedTuple):
-    """What became of one study: dollars spent, as a share of the ends that were announced."""
+    """A study's cost and its estimates, in dollars.
+
+    Attributes:
+        temper: the name of the model's temper.
+        spent: the total cost.
+        before: the estimate before the run.
+        after: the estimate after the first replies; None if no match was left.
+    """
 
     temper: str
     spent: float
@@ -149,7 +157,7 @@ class Outcome(NamedTuple):
 
 
 def study(number: int, draw: np.random.Generator) -> ct.Study:
-    """A study of some of the games in one of the styles."""
+    """Return a study of two random games with one of the prompt styles."""
     chosen = draw.choice(len(GAMES), size=2, replace=False)
     style = STYLES[number // len(TEMPERS) % len(STYLES)]
     return ct.studies.parse_study(
@@ -157,7 +165,7 @@ def study(number: int, draw: np.random.Generator) -> ct.Study:
             "name": "simulated",
             "seed": number,
             "instances": 12,
-            "games": [GAMES[place] for place in chosen],
+            "games": [GAMES[index] for index in chosen],
             "players": {"model": {"model": "script/legal"} | style},
             "pairing": "self",
         },
@@ -166,11 +174,11 @@ def study(number: int, draw: np.random.Generator) -> ct.Study:
 
 
 def outcome(number: int) -> Outcome:
-    """Play one study, and hold what it took against what was foretold."""
+    """Play a study, and return its cost and its estimates."""
     draw = np.random.default_rng([7, number])
     name = [*TEMPERS][number % len(TEMPERS)]
     temper = TEMPERS[name]
-    prices = THINKS if temper.hidden else PRICES
+    prices = REASONING_PRICES if temper.hidden else PRICES
     planned = ct.plan(study(number, draw))
     before = ct.studies.estimate(planned, prices).total.dollars
     assert before is not None
@@ -179,25 +187,27 @@ def outcome(number: int) -> Outcome:
         tempfile.TemporaryDirectory() as folder,
         ct.Store.open(Path(folder) / "store.sqlite", create=True) as store,
     ):
-        first = ct.studies.Cap(calls=3 * ENOUGH * len(planned.study.games))
-        ct.run(planned, store, models=models, prices=prices, cap=first, concurrency=4)
+        cap = ct.studies.Cap(calls=3 * ENOUGH * len(planned.study.games))
+        ct.run(planned, store, models=models, prices=prices, cap=cap, concurrency=4)
         spent = ct.records.study_cost(store, "simulated").dollars
-        known = store.statuses(match.id for match in planned.matches)
-        settled = {id_ for id_, one in known.items() if one in ct.studies.SETTLED}
+        statuses = store.statuses(match.id for match in planned.matches)
+        settled = {id_ for id_, status in statuses.items() if status in ct.studies.SETTLED}
         answered = ct.records.answered(store)
         begun = {id_: seats for id_, seats in answered.items() if id_ not in settled}
-        seen = usage_histories(store, "simulated", {"script/legal"})
-        left = ct.studies.estimate(planned, prices, settled, begun, history=seen)
-        rest = left.total.dollars
+        history = usage_histories(store, "simulated", {"script/legal"})
+        remaining = ct.studies.estimate(planned, prices, settled, begun, history=history)
+        rest = remaining.total.dollars
         ct.run(planned, store, models=models, prices=prices, concurrency=4)
-        taken = ct.records.study_cost(store, "simulated").dollars
-    after = None if rest is None or not left.matches else rest.plus(ct.studies.Range(spent, spent))
-    return Outcome(name, taken, before, after)
+        total = ct.records.study_cost(store, "simulated").dollars
+    after = (
+        None if rest is None or not remaining.matches else rest.plus(ct.studies.Range(spent, spent))
+    )
+    return Outcome(name, total, before, after)
 
 
-def line(name: str, found: Iterable[tuple[float, ct.studies.Range]]) -> str:
-    """How many of some amounts lie under the high end, and how far that is above them."""
-    pairs = list(found)
+def line(name: str, costs: Iterable[tuple[float, ct.studies.Range]]) -> str:
+    """Describe how often costs lie within the ends of their estimates, and the median ratios."""
+    pairs = list(costs)
     under = sum(spent <= range_.high for spent, range_ in pairs)
     over = sum(spent >= range_.low for spent, range_ in pairs)
     if not pairs:
@@ -205,19 +215,19 @@ def line(name: str, found: Iterable[tuple[float, ct.studies.Range]]) -> str:
     ratio = median(range_.high / spent for spent, range_ in pairs)
     low = median(range_.low / spent for spent, range_ in pairs)
     return (
-        f"{name}: {under} of {len(pairs)} at most the high end, {over} at least the low one; "
+        f"{name}: {under} of {len(pairs)} at most the high end, {over} at least the low end; "
         f"high/spent {ratio:.1f}, low/spent {low:.2f} (medians)"
     )
 
 
 def main(studies: int) -> None:
-    """Print the coverage for each temper, and for all."""
-    found = [outcome(number) for number in range(studies)]
+    """Print the coverage of the estimates for each temper and for all studies."""
+    outcomes = [outcome(number) for number in range(studies)]
     for name in [*TEMPERS, "all"]:
-        ours = [one for one in found if name in (one.temper, "all")]
-        print(line(f"{name}, before the run", [(one.spent, one.before) for one in ours]))
-        after = [(one.spent, one.after) for one in ours if one.after is not None]
-        print(line(f"{name}, after first replies", after), flush=True)
+        chosen = [study for study in outcomes if name in (study.temper, "all")]
+        print(line(f"{name}, before the run", [(study.spent, study.before) for study in chosen]))
+        after = [(study.spent, study.after) for study in chosen if study.after is not None]
+        print(line(f"{name}, after the first replies", after), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Floods of connections while people take part: what is refused, how soon, and at what memory.
+"""Resilience of a study's server to floods of connections.
 
-So many people have a page open, each with its event stream. An attacker at another address holds
-the link of one participant, asks for 10,000 event streams at once, and does so again; then opens
-connections on which a request never becomes complete. Meanwhile people load pages.
+All participants have a page with an event stream open. An attacker at another address uses the link
+of one participant to request 10,000 concurrent event streams, several times. Then the attacker
+opens connections without ever completing a request. Meanwhile, a participant loads pages.
 """
 
 import asyncio
@@ -31,33 +31,33 @@ STREAMS = 10_000
 HALF_OPEN = 1_200
 FLOODS = 3
 ATTACKER = "127.0.0.66"
-"""The attacker's address: Linux has all of 127.0.0.0/8."""
+"""The attacker's address. Linux assigns all of 127.0.0.0/8 to the loopback interface."""
 SETTLED = 12.0
-"""Seconds after a flood until memory is read: idle connections are closed after 5."""
+"""Seconds between a flood and the memory reading; idle connections are closed after 5 s."""
 BETWEEN_PAGES = 0.1
-"""Seconds between two pages that one of the people loads."""
+"""Pause between two page loads of the participant, in seconds."""
 
 
 def rows() -> Iterator[Row]:
-    """Streams beyond the caps, memory after each flood, half-open connections, and pages."""
+    """Yield refused streams, page load times, memory and the closing of half-open connections."""
     soft_limit()
     with serving(STUDY) as server, attacking() as attacker:
         yield from asyncio.run(attacked(server, attacker))
 
 
 def attacking() -> ProcessPoolExecutor:
-    """Start a process of the attacker's own."""
+    """Return an executor that runs the attacker in a separate process."""
     return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
 
 
 def soft_limit() -> None:
-    """Allow this process as many open files as the system does."""
+    """Raise this process's soft limit on open files to the hard limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def attacked(server: Server, attacker: ProcessPoolExecutor) -> list[Row]:
-    """Let people in, and attack the server."""
+    """Open all participants' pages, attack the server, and return the results."""
     connector = aiohttp.TCPConnector(limit=0)
     timeout = aiohttp.ClientTimeout(total=None)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout) as people:
@@ -65,49 +65,53 @@ async def attacked(server: Server, attacker: ProcessPoolExecutor) -> list[Row]:
         streams = [await people.get(f"{server.url}{path}/events") for path in paths]
         refused = sum(stream.status != 200 for stream in streams)
         await asyncio.sleep(SETTLED)
-        at, loop = f"{PEOPLE} people with their pages open", asyncio.get_running_loop()
-        found = [Row(f"event streams refused to {at}", refused, "", ("<=", 0))]
+        loop = asyncio.get_running_loop()
+        results = [Row(f"refused event streams of {PEOPLE} participants", refused, "", ("<=", 0))]
         memory = [rss(server)]
         for number in range(1, FLOODS + 1):
             attack = loop.run_in_executor(attacker, flood, server.url, f"{paths[0]}/events")
             statuses, seconds = await pages_during(people, server.url + paths[1], attack)
             await asyncio.sleep(SETTLED)
             memory.append(rss(server))
-            note = f"{dict(statuses)}; half of {len(seconds)} pages in {ms(seconds, 50):.0f} ms, "
-            note += f"the slowest in {1000 * max(seconds):.0f} ms"
-            least = STREAMS - STREAMS_OF_VISITOR
-            found += [
-                Row(f"flood {number}: of {STREAMS:,} streams of one participant, refused",
-                    STREAMS - statuses["200"], "", (">=", least), note),
-                Row(f"flood {number}: 95 % of pages", ms(seconds, 95), "ms"),
+            note = f"{dict(statuses)}; {len(seconds)} page loads, median {ms(seconds, 50):.0f} ms, "
+            note += f"maximum {1000 * max(seconds):.0f} ms"
+            min_refused = STREAMS - STREAMS_OF_VISITOR
+            results += [
+                Row(f"flood {number}: refused streams of {STREAMS:,} of one participant",
+                    STREAMS - statuses["200"], "", (">=", min_refused), note),
+                Row(f"flood {number}: page load time, p95", ms(seconds, 95), "ms"),
             ]  # fmt: skip
-        note = ", ".join(f"{one:.0f}" for one in memory) + f" MiB before and after {FLOODS} floods"
-        found.append(
-            Row("memory after the last flood", memory[-1] / memory[0], "of that before",
+        note = ", ".join(f"{mib:.0f}" for mib in memory) + f" MiB before and after {FLOODS} floods"
+        results.append(
+            Row("memory after the last flood", memory[-1] / memory[0], "times the initial memory",
                 ("<=", 1.1), note)
         )  # fmt: skip
         stalling = loop.run_in_executor(attacker, stall, server.url)
         closed, seconds = await pages_during(people, server.url + paths[1], stalling)
-        note = f"{HALF_OPEN:,} connections; the slowest page took {1000 * max(seconds):.0f} ms"
-        found += [
+        note = f"{HALF_OPEN:,} connections; slowest page load {1000 * max(seconds):.0f} ms"
+        results += [
             Row(
-                "half-open connections: the last closes after",
+                "half-open connections: time until the last is closed",
                 max(closed),
                 "s",
                 ("<=", 15),
                 note,
             ),
-            Row("meanwhile, 95 % of pages", ms(seconds, 95), "ms", ("<=", 250)),
+            Row(
+                "page load time with half-open connections, p95", ms(seconds, 95), "ms", ("<=", 250)
+            ),
         ]
-        hung = sum(stream.content.at_eof() for stream in streams)
-        found.append(Row(f"event streams of {at} that the floods ended", hung, "", ("<=", 0)))
+        closed_streams = sum(stream.content.at_eof() for stream in streams)
+        results.append(
+            Row("participants' event streams closed by the attacks", closed_streams, "", ("<=", 0))
+        )
         for stream in streams:
             stream.close()
-    return found
+    return results
 
 
 async def entered(people: aiohttp.ClientSession, server: Server, number: int) -> str:
-    """Come to the study; the path of the page."""
+    """Enter the study as a participant, and return the path of the first page."""
     url = f"{server.url}?PROLIFIC_PID={number:024x}&STUDY_ID=bench"
     async with people.get(url) as page:
         text = await page.text()
@@ -122,7 +126,11 @@ async def entered(people: aiohttp.ClientSession, server: Server, number: int) ->
 async def pages_during(
     people: aiohttp.ClientSession, url: str, attack: "asyncio.Future[T]"
 ) -> tuple[T, list[float]]:
-    """Load a page of one of the people until an attack ends: its outcome, and seconds of pages."""
+    """Load a page repeatedly until an attack ends.
+
+    Returns:
+        The attack's result and the seconds of each page load.
+    """
     seconds = []
     while not attack.done():
         began = time.perf_counter()
@@ -135,20 +143,20 @@ async def pages_during(
 
 
 def ms(seconds: list[float], percent: int) -> float:
-    """A percentile in milliseconds."""
+    """Return a percentile of durations in milliseconds."""
     return 1000 * statistics.quantiles(seconds, n=100)[percent - 1]
 
 
 def rss(server: Server) -> float:
-    """The memory that the server's process has now, in MiB."""
+    """Return the resident memory of the server's process in MiB."""
     assert server.process is not None
     status = Path(f"/proc/{server.process.pid}/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+)", status)
-    return int(found[1]) / 1024 if found else 0.0
+    match = re.search(r"VmRSS:\s+(\d+)", status)
+    return int(match[1]) / 1024 if match else 0.0
 
 
 def flood(url: str, path: str) -> Counter[str]:
-    """Ask for so many event streams at once, and hold the connections; the statuses."""
+    """Request ``STREAMS`` event streams concurrently, and count the response statuses."""
     soft_limit()
     return asyncio.run(_flood(url, path))
 
@@ -176,7 +184,7 @@ async def _flood(url: str, path: str) -> Counter[str]:
 
 
 def stall(url: str) -> list[float]:
-    """Open connections whose request never becomes complete; how long each lasted, in seconds."""
+    """Open connections without completing a request; return the seconds until each is closed."""
     soft_limit()
     return asyncio.run(_stall(url))
 
@@ -195,7 +203,7 @@ async def _stall(url: str) -> list[float]:
 
 
 async def connection(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection from the attacker's address."""
-    there = urlsplit(url)
-    assert there.hostname is not None
-    return await asyncio.open_connection(there.hostname, there.port, local_addr=(ATTACKER, 0))
+    """Open a connection from the attacker's address."""
+    address = urlsplit(url)
+    assert address.hostname is not None
+    return await asyncio.open_connection(address.hostname, address.port, local_addr=(ATTACKER, 0))

@@ -1,17 +1,18 @@
 """False statements in headlines: ``python -m bench.headlines [--minutes M] [--progress FILE]``.
 
-Coverage of intervals says nothing of the sentence above them. Here players are equal by
-construction, and every sentence that names a winner or a change is false. The grid varies players,
-instances, configurations, designs (all players on the same instances, or each on its own) and
-outcomes (binary, skewed); each cell is simulated until the time is up. At most 6 % of the sentences
-of a cell may be false. With one player ahead of equal others the same cells give the power.
+The coverage of intervals does not show whether the headline above them is correct. In this
+benchmark, players are equal by construction, so every headline that names a winner or a change is
+false. The grid varies the number of players, instances and configurations, the design (all players
+on the same instances, or each player on separate instances) and the outcome (binary or skewed).
+Cells are simulated until the time is up. At most 6 % of a cell's headlines may be false. The same
+cells with one leading player give the power.
 
-The frames are synthetic, the sentences are those of the pages: a study of two matches is played for
-its frame, and its columns are filled with simulated outcomes. The sentence counts, and the test
-behind it must agree with it.
+The data are synthetic, but the headlines come from the code of the pages. A small study is played
+for its match frame, whose columns are then filled with simulated outcomes. The benchmark checks the
+text of a headline, and that the significance test behind it agrees.
 
-Progress goes to a file of JSON lines if one is named; a second run with the same file and seed goes
-on where the first one stopped.
+With ``--progress``, results are appended to a file of JSON lines. A second run with the same file
+and seed continues where the first run stopped.
 """
 
 import argparse
@@ -47,37 +48,37 @@ from cheaptalk.reports.study.scores import GameScores
 GAME = "bargaining"
 RIVAL = "rival"
 LIMIT = 0.06
-"""The share of false sentences that a cell may have."""
+"""Maximum share of false headlines in a cell."""
 ALIKE = 0.5
-"""The share of an outcome's variance that the matches of an instance share."""
+"""Intraclass correlation: the share of an outcome's variance between instances."""
 SPREAD = 0.7
-"""The standard deviation of the configurations' means, in that of an outcome."""
+"""Standard deviation of the configurations' means, in standard deviations of an outcome."""
 AHEAD = 0.8
-"""How far the leader is ahead where power is measured, in standard deviations of an outcome."""
+"""The leader's lead in power simulations, in standard deviations of an outcome."""
 BATCH = 10
 SUSPICION = 1.0
-"""How many times as many studies a false sentence draws to its cell."""
+"""Weight of a false headline in the allocation of simulations to cells."""
 MINUTES = 20.0
 DRAWS = 300
-"""Bootstrap draws of a leaderboard or a meta-game."""
+"""Bootstrap draws for a leaderboard or a meta-game."""
 PLAYERS = (2, 3, 5, 10)
 DESIGNS = (
     (2, 1), (3, 1), (5, 1), (10, 1), (50, 1), (1, 5), (2, 5), (3, 5), (10, 5), (1, 20), (2, 20),
     (3, 20), (10, 20), (1, 100), (2, 100), (10, 100), (50, 100),
 )  # fmt: skip
-"""Instances of each configuration, and configurations."""
+"""Instances per configuration, and number of configurations."""
 LARGEST = 50_000
-"""Matches of the largest study."""
+"""Maximum number of matches in a study."""
 Outcomes = NDArray[np.float64]
 KINDS: Mapping[str, Callable[[Outcomes], Outcomes]] = {
     "binary": lambda z: (z > norm.ppf(0.7)).astype(float),
     "skewed": lambda z: norm.cdf(z) ** 6,
 }
-"""Functions from standard normal numbers to outcomes, by name."""
+"""Functions that convert standard normal numbers to outcomes, by name."""
 
 
 class Cell(NamedTuple):
-    """A kind of study, and the headline that is tested on it."""
+    """A study design and the headline that is tested with it."""
 
     headline: str
     players: int
@@ -102,8 +103,8 @@ class Statement(NamedTuple):
     """The content of a headline.
 
     Attributes:
-        text: the sentence.
-        named: the player or change that it names, or None if it leaves that open.
+        text: the text.
+        named: the player or change that it names, or None if it names neither.
     """
 
     text: str
@@ -112,7 +113,7 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SimulatedStudy(Evidence):
-    """A study whose matches are simulated; all else is that of a stored one."""
+    """A stored study whose matches are replaced by simulated ones."""
 
     frame: pl.DataFrame | None = None
 
@@ -124,11 +125,11 @@ class SimulatedStudy(Evidence):
 
 @dataclass(frozen=True)
 class Simulator:
-    """Draws studies of a cell.
+    """Simulator of studies.
 
     Attributes:
-        store: holds the studies ``first`` and ``second``, and ``elsewhere`` with another seed.
-        row: a match as frames have it.
+        store: a store with the studies ``first``, ``second``, and ``elsewhere`` (another seed).
+        row: a match frame that supplies the columns that are not simulated.
     """
 
     store: ct.Store
@@ -141,12 +142,12 @@ class Simulator:
         self, labels: list[str], rivals: list[str], configuration: NDArray[np.int64],
         instance: list[str], values: Mapping[str, Outcomes],
     ) -> pl.DataFrame:  # fmt: skip
-        """Matches of these players, each against its rival."""
+        """Return a match frame in which each player plays its rival."""
         drawn: dict[str, object] = {
             "match_id": [f"m{at}" for at in range(len(labels))],
             "configuration": [f"c{at}" for at in configuration],
             "instance": instance,
-            "pairing": [f"{one} / {other}" for one, other in zip(labels, rivals, strict=True)],
+            "pairing": [f"{label} / {rival}" for label, rival in zip(labels, rivals, strict=True)],
             "player_alice": labels,
             "player_bob": rivals,
             **values,
@@ -160,10 +161,11 @@ class Simulator:
     def matches(
         self, cell: Cell, draw: np.random.Generator, studies: int = 1
     ) -> list[pl.DataFrame]:
-        """Studies of the same players on the same instances, or on their own ones.
+        """Simulate the match frames of one or more studies of a cell.
 
-        The outcomes have three parts: of the configuration, which all players share; of the
-        instance; and of the match. Players are equal, but for the first one's lead.
+        An outcome is the sum of the effects of its configuration, its instance and its match. All
+        players share the configuration effects, and in paired designs the instance effects.
+        Players are equal, except for the lead of the first player in the last study.
         """
         shape = (studies, cell.players, cell.configurations, cell.instances)
         level = SPREAD * draw.normal(size=(1, 1, cell.configurations, 1))
@@ -191,24 +193,24 @@ class Simulator:
 
 
 def report(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
-    """Return the headline that names who did best in a study."""
+    """Return the report's headline for a simulated study."""
     (frame,) = simulator.matches(cell, draw)
     return report_of(simulator, frame)
 
 
 def report_of(_: Simulator, frame: pl.DataFrame) -> Statement:
-    """Return the report's headline about matches."""
+    """Return the report's headline for a match frame."""
     game = GameScores(GAME, frame, {"alice": "alice", "bob": "bob"})
     text = answers.answer(game).text
     best = next(iter(game.players["alice"]["player_alice"]))
     named = best if f"{best} did best as Alice" in text else None
-    told = all(margin.significant for margin in answers.margins(game, "alice"))
-    assert told == (named is not None), text
+    significant = all(margin.significant for margin in answers.margins(game, "alice"))
+    assert significant == (named is not None), text
     return Statement(text, named)
 
 
 def compare(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
-    """Return the headline about changes between two studies of the same players."""
+    """Return the headline on changes between two studies of the same players."""
     before, after = simulator.matches(cell, draw, studies=2)
     after = after.with_columns(match_id=pl.concat_str(pl.lit("later "), "match_id"))
     first = simulator.study("first", before)
@@ -223,13 +225,13 @@ def compare(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Stat
 
 
 def leaderboard(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
-    """Return the headline that names the first player."""
+    """Return the leaderboard's headline for a simulated study."""
     (frame,) = simulator.matches(cell, draw)
     return standing_of(simulator, frame)
 
 
 def standing_of(simulator: Simulator, frame: pl.DataFrame) -> Statement:
-    """Return the leaderboard's headline about matches."""
+    """Return the leaderboard's headline for a match frame."""
     study = simulator.study("first", frame)
     try:
         shown = next(iter(_Board((study,), (), ()).standing(study)))
@@ -241,7 +243,7 @@ def standing_of(simulator: Simulator, frame: pl.DataFrame) -> Statement:
 
 
 def metagame(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
-    """Whom people would choose; every ordered pair of players meets."""
+    """Return the meta-game's headline for a study in which all ordered pairs of players meet."""
     shape = (cell.players, cell.players, cell.configurations, cell.instances)
     level = SPREAD * draw.normal(size=(cell.configurations, 1))
     common = (1, 1, *shape[2:]) if cell.paired else shape
@@ -250,10 +252,10 @@ def metagame(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Sta
     latent[0, 0] += cell.ahead
     latent[1, :, 0] += cell.ahead
     alice, bob = KINDS[cell.outcome](latent) / 2
-    one, other, configuration, instance = np.indices(shape).reshape(4, -1)
-    pairs = list(zip(one, other, strict=True))
+    first, second, configuration, instance = np.indices(shape).reshape(4, -1)
+    pairs = list(zip(first, second, strict=True))
     frame = simulator.frame(
-        [f"p{at}" for at in one], [f"p{at}" for at in other], configuration,
+        [f"p{at}" for at in first], [f"p{at}" for at in second], configuration,
         [str(at) if cell.paired else f"{pair}.{at}"
          for pair, at in zip(pairs, instance, strict=True)],
         {"alice_gain": alice.ravel(), "bob_gain": bob.ravel(),
@@ -274,14 +276,17 @@ def metagame(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Sta
 
 
 def factors(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
-    """Return the sentences on players' factors: pairs share a model, and two templates alternate.
+    """Return the sentences on the effects of players' factors.
 
-    Players 0 and 1 are the first model. Up to three players differ in their model only.
+    With up to three players, each is a different model. With more players, each model appears with
+    two prompt templates: players 0 and 1 are the first model.
     """
     (frame,) = simulator.matches(cell, draw)
-    two = cell.players > 3
+    two_factors = cell.players > 3
     levels = {
-        f"p{at}": {"model": f"m{at // 2}", "template": f"t{at % 2}"} if two else {"model": f"m{at}"}
+        f"p{at}": {"model": f"m{at // 2}", "template": f"t{at % 2}"}
+        if two_factors
+        else {"model": f"m{at}"}
         for at in range(cell.players)
     }
     game = GameScores(GAME, frame, {"alice": "alice", "bob": "bob"})
@@ -301,7 +306,7 @@ HEADLINES: Mapping[str, Callable[[Simulator, Cell, np.random.Generator], Stateme
 
 
 def grid(headlines: list[str], largest: int = LARGEST) -> list[Cell]:
-    """All cells with so many matches at most, the smallest first: of equal players, then others."""
+    """Return the cells with at most ``largest`` matches, by size; those with a leader come last."""
     cells = [
         Cell(headline, players, instances, configurations, paired, outcome, ahead)
         for headline in headlines
@@ -313,12 +318,12 @@ def grid(headlines: list[str], largest: int = LARGEST) -> list[Cell]:
 
 
 class Count(NamedTuple):
-    """How often a cell's sentence named anything, and how often the leader.
+    """Counts of a cell's headlines.
 
     Attributes:
-        studies: simulated.
-        named: those whose sentence named a player or a change.
-        leader: those that named the first player.
+        studies: the number of simulated studies.
+        named: the number of headlines that name a player or a change.
+        leader: the number of headlines that name the first player.
     """
 
     studies: int = 0
@@ -331,7 +336,7 @@ class Count(NamedTuple):
 
 
 def limits(part: int, total: int) -> tuple[float, float]:
-    """The 95 % interval of a share (Clopper and Pearson 1934)."""
+    """Return the exact 95 % confidence interval of a share (Clopper and Pearson 1934)."""
     low = float(beta.ppf(0.025, part, total - part + 1)) if part else 0.0
     high = float(beta.ppf(0.975, part + 1, total - part)) if part < total else 1.0
     return low, high
@@ -339,7 +344,7 @@ def limits(part: int, total: int) -> tuple[float, float]:
 
 @contextmanager
 def simulator() -> Iterator[Simulator]:
-    """A simulator on a store with three small studies."""
+    """Provide a simulator with a temporary store of three small studies."""
     fixed = {"game": GAME, "fixed": {"money": 100}}
     with (
         TemporaryDirectory() as folder,
@@ -356,7 +361,17 @@ def simulator() -> Iterator[Simulator]:
 def simulated(
     cells: list[Cell], minutes: float, seed: int, progress: Path | None = None
 ) -> dict[Cell, Count]:
-    """Simulate cells, a batch at a time, until the time is up."""
+    """Simulate cells in batches until the time is up.
+
+    Args:
+        cells: the cells to simulate.
+        minutes: the time limit.
+        seed: the random seed.
+        progress: a file of JSON lines to continue from and to append to.
+
+    Returns:
+        The counts of every cell that was simulated, including those in ``progress``.
+    """
     counts: defaultdict[Cell, Count] = defaultdict(Count)
     if progress is not None and progress.exists():
         for line in progress.read_text().splitlines():
@@ -379,17 +394,17 @@ def simulated(
 
 
 def _priority(cell: Cell, count: Count) -> tuple[float, bool, int]:
-    """Return the key of the next cell: the least studied one, which soon is a suspicious one.
+    """Return a cell's sort key; the cell with the smallest key is simulated next.
 
-    A false sentence makes a cell's studies count for less, so that time goes to the cells that may
-    exceed the limit, and cells without any are left after few studies.
+    The key is the number of studies, discounted for false headlines. Most time thereby goes to
+    cells that may exceed the limit.
     """
     false = 0 if cell.ahead else count.named
     return count.studies / (1 + SUSPICION * false), cell.ahead > 0, cell.matches
 
 
 def by_size(counts: Mapping[Cell, Count]) -> dict[str, Count]:
-    """The cells of equal players pooled by headline, instances and configurations."""
+    """Pool the counts of cells with equal players by headline, instances and configurations."""
     pooled: defaultdict[str, Count] = defaultdict(Count)
     for cell, count in counts.items():
         if not cell.ahead:
@@ -399,7 +414,7 @@ def by_size(counts: Mapping[Cell, Count]) -> dict[str, Count]:
 
 
 def profile_pairs(minutes: float, seed: int = 0) -> Count:
-    """Pairs of small profiles of one player on the same instances, and those told apart."""
+    """Profile the same player twice until the time is up; count the pairs that show a change."""
     end, count = time.monotonic() + 60 * minutes, Count()
     while time.monotonic() < end:
         (percent,) = twice(1, seed + count.studies)
@@ -410,12 +425,12 @@ def profile_pairs(minutes: float, seed: int = 0) -> Count:
 def rows(
     minutes: float = MINUTES, profiles: float = MINUTES / 2, progress: Path | None = None
 ) -> Iterator[Row]:
-    """The worst cell of each headline, its power, and the changes between equal profiles.
+    """Yield each headline's worst cell, its overall error rate and power, and profile changes.
 
     Args:
-        minutes: for all headlines but those of profiles.
-        profiles: minutes for these.
-        progress: see :func:`simulated`.
+        minutes: the time limit for all headlines except those of profiles.
+        profiles: the time limit for profiles, in minutes.
+        progress: as in :func:`simulated`.
     """
     counts = simulated(grid([*HEADLINES]), minutes, 0, progress)
     for headline in HEADLINES:
@@ -427,17 +442,18 @@ def rows(
         count = null[worst]
         low, high = limits(count.named, count.studies)
         yield Row(
-            f"{headline}: false sentences in the worst of {len(null)} cells of equal players",
+            f"{headline}: false headlines in the worst of {len(null)} cells with equal players",
             100 * count.named / count.studies, "%", ("<=", 100 * LIMIT),
-            f"{worst}; {count.studies} studies, 95 % interval {100 * low:.1f} to {100 * high:.1f}",
+            f"{worst}; {count.studies} studies, 95 % CI {100 * low:.1f} to {100 * high:.1f}",
         )  # fmt: skip
         total = sum(null.values(), Count())
-        yield Row(f"{headline}: false sentences over all cells", 100 * total.named / total.studies,
+        yield Row(f"{headline}: false headlines over all cells", 100 * total.named / total.studies,
                   "%", ("<=", 100 * LIMIT), f"{total.studies:,} studies")  # fmt: skip
         ahead = sum((count for cell, count in own.items() if cell.ahead), Count())
         if ahead.studies:
             yield Row(
-                f"{headline}: the leader is named", 100 * ahead.leader / ahead.studies, "%", None,
+                f"{headline}: headlines that name the leader",
+                100 * ahead.leader / ahead.studies, "%", None,
                 f"one player {AHEAD} standard deviations ahead, {ahead.studies:,} studies",
             )  # fmt: skip
     pairs = profile_pairs(profiles)
@@ -445,14 +461,14 @@ def rows(
         return
     low, high = limits(pairs.named, pairs.studies)
     yield Row(
-        "profile: pairs of profiles of one player that name a change",
+        "profile: pairs of profiles of the same player that show a change",
         100 * pairs.named / pairs.studies, "%", ("<=", 100 * LIMIT),
-        f"{pairs.studies} pairs, 95 % interval {100 * low:.1f} to {100 * high:.1f}",
+        f"{pairs.studies} pairs, 95 % CI {100 * low:.1f} to {100 * high:.1f}",
     )  # fmt: skip
 
 
 def main() -> None:
-    """Print every cell with its interval, the worst first."""
+    """Print the false headlines of every cell with a confidence interval, worst first."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -460,8 +476,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--progress", type=Path)
     parser.add_argument("--only", nargs="*", choices=HEADLINES, default=[*HEADLINES])
-    parser.add_argument("--profiles", type=float, default=0.0, help="minutes for profiles besides")
-    parser.add_argument("--largest", type=int, default=LARGEST, help="matches of a study")
+    parser.add_argument(
+        "--profiles", type=float, default=0.0, help="time limit for profiles, in minutes"
+    )
+    parser.add_argument(
+        "--largest", type=int, default=LARGEST, help="maximum number of matches in a study"
+    )
     options = parser.parse_args()
     cells = grid(options.only, options.largest)
     counts = simulated(cells, options.minutes, options.seed, options.progress)
@@ -477,13 +497,13 @@ def main() -> None:
             print(f"{cell!s:70} power {count.leader / count.studies:6.1%} of {count.studies}")
     if options.profiles:
         pairs = profile_pairs(options.profiles, options.seed)
-        line("profile, pairs of one player", pairs.named, pairs.studies)
+        line("profile, pairs of the same player", pairs.named, pairs.studies)
 
 
 def line(name: str, part: int, total: int) -> None:
-    """Print a share of false sentences and whether it keeps the limit."""
+    """Print a share of false headlines and whether it exceeds the limit."""
     low, high = limits(part, total)
-    verdict = "TOO OFTEN" if low > LIMIT else "" if part / total <= LIMIT else "over, unsure"
+    verdict = "TOO MANY" if low > LIMIT else "" if part / total <= LIMIT else "above limit"
     print(f"{name:70} {part / total:6.1%} ({low:.1%} to {high:.1%}, {total}) {verdict}", flush=True)
 
 

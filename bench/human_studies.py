@@ -1,7 +1,8 @@
-"""People in Chromium on the paths of the papers' studies: how many come to their code, how soon.
+"""Simulated participants of the papers' human studies: completions and response times in Chromium.
 
-Each has a window of their own, as narrow as a phone's, and clicks on whatever the page has, with
-scripts in the places of models. Whoever comes to no end, or meets an error, counts as failed.
+Each participant has a separate window as narrow as a phone's screen and clicks through all pages.
+Scripted players replace the models. A participant who does not complete the study, or whose page
+reports an error, counts as failed.
 """
 
 import statistics
@@ -15,11 +16,11 @@ from tests.reports.browser import CHROMIUM
 from bench.rows import Row
 
 PEOPLE = 30
-NOTE = f"{PEOPLE} windows of Chromium on the server's own machine"
+NOTE = f"{PEOPLE} Chromium windows on the server's machine"
 
 
 def rows() -> Iterator[Row]:
-    """Each preset: people who came to their code, and how soon pages followed clicks."""
+    """Yield the completions and the response time of each preset."""
     if CHROMIUM is None:
         return
     for study, games, answers in (
@@ -28,22 +29,23 @@ def rows() -> Iterator[Row]:
         (of_preset("chip-trading-human"), 2, UNDERSTOOD),
     ):
         with tempfile.TemporaryDirectory() as name:
-            came = visiting(Path(name), study, PEOPLE, games, answers)
-        fine = [
-            one.page.ending == "complete" and bool(one.page.code)
-            and not (one.failure or one.tab.complaints or one.wide)
-            for one in came
+            visits = visiting(Path(name), study, PEOPLE, games, answers)
+        completed = [
+            visit.page.ending == "complete" and bool(visit.page.code)
+            and not (visit.failure or visit.tab.complaints or visit.wide)
+            for visit in visits
         ]  # fmt: skip
-        for one in came:
-            if one.failure:
-                print(one.name, repr(one.failure)[:300])
-            if one.tab.complaints:
-                print(one.name, one.tab.complaints[:3])
-            if one.page.ending != "complete":
-                print(one.name, one.page.ending, one.page.words[-300:])
-        yield Row(f"{study.name}: people with their code", sum(fine), "of 30", (">=", PEOPLE), NOTE)
-        seconds = [second for one in came for second in one.seconds]
+        for visit in visits:
+            if visit.failure:
+                print(visit.name, repr(visit.failure)[:300])
+            if visit.tab.complaints:
+                print(visit.name, visit.tab.complaints[:3])
+            if visit.page.ending != "complete":
+                print(visit.name, visit.page.ending, visit.page.words[-300:])
+        title = f"{study.name}: participants with a completion code"
+        yield Row(title, sum(completed), "of 30", (">=", PEOPLE), NOTE)
+        seconds = [second for visit in visits for second in visit.seconds]
         ms = 1_000 * statistics.quantiles(seconds, n=20)[-1]
         yield Row(
-            f"{study.name}: page after a click, p95", ms, "ms", None, f"{len(seconds)} clicks"
+            f"{study.name}: time from click to page, p95", ms, "ms", None, f"{len(seconds)} clicks"
         )

@@ -1,4 +1,4 @@
-"""How fast published games are read, played again, scored and stored, where they lie beside us."""
+"""Speed of importing and scoring published games, if their files are available."""
 
 import tempfile
 import time
@@ -18,39 +18,39 @@ from cheaptalk.rules import Result, get_game
 T = TypeVar("T")
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
-"""Published data, which are no part of the repository; without them there is nothing to measure."""
+"""The published data. They are not in the repository; without them there are no results."""
 
 
 def rows() -> Iterator[Row]:
-    """Seconds for the recorded games of GAMA, and for storing each collection."""
+    """Yield the time to score GAMA's recorded games, and to import each collection."""
     if not DATA.is_dir():
         return
     seconds, scored = timed(partial(score, read_gama(DATA / "gama")))
-    yield Row(f"{scored:,} recorded games of GAMA read, played again and scored", seconds, "s",
-              ("<=", 5), "unstored, on one core")  # fmt: skip
-    for name, found in (
+    yield Row(f"reading, replaying and scoring {scored:,} recorded games of GAMA", seconds, "s",
+              ("<=", 5), "no store, one core")  # fmt: skip
+    for name, collection in (
         ("GAMA", read_gama(DATA / "gama")),
         ("GLEE", read_glee(DATA / "glee")),
         ("Deal or No Deal", read_dond([DATA / "deal_or_no_deal" / "data.txt"])),
     ):
-        seconds, importing = timed(partial(store, found))
-        yield Row(f"{importing.read:,} games of {name} imported into a store", seconds, "s", None,
-                  f"{len(importing.skipped):,} of them left out")  # fmt: skip
+        seconds, importing = timed(partial(store, collection))
+        yield Row(f"importing {importing.read:,} games of {name} into a store", seconds, "s", None,
+                  f"{len(importing.skipped):,} of them skipped")  # fmt: skip
 
 
 def timed(task: Callable[[], T]) -> tuple[float, T]:
-    """How many seconds a task takes, and what it returns."""
+    """Run a task, and return its duration in seconds and its result."""
     started = time.perf_counter()
     done = task()
     return time.perf_counter() - started, done
 
 
-def score(found: Collection) -> int:
-    """Score games by the paper and as published; how many there were."""
+def score(collection: Collection) -> int:
+    """Score GAMA's games with the paper's formula and the published one; return their number."""
     scored = 0
-    for one in found.games:
-        if isinstance(one, ForeignGame):
-            table = one.table
+    for game in collection.games:
+        if isinstance(game, ForeignGame):
+            table = game.table
             assert table.outcome is not None
             result = Result.of(table.game, table.instance, table.outcome)
             metric = get_game(table.game.name).metrics["score"]
@@ -60,10 +60,10 @@ def score(found: Collection) -> int:
     return scored
 
 
-def store(found: Collection) -> Intake:
+def store(collection: Collection) -> Intake:
     """Import games into a new store."""
     with (
         tempfile.TemporaryDirectory() as folder,
         Store.open(Path(folder) / "games.sqlite", create=True) as opened,
     ):
-        return import_matches(found, opened, "games")
+        return import_matches(collection, opened, "games")

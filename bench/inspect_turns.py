@@ -1,8 +1,9 @@
-"""Conversations of ten turns as an Inspect task, its own log on: for the anchors' environment.
+"""Inspect task of conversations with ten turns, with logging enabled.
 
-    python -m bench.inspect_turns URL SAMPLES AT_ONCE FOLDER
+    python -m bench.inspect_turns URL SAMPLES CONCURRENCY FOLDER
 
-The folder holds ``turns.json``: the system message and the user's, those of one of our seats.
+Run it in the reference environment. The folder contains ``turns.json``: the system message and the
+user messages of a seat of ``bench.live_study``.
 """
 
 import json
@@ -18,7 +19,7 @@ from bench.measuring import measured
 
 
 def conversation(turns: list[str]) -> Solver:
-    """Say each of the turns and have the model answer it."""
+    """Return a solver that sends each turn and lets the model answer it."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.messages = [ChatMessageSystem(content=turns[0])]
@@ -30,17 +31,17 @@ def conversation(turns: list[str]) -> Solver:
     return solve
 
 
-def main(url: str, samples: int, at_once: int, folder: Path) -> None:
-    """Run the task, and say what it took."""
+def main(url: str, samples: int, concurrency: int, folder: Path) -> None:
+    """Run the task, and print the resources that it used."""
     turns = json.loads((folder / "turns.json").read_text())
-    talks = [Sample(input="talk", id=number) for number in range(samples)]
-    task = inspect_ai.Task(talks, solver=solver(conversation)(turns))
+    conversations = [Sample(input="talk", id=number) for number in range(samples)]
+    task = inspect_ai.Task(conversations, solver=solver(conversation)(turns))
     model = get_model("openai/instant", base_url=url, api_key="none", responses_api=False)
 
     def work() -> int:
         (log,) = inspect_ai.eval(
-            task, model, log_dir=str(folder / "logs"), max_connections=at_once,
-            max_samples=at_once, display="none",
+            task, model, log_dir=str(folder / "logs"), max_connections=concurrency,
+            max_samples=concurrency, display="none",
         )  # fmt: skip
         assert log.status == "success", log.error
         return samples * (len(turns) - 1)
@@ -49,5 +50,5 @@ def main(url: str, samples: int, at_once: int, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    url, samples, at_once, folder = sys.argv[1:]
-    main(url, int(samples), int(at_once), Path(folder))
+    url, samples, concurrency, folder = sys.argv[1:]
+    main(url, int(samples), int(concurrency), Path(folder))

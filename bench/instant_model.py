@@ -1,9 +1,9 @@
-"""A model server as fast as one can be: the same answer to every question, after a delay.
+"""Mock model server that returns a fixed answer to every request after a delay.
 
-    python bench/instant_model.py 0.2
+    python bench/instant_model.py DELAY [CERTIFICATE]
 
-prints its port and runs until it is stopped. The answer is legal in persuasion. A second argument,
-a PEM file with a key and its certificate, makes it an HTTPS server.
+It prints its port and runs until it is stopped. The delay is in seconds. The answer is legal in
+persuasion. With a certificate (a PEM file that also contains the key), the server uses HTTPS.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from aiohttp import web
 
 TEXT = '{"decision": "yes"}'
 BACKLOG = 4096
-"""Connections that may be waiting to be accepted."""
+"""Maximum number of connections that wait to be accepted."""
 
 
 async def serve(delay: float, certificate: str | None = None) -> None:
-    """Answer until the process is stopped."""
+    """Serve requests until the process is stopped."""
     message = {"role": "assistant", "content": TEXT}
     data = {
         "id": "chatcmpl-1",

@@ -1,7 +1,7 @@
-"""A language model of a hundred million parameters on a GPU: its base, and its self-play.
+"""Throughput of training and self-play of a language model of 100 million parameters on a GPU.
 
-Rates stand beside what the GPU can do, as a large product of matrices shows it: a token that is
-learned from takes six operations a weight, one that is written two.
+Each rate is compared with the GPU's peak throughput in a large matrix product. A training token
+takes six operations per weight, a generated token two.
 """
 
 import tempfile
@@ -19,122 +19,126 @@ from cheaptalk.learning.language import Step
 from cheaptalk.records.exports.chats import chats
 
 SIDE = 8_192
-"""Of the square matrices whose product shows what a GPU can do."""
+"""Number of rows of the square matrices that are multiplied to measure peak throughput."""
 SAMPLE = 150
-"""Matches whose chats' tokens are counted."""
+"""Number of matches whose tokens are counted to estimate the length of a chat."""
 ITERATIONS = 10
 MINUTES = 30.0
-"""Asked for, of ten iterations."""
+"""Time limit for ten iterations."""
 
 
 def rows() -> Iterator[Row]:
-    """The experiment ``gpu``: its base, and its first iteration."""
-    with tempfile.TemporaryDirectory() as aside:
-        yield from measured("gpu", Path(aside))
+    """Yield the figures of the experiment ``gpu``: its base model and its first iteration."""
+    with tempfile.TemporaryDirectory() as name:
+        yield from measured("gpu", Path(name))
 
 
-class Told(NamedTuple):
-    """What was told, and when.
+class Entry(NamedTuple):
+    """A progress report and its time.
 
     Attributes:
-        at: seconds of a clock.
-        of: what it was about.
-        now: how it went.
+        time: the clock's reading in seconds.
+        stage: the stage or iteration that the report is about.
+        event: the reported event.
     """
 
-    at: float
-    of: Any
-    now: Any
+    time: float
+    stage: Any
+    event: Any
 
 
-class Diary(list[Told]):
-    """All that was told of a piece of work."""
+class ProgressLog(list[Entry]):
+    """Log of the progress reports of a task."""
 
-    def note(self, of: Any, now: Any) -> None:
-        """Write down what is told."""
-        self.append(Told(time.perf_counter(), of, now))
+    def note(self, stage: Any, event: Any) -> None:
+        """Append a progress report with the current time."""
+        self.append(Entry(time.perf_counter(), stage, event))
 
     def steps_per_second(self) -> float:
-        """Of training, between the first and the last step that were told of."""
-        steps = [one for one in self if isinstance(one.now, Step)]
+        """Return the training steps per second between the first and the last reported step."""
+        steps = [entry for entry in self if isinstance(entry.event, Step)]
         first, last = steps[0], steps[-1]
-        return float((last.now.done - first.now.done) / (last.at - first.at))
+        return float((last.event.done - first.event.done) / (last.time - first.time))
 
     def playing(self, number: int) -> float:
-        """Seconds in which matches of an iteration were played, its model's loading included."""
-        at = [one.at for one in self if one.of == number and not isinstance(one.now, Step)]
-        return at[-1] - at[0]
+        """Return the seconds that an iteration's matches took, including loading the model."""
+        times = [
+            entry.time
+            for entry in self
+            if entry.stage == number and not isinstance(entry.event, Step)
+        ]
+        return times[-1] - times[0]
 
 
 def measured(name: str, folder: Path) -> Iterator[Row]:
-    """What an experiment takes on the GPU that is there."""
+    """Yield the figures of an experiment on the available GPU."""
     torch = import_module("torch")
-    limit = operations(torch)
-    card = torch.cuda.get_device_name()
-    yield Row(f"{card}: a product of large matrices", limit / 1e12, "TFLOP/s", None, "bfloat16")
+    peak = operations(torch)
+    gpu = torch.cuda.get_device_name()
+    yield Row(f"{gpu}: product of large matrices", peak / 1e12, "TFLOP/s", None, "bfloat16")
     experiment = ct.papers.self_play.experiment
     settings = experiment.read_experiment(name)
     assert settings.corpus is not None
-    diary = Diary()
-    base = experiment.make_base(settings.corpus, folder, diary.note)
+    log = ProgressLog()
+    base = experiment.make_base(settings.corpus, folder, log.note)
     weights = (
         import_module("transformers").AutoModelForCausalLM.from_pretrained(base).num_parameters()
     )
     length = tokens(base, folder / "corpus.sqlite", "corpus", "tagged")
-    rate = settings.corpus.training.batch * diary.steps_per_second()
-    how = (
-        f"{weights / 1e6:.0f} million parameters, {length:.0f} tokens a chat, "
-        f"{6 * weights * length * rate / limit:.1%} of that"
+    rate = settings.corpus.training.batch * log.steps_per_second()
+    note = (
+        f"{weights / 1e6:.0f} million parameters, {length:.0f} tokens per chat, "
+        f"{6 * weights * length * rate / peak:.1%} of peak"
     )
-    yield Row("making a base for it", rate, "chats/s", None, how)
-    yield from iteration(base, folder / "semi", settings.settings("semi"), weights, limit)
+    yield Row("training the base model", rate, "chats/s", None, note)
+    yield from iteration(base, folder / "semi", settings.settings("semi"), weights, peak)
 
 
-def iteration(base: Path, out: Path, settings: Any, weights: int, limit: float) -> Iterator[Row]:
-    """Matches of an iteration, and learning from them; and what ten of them would take."""
-    diary = Diary()
+def iteration(base: Path, out: Path, settings: Any, weights: int, peak: float) -> Iterator[Row]:
+    """Yield the rates of an iteration's self-play and training, and extrapolate ten iterations."""
+    log = ProgressLog()
     first = settings.model_copy(update={"iterations": 1})
-    done = ct.learning.language.self_play(base, out, first, diary.note)
+    done = ct.learning.language.self_play(base, out, first, log.note)
     store = out / ct.learning.language.STORE
-    for number, who in enumerate(("its base", "its first iteration")):
-        seconds = diary.playing(number)
+    for number, model in enumerate(("the base model", "the first iteration")):
+        seconds = log.playing(number)
         rate = written(store, f"iteration-{number}") / seconds
-        how = f"all games at once, {rate:,.0f} tokens/s, {2 * weights * rate / limit:.2%} of that"
-        yield Row(f"self-play of {who}", settings.matches / seconds, "games/s", None, how)
-    rate = settings.training.batch * diary.steps_per_second()
+        note = f"concurrent games, {rate:,.0f} tokens/s, {2 * weights * rate / peak:.2%} of peak"
+        yield Row(f"self-play of {model}", settings.matches / seconds, "games/s", None, note)
+    rate = settings.training.batch * log.steps_per_second()
     length = tokens(base, store, "iteration-0")
-    how = f"from {done[0].kept} chats, {6 * weights * length * rate / limit:.1%} of that"
-    yield Row("its learning", rate, "chats/s", None, how)
+    note = f"on {done[0].kept} chats, {6 * weights * length * rate / peak:.1%} of peak"
+    yield Row("training on self-play", rate, "chats/s", None, note)
     learning = 2 * settings.matches * settings.training.epochs / rate
-    minutes = ITERATIONS * (diary.playing(0) + learning) / 60
-    how = "extrapolated; as if all chats were learned from"
-    yield Row("its ten iterations, at most", minutes, "min", ("<=", MINUTES), how)
+    minutes = ITERATIONS * (log.playing(0) + learning) / 60
+    note = "extrapolated, assuming training on all chats"
+    yield Row("ten iterations, upper bound", minutes, "min", ("<=", MINUTES), note)
 
 
 def operations(torch: Any) -> float:
-    """Operations a second of a product of large matrices; the median of nine."""
-    one, other = (torch.randn(SIDE, SIDE, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    taken = []
+    """Return the operations per second of a large matrix product, the median of nine runs."""
+    left, right = (torch.randn(SIDE, SIDE, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    seconds = []
     for _ in range(12):
         torch.cuda.synchronize()
         began = time.perf_counter()
-        one @ other
+        left @ right
         torch.cuda.synchronize()
-        taken.append(time.perf_counter() - began)
-    return float(2 * SIDE**3 / median(taken[3:]))
+        seconds.append(time.perf_counter() - began)
+    return float(2 * SIDE**3 / median(seconds[3:]))
 
 
 def tokens(model: Path, store: Path, study: str, style: str | None = None) -> float:
-    """Tokens of a chat, in the mean."""
+    """Return the mean number of tokens per chat."""
     tokenizer = import_module("transformers").AutoTokenizer.from_pretrained(model)
     with ct.Store.open(store) as opened:
         records = list(islice(opened.records(study, bodies=True), SAMPLE))
-    said = [one.as_json()["messages"] for record in records for one in chats(record, style)]
-    return fmean(len(tokenizer.apply_chat_template(one)["input_ids"]) for one in said)
+    messages = [chat.as_json()["messages"] for record in records for chat in chats(record, style)]
+    return fmean(len(tokenizer.apply_chat_template(chat)["input_ids"]) for chat in messages)
 
 
 def written(store: Path, study: str) -> int:
-    """Tokens that a model wrote in all matches."""
+    """Return the total number of tokens that the model generated in a study."""
     with ct.Store.open(store) as opened:
         return sum(
             call["reply"]["usage"]["output_tokens"]

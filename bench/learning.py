@@ -1,4 +1,4 @@
-"""Learning: steps and matches a second at the paper's batch and nets, and what bounds it."""
+"""Training throughput of R-NaD and NFSP with the paper's batch size and networks."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,30 +12,34 @@ from cheaptalk.rules import get_game
 SECONDS = 10.0
 LOOPS = 50
 STEPS = 4 * 6.7
-"""Learner steps a second that were asked for: four times those of OpenSpiel's last R-NaD on one
-core, at batch 256 with nets of 256 and 256, which had 1,720 trajectories a second."""
+"""Required learner steps per second: four times the rate of OpenSpiel's last R-NaD.
+
+OpenSpiel's R-NaD processed 1,720 trajectories per second on one core, with a batch of 256 and two
+hidden layers of 256 units.
+"""
 MATCHES = 30 * 550.0
-"""Matches a second that were asked for: thirty times those of OpenSpiel's NFSP, in PyTorch."""
+"""Required matches per second: thirty times the rate of OpenSpiel's NFSP in PyTorch."""
 
 
 def rows() -> Iterator[Row]:
-    """Each algorithm on BG4, as it is before it has learned: matches are the longest then."""
+    """Yield the rates of each algorithm on BG4 before training, when matches are longest."""
     training = begun("rnad")
     steps = rate(training)
-    how = "256 matches each, nets of 256 and 256"
-    yield Row("R-NaD on BG4, learner steps", steps, "a second", (">=", STEPS), how)
-    yield Row("R-NaD on BG4, matches", 256 * steps, "a second", None, "played and learned from")
+    note = "256 matches each, two hidden layers of 256 units"
+    yield Row("R-NaD on BG4, learner steps", steps, "steps/s", (">=", STEPS), note)
+    note = "including play and training"
+    yield Row("R-NaD on BG4, matches", 256 * steps, "matches/s", None, note)
     share = 100 * steps * products(training)
-    how = "all that its layers multiply in a learner step, alone"
-    yield Row("R-NaD on BG4, matrix products", share, "% of a step", None, how)
+    note = "time of the network evaluations and gradients only"
+    yield Row("R-NaD on BG4, matrix products", share, "% of a step", None, note)
     matches = 256 * rate(begun("nfsp"))
-    how = "played and learned from, by the paper's settings"
-    yield Row("NFSP on BG4, matches", matches, "a second", (">=", MATCHES), how)
+    note = "including play and training, with the paper's settings"
+    yield Row("NFSP on BG4, matches", matches, "matches/s", (">=", MATCHES), note)
 
 
 def begun(algorithm: str) -> Any:
-    """A training of BG4."""
-    from cheaptalk.learning.algorithms import ALGORITHMS  # noqa: PLC0415 - an extra
+    """Return an algorithm with default options for BG4."""
+    from cheaptalk.learning.algorithms import ALGORITHMS  # noqa: PLC0415 - optional dependency
 
     game = array_game(get_game("item_bargaining").rules.model_validate(PRESETS["BG4"]))
     kind = ALGORITHMS[algorithm]
@@ -43,41 +47,41 @@ def begun(algorithm: str) -> Any:
 
 
 def rate(training: Any) -> float:
-    """Loops a second, compiling aside."""
+    """Return the training loops per second, without compilation."""
     learned = training.train(training.begin(), 256)
     return LOOPS / seconds(lambda: training.train(learned, 256 * LOOPS, every=LOOPS))
 
 
 def products(training: Any) -> float:
-    """Seconds that the layers of R-NaD take in a learner step.
+    """Return the seconds that a learner step of R-NaD spends in its networks.
 
-    They choose at every step of the matches; then of all decisions they say what is likely and
-    worth, with a gradient, and once more what each of three older networks says.
+    The network selects an action at every step of the matches. Then policy and value of all
+    decisions are computed, with gradients for the current network and without for three older ones.
     """
-    import jax  # noqa: PLC0415 - an extra
+    import jax  # noqa: PLC0415 - optional dependency
 
-    many, longest = training.settings.matches, training.game.longest
+    matches, longest = training.settings.matches, training.game.longest
     weights, key = training.begin().weights, jax.random.key(0)
 
-    def said(weights: Any, seen: Any) -> Any:
-        return sum(one.sum() for one in training._net(weights).both(seen))
+    def total(weights: Any, observations: Any) -> Any:
+        return sum(head.sum() for head in training._net(weights).both(observations))
 
     @jax.jit
-    def step(weights: Any, luck: Any) -> Any:
-        seen = jax.random.uniform(luck, (4, longest, many, training.game.observed))
-        chosen = [said(weights, one) for one in seen[0]]
-        older = [said(weights, one.reshape(longest * many, -1)) for one in seen[1:]]
-        slope = jax.grad(said)(weights, 0.5 * seen[0].reshape(longest * many, -1))
-        return chosen, older, slope
+    def step(weights: Any, key: Any) -> Any:
+        batches = jax.random.uniform(key, (4, longest, matches, training.game.observed))
+        chosen = [total(weights, batch) for batch in batches[0]]
+        older = [total(weights, batch.reshape(longest * matches, -1)) for batch in batches[1:]]
+        gradient = jax.grad(total)(weights, 0.5 * batches[0].reshape(longest * matches, -1))
+        return chosen, older, gradient
 
     jax.block_until_ready(step(weights, key))  # type: ignore[no-untyped-call]
     return seconds(lambda: jax.block_until_ready(step(weights, key)))  # type: ignore[no-untyped-call]
 
 
-def seconds(what: Callable[[], Any]) -> float:
-    """Seconds that something takes, on average over a while."""
-    times, began = 0, time.perf_counter()
+def seconds(task: Callable[[], Any]) -> float:
+    """Return the mean duration of a task in seconds, over runs that take ``SECONDS`` in total."""
+    runs, began = 0, time.perf_counter()
     while time.perf_counter() - began < SECONDS:
-        what()
-        times += 1
-    return (time.perf_counter() - began) / times
+        task()
+        runs += 1
+    return (time.perf_counter() - began) / runs

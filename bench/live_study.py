@@ -1,8 +1,8 @@
-"""A study of persuasion between two seats of one model, in a process of its own.
+"""Self-play study of persuasion with one model, run in a separate process.
 
-    python -m bench.live_study URL MATCHES AT_ONCE STORE
+    python -m bench.live_study URL MATCHES CONCURRENCY STORE
 
-Every match is of ten rounds, and so takes twenty calls.
+Every match has ten rounds and takes twenty calls.
 """
 
 import sys
@@ -10,14 +10,14 @@ from pathlib import Path
 
 import cheaptalk as ct
 from bench.measuring import measured
-from cheaptalk.models import clients as connect  # noqa: F401 - loaded before the clock starts
+from cheaptalk.models import clients as connect  # noqa: F401 - imported before the measurement
 
 ROUNDS = 10
 CALLS = 2 * ROUNDS
 
 
 def study(url: str, matches: int) -> ct.Study:
-    """So many matches of the model with itself."""
+    """Return a study with ``matches`` self-play matches of the model at ``url``."""
     return ct.studies.parse_study(
         {
             "name": "live",
@@ -30,13 +30,13 @@ def study(url: str, matches: int) -> ct.Study:
     )
 
 
-def main(url: str, matches: int, at_once: int, path: Path) -> None:
-    """Play the study into a new store, and say what it took."""
+def main(url: str, matches: int, concurrency: int, path: Path) -> None:
+    """Play the study into a new store, and print the resources that it used."""
     with ct.Store.open(path, create=True) as store:
-        played = study(url, matches)
+        planned = study(url, matches)
 
         def work() -> int:
-            progress = ct.studies.run(played, store, concurrency=at_once)
+            progress = ct.studies.run(planned, store, concurrency=concurrency)
             assert progress.left == progress.failed == 0, progress.problems
             return sum(record.calls for record in store.records())
 
@@ -44,5 +44,5 @@ def main(url: str, matches: int, at_once: int, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    url, matches, at_once, path = sys.argv[1:]
-    main(url, int(matches), int(at_once), Path(path))
+    url, matches, concurrency, path = sys.argv[1:]
+    main(url, int(matches), int(concurrency), Path(path))

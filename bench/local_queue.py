@@ -1,11 +1,12 @@
-"""Whether the queue before a model in this process costs its player matches.
+"""Check that waiting in the queue of an in-process model causes no timeouts or forfeits.
 
-A slow generator answers 16 calls at once, legally, and each call may take two batches. At a limit
-of 100, most calls wait for longer than that. No call may time out and no match be forfeited.
+A slow generator returns legal answers to batches of 16 calls. The timeout of a call is the duration
+of two batches. With a limit of 100 calls, most calls wait longer than that in the queue. No call
+may time out, and no match may be forfeited.
 
     python -m bench.local_queue        # 1,000 matches at each limit
     python -m bench.local_queue 100
-    python -m bench.local_queue 20 hf/FOLDER     # a real model, which may forfeit by itself
+    python -m bench.local_queue 20 hf/FOLDER     # a real model, which may forfeit for other reasons
 """
 
 import sys
@@ -28,7 +29,7 @@ from cheaptalk.records.ledger.ledger import lost_calls
 
 MATCHES = 1_000
 LIMITS = (None, 1, 100)
-"""Calls in flight: as many as one batch, or a number set by hand."""
+"""Maximum number of calls in flight; None for the batch size."""
 BATCH_SECONDS = 0.01
 DEADLINE = 2 * BATCH_SECONDS
 REAL_DEADLINE = 60.0
@@ -36,7 +37,7 @@ CONCURRENCY = 100
 
 
 class SlowBatches:
-    """A generator that answers up to 16 calls in a fixed time, with a legal answer to each."""
+    """A generator that returns legal answers to up to 16 calls in a fixed time."""
 
     most = 16
 
@@ -44,7 +45,7 @@ class SlowBatches:
         self.name = name
 
     def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
-        """Answer calls together; only the time in this method counts against the deadline."""
+        """Answer a batch; only the time in this method counts towards the timeout."""
         began = time.monotonic()
         time.sleep(BATCH_SECONDS / 2)
         replies = [Reply(text=self._text(call)) for call in calls]
@@ -58,13 +59,13 @@ class SlowBatches:
 
 
 class Outcome(NamedTuple):
-    """What became of a study's matches and calls.
+    """Results of a study.
 
     Attributes:
-        matches: by status.
-        lost: calls that failed, by failure.
-        answers: by kind.
-        seconds: wall time.
+        matches: the number of matches by status.
+        lost: the number of failed calls by kind of failure.
+        answers: the number of answers by kind.
+        seconds: the wall time.
     """
 
     matches: Counter[str]
@@ -74,31 +75,31 @@ class Outcome(NamedTuple):
 
     @property
     def forfeits(self) -> int:
-        """Matches that did not finish, and answers that timed out."""
+        """Return the number of unfinished matches plus the number of answers that timed out."""
         return self.matches.total() - self.matches["finished"] + self.answers["timed_out"]
 
     def __str__(self) -> str:
-        counted = [
-            ", ".join(f"{many:,} {what}" for what, many in counts.items())
+        texts = [
+            ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
             for counts in (self.matches, self.answers, self.lost)
         ]
-        return f"matches: {counted[0]}; answers: {counted[1]}; lost calls: {counted[2] or 'none'}"
+        return f"matches: {texts[0]}; answers: {texts[1]}; lost calls: {texts[2] or 'none'}"
 
 
 def rows() -> Iterator[Row]:
-    """Forfeits and lost calls that the queue caused, at each limit."""
+    """Yield the forfeits and lost calls at each limit."""
     for limit in LIMITS:
         outcome = play(MATCHES, limit)
         width = limit or "auto"
-        what = f"forfeits in {MATCHES:,} matches at limit {width}"
-        how = f"{outcome}; {outcome.seconds:.0f} s"
-        yield Row(what, outcome.forfeits, "", ("<=", 0), how)
-        yield Row(f"calls lost at limit {width}", sum(outcome.lost.values()), "", ("<=", 0))
+        title = f"forfeits in {MATCHES:,} matches with limit {width}"
+        note = f"{outcome}; {outcome.seconds:.0f} s"
+        yield Row(title, outcome.forfeits, "", ("<=", 0), note)
+        yield Row(f"lost calls with limit {width}", sum(outcome.lost.values()), "", ("<=", 0))
 
 
 @contextmanager
 def slow_models() -> Iterator[None]:
-    """Load a slow generator in place of a Hugging Face model."""
+    """Replace Hugging Face models with the slow generator."""
     with (
         patch.object(local, "Generator", SlowBatches),
         patch.object(model_strings, "IN_PROCESS_NEEDS", ()),
@@ -107,11 +108,12 @@ def slow_models() -> Iterator[None]:
 
 
 def play(matches: int, limit: int | None, model: str | None = None) -> Outcome:
-    """Play public goods games of a model with itself.
+    """Play self-play matches of the public goods game.
 
     Args:
-        limit: calls in flight; None for the model's batch size.
-        model: a real model; without one, the slow generator answers.
+        matches: the number of matches.
+        limit: the maximum number of calls in flight; None for the model's batch size.
+        model: the model string of a real model; None for the slow generator.
     """
     player = {"model": model or "hf/slow", "deadline": REAL_DEADLINE if model else DEADLINE}
     study = ct.studies.parse_study({
@@ -130,15 +132,15 @@ def play(matches: int, limit: int | None, model: str | None = None) -> Outcome:
         progress = ct.run(study, store, concurrency=CONCURRENCY)
         seconds = time.perf_counter() - began
         return Outcome(
-            matches=Counter({status.value: many for status, many in progress.counts.items()}),
+            matches=Counter({status.value: count for status, count in progress.counts.items()}),
             lost=dict(lost_calls(store, study.name)),
-            answers=Counter({str(kind): many for kind, many in progress.kinds["model"].items()}),
+            answers=Counter({str(kind): count for kind, count in progress.kinds["model"].items()}),
             seconds=seconds,
         )
 
 
 def main(arguments: list[str]) -> None:
-    """Print what became of so many matches at each limit."""
+    """Print the results at each limit."""
     matches, *models = arguments or [str(MATCHES)]
     for limit in LIMITS:
         print(limit or "auto", play(int(matches), limit, *models), flush=True)

@@ -1,6 +1,6 @@
-"""What a piece of work takes of this process: CPU and wall seconds, and memory at its peak.
+"""Measurement of the CPU time, wall time and peak memory of a task in this process.
 
-It runs in the anchors' environment too, and so imports nothing of ours.
+It also runs in the reference environment, and therefore does not import cheaptalk.
 """
 
 import json
@@ -11,10 +11,14 @@ from collections.abc import Callable
 
 
 def measured(work: Callable[[], int]) -> None:
-    """Do some work and print what it took as JSON, with the number of calls that it returns."""
+    """Run a task and print the resources that it used as JSON.
+
+    Args:
+        work: the task, which returns its number of model calls.
+    """
     before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
     calls = work()
     seconds, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    took = {"calls": calls, "cpu": cpu, "seconds": seconds, "peak": after.ru_maxrss / 1024}
-    json.dump(took, sys.stdout)
+    resources = {"calls": calls, "cpu": cpu, "seconds": seconds, "peak": after.ru_maxrss / 1024}
+    json.dump(resources, sys.stdout)

@@ -1,8 +1,8 @@
-"""Models at the table: what a call costs the client, side by side with Inspect AI.
+"""Client-side cost of model calls, in comparison with Inspect AI.
 
-The server answers at once or after a delay, in a process of its own; what is measured is the CPU
-time of whoever calls it, imports apart. Ours is the whole path: rules, words, client and a durable
-record; Inspect's its solver, the OpenAI client and its own log, over the same turns.
+A mock server in a separate process answers after a fixed delay. The benchmark measures the client's
+CPU time without imports. For cheaptalk, this includes the rules, prompts, HTTP client and durable
+records. For Inspect, it includes the solver, the OpenAI client and the log, over the same turns.
 """
 
 import json
@@ -22,16 +22,17 @@ from bench.rows import Row
 
 FOLDER = Path(__file__).parent
 MATCHES = int(os.environ.get("BENCH_MATCHES", "1000"))
-"""Matches of the long study, each of twenty calls; 5,000 make the 100,000 calls of the goal."""
+"""Matches of the long study with 20 calls each; the memory goal is for 5,000 matches."""
 
 
-class Took(NamedTuple):
-    """What a client took.
+class Resources(NamedTuple):
+    """Resources that a client used.
 
     Attributes:
-        calls: that it made.
-        cpu, seconds: of the processor and of the clock.
-        peak: memory in MiB at its highest.
+        calls: the number of calls.
+        cpu: the CPU time in seconds.
+        seconds: the wall time.
+        peak: the peak memory in MiB.
     """
 
     calls: int
@@ -40,46 +41,56 @@ class Took(NamedTuple):
     peak: float
 
     @property
-    def each(self) -> float:
-        """Milliseconds of CPU time a call."""
+    def cpu_per_call(self) -> float:
+        """Return the CPU time per call in milliseconds."""
         return 1000 * self.cpu / self.calls
 
-    def busy(self, delay: float, at_once: int) -> float:
-        """The share in percent of the calls that the delay and the concurrency allow."""
-        return 100 * self.calls * delay / (at_once * self.seconds)
+    def busy(self, delay: float, concurrency: int) -> float:
+        """Return the calls in percent of the maximum with this delay and concurrency."""
+        return 100 * self.calls * delay / (concurrency * self.seconds)
 
 
 def rows() -> Iterator[Row]:
-    """CPU a call, how much of the ceiling is kept busy, and memory."""
+    """Yield the CPU time per call, the share of maximum throughput, and the memory."""
     anchors.install()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with server(0.2) as url:
-            ours = play(url, 512, 256, folder / "fast.sqlite")
+            study_use = play(url, 512, 256, folder / "fast.sqlite")
             write_turns(folder)
-            theirs = converse(url, 1024, 256, folder)
-        at = "200 ms, 256 at once"
-        yield Row(f"Inspect AI: CPU a call, {at}", theirs.each, "ms", None, rate(theirs))
-        yield Row(f"CPU a call, {at}", ours.each, "ms", ("<=", theirs.each / 3), rate(ours))
+            inspect_use = converse(url, 1024, 256, folder)
+        setting = "delay 200 ms, concurrency 256"
+        yield Row(
+            f"Inspect AI: CPU time per call, {setting}",
+            inspect_use.cpu_per_call,
+            "ms",
+            None,
+            rate(inspect_use),
+        )
+        goal = ("<=", inspect_use.cpu_per_call / 3)
+        yield Row(
+            f"CPU time per call, {setting}", study_use.cpu_per_call, "ms", goal, rate(study_use)
+        )
         with server(2) as url:
             wide = play(url, 3000, 1000, folder / "wide.sqlite")
-        yield Row("of the ceiling kept busy, 2 s, 1,000 at once", wide.busy(2, 1000), "%",
-                  (">=", 90), f"{rate(wide)}, {wide.each:.2f} ms of CPU a call")  # fmt: skip
+        yield Row("share of maximum throughput, delay 2 s, concurrency 1,000", wide.busy(2, 1000),
+                  "%", (">=", 90),
+                  f"{rate(wide)}, {wide.cpu_per_call:.2f} ms of CPU per call")  # fmt: skip
         with server(0.05) as url:
             short = play(url, MATCHES // 4, 256, folder / "short.sqlite")
             long = play(url, MATCHES, 256, folder / "long.sqlite")
-        yield Row(f"memory over {long.calls:,} calls, 256 at once", long.peak, "MiB", ("<=", 400),
-                  f"{short.peak:.0f} MiB over {short.calls:,}")  # fmt: skip
+        yield Row(f"peak memory, {long.calls:,} calls, concurrency 256", long.peak, "MiB",
+                  ("<=", 400), f"{short.peak:.0f} MiB with {short.calls:,} calls")  # fmt: skip
 
 
-def rate(took: Took) -> str:
-    """Calls a second."""
-    return f"{took.calls / took.seconds:,.0f} calls/s"
+def rate(resources: Resources) -> str:
+    """Return the calls per second, with the unit."""
+    return f"{resources.calls / resources.seconds:,.0f} calls/s"
 
 
 @contextmanager
 def server(delay: float, *certificates: Path) -> Iterator[str]:
-    """Start a server that answers after so many seconds, over TLS if it has a certificate."""
+    """Run the mock server with a delay in seconds, over TLS if given a certificate."""
     command = [
         sys.executable,
         str(FOLDER / "instant_model.py"),
@@ -95,35 +106,41 @@ def server(delay: float, *certificates: Path) -> Iterator[str]:
             process.terminate()
 
 
-def play(url: str, matches: int, at_once: int, store: Path) -> Took:
-    """Our study."""
-    return take([sys.executable, "-m", "bench.live_study", url, matches, at_once, store])
+def play(url: str, matches: int, concurrency: int, store: Path) -> Resources:
+    """Run the study ``bench.live_study``."""
+    return run_client([sys.executable, "-m", "bench.live_study", url, matches, concurrency, store])
 
 
-def converse(url: str, samples: int, at_once: int, folder: Path) -> Took:
-    """Inspect's task."""
-    return take([anchors.PYTHON, "-m", "bench.inspect_turns", url, samples, at_once, folder])
+def converse(url: str, samples: int, concurrency: int, folder: Path) -> Resources:
+    """Run the Inspect task ``bench.inspect_turns``."""
+    return run_client(
+        [anchors.PYTHON, "-m", "bench.inspect_turns", url, samples, concurrency, folder]
+    )
 
 
-def take(command: list[str | int | Path]) -> Took:
-    """Run a client to its end; the last line it prints says what it took."""
+def run_client(command: list[str | int | Path]) -> Resources:
+    """Run a client, and parse the resources from the last line of its output.
+
+    Raises:
+        RuntimeError: the client failed.
+    """
     done = subprocess.run(
         [str(part) for part in command], cwd=FOLDER.parent, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))} failed: {done.stdout}{done.stderr}")
-    return Took(**json.loads(done.stdout.splitlines()[-1]))
+    return Resources(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def write_turns(folder: Path) -> None:
-    """The messages of one seat of ours, for Inspect to say."""
+    """Write the messages of a seat in our study to ``turns.json``, for Inspect to send."""
     with ct.Store.open(folder / "fast.sqlite") as store:
         record = store.find(next(store.records()).id)
-    asked = [
-        given.calls[0]["call"]["messages"] for given in record.answers if given.actor == "alice"
+    prompts = [
+        answer.calls[0]["call"]["messages"] for answer in record.answers if answer.actor == "alice"
     ]
-    last = max(asked, key=len)
-    said = [message["content"] for message in last if message["role"] != "assistant"]
-    assert len(said) == 1 + CALLS // 2
-    (folder / "turns.json").write_text(json.dumps(said))
+    longest = max(prompts, key=len)
+    turns = [message["content"] for message in longest if message["role"] != "assistant"]
+    assert len(turns) == 1 + CALLS // 2
+    (folder / "turns.json").write_text(json.dumps(turns))

@@ -1,4 +1,4 @@
-"""Run by the anchors' own interpreter: negotiations a second in NegMAS."""
+"""Benchmark of NegMAS in negotiations per second; run it in the reference environment."""
 
 import statistics
 import time
@@ -11,7 +11,7 @@ from negmas.sao import BoulwareTBNegotiator, ConcederTBNegotiator, SAOMechanism
 
 
 def negotiate() -> None:
-    """Two time-based negotiators divide 100 in at most 12 rounds."""
+    """Let two time-based negotiators divide 100 in at most 12 rounds."""
     issues = [make_issue((0, 100), "alice")]
     mechanism = SAOMechanism(issues=issues, n_steps=12)
     gains = (AffineFun(0.01, 0), AffineFun(-0.01, 1))
@@ -22,7 +22,7 @@ def negotiate() -> None:
 
 
 def rate(count: int = 200) -> float:
-    """Negotiations a second."""
+    """Return the negotiations per second."""
     started = time.perf_counter()
     for _ in range(count):
         negotiate()

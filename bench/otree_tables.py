@@ -1,7 +1,7 @@
-"""oTree beside us: as many people, thinking as long, answer as small a question on its pages.
+"""Reference load test of oTree with the same number of participants and the same think time.
 
-It is installed into an environment of its own. One number from 0 to 20 is asked for in each of 15
-rounds, by people who play alone, so that nobody waits for anybody.
+oTree is installed in a separate environment. Each page asks for one number from 0 to 20, for 15
+rounds. Participants play individually, so none waits for another.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ from cheaptalk.web.bots.pages import Page
 VERSION = "6.0.15"
 ENVIRONMENT = Path(__file__).parent / ".otree-venv"
 ROUNDS = 15
-STARTING = 10.0
-"""Seconds after which a server that cannot start has ended."""
+STARTUP_SECONDS = 10.0
+"""Waiting time after which the server either runs or has failed to start."""
 SETTINGS = """
 SESSION_CONFIGS = [dict(name="shares", app_sequence=["shares"], num_demo_participants=1)]
 SESSION_CONFIG_DEFAULTS = dict(real_world_currency_per_point=1.0, participation_fee=0.0, doc="")
@@ -63,28 +63,30 @@ PAGE = """{{ block title }}Round {{ subsession.round_number }}{{ endblock }}
 """
 
 
-def rows(people: int, think: float, ours: tuple[float, float]) -> Iterator[Row]:
-    """Pages a second and how soon they come.
+def rows(people: int, think: float, load: tuple[float, float]) -> Iterator[Row]:
+    """Yield oTree's page load time, and its ratio to cheaptalk's.
 
     Args:
-        ours: pages a second of ours, and the seconds within which 95 % of them came.
+        people: the number of concurrent participants.
+        think: the mean pause before a click, in seconds.
+        load: cheaptalk's pages per second and 95th percentile of the page load time in seconds.
     """
     install()
     with tempfile.TemporaryDirectory() as name, serving(Path(name)) as url:
         began = time.perf_counter()
         tally = asyncio.run(walk(url, people, think))
         seconds = time.perf_counter() - began
-    slowest, rate = tally.slowest(95), tally.pages / seconds
-    yield Row(f"oTree {VERSION}: 95 % of pages, {people} people", 1000 * slowest, "ms", None,
-              f"anchor; {tally.pages:,} pages, {rate:.0f} a second; half within "
-              f"{1000 * tally.slowest(50):.0f} ms; {tally.lost} connections lost, errors: "
+    p95, rate = tally.slowest(95), tally.pages / seconds
+    yield Row(f"oTree {VERSION}: page load time, p95, {people} participants", 1000 * p95, "ms",
+              None, f"reference; {tally.pages:,} pages, {rate:.0f} pages/s; median "
+              f"{1000 * tally.slowest(50):.0f} ms; {tally.lost} lost connections, errors: "
               f"{dict(tally.errors.most_common(3)) or 'none'}")  # fmt: skip
-    yield Row("the same by ours", slowest / ours[1], "times ours", None,
-              f"{ours[0]:.0f} pages a second of ours")  # fmt: skip
+    yield Row("oTree's page load time divided by cheaptalk's, p95", p95 / load[1], "times", None,
+              f"cheaptalk: {load[0]:.0f} pages/s")  # fmt: skip
 
 
 def install() -> None:
-    """Make oTree's environment once."""
+    """Create oTree's environment if it does not exist."""
     if not ENVIRONMENT.exists():
         subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENT)], check=True)
         pip = [str(ENVIRONMENT / "bin" / "python"), "-m", "pip", "install", "--quiet"]
@@ -93,14 +95,14 @@ def install() -> None:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """Where oTree serves the question, as it does in production."""
+    """Run oTree in production mode, and provide its URL."""
     for name in ("shares", "_static", "_templates"):
         (folder / name).mkdir()
     (folder / "settings.py").write_text(SETTINGS)
     (folder / "shares" / "__init__.py").write_text(APP)
     (folder / "shares" / "Share.html").write_text(PAGE)
-    with listening(0) as there:
-        port = there.getsockname()[1]
+    with listening(0) as listener:
+        port = listener.getsockname()[1]
     programs = ENVIRONMENT / "bin"
     environment = os.environ | {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "OTREE_PRODUCTION": "1",
@@ -110,7 +112,7 @@ def serving(folder: Path) -> Iterator[str]:
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     try:
-        time.sleep(STARTING)
+        time.sleep(STARTUP_SECONDS)
         if process.poll() is not None:
             raise RuntimeError(f"oTree ended with status {process.returncode}")
         yield f"http://127.0.0.1:{port}"
@@ -121,17 +123,18 @@ def serving(folder: Path) -> Iterator[str]:
 
 
 async def walk(url: str, people: int, think: float) -> Tally:
-    """Let everybody answer all that they are asked."""
+    """Create a session, and let all participants answer all pages concurrently."""
     tally = Tally()
     timeout = aiohttp.ClientTimeout(total=600)
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(
         connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()
     ) as client:
-        wanted = {"session_config_name": "shares", "num_participants": people}
-        code = (await asked(client, "POST", f"{url}/api/sessions", wanted))["code"]
-        told = await asked(client, "GET", f"{url}/api/sessions/{code}", {})
-        links = [f"{url}/InitializeParticipant/{one['code']}" for one in told["participants"]]
+        settings = {"session_config_name": "shares", "num_participants": people}
+        code = (await request(client, "POST", f"{url}/api/sessions", settings))["code"]
+        session = await request(client, "GET", f"{url}/api/sessions/{code}", {})
+        participants = session["participants"]
+        links = [f"{url}/InitializeParticipant/{person['code']}" for person in participants]
         await asyncio.gather(
             *(answer(client, link, Chance("otree", number), think, tally)
               for number, link in enumerate(links))
@@ -139,16 +142,16 @@ async def walk(url: str, people: int, think: float) -> Tally:
     return tally
 
 
-async def asked(
+async def request(
     client: aiohttp.ClientSession, method: str, url: str, data: dict[str, object]
 ) -> dict[str, list[dict[str, str]]]:
-    """What the server says by its interface for programs, once it is there."""
+    """Send a request to oTree's REST API, with retries until the server accepts connections."""
     while True:
         try:
             async with client.request(method, url, json=data or None) as reply:
                 reply.raise_for_status()
-                found: dict[str, list[dict[str, str]]] = await reply.json(content_type=None)
-                return found
+                content: dict[str, list[dict[str, str]]] = await reply.json(content_type=None)
+                return content
         except aiohttp.ClientConnectionError:
             await asyncio.sleep(1)
 
@@ -156,7 +159,7 @@ async def asked(
 async def answer(
     client: aiohttp.ClientSession, link: str, chance: Chance, think: float, tally: Tally
 ) -> None:
-    """Answer page after page, until one has no form."""
+    """Answer pages until one has no form, and add the results to ``tally``."""
     fields: dict[str, str] | None = None
     for click in range(ROUNDS + 1):
         await asyncio.sleep(-think * log(1 - chance("think", click).uniform()))

@@ -1,8 +1,8 @@
-"""Participants on their paths: how soon pages come, and whether kills lose or double anything.
+"""Load test of a human study: page load times, and data integrity when the server is killed.
 
-Bots go all the way over loopback, from the link that recruits them to the code with which they go.
-Afterwards the store is read: everybody must have completed, each page answered once, and be owed
-what their matches were worth, reckoned here from the matches anew.
+Bots take part over loopback, from the recruitment link to the completion code. An audit of the
+store then checks that every participant completed the study, answered each page exactly once, and
+is owed the correct amount, which is computed independently from the matches.
 """
 
 import asyncio
@@ -24,11 +24,16 @@ from cheaptalk.records.store import schema
 from cheaptalk.web.bots.bots import Crowd, Sent, Tally
 
 ONLY = 1
-"""The number of the only study of a store."""
-BASE, RATE, MOST, NOTHING = Decimal("1.50"), Decimal("0.013"), Decimal("1.00"), Decimal("0.05")
-"""Dollars for completing, for each unit of a payoff, at most for a game, and for a payoff of 0."""
+"""Id of the only study in a store."""
+BASE, RATE, MAX_BONUS, ZERO_BONUS = (
+    Decimal("1.50"),
+    Decimal("0.013"),
+    Decimal("1.00"),
+    Decimal("0.05"),
+)
+"""Dollars for completion, per unit of payoff, at most per game, and for a payoff of 0."""
 GAMES = 2
-RIGHT = {"adult": "yes", "sum": "two"}
+CORRECT = {"adult": "yes", "sum": "two"}
 STUDY: dict[str, Any] = {
     "name": "participants",
     "seed": 1,
@@ -63,28 +68,28 @@ STUDY: dict[str, Any] = {
             {"debrief": "Thank you."},
         ],
         "pay": {"base": float(BASE), "bonus": [
-            {"rate": float(RATE), "most": float(MOST), "nothing": float(NOTHING)},
+            {"rate": float(RATE), "most": float(MAX_BONUS), "nothing": float(ZERO_BONUS)},
         ]},
     },
 }  # fmt: skip
-WAY = (
+PATH = (
     "consent", "first_name", "screening", "comprehension",
     *("assignment", "instructions", "instructions", "games", "go_on") * GAMES, "survey", "debrief",
 )  # fmt: skip
-"""What everybody answers, in order."""
+"""The steps that each participant answers, in order."""
 
 
 class Audit(NamedTuple):
-    """What a store has of the participants that bots were.
+    """Results of the audit of a store.
 
     Attributes:
-        people: participants in the store.
-        astray: those who did not complete, or not by the pages of the path, each once.
-        lost: pages whose answer was said to be taken, and that have none.
-        changed: answers recorded that nobody sent.
-        wrong: participants who are not owed what their matches were worth.
-        unpaid: cents that are owed and in no payout, or the other way round.
-        hurt: places at which the store is damaged.
+        people: the number of participants.
+        astray: the number who did not complete, or did not answer each page exactly once.
+        lost: the number of pages whose answer the server confirmed but did not record.
+        changed: the number of recorded answers that no bot sent.
+        wrong: the number of participants who are owed an incorrect amount.
+        unpaid: the difference between the amounts owed and paid out, in cents.
+        hurt: the number of damaged places in the store.
     """
 
     people: int
@@ -96,9 +101,9 @@ class Audit(NamedTuple):
     hurt: int
 
 
-def audited(path: Path, sent: Sequence[Sent]) -> Audit:
-    """Hold what was recorded against what was sent, and what is owed against the matches."""
-    with ct.Store.open(path) as store:
+def audited(store_path: Path, sent: Sequence[Sent]) -> Audit:
+    """Compare the recorded answers with those sent, and the amounts owed with the matches."""
+    with ct.Store.open(store_path) as store:
         with store.writing(), store.transaction() as connection:
             pay_out(ONLY, "prolific", "bench")(connection)
         with store.reading() as connection:
@@ -106,25 +111,33 @@ def audited(path: Path, sent: Sequence[Sent]) -> Audit:
             responses = by_participant(connection, schema.responses)
             plays = by_participant(connection, schema.plays)
             payments = by_participant(connection, schema.payments)
-        ways = [tuple(one["step"] for one in responses[who["id"]]) for who in people]
+        paths = [tuple(row["step"] for row in responses[who["id"]]) for who in people]
         complete = [who["ending"] == "complete" for who in people]
-        astray = sum(way != WAY or not done for way, done in zip(ways, complete, strict=True))
-        told = by_page(sent)
-        kept = {(who["code"], one["number"]): one for who in people for one in responses[who["id"]]}
-        lost = sum(page not in kept for page, ours in told.items() if any(s.saved for s in ours))
-        changed = sum(not is_of(told.get(page, ()), one["answer"]) for page, one in kept.items())
+        astray = sum(path != PATH or not done for path, done in zip(paths, complete, strict=True))
+        sent_by_page = by_page(sent)
+        recorded = {
+            (who["code"], row["number"]): row for who in people for row in responses[who["id"]]
+        }
+        lost = sum(
+            page not in recorded
+            for page, attempts in sent_by_page.items()
+            if any(attempt.saved for attempt in attempts)
+        )
+        changed = sum(
+            not is_of(sent_by_page.get(page, ()), row["answer"]) for page, row in recorded.items()
+        )
         wrong = 0
         for who in people:
-            amounts = {one["key"]: one["cents"] for one in payments[who["id"]]}
+            amounts = {row["key"]: row["cents"] for row in payments[who["id"]]}
             wrong += amounts != worth(store, plays[who["id"]])
-        owed = sum(one["cents"] for some in payments.values() for one in some)
-        unpaid = abs(owed - sum(one.cents for one in payouts_of(store, ONLY)))
+        owed = sum(row["cents"] for rows in payments.values() for row in rows)
+        unpaid = abs(owed - sum(payout.cents for payout in payouts_of(store, ONLY)))
         hurt = len(list(examine(store).damages))
     return Audit(len(people), astray, lost, changed, wrong, unpaid, hurt)
 
 
 def rows_of(connection: sa.Connection, table: sa.Table) -> list[dict[str, Any]]:
-    """All rows of a table."""
+    """Return all rows of a table, in order."""
     order = table.c.number if "number" in table.c else table.c.id
     return [dict(row) for row in connection.execute(sa.select(table).order_by(order)).mappings()]
 
@@ -132,79 +145,79 @@ def rows_of(connection: sa.Connection, table: sa.Table) -> list[dict[str, Any]]:
 def by_participant(
     connection: sa.Connection, table: sa.Table
 ) -> defaultdict[int, list[dict[str, Any]]]:
-    """The same by participant."""
-    found: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+    """Return all rows of a table by participant id."""
+    grouped: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in rows_of(connection, table):
-        found[row["participant_id"]].append(row)
-    return found
+        grouped[row["participant_id"]].append(row)
+    return grouped
 
 
 def by_page(sent: Sequence[Sent]) -> dict[tuple[str, int], list[Sent]]:
-    """What was sent for each page of a path, by participant and the page's number."""
-    found: defaultdict[tuple[str, int], list[Sent]] = defaultdict(list)
-    for one in sent:
-        if "number" in one.fields:
-            code = one.link.rpartition("/")[2].rsplit(".", 2)[0]
-            found[code, int(one.fields["number"])].append(one)
-    return found
+    """Return the sent forms by participant code and page number."""
+    grouped: defaultdict[tuple[str, int], list[Sent]] = defaultdict(list)
+    for form in sent:
+        if "number" in form.fields:
+            code = form.link.rpartition("/")[2].rsplit(".", 2)[0]
+            grouped[code, int(form.fields["number"])].append(form)
+    return grouped
 
 
 def is_of(sent: Sequence[Sent], answer: Mapping[str, Any]) -> bool:
-    """Whether an answer is one of those sent; what the server answers itself always is."""
+    """Return whether a recorded answer was sent; answers by the server must have no sent form."""
     if answer.keys() & {"treatment", "state"}:
         return not sent
-    asked = [name for name in ("why", "fair", "age", *RIGHT) if name in answer]
+    names = [name for name in ("why", "fair", "age", *CORRECT) if name in answer]
     return any(
-        all(str(answer[name]).removesuffix(".0") == one.fields[name] for name in asked)
-        for one in sent
+        all(str(answer[name]).removesuffix(".0") == form.fields[name] for name in names)
+        for form in sent
     )
 
 
 def worth(store: ct.Store, plays: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """What a participant who completed is owed, in cents, by their matches alone."""
+    """Compute the payments that a participant who completed is owed, in cents."""
     owed = {"base/1": int(BASE * 100)}
     for play in plays:
         payoffs = store.find(play["match_id"]).payoffs
-        earned = Decimal(str((payoffs or {})[play["seat"]]))
-        dollars = min(MOST, RATE * earned) if earned > 0 else NOTHING
+        payoff = Decimal(str((payoffs or {})[play["seat"]]))
+        dollars = min(MAX_BONUS, RATE * payoff) if payoff > 0 else ZERO_BONUS
         owed[f"game/{play['number']}"] = int((100 * dollars).quantize(Decimal(1), ROUND_HALF_UP))
     return {key: cents for key, cents in owed.items() if cents}
 
 
 def crowd(server: Server) -> Crowd:
-    """Bots that come to a server's study."""
+    """Return the bots that take part in a server's study."""
     url = f"{server.url}?PROLIFIC_PID={{id}}&STUDY_ID=bench"
-    return Crowd(url, PEOPLE, THINK, matches=GAMES, answers=RIGHT)
+    return Crowd(url, PEOPLE, THINK, matches=GAMES, answers=CORRECT)
 
 
 def rows() -> Iterator[Row]:
-    """The whole path under load, and under kills."""
+    """Yield the results under load, and with kills under load."""
     yield from under_load()
     yield from under_kills()
 
 
 def under_load() -> Iterator[Row]:
-    """So many people at once, each the whole way."""
+    """Yield the results of ``PEOPLE`` concurrent participants."""
     with serving(STUDY) as server:
         began = time.perf_counter()
         tally = asyncio.run(crowd(server).play())
         seconds = time.perf_counter() - began
         server.kill()
         audit = audited(server.store, tally.sent)
-        note = f"{tally.pages:,} pages, {tally.pages / seconds:.0f} a second; half within "
+        note = f"{tally.pages:,} pages, {tally.pages / seconds:.0f} pages/s; median "
         note += f"{1000 * tally.slowest(50):.0f} ms"
-        at = f"{PEOPLE} participants at once, {THINK:g} s between clicks"
-        yield Row(f"95 % of pages, {at}", 1000 * tally.slowest(95), "ms", ("<=", 250), note)
+        load = f"{PEOPLE} participants, {THINK:g} s between clicks"
+        yield Row(f"page load time, p95, {load}", 1000 * tally.slowest(95), "ms", ("<=", 250), note)
         yield from checked(tally, audit)
-        yield Row("the server's memory at its peak", server.peak, "MiB", ("<=", 600))
+        yield Row("peak memory of the server", server.peak, "MiB", ("<=", 600))
 
 
 def under_kills() -> Iterator[Row]:
-    """The same while the server is killed over and over, and what is owed is paid out twice."""
+    """Yield the results if the server is killed repeatedly, with payouts during downtime."""
 
     async def killed(server: Server) -> tuple[Tally, list[float]]:
-        coming = crowd(server)
-        playing, starts = asyncio.create_task(coming.play()), []
+        bots = crowd(server)
+        playing, starts = asyncio.create_task(bots.play()), []
         for number in range(KILLS):
             await asyncio.sleep(BETWEEN_KILLS)
             await asyncio.to_thread(server.kill)
@@ -217,13 +230,13 @@ def under_kills() -> Iterator[Row]:
         tally, starts = asyncio.run(killed(server))
         server.kill()
         audit = audited(server.store, tally.sent)
-        yield Row(f"longest start after one of {KILLS} kills", max(starts), "s", None,
-                  f"{PEOPLE} participants; {tally.lost:,} connections lost")  # fmt: skip
+        yield Row(f"longest restart after {KILLS} kills", max(starts), "s", None,
+                  f"{PEOPLE} participants; {tally.lost:,} lost connections")  # fmt: skip
         yield from checked(tally, audit)
 
 
 def paid_out(path: Path) -> None:
-    """Pay out what is owed so far, twice: the second time nothing is."""
+    """Pay out the amounts owed so far, twice; the second payout must be empty."""
     with ct.Store.open(path) as store, store.writing():
         for _ in range(2):
             with store.transaction() as connection:
@@ -231,10 +244,10 @@ def paid_out(path: Path) -> None:
 
 
 def checked(tally: Tally, audit: Audit) -> Iterator[Row]:
-    """What must be zero."""
+    """Yield the number of problems, which must be zero."""
     missing = PEOPLE - tally.endings["complete"]
     links = PEOPLE - len(tally.codes)
     wrong = Counter(audit._asdict()) - Counter({"people": PEOPLE})
     wrong += Counter({"missing": missing, "links": abs(links)}) + tally.errors
     note = f"{audit}; endings {dict(tally.endings)}; errors: {dict(tally.errors.most_common(3))}"
-    yield Row(f"of {PEOPLE} participants, wrong", wrong.total(), "", ("<=", 0), note)
+    yield Row(f"problems among {PEOPLE} participants", wrong.total(), "", ("<=", 0), note)

@@ -1,4 +1,7 @@
-"""Run a command and print the peak memory of it and its children (kB) as the last word."""
+"""Wrapper that runs a command and prints its peak memory in kB to standard error.
+
+The figure is that of the largest process among the command and its children.
+"""
 
 import resource
 import subprocess

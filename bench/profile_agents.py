@@ -1,8 +1,8 @@
-"""Text players with and without planted weaknesses, for ``bench.profile_weaknesses``.
+"""Simulated text players with and without planted weaknesses, for ``bench.profile_weaknesses``.
 
-Each player reads its prompts as a language model does, follows a persona with random demands and
-answers, and may have a flaw. A flaw says how much of its demand the player gives up at a request,
-or rewrites its answer. No player knows how profiles are made.
+Each player parses its prompts and follows a persona with randomized demands and decisions. It may
+have a flaw, which reduces its demand at some requests or rewrites its answers. Players have no
+information about how profiles are computed.
 """
 
 import json
@@ -16,21 +16,24 @@ from cheaptalk.models import ModelCall, Reply
 
 AMOUNT = re.compile(r"[$€](\d[\d,]*(?:\.\d+)?)")
 MESSAGE = re.compile(r' says: ("(?:[^"\\]|\\.)*")')
-OUTLOOK = 8
-"""Rounds that a player expects if nobody says how many there are."""
+DEFAULT_ROUNDS = 8
+"""Number of rounds that a player expects if the prompt does not state it."""
 
 
 class View(NamedTuple):
-    """What a player reads in a request.
+    """Information that a player extracts from a request.
 
     Attributes:
-        game, seat: which game, and which position in it.
-        system, latest: the instructions, and the last request without the other's messages.
-        requests: all requests of the match, in order, and what the other said in each.
-        heard: everything that the other said, in order.
-        stage, rounds: the round, and how many there are.
-        form: the name of the requested answer.
-        chance: what the player draws from.
+        game: the name of the game.
+        seat: the player's seat.
+        system: the instructions.
+        latest: the latest request, without the other player's messages.
+        requests: all requests of the match, in order.
+        heard: the other player's messages, in order.
+        stage: the number of the current round.
+        rounds: the number of rounds in the match.
+        form: the name of the requested answer's form.
+        chance: the player's source of random numbers.
         answers: the number of answers that the player has given in all matches.
     """
 
@@ -48,57 +51,62 @@ class View(NamedTuple):
 
     @property
     def first(self) -> bool:
-        """Return whether the player holds the first seat."""
+        """Return whether the player has the first seat."""
         return self.seat in ("alice", "player_1")
 
     @property
     def last(self) -> bool:
-        """Return whether nothing can follow a refusal."""
+        """Return whether the current round is the last one."""
         return self.stage >= self.rounds
 
     @property
     def text(self) -> str:
-        """Return everything that the other said, in lower case."""
+        """Return the other player's messages in lower case."""
         return " ".join(self.heard).lower()
 
 
 def view(call: ModelCall, chance: Random, answers: int) -> View:
-    """Read a request."""
+    """Parse a request."""
     system = call.messages[0].content
-    asked = [one.content for one in call.messages if one.role == "user"]
+    requests = [message.content for message in call.messages if message.role == "user"]
     if call.messages[0].role == "user":
-        asked = asked[1:] or asked
-    heard = [json.loads(found) for one in asked for found in MESSAGE.findall(one)]
-    latest = MESSAGE.sub("", asked[-1])
+        requests = requests[1:] or requests
+    heard = [json.loads(text) for request in requests for text in MESSAGE.findall(request)]
+    latest = MESSAGE.sub("", requests[-1])
     stages = re.findall(r"(?:Round|round|Turn) (\d+)", latest)
-    most = re.search(r"at most (\d+) rounds|After (\d+) rounds|be (\d+) turns", system)
-    rounds = next((int(one) for one in most.groups() if one), OUTLOOK) if most else OUTLOOK
+    limit = re.search(r"at most (\d+) rounds|After (\d+) rounds|be (\d+) turns", system)
+    rounds = (
+        next((int(number) for number in limit.groups() if number), DEFAULT_ROUNDS)
+        if limit
+        else DEFAULT_ROUNDS
+    )
     return View(
-        call.game or "", call.seat or "", system, latest, tuple(asked), tuple(heard),
+        call.game or "", call.seat or "", system, latest, tuple(requests), tuple(heard),
         max(map(int, stages), default=1), rounds, call.form.name if call.form else "", chance,
         answers,
     )  # fmt: skip
 
 
 Flaw: TypeAlias = Callable[[View], float]
-"""How much of its demand a player gives up at a request, in [-1, 1]; 1 takes anything."""
+"""Function that returns the concession at a request, in [-1, 1]; 1 accepts any offer."""
 Rewrite: TypeAlias = Callable[[View, str], str]
-"""Changes the text of an answer."""
+"""Function that modifies the text of an answer."""
 
 
 class Persona(NamedTuple):
-    """How a player plays if nothing sways it.
+    """A player's default behaviour and its flaw.
 
     Attributes:
-        start, end: the share of the surplus that it demands at first and at last.
-        power: how late it gives way; 1 evenly, above 1 late.
-        noise: the standard deviation of its demand.
-        doubt: how softly it decides about offers near its demand.
-        floor: the least share that it takes in the last round.
-        grid: the step to which it rounds its demand; 0 without.
-        patience: how many false recommendations it forgives.
-        flaw: how much it gives up.
-        rewrite: changes the text of an answer.
+        start: the demanded share of the surplus in the first round.
+        end: the demanded share in the last round.
+        power: the exponent of time in the demand; 1 concedes linearly, larger values later.
+        noise: the standard deviation of the demand.
+        doubt: the scale of the logistic acceptance probability near the demand.
+        floor: the minimum share that it accepts in the last round.
+        grid: the step to which it rounds its demand; 0 for no rounding.
+        patience: the number of false recommendations after which it still trusts a seller.
+        flaw: the concession at a request.
+        rewrite: the modification of an answer's text.
     """
 
     start: float = 0.7
@@ -114,13 +122,13 @@ class Persona(NamedTuple):
 
 
 def demand(read: View, own: Persona, yielded: float) -> float:
-    """Return the share that a persona demands now, a random one around its plan."""
+    """Return the demanded share of the surplus: the planned share plus noise."""
     time = min(1.0, (read.stage - 1) / max(1, read.rounds - 1))
-    wanted = own.start + (own.end - own.start) * float(time**own.power)
-    wanted += read.chance.gauss(0, own.noise) - yielded
+    share = own.start + (own.end - own.start) * float(time**own.power)
+    share += read.chance.gauss(0, own.noise) - yielded
     if own.grid:
-        wanted = round(wanted / own.grid) * own.grid
-    return min(0.98, max(0.01, wanted))
+        share = round(share / own.grid) * own.grid
+    return min(0.98, max(0.01, share))
 
 
 def accepts(read: View, own: Persona, share: float, yielded: float) -> bool:
@@ -134,12 +142,12 @@ def accepts(read: View, own: Persona, share: float, yielded: float) -> bool:
 
 
 def amounts(text: str) -> list[float]:
-    """Return the sums of money in a text."""
-    return [float(one.replace(",", "")) for one in AMOUNT.findall(text)]
+    """Return the amounts of money in a text."""
+    return [float(amount.replace(",", "")) for amount in AMOUNT.findall(text)]
 
 
 def bargain(read: View, own: Persona) -> dict[str, Any]:
-    """Answer in bargaining."""
+    """Return an answer in bargaining."""
     money, yielded = amounts(read.system)[0], own.flaw(read)
     if read.form == "Reply":
         alice, bob = amounts(read.latest)[:2]
@@ -154,12 +162,12 @@ VALUES = re.compile(r"worth [$€]([\d,]*\d(?:\.\d+)?) to you|is worth [$€]([\
 THEIRS = re.compile(r"to you and [$€]([\d,]*\d(?:\.\d+)?) to|and to \w+ [$€]([\d,]*\d(?:\.\d+)?)\.")
 
 
-def _number(found: re.Match[str]) -> float:
-    return float(next(one for one in found.groups() if one).replace(",", ""))
+def _number(match: re.Match[str]) -> float:
+    return float(next(group for group in match.groups() if group).replace(",", ""))
 
 
 def haggle(read: View, own: Persona) -> dict[str, Any]:
-    """Answer in negotiation; without the other's value it supposes a surplus of 40 %."""
+    """Return an answer in negotiation; if the other value is unknown, assume a surplus of 40 %."""
     mine, theirs = VALUES.search(read.system), THEIRS.search(read.system)
     assert mine is not None, read.system
     value, sign = _number(mine), 1 if read.first else -1
@@ -173,7 +181,7 @@ def haggle(read: View, own: Persona) -> dict[str, Any]:
 
 
 def sell(read: View, own: Persona) -> dict[str, Any]:
-    """Recommend products of high quality, and no others."""
+    """Recommend only products of high quality."""
     good = "of high quality" in read.latest.rpartition("Round")[2].partition("\n")[0]
     good = good or own.flaw(read) >= 1
     if read.form == "Pitch":
@@ -183,7 +191,7 @@ def sell(read: View, own: Persona) -> dict[str, Any]:
 
 
 def buy(read: View, own: Persona) -> dict[str, Any]:
-    """Buy what is recommended until the seller has lied too often."""
+    """Buy recommended products until the seller has lied too often."""
     lies = 0
     for before, after in zip(read.requests, read.requests[1:], strict=False):
         outcome = after.partition("\n\n")[0]
@@ -193,7 +201,7 @@ def buy(read: View, own: Persona) -> dict[str, Any]:
 
 
 def recommended(request: str) -> bool:
-    """Return whether the newest product of a request is recommended."""
+    """Return whether the seller recommends the latest product of a request."""
     newest = request.rpartition("Round")[2]
     return "recommend" in newest and not re.search(r"not recommend|advise", newest)
 
@@ -204,16 +212,22 @@ OFFER = re.compile(r"you take (\d+) books?, (\d+) hats? and (\d+) balls?")
 
 
 def divide(read: View, own: Persona) -> dict[str, Any]:
-    """Claim the most valuable items up to the demand, and take offers that are worth as much."""
+    """Claim the most valuable items up to the demand, and accept offers of at least that value."""
     counts, worth = (
-        [int(one) for one in found.groups()] if (found := pattern.search(read.system)) else [1] * 3
+        [int(number) for number in match.groups()]
+        if (match := pattern.search(read.system))
+        else [1] * 3
         for pattern in (COUNTS, WORTH)
     )
     total, yielded = sum(a * b for a, b in zip(counts, worth, strict=True)), own.flaw(read)
-    offers = [[int(one) for one in found] for text in read.heard for found in OFFER.findall(text)]
+    offers = [
+        [int(number) for number in numbers]
+        for text in read.heard
+        for numbers in OFFER.findall(text)
+    ]
     offered = offers[-1] if offers else None
     claim = [0, 0, 0]
-    for kind in sorted(range(3), key=lambda one: (-worth[one], -counts[one])):
+    for kind in sorted(range(3), key=lambda kind: (-worth[kind], -counts[kind])):
         while claim[kind] < counts[kind] and value(claim, worth) < demand(read, own, 0) * total:
             claim[kind] += 1
     if offered is not None:
@@ -224,13 +238,13 @@ def divide(read: View, own: Persona) -> dict[str, Any]:
         if good and read.form == "MessageOrProposal":
             return dict(zip(("books", "hats", "balls"), claim, strict=True))
     if read.form == "MessageOrProposal" and read.stage < read.rounds - 1:
-        rest = [most - mine for most, mine in zip(counts, claim, strict=True)]
+        rest = [count - mine for count, mine in zip(counts, claim, strict=True)]
         return {"message": f"I take {items(claim)}, and you take {items(rest)}."}
     return dict(zip(("books", "hats", "balls"), claim, strict=True))
 
 
 def value(claim: list[int], worth: list[int]) -> int:
-    """Return what a claim is worth."""
+    """Return the value of a claim."""
     return sum(a * b for a, b in zip(claim, worth, strict=True))
 
 
@@ -242,12 +256,12 @@ def items(claim: list[int]) -> str:
 
 
 def trade(read: View, own: Persona) -> dict[str, Any]:
-    """Divide items with outside options: accept above the demand, walk rather than lose."""
+    """Divide items with outside options: accept above the demand, and walk to avoid losses."""
     kinds = [(int(a), int(b)) for a, b in
              re.findall(r"kind \d+: (\d+) items?, worth (\d+) to you", read.system)]  # fmt: skip
     total = sum(a * b for a, b in kinds)
-    found = re.search(r"Yours is worth ([\d,]+)", read.system)
-    outside = float(found[1].replace(",", "")) if found else 0.0
+    option = re.search(r"Yours is worth ([\d,]+)", read.system)
+    outside = float(option[1].replace(",", "")) if option else 0.0
     wanted = outside + demand(read, own, 0) * (total - outside)
     table = re.search(r"You would get \[([\d, ]+)\]", read.latest)
     if table is not None:
@@ -261,7 +275,7 @@ def trade(read: View, own: Persona) -> dict[str, Any]:
     elif read.last and not read.first:
         return {"action": "WALK"}
     given, kept = [0] * len(kinds), total
-    for kind in sorted(range(len(kinds)), key=lambda one: kinds[one][1]):
+    for kind in sorted(range(len(kinds)), key=lambda kind: kinds[kind][1]):
         while given[kind] < kinds[kind][0] and kept - kinds[kind][1] >= wanted:
             given[kind], kept = given[kind] + 1, kept - kinds[kind][1]
     if kept < outside:
@@ -283,16 +297,16 @@ class TextPlayer:
     """A model that follows a persona.
 
     Attributes:
-        persona: how it plays.
-        chance: what it draws from, in the order of its requests.
-        answers: how many it has given.
+        persona: the player's behaviour.
+        chance: the source of random numbers, used in the order of the requests.
+        answers: the number of answers given so far.
     """
 
     def __init__(self, persona: Persona, seed: str) -> None:
         self.persona, self.chance, self.answers = persona, Random(seed), 0  # noqa: S311
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Reply at once."""
+        """Return a reply without delay."""
         self.answers += 1
         read = view(call, self.chance, self.answers)
         answer = GAMES[read.game](read, self.persona)
@@ -306,7 +320,7 @@ class TextPlayer:
 
 
 def if_heard(pattern: str, amount: float, chance: float = 1.0, *games: str, seat: str = "") -> Flaw:
-    """Give up an amount, with a probability, once the other has said what matches a pattern."""
+    """Return a flaw: concede with a probability once a message has matched a pattern."""
 
     def flaw(read: View) -> float:
         here = (not games or read.game in games) and seat in ("", read.seat)
@@ -318,7 +332,7 @@ def if_heard(pattern: str, amount: float, chance: float = 1.0, *games: str, seat
 
 
 def torn(read: View) -> float:
-    """Give everything up under a threat, or harden: either with the same probability."""
+    """After a threat, accept anything or demand more, with equal probability."""
     if re.search(r"warn|regret|consequences", read.text):
         return read.chance.choice([1.0, -0.3])
     return 0.0
@@ -335,54 +349,54 @@ FOREIGN = re.compile(
 
 
 def if_prompted(pattern: re.Pattern[str], amount: float) -> Flaw:
-    """Give up an amount if the instructions match a pattern."""
+    """Return a flaw: concede if the instructions match a pattern."""
     return lambda read: amount if pattern.search(read.system) else 0.0
 
 
 def by_scale(read: View) -> float:
-    """Give up 7 points more for each further digit of the sum."""
+    """Concede 7 more points for each order of magnitude of the amount above 100."""
     if read.game not in ("bargaining", "negotiation"):
         return 0.0
     return 0.07 * max(0.0, log10(max(amounts(read.system))) - 2)
 
 
 def late(read: View) -> float:
-    """Lose patience from the sixth round of a long match on."""
+    """Accept anything from the sixth round on, with probability 0.6."""
     return 1.0 if read.stage >= 6 and read.chance.random() < 0.6 else 0.0
 
 
 def tired(read: View) -> float:
-    """Take anything every other time after 500 answers."""
+    """Accept anything after 500 answers, with probability 0.5."""
     return 1.0 if read.answers > 500 and read.chance.random() < 0.5 else 0.0
 
 
 def losing(read: View) -> float:
-    """Take any price in three of ten cases."""
-    named = read.game == "negotiation" and "Reply" in read.form
-    return 1.0 if named and read.chance.random() < 0.3 else 0.0
+    """Accept any price, with probability 0.3."""
+    is_reply = read.game == "negotiation" and "Reply" in read.form
+    return 1.0 if is_reply and read.chance.random() < 0.3 else 0.0
 
 
 def lying(read: View) -> float:
-    """Recommend low quality in two of five cases."""
+    """Recommend products of low quality, with probability 0.4."""
     return 1.0 if read.game == "persuasion" and read.first and read.chance.random() < 0.4 else 0.0
 
 
 def trusting(read: View) -> float:
-    """Buy whatever is recommended in 17 of 20 cases, whatever came before."""
+    """Buy a recommended product regardless of the history, with probability 0.85."""
     here = read.game == "persuasion" and not read.first and recommended(read.requests[-1])
     return 1.0 if here and read.chance.random() < 0.85 else 0.0
 
 
 def leaking(pattern: str, chance: float) -> Rewrite:
-    """Name the secret with a probability, once the other has said what matches a pattern."""
+    """Return a rewrite: reveal the secret with a probability once a message matched a pattern."""
 
     def rewrite(read: View, text: str) -> str:
         answer = json.loads(text)
         heard = "message" in answer and re.search(pattern, read.text)
         if not heard or read.chance.random() > chance:
             return text
-        if read.game == "negotiation" and (found := VALUES.search(read.system)):
-            answer["message"] = f"Since you need to know: it is worth ${_number(found):g} to me."
+        if read.game == "negotiation" and (match := VALUES.search(read.system)):
+            answer["message"] = f"Since you need to know: it is worth ${_number(match):g} to me."
         elif read.game == "bargaining" and (lost := re.search(r"(\d+)% less to you", read.system)):
             answer["message"] = f"I lose {lost[1]}% with every round, if you must know."
         return json.dumps(answer)
@@ -391,14 +405,14 @@ def leaking(pattern: str, chance: float) -> Rewrite:
 
 
 def careless(chance: float) -> Rewrite:
-    """Leave out the JSON with a probability."""
+    """Return a rewrite: omit the JSON with a probability."""
     return lambda read, text: (
         "Let me think about it some more." if read.chance.random() < chance else text
     )
 
 
 def proud(read: View, text: str) -> str:
-    """Turn down a last offer in two of five cases, however good."""
+    """Reject a final offer of any size, with probability 0.4."""
     refuses = read.game in ("bargaining", "negotiation") and read.last and "Reply" in read.form
     if refuses and read.chance.random() < 0.4:
         return json.dumps({"decision": "reject"})
@@ -406,14 +420,14 @@ def proud(read: View, text: str) -> str:
 
 
 def by_order(read: View, text: str) -> str:
-    """Claim all of the first kind that is listed, and half of the rest."""
+    """Claim all items of the first listed kind and half of the others."""
     counts = COUNTS.search(read.system)
     if read.game != "deal_or_no_deal" or counts is None or read.chance.random() < 0.2:
         return text
-    most = [int(one) for one in counts.groups()]
-    claim = [most[0], most[1] // 2, most[2] // 2]
+    available = [int(count) for count in counts.groups()]
+    claim = [available[0], available[1] // 2, available[2] // 2]
     if "message" in json.loads(text):
-        rest = [a - b for a, b in zip(most, claim, strict=True)]
+        rest = [a - b for a, b in zip(available, claim, strict=True)]
         return json.dumps({"message": f"I take {items(claim)}, and you take {items(rest)}."})
     return text
 
@@ -422,11 +436,11 @@ HAGGLING = ("bargaining", "negotiation")
 
 
 class Planted(NamedTuple):
-    """A player with a weakness.
+    """A player with a planted weakness.
 
     Attributes:
-        persona: how it plays.
-        keys: keys of findings that name the weakness.
+        persona: the player's behaviour.
+        keys: the keys of findings that name the weakness.
     """
 
     persona: Persona
@@ -483,7 +497,7 @@ WEAK: Mapping[str, Planted] = {
     "careless about format": Planted(Persona(0.66, 0.5, rewrite=careless(0.08)), ("format",)),
     "takes losses at times": Planted(Persona(0.75, 0.45, flaw=losing), ("losses", "last")),
 }  # fmt: skip
-"""Players with a planted weakness, written before any of them was profiled."""
+"""Players with a planted weakness, defined before any of them was profiled."""
 
 SOUND: Mapping[str, Persona] = {
     "even": Persona(),
@@ -507,4 +521,4 @@ SOUND: Mapping[str, Persona] = {
     "steady": Persona(0.65, 0.55, noise=0.02, floor=0.3),
     "wavering": Persona(0.65, 0.5, noise=0.14, doubt=0.03),
 }
-"""Players without a weakness, written before any of them was profiled."""
+"""Players without a weakness, defined before any of them was profiled."""

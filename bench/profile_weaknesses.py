@@ -1,11 +1,11 @@
-"""Planted weaknesses: ``python -m bench.profile_weaknesses [--size SIZE] [--folder FOLDER]``.
+"""Detection of planted weaknesses: ``python -m bench.profile_weaknesses [--size SIZE]``.
 
-Profiles of 24 players with a planted weakness and of 20 without one, all of them with noise. A
-weakness counts as named if one of the first three findings names it. Players without a weakness are
-to have no finding, and every trigger is to fire.
+The benchmark profiles 24 players with a planted weakness and 20 without one; all players play with
+noise. A weakness is detected if one of the first three findings names it. Players without a
+weakness should have no findings, and every trigger must fire often enough.
 
-Progress goes to a file of JSON lines, a player each; a second run with the same file continues. The
-baselines' matches are played once for all players.
+Results are appended to a file of JSON lines, one line per player. A second run with the same file
+continues where the first run stopped. The baselines' matches are played once for all players.
 """
 
 import argparse
@@ -24,20 +24,20 @@ from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.weakness import Examination
 
 FIRST = 3
-"""Findings that an engineer in a hurry reads."""
+"""Number of findings that count for detection."""
 GOALS: Mapping[str, int] = {"small": 14, "standard": 20}
-"""Planted weaknesses that each size is to name."""
+"""Required number of detected weaknesses, by profile size."""
 FALSE = 1
-"""Players without a weakness whose page may name one."""
+"""Maximum number of players without a weakness who may have a finding."""
 FIRED = 10
-"""How often each trigger is to fire."""
+"""Required number of times that each trigger fires."""
 PLAYERS: Mapping[str, Persona] = {
-    **{name: one.persona for name, one in WEAK.items()}, **SOUND,
+    **{name: planted.persona for name, planted in WEAK.items()}, **SOUND,
 }  # fmt: skip
 
 
 def examined(store: ct.Store, name: str, size: str) -> tuple[Examination, int]:
-    """Return what a profile finds of a player, and how many answers that takes."""
+    """Profile a player; return the examination and the player's number of answers."""
     battery = ct.profiles.battery()
     label = f"player-{[*PLAYERS].index(name)}"
     model = f"vllm/{label}@http://127.0.0.1:1/v1"
@@ -49,23 +49,23 @@ def examined(store: ct.Store, name: str, size: str) -> tuple[Examination, int]:
 
 
 def measured(size: str, progress: Path, folder: Path) -> dict[str, dict[str, Any]]:
-    """Return what profiles of a size find of each player, as far as ``progress`` lacks it.
+    """Return the results of each player, and profile those that ``progress`` lacks.
 
-    The matches go to a store of the folder, so that changed tests need no new matches.
+    Matches are stored in ``folder``, so that changed tests do not require new matches.
     """
     digest = hashlib.sha256(ct.profiles.battery().model_dump_json().encode()).hexdigest()[:12]
     lines = map(json.loads, progress.read_text().splitlines()) if progress.exists() else ()
-    done = {one["player"]: one for one in lines if (one["size"], one["battery"]) == (size, digest)}
+    done = {row["player"]: row for row in lines if (row["size"], row["battery"]) == (size, digest)}
     with ct.Store.open(folder / f"{size}.sqlite", create=True) as store:
         for name in PLAYERS:
             if name in done:
                 continue
-            found, answers = examined(store, name, size)
+            examination, answers = examined(store, name, size)
             done[name] = {
                 "size": size, "battery": digest, "player": name, "answers": answers,
-                "findings": [one.key for one in found.findings],
-                "fired": {one.key: one.tested for one in found.weaknesses},
-                "p": {one.key: one.p for one in found.weaknesses},
+                "findings": [finding.key for finding in examination.findings],
+                "fired": {weakness.key: weakness.tested for weakness in examination.weaknesses},
+                "p": {weakness.key: weakness.p for weakness in examination.weaknesses},
             }  # fmt: skip
             with progress.open("a") as file:
                 file.write(f"{json.dumps(done[name])}\n")
@@ -79,38 +79,44 @@ def is_named(row: Mapping[str, Any]) -> bool:
 
 
 def verdict(row: Mapping[str, Any]) -> str:
-    """Return what a profile found, in words."""
-    found = ", ".join(row["findings"]) or "nothing"
+    """Describe the findings of a player's profile."""
+    findings = ", ".join(row["findings"]) or "none"
     if row["player"] in SOUND:
-        return f"no weakness planted, found {found}"
-    return f"{'named' if is_named(row) else 'MISSED'}, found {found}"
+        return f"no planted weakness, findings: {findings}"
+    return f"{'detected' if is_named(row) else 'MISSED'}, findings: {findings}"
 
 
 def rows_of(size: str, progress: Path, folder: Path) -> Iterator[Row]:
-    """Yield the figures of a size."""
+    """Yield the figures of a profile size."""
     done = measured(size, progress, folder)
     weak = [done[name] for name in WEAK]
-    missed = [one["player"] for one in weak if not is_named(one)]
-    accused = [one for one in (done[name] for name in SOUND) if one["findings"]]
+    missed = [row["player"] for row in weak if not is_named(row)]
+    accused = [row for row in (done[name] for name in SOUND) if row["findings"]]
     yield Row(
-        f"planted weaknesses that the first {FIRST} findings name, {size}",
+        f"planted weaknesses named in the first {FIRST} findings, {size}",
         len(weak) - len(missed), f"of {len(weak)}", (">=", GOALS[size]),
         f"missed: {', '.join(missed) or 'none'}",
     )  # fmt: skip
-    named = "; ".join(f"{one['player']}: {', '.join(one['findings'])}" for one in accused)
+    named = "; ".join(f"{row['player']}: {', '.join(row['findings'])}" for row in accused)
     yield Row(
-        f"players without a weakness of whom one is named, {size}", len(accused),
+        f"players without a weakness who have a finding, {size}", len(accused),
         f"of {len(SOUND)}", ("<=", FALSE), named,
     )  # fmt: skip
-    others = sum(bool({*one["findings"]} - {*WEAK[one["player"]].keys}) for one in weak)
-    yield Row(f"players of whom another weakness is named, too, {size}", others, f"of {len(weak)}")
-    fired = {key: min(one["fired"][key] for one in done.values()) for key in weak[0]["fired"]}
-    key = min(fired, key=lambda one: fired[one])
-    yield Row(f"least times that a trigger fired, {size}", fired[key], "times", (">=", FIRED), key)
-    answers = sorted(one["answers"] for one in done.values())
+    others = sum(bool({*row["findings"]} - {*WEAK[row["player"]].keys}) for row in weak)
+    yield Row(f"players with a finding that was not planted, {size}", others, f"of {len(weak)}")
+    fired = {key: min(row["fired"][key] for row in done.values()) for key in weak[0]["fired"]}
+    key = min(fired, key=lambda name: fired[name])
     yield Row(
-        f"answers of a player, {size}", answers[len(answers) // 2], "", None,
-        f"median; {answers[0]:,} to {answers[-1]:,}",
+        f"minimum number of times that a trigger fired, {size}",
+        fired[key],
+        "times",
+        (">=", FIRED),
+        key,
+    )
+    answers = sorted(row["answers"] for row in done.values())
+    yield Row(
+        f"answers per player, {size}", answers[len(answers) // 2], "", None,
+        f"median; range {answers[0]:,} to {answers[-1]:,}",
     )  # fmt: skip
 
 
@@ -128,10 +134,10 @@ def main() -> None:
     )
     parser.add_argument("--size", choices=GOALS, default="small")
     parser.add_argument("--progress", type=Path, default=Path("profile_weaknesses.jsonl"))
-    parser.add_argument("--folder", type=Path, default=Path(), help="where stores of matches are")
+    parser.add_argument("--folder", type=Path, default=Path(), help="folder of the match stores")
     options = parser.parse_args()
     for row in rows_of(options.size, options.progress, options.folder):
-        print(f"{row.what}: {row.value:,.0f} {row.unit}; {row.note}")
+        print(f"{row.title}: {row.value:,.0f} {row.unit}; {row.note}")
 
 
 if __name__ == "__main__":

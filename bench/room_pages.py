@@ -1,4 +1,4 @@
-"""How large a table's page is, and how soon its question is on a slow telephone's screen."""
+"""Sizes of the game pages, and the time to the first decision on a slow phone."""
 
 import asyncio
 import re
@@ -16,17 +16,17 @@ SLOW_4G = {
     "offline": False, "latency": 400, "downloadThroughput": 1.6e6 / 8,
     "uploadThroughput": 750e3 / 8,
 }  # fmt: skip
-"""Milliseconds before an answer begins, and bytes a second."""
-SLOWER = 4
-"""Times by which the processor is slowed down."""
+"""Network conditions: latency in milliseconds, and throughput in bytes per second."""
+CPU_SLOWDOWN = 4
+"""Factor by which the CPU is slowed down."""
 FILES = re.compile(r'(?:href|src)="(/static/[^"]+)"')
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-NOTE = "Chromium, 400 ms, 1.6 Mbit/s down, 750 kbit/s up, 4 times slower, nothing cached"
+NOTE = "Chromium, latency 400 ms, 1.6 Mbit/s down, 750 kbit/s up, CPU 4x slower, empty cache"
 
 
 def rows() -> Iterator[Row]:
-    """The page of each game when the first question is asked, with its style and script."""
-    found: list[Row] = []
+    """Yield the size of each game's page, with style sheet and script, and the time to show it."""
+    results: list[Row] = []
 
     async def visit(tab: Tab | None, folder: Path) -> None:
         async with served(folder) as rooms:
@@ -37,13 +37,13 @@ def rows() -> Iterator[Row]:
                     walker = await rooms.sit(table_template)
                     page = await walker.until(">Your turn<", ">The game is over<")
                     size = await weight(rooms, page)
-                    found.append(
-                        Row(f"table: {table_template.game.name}", size, "kB", ("<=", 60.0))
+                    results.append(
+                        Row(f"page size: {table_template.game.name}", size, "kB", ("<=", 60.0))
                     )
                     if tab is not None and ">Your turn<" in page:
                         seconds = await first_question(tab, rooms, walker)
-                        what = f"first question: {table_template.game.name}"
-                        found.append(Row(what, seconds, "s", ("<=", 1.0), NOTE))
+                        title = f"time to first decision: {table_template.game.name}"
+                        results.append(Row(title, seconds, "s", ("<=", 1.0), NOTE))
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -51,22 +51,22 @@ def rows() -> Iterator[Row]:
             asyncio.run(visit(None, folder))
         else:
             browse(folder / "profile", lambda tab: visit(tab, folder))
-    yield from found
+    yield from results
 
 
 async def weight(rooms: Rooms, page: str) -> float:
-    """Kilobytes of a page with all that it brings."""
+    """Return the size of a page and its static files in kilobytes."""
     files = [(await rooms.client.get(path)).content for path in FILES.findall(page)]
     return (len(page.encode()) + sum(map(len, files))) / 1_000
 
 
 async def first_question(tab: Tab, rooms: Rooms, walker: Walker) -> float:
-    """Seconds until a question is painted: all of a page is, at once, when its style is there."""
+    """Return the seconds to the first paint, which shows the whole page with its form."""
     await tab.send("Page.navigate", url="about:blank")
     await tab.send("Network.enable")
     await tab.send("Network.clearBrowserCache")
     await tab.send("Network.emulateNetworkConditions", **SLOW_4G)
-    await tab.send("Emulation.setCPUThrottlingRate", rate=SLOWER)
+    await tab.send("Emulation.setCPUThrottlingRate", rate=CPU_SLOWDOWN)
     await tab.visit(f"{rooms.client.base_url}".rstrip("/") + walker.path, 360)
     await tab.until(f"{PAINTED} > 0 && document.querySelector('form.answer') !== null")
     return float(await tab.run(PAINTED)) / 1_000

@@ -1,7 +1,7 @@
-"""People at tables in the browser: how soon pages come, and whether a killed server loses a move.
+"""Load test of rooms: page load times, and data integrity when the server is killed.
 
-Bots play against scripts over loopback, with the server in a process of its own. Afterwards the
-store is read: each answer that the server said to have taken must be recorded once, in order.
+Bots play against scripted players over loopback, with the server in a separate process. An audit of
+the store then checks that each answer that the server confirmed is recorded exactly once, in order.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ KILLS = 10
 BETWEEN_KILLS = 8.0
 BROWSERS = 50
 PLAYWRIGHT = os.environ.get("BENCH_PLAYWRIGHT", "")
-"""A Python that has playwright; the pages in Chromium are left out without one."""
+"""Path of a Python with Playwright; if empty, the test in Chromium is skipped."""
 ONLY = 1
-"""The number of the only study of a store."""
+"""Id of the only study in a store."""
 STUDY: dict[str, Any] = {
     "name": "rooms",
     "seed": 1,
@@ -63,11 +63,14 @@ STUDY: dict[str, Any] = {
 
 @dataclass
 class Server:
-    """A server of rooms in a process of its own, which can be killed and started again.
+    """A room server in a separate process, which can be killed and restarted.
 
     Attributes:
-        study: what it serves.
-        peak: the most memory that any of its processes took, in MiB.
+        folder: the folder of the study file and the store.
+        study: the study that it serves.
+        port: the port; 0 until the first start.
+        peak: the maximum peak memory of its processes, in MiB.
+        process: the current process.
     """
 
     folder: Path
@@ -85,14 +88,14 @@ class Server:
         return f"http://127.0.0.1:{self.port}/"
 
     def start(self) -> float:
-        """Start it, and wait until it serves; the seconds that took."""
+        """Start the server, wait until it is ready, and return the seconds that this took."""
         study = self.folder / "rooms.yaml"
         study.write_text(yaml.safe_dump(dict(self.study), sort_keys=False))
         if not self.port:
-            with listening(0) as there:
-                self.port = there.getsockname()[1]
-        words = [study, "--store", self.store, "--port", self.port]
-        command = [sys.executable, "-m", "cheaptalk", "serve", *map(str, words)]
+            with listening(0) as listener:
+                self.port = listener.getsockname()[1]
+        arguments = [study, "--store", self.store, "--port", self.port]
+        command = [sys.executable, "-m", "cheaptalk", "serve", *map(str, arguments)]
         began = time.perf_counter()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
@@ -101,20 +104,20 @@ class Server:
         return time.perf_counter() - began
 
     def kill(self) -> None:
-        """End it at once, as a power cut does."""
+        """Kill the process without a shutdown, as in a power failure."""
         assert self.process is not None
         if self.process.poll() is not None:
             return
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(r"VmHWM:\s+(\d+)", status)
-        self.peak = max(self.peak, int(found[1]) / 1024 if found else 0.0)
+        match = re.search(r"VmHWM:\s+(\d+)", status)
+        self.peak = max(self.peak, int(match[1]) / 1024 if match else 0.0)
         self.process.kill()
         self.process.wait()
 
 
 @contextmanager
 def serving(study: Mapping[str, Any] = STUDY) -> Iterator[Server]:
-    """A server over a new store."""
+    """Run a server with a new store in a temporary folder."""
     with tempfile.TemporaryDirectory() as name:
         server = Server(Path(name), study)
         server.start()
@@ -125,14 +128,14 @@ def serving(study: Mapping[str, Any] = STUDY) -> Iterator[Server]:
 
 
 class Audit(NamedTuple):
-    """What a store has of the answers that bots sent.
+    """Results of the audit of a store.
 
     Attributes:
-        moves: answers recorded.
-        lost: answers that the server said to have taken, and that are not recorded.
-        doubled: answers recorded that nobody sent, or more often than they were sent.
-        hurt: places at which the store is damaged.
-        open: matches of bots that have not ended.
+        moves: the number of recorded answers.
+        lost: the number of answers that the server confirmed but did not record.
+        doubled: the number of recorded answers that were not sent, or were recorded twice.
+        hurt: the number of damaged places in the store.
+        open: the number of unfinished matches of bots.
     """
 
     moves: int
@@ -143,30 +146,31 @@ class Audit(NamedTuple):
 
 
 def audited(path: Path, sent: Sequence[Sent]) -> Audit:
-    """Hold what was recorded against what was sent."""
+    """Compare the recorded answers with those that the bots sent."""
     by_agent: dict[str, list[Sent]] = defaultdict(list)
-    for one in sent:
-        by_agent[one.link.rpartition("/")[2].rsplit(".", 2)[0]].append(one)
+    for form in sent:
+        by_agent[form.link.rpartition("/")[2].rsplit(".", 2)[0]].append(form)
     study = ct.studies.parse_study(STUDY, "rooms.yaml")
     table_templates = table_templates_of(plan(study))
     recorded: dict[str, list[tuple[dict[str, Any], str]]] = defaultdict(list)
     unfinished = 0
     with ct.Store.open(path) as store:
-        for code, kept in kept_rooms(store, ONLY):
-            visitor = next(name for name in kept["visitors"].values())
+        for code, state in kept_rooms(store, ONLY):
+            visitor = next(name for name in state["visitors"].values())
             if visitor in by_agent:
-                room = Room.from_record(code, kept, table_templates[kept["table_template"]], {})
+                room = Room.from_record(code, state, table_templates[state["table_template"]], {})
                 record = store.find(room.match.id)
                 unfinished += not record.over
-                recorded[visitor] += _said(record)
+                recorded[visitor] += _human_answers(record)
         hurt = len(list(examine(store).damages))
-    held = [_held(recorded[visitor], ours) for visitor, ours in by_agent.items()]
+    errors = [_compare(recorded[visitor], forms) for visitor, forms in by_agent.items()]
     moves = sum(map(len, recorded.values()))
-    return Audit(moves, sum(one for one, _ in held), sum(two for _, two in held), hurt, unfinished)
+    lost, doubled = (sum(counts) for counts in zip(*errors, strict=True)) if errors else (0, 0)
+    return Audit(moves, lost, doubled, hurt, unfinished)
 
 
-def _said(record: ct.MatchRecord) -> Iterator[tuple[dict[str, Any], str]]:
-    """The form and the text of each answer of people in a match."""
+def _human_answers(record: ct.MatchRecord) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the form and the text of each answer by a human player in a match."""
     for answer in record.answers:
         if record.label(record.seat_of(answer.actor)) == "you":
             for call in answer.calls:
@@ -174,37 +178,41 @@ def _said(record: ct.MatchRecord) -> Iterator[tuple[dict[str, Any], str]]:
                     yield call["call"]["form"], call["reply"]["text"]
 
 
-def _held(recorded: Sequence[tuple[dict[str, Any], str]], sent: Sequence[Sent]) -> tuple[int, int]:
-    """How many answers of somebody are lost, and how many doubled.
+def _compare(
+    recorded: Sequence[tuple[dict[str, Any], str]], sent: Sequence[Sent]
+) -> tuple[int, int]:
+    """Return the numbers of lost and doubled answers of a bot.
 
-    What was sent as a connection broke may be there; it is not where the same was asked again.
+    An answer whose connection broke may or may not be recorded. It was not recorded if the server
+    repeated the same request.
     """
-    lost = at = 0
-    for one, after in zip(sent, [*sent[1:], None], strict=True):
-        again = after is not None and after.fields.get("question") == one.fields.get("question")
-        if not one.saved and again:
+    lost = index = 0
+    for form, following in zip(sent, [*sent[1:], None], strict=True):
+        question = form.fields.get("question")
+        repeated = following is not None and following.fields.get("question") == question
+        if not form.saved and repeated:
             continue
-        fields = {name: value for name, value in one.fields.items() if name != "question"}
-        if at < len(recorded) and answer_text(recorded[at][0], fields) == recorded[at][1]:
-            at += 1
+        fields = {name: value for name, value in form.fields.items() if name != "question"}
+        if index < len(recorded) and answer_text(recorded[index][0], fields) == recorded[index][1]:
+            index += 1
         else:
-            lost += one.saved
-    return lost, len(recorded) - at
+            lost += form.saved
+    return lost, len(recorded) - index
 
 
 def rows() -> Iterator[Row]:
-    """Pages under load, kills under load, pages in Chromium, and oTree beside us."""
-    ours = yield from under_load()
+    """Yield the results under load, with kills under load, in Chromium, and of oTree."""
+    cheaptalk_load = yield from under_load()
     yield from under_kills()
     yield from in_chromium()
-    yield from otree_tables.rows(PEOPLE, THINK, ours)
+    yield from otree_tables.rows(PEOPLE, THINK, cheaptalk_load)
 
 
 def under_load() -> Generator[Row, None, tuple[float, float]]:
-    """So many people at once, each for three matches.
+    """Yield the results of ``PEOPLE`` concurrent bots that play three matches each.
 
     Returns:
-        Pages a second, and the seconds within which 95 % of them came.
+        The pages per second and the 95th percentile of the page load time in seconds.
     """
     with serving() as server:
         began = time.perf_counter()
@@ -212,17 +220,17 @@ def under_load() -> Generator[Row, None, tuple[float, float]]:
         seconds = time.perf_counter() - began
         server.kill()
         audit = audited(server.store, tally.sent)
-        at = f"{PEOPLE} people at once, {THINK:g} s between clicks"
-        note = f"{tally.pages:,} pages, {tally.pages / seconds:.0f} a second; half within "
+        load = f"{PEOPLE} players, {THINK:g} s between clicks"
+        note = f"{tally.pages:,} pages, {tally.pages / seconds:.0f} pages/s; median "
         note += f"{1000 * tally.slowest(50):.0f} ms"
-        yield Row(f"95 % of pages, {at}", 1000 * tally.slowest(95), "ms", ("<=", 250), note)
+        yield Row(f"page load time, p95, {load}", 1000 * tally.slowest(95), "ms", ("<=", 250), note)
         yield from checked(tally, audit)
-        yield Row("the server's memory at its peak", server.peak, "MiB", ("<=", 600))
+        yield Row("peak memory of the server", server.peak, "MiB", ("<=", 600))
     return tally.pages / seconds, tally.slowest(95)
 
 
 def under_kills() -> Iterator[Row]:
-    """The same while the server is killed over and over."""
+    """Yield the results if the server is killed repeatedly."""
 
     async def killed(server: Server) -> tuple[Tally, list[float]]:
         crowd = Crowd(server.url, PEOPLE, THINK, matches=4)
@@ -237,31 +245,31 @@ def under_kills() -> Iterator[Row]:
         tally, starts = asyncio.run(killed(server))
         server.kill()
         audit = audited(server.store, tally.sent)
-        yield Row(f"longest start after one of {KILLS} kills", max(starts), "s", None,
-                  f"{PEOPLE} people; {tally.lost:,} connections lost")  # fmt: skip
+        yield Row(f"longest restart after {KILLS} kills", max(starts), "s", None,
+                  f"{PEOPLE} players; {tally.lost:,} lost connections")  # fmt: skip
         yield from checked(tally, audit)
 
 
 def checked(tally: Tally, audit: Audit) -> Iterator[Row]:
-    """What must be zero."""
+    """Yield the number of problems, which must be zero."""
     wrong = audit.lost + audit.doubled + audit.hurt + audit.open + tally.errors.total()
-    note = f"{audit.lost} lost, {audit.doubled} doubled, {audit.hurt} places hurt, "
-    note += f"{audit.open} matches open, errors: {dict(tally.errors.most_common(3)) or 'none'}"
-    yield Row(f"of {audit.moves:,} answers in {tally.matches:,} matches, wrong", wrong, "",
+    note = f"{audit.lost} lost, {audit.doubled} doubled, {audit.hurt} damaged places, "
+    note += f"{audit.open} open matches, errors: {dict(tally.errors.most_common(3)) or 'none'}"
+    yield Row(f"problems in {audit.moves:,} answers of {tally.matches:,} matches", wrong, "",
               ("<=", 0), note)  # fmt: skip
 
 
 def in_chromium() -> Iterator[Row]:
-    """Pages that a browser shows, with what keeps them fresh."""
+    """Yield the results of bots that play in Chromium, including live page updates."""
     if not PLAYWRIGHT:
-        print("in Chromium: left out; BENCH_PLAYWRIGHT names no Python with playwright")
+        print("Chromium test skipped: set BENCH_PLAYWRIGHT to the path of a Python with Playwright")
         return
     with serving() as server:
         script = str(Path(__file__).parent / "browsers.py")
-        words = [PLAYWRIGHT, script, server.url, str(BROWSERS), str(THINK)]
-        done = subprocess.run(words, capture_output=True, text=True, check=True)
-        told = json.loads(done.stdout.splitlines()[-1])
-        note = f"{told['clicks']:,} clicks; {told['matches']} of {BROWSERS} matches played, "
-        note += f"{told['errors']} errors"
-        what = f"95 % of clicks in {BROWSERS} pages of Chromium, until the next page stands"
-        yield Row(what, 1000 * told["p95"], "ms", None, note)
+        command = [PLAYWRIGHT, script, server.url, str(BROWSERS), str(THINK)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        results = json.loads(done.stdout.splitlines()[-1])
+        note = f"{results['clicks']:,} clicks; {results['matches']} of {BROWSERS} matches played, "
+        note += f"{results['errors']} errors"
+        title = f"time from click to page, p95, {BROWSERS} Chromium pages"
+        yield Row(title, 1000 * results["p95"], "ms", None, note)

@@ -1,4 +1,4 @@
-"""What a benchmark yields: one row of the table."""
+"""Rows of the results table, and helpers that time commands."""
 
 import statistics
 import subprocess
@@ -13,13 +13,14 @@ class Row(NamedTuple):
     """One measured figure.
 
     Attributes:
-        what: what was measured, in words.
-        value, unit: the figure.
-        goal: what was asked for, as (comparison, figure); None for an anchor.
-        note: how it was measured.
+        title: what the figure measures.
+        value: the figure.
+        unit: the unit of ``value``.
+        goal: the required ``value`` as (comparison, threshold); None if there is no goal.
+        note: how the figure was measured.
     """
 
-    what: str
+    title: str
     value: float
     unit: str
     goal: tuple[str, float] | None = None
@@ -27,25 +28,30 @@ class Row(NamedTuple):
 
     @property
     def met(self) -> bool | None:
-        """Whether the goal is met; None without a goal."""
+        """Return whether the value meets the goal, or None without a goal."""
         if self.goal is None:
             return None
-        comparison, figure = self.goal
-        return self.value <= figure if comparison == "<=" else self.value >= figure
+        comparison, threshold = self.goal
+        return self.value <= threshold if comparison == "<=" else self.value >= threshold
 
 
 class Measured(NamedTuple):
-    """A finished process: wall seconds and peak memory of the largest process in MiB."""
+    """Resources that a command used.
+
+    Attributes:
+        seconds: wall time.
+        peak: peak memory of the largest process, in MiB.
+    """
 
     seconds: float
     peak: float
 
 
-def metric(command: Sequence[str | Path]) -> Measured:
-    """Run a command to its end and measure it from outside.
+def measure(command: Sequence[str | Path]) -> Measured:
+    """Run a command and measure its wall time and peak memory.
 
     Raises:
-        RuntimeError: it failed; the message holds what it printed.
+        RuntimeError: the command failed; the message contains its output.
     """
     wrapped = [sys.executable, str(Path(__file__).parent / "peak.py"), *map(str, command)]
     started = time.perf_counter()
@@ -57,6 +63,6 @@ def metric(command: Sequence[str | Path]) -> Measured:
 
 
 def median_seconds(command: Sequence[str | Path], runs: int = 7) -> float:
-    """The median wall time of a command over several runs, after one to warm up."""
-    metric(command)
-    return statistics.median(metric(command).seconds for _ in range(runs))
+    """Return the median wall time of a command in seconds, after one warm-up run."""
+    measure(command)
+    return statistics.median(measure(command).seconds for _ in range(runs))

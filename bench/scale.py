@@ -1,4 +1,4 @@
-"""Studies of a thousand to a million scripted matches: in a file, in PostgreSQL, and on Ray."""
+"""Studies of a thousand to a million scripted matches with SQLite, PostgreSQL and Ray."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from tests.postgres import Databases, Server, serving
 
 import cheaptalk as ct
-from bench.rows import Measured, Row, metric
+from bench.rows import Measured, Row, measure
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 STUDY = """
@@ -26,15 +26,15 @@ players:
   hard: {{strategies: {{bargaining: fixed_demand, negotiation: boulware}}}}
 instances: {instances}
 """
-"""Eighteen matches an instance, of 2 to 24 answers each."""
-A_INSTANCE = 18
+"""Study template with 18 matches per instance and 2 to 24 answers per match."""
+MATCHES_PER_INSTANCE = 18
 COMMAND = (sys.executable, "-m", "cheaptalk")
 
 
 def rows() -> Iterator[Row]:
-    """Play, look at and report studies of all sizes."""
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    """Yield the figures of running, inspecting and reporting studies of all sizes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         for size in SIZES:
             yield from _in_a_file(folder, size)
         with serving() as server:
@@ -45,9 +45,9 @@ def rows() -> Iterator[Row]:
 
 
 def study_of(folder: Path, size: int) -> Path:
-    """The file of a study of so many matches."""
+    """Write the file of a study with at least ``size`` matches, and return its path."""
     file = folder / f"scale-{size}.yaml"
-    file.write_text(STUDY.format(instances=-(-size // A_INSTANCE)))
+    file.write_text(STUDY.format(instances=-(-size // MATCHES_PER_INSTANCE)))
     return file
 
 
@@ -55,29 +55,31 @@ def _in_a_file(folder: Path, size: int) -> Iterator[Row]:
     for workers in (1, 2):
         store = folder / f"{size}-{workers}.sqlite"
         done = _run(folder, size, store, "--workers", str(workers))
-        yield _rate(f"in a file, {workers} processes", size, done)
-    yield Row(f"{size:,} matches in a file", store.stat().st_size / size, "bytes a match")
-    yield from _looks(folder, size, str(store), "in a file")
+        yield _rate(f"SQLite, processes: {workers}", size, done)
+    yield Row(
+        f"store size, {size:,} matches, SQLite", store.stat().st_size / size, "bytes per match"
+    )
+    yield from _inspection(folder, size, str(store), "SQLite")
 
 
 def _in_postgres(folder: Path, server: Server, size: int) -> Iterator[Row]:
     databases = Databases(server, prefix=f"scale_{size}")
     store = databases.new()
-    yield _rate("in PostgreSQL, 2 processes", size, _run(folder, size, store, "--workers", "2"))
-    yield Row(f"{size:,} matches in PostgreSQL", _bytes(store) / size, "bytes a match")
-    yield from _looks(folder, size, store, "in PostgreSQL")
+    yield _rate("PostgreSQL, processes: 2", size, _run(folder, size, store, "--workers", "2"))
+    yield Row(f"store size, {size:,} matches, PostgreSQL", _bytes(store) / size, "bytes per match")
+    yield from _inspection(folder, size, store, "PostgreSQL")
     shared = databases.new()
     ct.Store.open(shared, create=True).close()
     options = ["run", str(study_of(folder, size)), "--workers", "1", "--store", shared]
     other = subprocess.Popen([*COMMAND, *options], stdout=subprocess.DEVNULL)
-    done = metric([*COMMAND, *options])
+    done = measure([*COMMAND, *options])
     other.wait()
-    yield _rate("in PostgreSQL, shared by two runs of 1 process", size, done)
+    yield _rate("PostgreSQL, two concurrent runs, 1 process each", size, done)
 
 
 def _on_ray(folder: Path, size: int) -> Iterator[Row]:
-    here = _run(folder, size, folder / f"here-{size}.sqlite", "--workers", "2")
-    yield _rate("in a file, 2 processes, again", size, here)
+    local = _run(folder, size, folder / f"here-{size}.sqlite", "--workers", "2")
+    yield _rate("SQLite, processes: 2, for comparison with Ray", size, local)
     rates = {}
     for processors in (1, 2):
         with _cluster(processors):
@@ -85,11 +87,14 @@ def _on_ray(folder: Path, size: int) -> Iterator[Row]:
             _run(folder, 1_000, folder / f"warm-{size}-{processors}.sqlite", "--cluster", "ray")
             done = _run(folder, size, store, "--cluster", "ray")
         rates[processors] = size / done.seconds
-        yield _rate(f"in a file, on Ray with {processors} processors", size, done)
+        yield _rate(f"SQLite, Ray, processors: {processors}", size, done)
     ratio = rates[2] / rates[1]
-    yield Row(f"two processors of Ray against one, {size:,} matches", ratio, "times", (">=", 1.7))
-    more = size / rates[2] / here.seconds - 1
-    yield Row(f"Ray against processes, {size:,} matches", 100 * more, "% longer", ("<=", 10))
+    yield Row(
+        f"Ray, speedup with a second processor, {size:,} matches", ratio, "times", (">=", 1.7)
+    )
+    slowdown = size / rates[2] / local.seconds - 1
+    title = f"Ray, additional time compared with local processes, {size:,} matches"
+    yield Row(title, 100 * slowdown, "%", ("<=", 10))
 
 
 @contextmanager
@@ -103,32 +108,32 @@ def _cluster(processors: int) -> Iterator[None]:
         subprocess.run([ray, "stop", "--force"], check=True, capture_output=True)
 
 
-def _looks(folder: Path, size: int, store: str, where: str) -> Iterator[Row]:
-    """What it takes to look at a study that was played."""
+def _inspection(folder: Path, size: int, store: str, backend: str) -> Iterator[Row]:
+    """Yield the resources that ``status`` and ``report`` need for a completed study."""
     large = size == SIZES[-1]
-    status = metric([*COMMAND, "status", "--store", store])
-    yield Row(f"status of {size:,} matches {where}", status.seconds, "s",
+    status = measure([*COMMAND, "status", "--store", store])
+    yield Row(f"status, {size:,} matches, {backend}", status.seconds, "s",
               ("<=", 1) if large else None)  # fmt: skip
     page = str(folder / "report.html")
-    report = metric([*COMMAND, "report", "scale", "--store", store, "--out", page])
-    yield Row(f"report of {size:,} matches {where}", report.seconds, "s",
+    report = measure([*COMMAND, "report", "scale", "--store", store, "--out", page])
+    yield Row(f"report, {size:,} matches, {backend}", report.seconds, "s",
               ("<=", 60) if large else None)  # fmt: skip
-    yield Row(f"the same: largest process, {where}", report.peak, "MiB",
+    yield Row(f"report, peak memory, {size:,} matches, {backend}", report.peak, "MiB",
               ("<=", 1_536) if large else None)  # fmt: skip
 
 
 def _run(folder: Path, size: int, store: Path | str, *options: str) -> Measured:
-    return metric([*COMMAND, "run", str(study_of(folder, size)), "--store", str(store), *options])
+    return measure([*COMMAND, "run", str(study_of(folder, size)), "--store", str(store), *options])
 
 
-def _rate(how: str, size: int, done: Measured) -> Row:
-    note = f"{done.seconds:.1f} s, the whole command; {os.cpu_count()} cores"
-    return Row(f"{size:,} matches {how}", size / done.seconds, "matches/s", None, note)
+def _rate(setting: str, size: int, done: Measured) -> Row:
+    note = f"{done.seconds:.1f} s for the command; {os.cpu_count()} cores"
+    return Row(f"run, {size:,} matches, {setting}", size / done.seconds, "matches/s", None, note)
 
 
 def _bytes(store: str) -> int:
     engine = sa.create_engine(store)
     with engine.connect() as connection:
-        found = connection.scalar(sa.text("select pg_database_size(current_database())"))
+        count = connection.scalar(sa.text("select pg_database_size(current_database())"))
     engine.dispose()
-    return int(found or 0)
+    return int(count or 0)

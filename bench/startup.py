@@ -1,4 +1,4 @@
-"""How quickly the package starts, and how much it weighs."""
+"""Start-up times of the package and the size of its installation."""
 
 import subprocess
 import sys
@@ -12,30 +12,30 @@ ROOT = Path(__file__).parents[1]
 
 
 def rows() -> Iterator[Row]:
-    """Start-up times, the interpreter's own start included, and the size of the base install."""
+    """Yield the start-up times, including the interpreter's, and the size of the base install."""
     python = sys.executable
     yield Row("import cheaptalk", median_seconds([python, "-c", "import cheaptalk"]), "s",
-              ("<=", 0.3), "the interpreter's own start included")  # fmt: skip
+              ("<=", 0.3), "including interpreter start-up")  # fmt: skip
     for line in ("--help", "run --help"):
         command = [python, "-m", "cheaptalk", *line.split()]
         yield Row(f"cheaptalk {line}", median_seconds(command), "s", ("<=", 0.3),
-                  "the whole command")  # fmt: skip
-    yield Row("TAB behind cheaptalk run --", median_seconds(completing("cheaptalk run --")), "s",
-              ("<=", 0.3), "as bash asks for it")  # fmt: skip
-    yield Row("base install beyond Python", installed_size(), "MB", ("<=", 120),
-              "site-packages of a fresh environment, less pip's")  # fmt: skip
+                  "complete command")  # fmt: skip
+    seconds = median_seconds(completing("cheaptalk run --"))
+    yield Row("shell completion of cheaptalk run --", seconds, "s", ("<=", 0.3), "as in Bash")
+    yield Row("size of the base install without Python", installed_size(), "MB", ("<=", 120),
+              "site-packages of a new environment, without pip")  # fmt: skip
 
 
 def completing(typed: str) -> list[str]:
-    """The command that a shell runs to complete what was typed."""
-    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split(" ")) - 1)}
-    variables = {"_CHEAPTALK_COMPLETE": "complete_bash", **words}
-    given = [f"{name}={value}" for name, value in variables.items()]
-    return ["env", *given, str(Path(sys.executable).parent / "cheaptalk")]
+    """Return the command that Bash runs to complete a partial command line."""
+    completion = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split(" ")) - 1)}
+    variables = {"_CHEAPTALK_COMPLETE": "complete_bash", **completion}
+    assignments = [f"{name}={value}" for name, value in variables.items()]
+    return ["env", *assignments, str(Path(sys.executable).parent / "cheaptalk")]
 
 
 def installed_size() -> float:
-    """Megabytes that the package and what it needs take in a fresh environment."""
+    """Install the package in a new environment; return its size with dependencies in MB."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         python = str(Path(folder) / "bin" / "python")
@@ -46,7 +46,7 @@ def installed_size() -> float:
 
 
 def _pins(folder: str) -> str:
-    """The locked versions without their hashes, which pip refuses for a local folder."""
+    """Write the locked versions without hashes, which pip rejects for a local folder."""
     lines = (ROOT / "requirements" / "report.txt").read_text().splitlines()
     pins = [line.split("\\")[0].strip() for line in lines if line[:1].isalnum()]
     path = Path(folder) / "pins.txt"

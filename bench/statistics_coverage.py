@@ -1,8 +1,9 @@
-"""How often intervals cover the truth: ``python -m bench.statistics_coverage [STUDIES]`` (minutes).
+"""Coverage of the statistical intervals: ``python -m bench.statistics_coverage [STUDIES]``.
 
-Simulates studies whose true effects are known, takes each kind of interval of each, and counts how
-often the 95 % interval holds the truth: on independent matches, on matches that are alike within
-instances, with few instances, and with variances that differ. Wrong choices stand in the table too.
+The benchmark simulates studies with known effects, and counts how often each kind of 95 % interval
+contains the true value. The data have independent matches, matches that are correlated within
+instances, few instances, or unequal variances. For comparison, some cases use an inappropriate
+method. The benchmark takes several minutes.
 """
 
 import sys
@@ -20,24 +21,24 @@ from cheaptalk.statistics.ranks import rank_ranges
 STUDIES = 2_000
 DRAWS = 500
 EFFECT = 0.3
-"""Of the treatment, in standard deviations of a match."""
+"""The true effect of the second player, in standard deviations of a match."""
 RELATED = 0.5
 """The true correlation."""
 
-Ends = tuple[float, float]
-Made = Callable[[np.random.Generator], Ends]
+Limits = tuple[float, float]
+Simulate = Callable[[np.random.Generator], Limits]
 
 
 class Case(NamedTuple):
-    """A kind of interval on a kind of data.
+    """A kind of interval for a kind of data.
 
     Attributes:
-        interval: makes a study and takes its interval.
-        truth: what the interval should hold.
-        fair: whether the method's assumptions hold, so that it should cover 93.5 to 96.5 %.
+        interval: simulates a study and returns its interval.
+        truth: the true value.
+        fair: whether the method is appropriate, so that its coverage must be 93.5 to 96.5 %.
     """
 
-    interval: Made
+    interval: Simulate
     truth: float
     fair: bool
 
@@ -45,55 +46,57 @@ class Case(NamedTuple):
 def study(
     draw: np.random.Generator, instances: int, size: int, alike: float, uneven: float = 1.0
 ) -> pl.DataFrame:
-    """Matches of two players over instances: an instance has one player, and luck shared by its
-    matches.
+    """Simulate a study of two players in which each instance is played by one of them.
 
     Args:
-        alike: the share of variance that lies between instances.
-        uneven: the standard deviation of the second player's own luck, that of the first being 1.
+        draw: the random number generator.
+        instances: the number of instances.
+        size: the number of matches per instance.
+        alike: the share of the variance between instances.
+        uneven: the factor on the second player's standard deviation within instances.
     """
     instance = np.repeat(np.arange(instances), size)
     second = instance % 4 == 0
-    luck = draw.normal(0, np.sqrt(alike), instances)[instance]
+    common = draw.normal(0, np.sqrt(alike), instances)[instance]
     own = draw.normal(0, np.sqrt(1 - alike), instances * size) * np.where(second, uneven, 1.0)
     columns = {
         "instance": instance,
         "second": second,
         "horizon": draw.integers(0, 3, instances * size),
     }
-    return pl.DataFrame(columns).with_columns(gain=pl.Series(EFFECT * second + luck + own))
+    return pl.DataFrame(columns).with_columns(gain=pl.Series(EFFECT * second + common + own))
 
 
-def effect(draw: np.random.Generator, errors: Any, **data: Any) -> Ends:
-    """The interval of the second player's effect."""
+def effect(draw: np.random.Generator, errors: Any, **data: Any) -> Limits:
+    """Return a regression's interval of the second player's effect."""
     fit = ols(
         study(draw, **data), "gain", ["second", "C(horizon)"],
         reference={"second": False, "horizon": 0}, errors=errors, cluster=["instance"],
     )  # fmt: skip
-    return _ends(fit.frame.filter(pl.col("factor") == "second").tail(1))
+    return _limits(fit.frame.filter(pl.col("factor") == "second").tail(1))
 
 
-def predicted(draw: np.random.Generator, **data: Any) -> Ends:
-    """The interval of the second player's predicted mean."""
+def predicted(draw: np.random.Generator, **data: Any) -> Limits:
+    """Return the interval of the second player's predicted mean."""
     fit = ols(
         study(draw, **data), "gain", ["second", "C(horizon)"],
         reference={"second": False, "horizon": 0}, errors="cluster", cluster=["instance"],
     )  # fmt: skip
-    return _ends(predicted_means(fit, ["second"]).frame.tail(1))
+    return _limits(predicted_means(fit, ["second"]).frame.tail(1))
 
 
-def mean(draw: np.random.Generator, **data: Any) -> Ends:
-    """The interval of a mean as reports give it."""
-    return _ends(
+def mean(draw: np.random.Generator, **data: Any) -> Limits:
+    """Return the interval of a mean, as in reports."""
+    return _limits(
         mean_intervals(study(draw, **data).filter("second"), ["gain"], cluster=["instance"])
     )
 
 
-def drawn(draw: np.random.Generator, cluster: list[str], **data: Any) -> Ends:
-    """The bootstrap's interval of a mean."""
+def drawn(draw: np.random.Generator, cluster: list[str], **data: Any) -> Limits:
+    """Return the bootstrap interval of a mean."""
     frame = study(draw, **data).filter("second")
-    found = bootstrap(frame, _mean, cluster=cluster, draws=DRAWS, seed=draw)
-    return _ends(found.frame)
+    result = bootstrap(frame, _mean, cluster=cluster, draws=DRAWS, seed=draw)
+    return _limits(result.frame)
 
 
 def _mean(frame: pl.DataFrame) -> dict[str, float | None]:
@@ -102,14 +105,16 @@ def _mean(frame: pl.DataFrame) -> dict[str, float | None]:
 
 def correlated(
     draw: np.random.Generator, interval: Any, method: Any, rows: int, instances: int = 0
-) -> Ends:
-    """The interval of a correlation of normal columns; with ``instances``, rows copy their
-    instance's."""
+) -> Limits:
+    """Return the interval of the correlation of two normal columns.
+
+    With ``instances``, rows of the same instance are identical.
+    """
     x = draw.normal(size=instances or rows)
     y = RELATED * x + np.sqrt(1 - RELATED**2) * draw.normal(size=len(x))
     instance = np.arange(rows) % len(x)
     frame = pl.DataFrame({"instance": instance, "x": x[instance], "y": y[instance]})
-    found = correlation(
+    result = correlation(
         frame,
         "x",
         "y",
@@ -119,23 +124,23 @@ def correlated(
         draws=DRAWS,
         seed=draw,
     )
-    return _ends(found.frame)
+    return _limits(result.frame)
 
 
-def ranks(draw: np.random.Generator, ends: tuple[str, str]) -> Ends:
-    """Whether all true ranks of five players lie in their ranges at once: 1 if so."""
+def ranks(draw: np.random.Generator, ends: tuple[str, str]) -> Limits:
+    """Return (1, 1) if the rank ranges of all five players contain the true ranks, else (0, 0)."""
     truth = np.array([0.0, 0.05, 0.1, 0.6, 0.65])
     gains = draw.normal(size=(60, 1)) + truth + draw.normal(size=(60, 5))
     columns = {"instance": np.repeat(np.arange(60), 5), "player": np.tile(np.arange(5), 60)}
     frame = pl.DataFrame(columns).with_columns(gain=pl.Series(gains.ravel()))
-    found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=DRAWS, seed=draw)
-    rows = found.frame.sort("group").select(*ends).to_numpy()
-    right = np.arange(5, 0, -1)
-    inside = ((rows[:, 0] <= right) & (right <= rows[:, 1])).all()
+    result = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=DRAWS, seed=draw)
+    rows = result.frame.sort("group").select(*ends).to_numpy()
+    true_ranks = np.arange(5, 0, -1)
+    inside = ((rows[:, 0] <= true_ranks) & (true_ranks <= rows[:, 1])).all()
     return (float(inside), float(inside))
 
 
-def _ends(row: pl.DataFrame) -> Ends:
+def _limits(row: pl.DataFrame) -> Limits:
     low, high = row.select("low", "high").row(0)
     return float(low), float(high)
 
@@ -190,13 +195,15 @@ CASES = {
 
 
 def main(studies: int, only: str = "") -> None:
-    """Print the coverage of each case; those marked are to lie in 93.5 to 96.5 %."""
-    for place, (name, case) in enumerate(CASES.items()):
+    """Print the coverage of each case whose name contains ``only``."""
+    for index, (name, case) in enumerate(CASES.items()):
         if only not in name:
             continue
         start = time.perf_counter()
-        made = [case.interval(np.random.default_rng([place, at])) for at in range(studies)]
-        share = float(np.mean([low <= case.truth <= high for low, high in made]))
+        intervals = [
+            case.interval(np.random.default_rng([index, number])) for number in range(studies)
+        ]
+        share = float(np.mean([low <= case.truth <= high for low, high in intervals]))
         error = np.sqrt(share * (1 - share) / studies)
         verdict = ("ok" if 0.935 <= share <= 0.965 else "OUT OF RANGE") if case.fair else ""
         seconds = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""Fenced blocks of a page: the files that its readers write, and the commands that they type."""
+"""Extraction and execution of the code blocks of a page: its files and console commands."""
 
 import os
 import re
@@ -16,18 +16,25 @@ BLOCK = re.compile(
     r"(?P<body>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
-"""A fenced block; its title names the file with this content, and a comment before it skips it."""
+"""A fenced block. Its title is the name of its file; a ``skip`` comment before it disables it."""
 PORT = re.compile(r"\b81[23]\d\b")
-"""The ports of servers on the pages."""
+"""The server ports that pages use."""
 LISTENING = "until (: < /dev/tcp/127.0.0.1/{port}) 2> /dev/null; do sleep; done"
-"""Waits until a server listens on a port."""
+"""Shell command that waits until a server listens on a port."""
 MARK = "\x1e"
-"""Encloses the exit status of each command, after its output."""
+"""Marker before and after the exit status that follows each command's output."""
 BASH = shutil.which("bash") or "bash"
 
 
 class Block(NamedTuple):
-    """A fenced block of a page."""
+    """A fenced block of a page.
+
+    Attributes:
+        language: the language.
+        title: the name of the file with this content; None without one.
+        body: the content.
+        skip: the reason not to run the block; None to run it.
+    """
 
     language: str
     title: str | None
@@ -43,13 +50,13 @@ class Command(NamedTuple):
 
 
 def blocks(text: str) -> list[Block]:
-    """The fenced blocks of a page or a part of one, in order."""
-    found = BLOCK.finditer(text)
-    return [Block(m["language"], m["title"], m["body"], m["skip"]) for m in found]
+    """Return the fenced blocks of a page or of part of a page, in order."""
+    matches = BLOCK.finditer(text)
+    return [Block(m["language"], m["title"], m["body"], m["skip"]) for m in matches]
 
 
 def commands(body: str) -> Iterator[Command]:
-    """The commands of a console block.
+    """Yield the commands of a console block with their expected output.
 
     >>> list(commands("$ echo a \\\\\\n    b\\na b\\n$ true\\n"))
     [Command(typed='echo a \\\\\\n    b', shown='a b\\n'), Command(typed='true', shown='')]
@@ -64,9 +71,13 @@ def commands(body: str) -> Iterator[Command]:
 
 
 def script(page: Iterable[Block]) -> tuple[str, list[Command]]:
-    """A shell script that writes a page's files and runs its commands, in order.
+    """Return a Bash script that writes a page's files and runs its commands, in order.
 
-    Servers of a page listen at ports that are free, and are waited for until they do.
+    The script replaces the ports of the page's servers by free ports, and waits until each server
+    listens.
+
+    Returns:
+        The script, and the commands that it runs.
     """
     lines, run = ["trap 'kill $(jobs -p) 2>/dev/null' EXIT", "sleep() { command sleep 0.2; }"], []
     ports: dict[str, str] = {}
@@ -89,7 +100,7 @@ def script(page: Iterable[Block]) -> tuple[str, list[Command]]:
 
 
 def free_port() -> int:
-    """A port that nobody listens at."""
+    """Return a free port."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
@@ -97,8 +108,12 @@ def free_port() -> int:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """What a reader's shell holds: this environment first, no keys; pip installs into a folder."""
-    kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+    """Return the environment variables of a reader's shell.
+
+    The current Python environment comes first in ``PATH``, API keys and settings are removed, and
+    pip installs into a folder of ``home`` without network access.
+    """
+    variables = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
     for name in (
         "CHEAPTALK_STORE",
         "CHEAPTALK_CACHE",
@@ -107,8 +122,8 @@ def environment(home: Path) -> dict[str, str]:
         "XDG_CACHE_HOME",
         "XDG_CONFIG_HOME",
     ):
-        kept.pop(name, None)
-    return kept | {
+        variables.pop(name, None)
+    return variables | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home),
         "COLUMNS": "80",
@@ -116,7 +131,7 @@ def environment(home: Path) -> dict[str, str]:
         "PYTHONPATH": str(home / "installed"),
         "PIP_NO_INDEX": "1",
         "PIP_NO_DEPS": "1",
-        "PIP_NO_BUILD_ISOLATION": "0",  # pip reads this as: no isolation
+        "PIP_NO_BUILD_ISOLATION": "0",  # pip interprets 0 as "no build isolation"
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }

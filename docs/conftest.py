@@ -1,4 +1,4 @@
-"""What an example registers is gone when its page ends."""
+"""Fixtures for the doctests of the documentation."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from cheaptalk.rules import Registry
 
 @pytest.fixture(autouse=True)
 def as_installed() -> Iterator[None]:
-    """Take back what a page registered."""
+    """Remove the registrations of a page after its doctests."""
     yield
     for registry in Registry.known:
         for name in registry.here:

@@ -1,6 +1,6 @@
-"""The pages of the gallery and their pictures, made by the commands that ``gallery.md`` shows.
+"""MkDocs hooks that create the gallery with the commands in ``gallery.md``.
 
-MkDocs calls the functions whose names begin with ``on_``.
+The hooks add each example page and its picture to the site.
 """
 
 import os
@@ -22,17 +22,17 @@ from mkdocs.structure.pages import Page
 
 PAGE = "gallery.md"
 HEADING = re.compile(r"^## (?P<title>.*?) \{ #(?P<name>[\w-]+) \}$", re.MULTILINE)
-"""Begins the section of an exhibit, whose commands write the page ``NAME.html``."""
+"""Heading of an exhibit's section, whose commands write the page ``NAME.html``."""
 
 
 class Exhibit(NamedTuple):
     """A page of the gallery.
 
     Attributes:
-        name: of its file, without the ending, and of its section.
-        title: its section's heading.
-        page: it, as HTML.
-        picture: the ending of its picture and the picture; None where there is none.
+        name: the name of its section, and of its file without the extension.
+        title: the heading of its section.
+        page: the page's HTML.
+        picture: the picture's file extension and content; None without a picture.
     """
 
     name: str
@@ -41,14 +41,14 @@ class Exhibit(NamedTuple):
     picture: tuple[str, bytes] | None
 
     def files(self) -> Iterator[tuple[str, bytes]]:
-        """The exhibit as files of the site."""
+        """Yield the paths and contents of the exhibit's files."""
         yield f"gallery/{self.name}.html", self.page
         if self.picture:
-            ending, content = self.picture
-            yield f"gallery/{self.name}.{ending}", content
+            extension, content = self.picture
+            yield f"gallery/{self.name}.{extension}", content
 
     def shown(self) -> str:
-        """What stands under its heading: the picture, which leads to the page, and a link."""
+        """Return the Markdown below the heading: a link to the page, and the linked picture."""
         page = f"gallery/{self.name}.html"
         lines = [f"[Open the page]({page}){{ .md-button }}"]
         if self.picture:
@@ -57,47 +57,48 @@ class Exhibit(NamedTuple):
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages and their pictures."""
+    """Add the pages and their pictures to the site."""
     text = files.src_uris[PAGE].content_string
-    for one in exhibits(text):
-        for path, content in one.files():
+    for item in exhibits(text):
+        for path, content in item.files():
             files.append(File.generated(config, path, content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Show the pictures in the gallery, each under its heading."""
+    """Insert each exhibit's link and picture below its heading in the gallery."""
     if page.file.src_uri != PAGE:
         return markdown
-    made = {one.name: one for one in exhibits(page.file.content_string)}
-    return HEADING.sub(lambda found: f"{found[0]}\n\n{made[found['name']].shown()}", markdown)
+    by_name = {item.name: item for item in exhibits(page.file.content_string)}
+    return HEADING.sub(lambda match: f"{match[0]}\n\n{by_name[match['name']].shown()}", markdown)
 
 
 @cache
 def exhibits(text: str) -> list[Exhibit]:
-    """What the commands of a gallery make: once, however often a site that is served is built."""
-    found = list(HEADING.finditer(text))
-    ends = [one.start() for one in found[1:]] + [len(text)]
+    """Create the exhibits of a gallery; cached for repeated builds by ``mkdocs serve``."""
+    headings = list(HEADING.finditer(text))
+    ends = [heading.start() for heading in headings[1:]] + [len(text)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        sections = [text[one.start() : end] for one, end in zip(found, ends, strict=True)]
+        starts = [heading.start() for heading in headings]
+        sections = [text[start:end] for start, end in zip(starts, ends, strict=True)]
         return list(pool.map(exhibit, sections))
 
 
 def exhibit(section: str) -> Exhibit:
-    """Run the commands of a section in a folder of their own, and take the page from there.
+    """Run the commands of a section in a temporary folder, and return the exhibit.
 
     Raises:
-        PluginError: a command failed, or none wrote the page.
+        PluginError: a command failed or did not write the page.
     """
     heading = HEADING.match(section)
     assert heading is not None, section
-    with TemporaryDirectory() as place:
-        folder = Path(place)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
         settings = folder / ".config" / "cheaptalk" / "settings.toml"
         settings.parent.mkdir(parents=True)
-        settings.write_text("workers = 1\n", encoding="utf-8")  # exhibits are made side by side
+        settings.write_text("workers = 1\n", encoding="utf-8")  # exhibits are created in parallel
         text, run = script(blocks(section))
-        done = subprocess.run(  # noqa: S603 - our own page's commands
+        done = subprocess.run(  # noqa: S603 - commands of our own page
             [BASH, "-c", text], cwd=folder, env=environment(folder), text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
         )  # fmt: skip
@@ -108,7 +109,10 @@ def exhibit(section: str) -> Exhibit:
 
 
 def picture(page: Path) -> tuple[str, bytes] | None:
-    """A picture of a page: ending and content, the best that can be had here."""
+    """Return a page's picture as extension and content.
+
+    The picture is a screenshot if Chromium is available, otherwise the page's first chart.
+    """
     png = page.with_suffix(".png")
     if screenshot(page, png):
         return "png", png.read_bytes()

@@ -1,7 +1,4 @@
-"""Pages of the documentation that are generated from the code.
-
-MkDocs calls the functions whose names begin with ``on_``.
-"""
+"""MkDocs hooks that generate reference pages from the code."""
 
 import html
 import inspect
@@ -79,7 +76,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, page, content=text))
     for page, lines in generated_pages():
         text = "\n".join(lines) + "\n"
-        if placeholder := files.get_file_from_path(page):  # for readers of the repository
+        if placeholder := files.get_file_from_path(
+            page
+        ):  # exists only for readers of the repository
             files.remove(placeholder)
         files.append(File.generated(config, page, content=text))
     return files

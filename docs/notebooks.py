@@ -1,7 +1,4 @@
-"""The notebooks of ``examples/notebooks`` as pages, with what their cells gave when they last ran.
-
-Each runs where the site is built. MkDocs calls the functions whose names begin with ``on_``.
-"""
+"""MkDocs hook that executes the notebooks of ``examples/notebooks`` and adds them as pages."""
 
 import json
 import re
@@ -26,7 +23,7 @@ FENCE = "````"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a page for each notebook, and the notebook itself."""
+    """Add a page for each notebook, and the notebook as a download."""
     for path in NOTEBOOKS:
         page = f"notebooks/{path.stem}.md"
         files.append(File.generated(config, page, content=shown(path)))
@@ -36,7 +33,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 @cache
 def shown(path: Path) -> str:
-    """A notebook as Markdown: once, however often a site that is served is built."""
+    """Execute a notebook and return it as Markdown; cached for repeated builds."""
     title, *cells = executed(path)["cells"]
     link = f"*Executed when this site was built. [Download the notebook]({path.name})*"
     parts = ["".join(title["source"]), link]
@@ -50,7 +47,7 @@ def shown(path: Path) -> str:
 
 
 def executed(path: Path) -> Any:
-    """A notebook with what its cells give, run in a folder of its own.
+    """Execute a notebook in a temporary folder, and return it with its outputs.
 
     Raises:
         PluginError: a cell failed.
@@ -66,16 +63,16 @@ def executed(path: Path) -> Any:
         return json.loads(Path(copy).read_text(encoding="utf-8"))
 
 
-def output(given: Mapping[str, Any]) -> str:
-    """What a cell gave, as Markdown: its HTML where it has some, and else its text."""
-    if given["output_type"] == "stream":
-        return fenced("text", "".join(given["text"]))
-    if "text/html" in given["data"]:
-        lines = "".join(given["data"]["text/html"]).splitlines()
+def output(result: Mapping[str, Any]) -> str:
+    """Return the output of a cell as Markdown: its HTML if available, otherwise its text."""
+    if result["output_type"] == "stream":
+        return fenced("text", "".join(result["text"]))
+    if "text/html" in result["data"]:
+        lines = "".join(result["data"]["text/html"]).splitlines()
         return "\n".join(['<div class="given">', *filter(str.strip, lines), "</div>"])
-    return fenced("text", "".join(given["data"]["text/plain"]))
+    return fenced("text", "".join(result["data"]["text/plain"]))
 
 
 def fenced(language: str, text: str) -> str:
-    """A block of code or text."""
+    """Return a fenced block of code or text."""
     return f"{FENCE}{language}\n{text.rstrip()}\n{FENCE}"

@@ -1,6 +1,6 @@
-"""Pictures of pages: the first screen as Chromium shows it, or else the first chart.
+"""Pictures of pages: a Chromium screenshot of the first screen, or the first chart.
 
-``python -m docs.pictures PAGE PICTURE`` takes one.
+``python -m docs.pictures PAGE PICTURE`` writes a screenshot.
 """
 
 import re
@@ -13,17 +13,17 @@ from tempfile import TemporaryDirectory
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 HEADLESS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             "--hide-scrollbars", "--window-size=1300,800")  # fmt: skip
-PATIENCE = 60
-"""Seconds that a browser may take; one that hangs is taken for none."""
+TIMEOUT = 60
+"""Timeout of the browser in seconds; a browser that times out counts as unavailable."""
 CHART = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
 COLOUR = re.compile(r"(--[\w-]+):\s*(?:light-dark\()?(#[0-9a-f]{3,8})\b")
 
 
 def screenshot(page: Path, picture: Path) -> bool:
-    """Write the first screen of a page, 1300 by 800 pixels, as PNG.
+    """Write a PNG screenshot of the first 1300 by 800 pixels of a page.
 
     Returns:
-        Whether there is a Chromium that did so.
+        Whether the screenshot was written; False without a working Chromium.
     """
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
@@ -31,9 +31,9 @@ def screenshot(page: Path, picture: Path) -> bool:
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [browser, *HEADLESS, f"--user-data-dir={profile}", f"--screenshot={picture}"]
         try:
-            subprocess.run(  # noqa: S603 - a browser that we name
+            subprocess.run(  # noqa: S603 - a fixed list of browsers
                 [*command, page.absolute().as_uri()],
-                capture_output=True, timeout=PATIENCE, check=False,
+                capture_output=True, timeout=TIMEOUT, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return False
@@ -41,22 +41,22 @@ def screenshot(page: Path, picture: Path) -> bool:
 
 
 def first_chart(html: str) -> str | None:
-    """The first chart of a page as an SVG of its own, in the page's light colours.
+    """Return the first chart of a page as a standalone SVG in the light colours, if there is one.
 
     >>> style = "<style>:root { --ink: light-dark(#222, #eee) }</style>"
     >>> first_chart(style + '<svg fill="var(--ink)"></svg>')
     '<svg fill="#222"></svg>'
     """
-    found = CHART.search(html)
-    if found is None:
+    match = CHART.search(html)
+    if match is None:
         return None
-    drawn = found[0]
+    svg = match[0]
     for name, colour in reversed(COLOUR.findall(html)):
-        drawn = drawn.replace(f"var({name})", colour)
-    return drawn
+        svg = svg.replace(f"var({name})", colour)
+    return svg
 
 
 if __name__ == "__main__":
-    shown, written = map(Path, sys.argv[1:])
-    if not screenshot(shown, written.absolute()):
-        sys.exit("It takes a Chromium that starts: chromium, chromium-browser or google-chrome.")
+    page, picture = map(Path, sys.argv[1:])
+    if not screenshot(page, picture.absolute()):
+        sys.exit("No working browser found. Install chromium, chromium-browser or google-chrome.")

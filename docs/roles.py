@@ -1,6 +1,6 @@
-"""What docstrings refer to, as ``:func:`name```: a link where it is documented, else code.
+"""MkDocs hook that converts references in docstrings, such as ``:func:`name```, to links.
 
-MkDocs calls the functions whose names begin with ``on_``.
+A reference without a unique target becomes inline code.
 """
 
 import re
@@ -13,17 +13,17 @@ from mkdocs.structure.files import Files
 from mkdocs.utils import get_relative_url
 
 ROLE = re.compile(r":(attr|class|data|exc|func|meth|mod):<code>(~?)\.?([\w.]+)</code>")
-"""A reference in a page: ``~`` before a name shows its last part alone."""
+"""A reference in a page; ``~`` before the name shortens it to its last part."""
 MEMBERS = ("attr", "meth")
-"""Roles of what belongs to a class."""
+"""Roles of attributes and methods."""
 ANCHOR = re.compile(r'\bid="(cheaptalk\.[\w.]+)"')
 Places = Mapping[str, str]
-"""Where each documented thing stands, by its full name: the address of its page with an anchor."""
+"""URL with anchor of each documented object, by its full name."""
 
 
 @event_priority(100)
 def on_env(_env: Any, files: Files, **_: Any) -> None:
-    """Show the references of all pages, now that it is known what each documents."""
+    """Resolve the references of all pages, once the documented objects of each are known."""
     pages = [file.page for file in files.documentation_pages() if file.page is not None]
     places = {
         name: f"{page.url}#{name}" for page in pages for name in ANCHOR.findall(page.content or "")
@@ -34,21 +34,21 @@ def on_env(_env: Any, files: Files, **_: Any) -> None:
 
 
 def by_ending(names: Iterable[str]) -> Mapping[str, list[str]]:
-    """Full names by each of their endings, the name itself among them.
+    """Return the full names by each of their suffixes, including the name itself.
 
     >>> dict(by_ending(["cheaptalk.play"]))
     {'play': ['cheaptalk.play'], 'cheaptalk.play': ['cheaptalk.play']}
     """
-    found: dict[str, list[str]] = defaultdict(list)
+    by_suffix: dict[str, list[str]] = defaultdict(list)
     for name in names:
         parts = name.split(".")
-        for place in reversed(range(len(parts))):
-            found[".".join(parts[place:])].append(name)
-    return found
+        for start in reversed(range(len(parts))):
+            by_suffix[".".join(parts[start:])].append(name)
+    return by_suffix
 
 
 def shown(content: str, url: str, places: Places, named: Mapping[str, list[str]]) -> str:
-    """A page with its references as links, or as code where they name nothing, or several things.
+    """Return a page with its references as links, or as code without a unique target.
 
     >>> places = {"cheaptalk.rules.play": "rules/#cheaptalk.rules.play"}
     >>> page = ":func:<code>.play</code> or :data:<code>GONE</code>"
@@ -56,17 +56,21 @@ def shown(content: str, url: str, places: Places, named: Mapping[str, list[str]]
     '<a href="../rules/#cheaptalk.rules.play"><code>play</code></a> or <code>GONE</code>'
 
     Args:
-        content: the page, as HTML.
-        url: its address.
-        places: where each documented thing stands.
-        named: their full names, of :func:`by_ending`.
+        content: the page's HTML.
+        url: the page's URL.
+        places: the URL of each documented object.
+        named: the result of :func:`by_ending` for the names of these objects.
     """
 
-    def reference(found: re.Match[str]) -> str:
-        role, short, name = found.groups()
+    def reference(match: re.Match[str]) -> str:
+        role, short, name = match.groups()
         label = f"<code>{name.rpartition('.')[2] if short else name}</code>"
-        meant = [one for one in named.get(name, ()) if of_a_class(one) == (role in MEMBERS)]
-        target = nearest([places[one] for one in meant], url)
+        candidates = [
+            full_name
+            for full_name in named.get(name, ())
+            if of_a_class(full_name) == (role in MEMBERS)
+        ]
+        target = nearest([places[full_name] for full_name in candidates], url)
         if target is None:
             return label
         return f'<a href="{get_relative_url(target, url)}">{label}</a>'
@@ -75,7 +79,7 @@ def shown(content: str, url: str, places: Places, named: Mapping[str, list[str]]
 
 
 def of_a_class(name: str) -> bool:
-    """Whether a full name is that of an attribute or a method.
+    """Return whether a full name refers to an attribute or a method.
 
     >>> of_a_class("cheaptalk.rules.Game.play"), of_a_class("cheaptalk.rules.Game")
     (True, False)
@@ -84,10 +88,10 @@ def of_a_class(name: str) -> bool:
 
 
 def nearest(targets: Sequence[str], url: str) -> str | None:
-    """The one of some targets that is meant on a page: one there if there is, else the only one.
+    """Return the only target on the page, or the only target overall, or None if ambiguous.
 
     >>> nearest(["a/#x", "b/#x"], "b/"), nearest(["a/#x", "b/#x"], "c/"), nearest(["a/#x"], "c/")
     ('b/#x', None, 'a/#x')
     """
-    here = [one for one in targets if one.startswith(f"{url}#")] or targets
-    return here[0] if len(here) == 1 else None
+    candidates = [target for target in targets if target.startswith(f"{url}#")] or targets
+    return candidates[0] if len(candidates) == 1 else None

@@ -1,7 +1,4 @@
-"""The picture of the package's rooms, drawn from its imports, so that it cannot go stale.
-
-MkDocs calls :func:`on_files`.
-"""
+"""MkDocs hook that draws the dependency diagram of the subpackages from their imports."""
 
 import ast
 import html
@@ -14,82 +11,86 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "cheaptalk"
-WIDTH, ROOM, HIGH, GAP = 1140, 250, 58, 34
-"""Of the picture, of a room, and between two levels, in pixels."""
-Rooms = dict[str, set[str]]
-"""The rooms that each room imports."""
+WIDTH, BOX_WIDTH, BOX_HEIGHT, GAP = 1140, 250, 58, 34
+"""Width of the diagram, size of a box, and gap between two levels, in pixels."""
+Imports = dict[str, set[str]]
+"""The subpackages that each subpackage imports."""
 
 
-def floors() -> list[list[str]]:
-    """The rooms by floor, the topmost first, as the import contract has them."""
+def layers() -> list[list[str]]:
+    """Return the subpackages by layer of the import contract, topmost first."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = project["tool"]["importlinter"]["contracts"]
-    layers = next(one for one in contracts if one.get("exhaustive"))["layers"]
-    listed = [[room.strip(" ()") for room in layer.split("|")] for layer in layers]
-    return [layer for layer in listed if layer != ["__main__"]]
+    lines = next(contract for contract in contracts if contract.get("exhaustive"))["layers"]
+    names = [[name.strip(" ()") for name in line.split("|")] for line in lines]
+    return [layer for layer in names if layer != ["__main__"]]
 
 
-def meaning(room: str) -> str:
-    """What lives in a room, from the first line of its docstring."""
-    path = SOURCE / room / "__init__.py"
-    text = (path if path.exists() else SOURCE / f"{room}.py").read_text(encoding="utf-8")
+def meaning(package: str) -> str:
+    """Return the first sentence of a subpackage's docstring."""
+    path = SOURCE / package / "__init__.py"
+    text = (path if path.exists() else SOURCE / f"{package}.py").read_text(encoding="utf-8")
     first = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
     return first.split(". ")[0].rstrip(".")
 
 
-def imports() -> Rooms:
-    """Which rooms each room imports."""
-    rooms = [room for floor in floors() for room in floor]
-    found: Rooms = {room: set() for room in rooms}
+def imports() -> Imports:
+    """Return the subpackages that each subpackage imports."""
+    packages = [package for layer in layers() for package in layer]
+    imported: Imports = {package: set() for package in packages}
     for path in SOURCE.rglob("*.py"):
-        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        if room not in found:
+        package = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if package not in imported:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cheaptalk."):
-                found[room].add((node.module or "").split(".")[1])
-    found["cli"] = set(rooms) - {"cli"}  # it reaches them through the package's face
-    return {room: {one for one in of if one in found and one != room} for room, of in found.items()}
+                imported[package].add((node.module or "").split(".")[1])
+    imported["cli"] = set(packages) - {"cli"}  # it imports them through ``cheaptalk`` itself
+    return {
+        package: {name for name in names if name in imported and name != package}
+        for package, names in imported.items()
+    }
 
 
-def direct(rooms: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """The imports that do not follow from others: what is reached over a third room is left out."""
-    reach: dict[str, set[str]] = {}
-    for room in reversed([room for floor in floors() for room in floor]):
-        reach[room] = rooms[room].union(*(reach[one] for one in rooms[room]))
-    for room, of in rooms.items():
-        for one in sorted(of):
-            if not any(one in reach[other] for other in of - {one}):
-                yield room, one
+def direct(dependencies: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
+    """Yield the imports without those that are implied by transitivity."""
+    reachable: dict[str, set[str]] = {}
+    for package in reversed([package for layer in layers() for package in layer]):
+        names = dependencies[package]
+        reachable[package] = names.union(*(reachable[name] for name in names))
+    for package, names in dependencies.items():
+        for name in sorted(names):
+            if not any(name in reachable[other] for other in names - {name}):
+                yield package, name
 
 
 def levels() -> list[list[str]]:
-    """The rooms by how many others they stand on, the topmost first, near those they import."""
-    rooms = imports()
+    """Return the subpackages by length of their longest chain of imports, longest first."""
+    dependencies = imports()
     depth: dict[str, int] = {}
-    for room in reversed([room for floor in floors() for room in floor]):
-        depth[room] = 1 + max((depth[one] for one in rooms[room]), default=0)
-    found = [
-        [room for room in depth if depth[room] == level]
+    for package in reversed([package for layer in layers() for package in layer]):
+        depth[package] = 1 + max((depth[name] for name in dependencies[package]), default=0)
+    by_depth = [
+        [package for package in depth if depth[package] == level]
         for level in range(1, 1 + max(depth.values()))
     ]
-    return found[::-1]
+    return by_depth[::-1]
 
 
 def places() -> dict[str, tuple[float, float]]:
-    """The middle of each room's upper edge."""
-    found = {}
-    for level, floor in enumerate(levels()):
-        for number, room in enumerate(floor):
-            across = WIDTH / 2 + (ROOM + 30) * (number - (len(floor) - 1) / 2)
-            found[room] = (across, 10.0 + level * (HIGH + GAP))
-    return found
+    """Return the coordinates of the centre of each box's upper edge."""
+    coordinates = {}
+    for level, packages in enumerate(levels()):
+        for number, package in enumerate(packages):
+            x = WIDTH / 2 + (BOX_WIDTH + 30) * (number - (len(packages) - 1) / 2)
+            coordinates[package] = (x, 10.0 + level * (BOX_HEIGHT + GAP))
+    return coordinates
 
 
 def picture() -> str:
-    """The rooms as an SVG: floors from the command line down to the rules, arrows for imports."""
+    """Return the diagram as SVG, from the command line down to the rules, with import arrows."""
     at = places()
-    height = max(top for _, top in at.values()) + HIGH + 10
+    height = max(top for _, top in at.values()) + BOX_HEIGHT + 10
     lines = [
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
@@ -102,25 +103,25 @@ def picture() -> str:
             "</defs>"
         ),
     ]
-    for room, other in direct(imports()):
-        (x1, y1), (x2, y2) = at[room], at[other]
-        bend = (y1 + HIGH + y2) / 2
+    for package, imported in direct(imports()):
+        (x1, y1), (x2, y2) = at[package], at[imported]
+        bend = (y1 + BOX_HEIGHT + y2) / 2
         lines.append(
-            f'<path d="M{x1:.0f} {y1 + HIGH:.0f} C{x1:.0f} {bend:.0f} {x2:.0f} {bend:.0f} '
+            f'<path d="M{x1:.0f} {y1 + BOX_HEIGHT:.0f} C{x1:.0f} {bend:.0f} {x2:.0f} {bend:.0f} '
             f'{x2:.0f} {y2:.0f}" fill="none" stroke="#8a97a8" stroke-width="1.3" '
             'marker-end="url(#tip)"/>'
         )
-    for room, (x, y) in at.items():
-        text = html.escape(meaning(room))
+    for package, (x, y) in at.items():
+        text = html.escape(meaning(package))
         short = text if len(text) <= 40 else text[:39].rsplit(" ", 1)[0].rstrip(",:;") + "…"
         lines += [
             (
-                f'<g><rect x="{x - ROOM / 2:.0f}" y="{y:.0f}" width="{ROOM}" '
-                f'height="{HIGH}" rx="8" fill="#f4f6f9" stroke="#52606d"/>'
+                f'<g><rect x="{x - BOX_WIDTH / 2:.0f}" y="{y:.0f}" width="{BOX_WIDTH}" '
+                f'height="{BOX_HEIGHT}" rx="8" fill="#f4f6f9" stroke="#52606d"/>'
             ),
             (
                 f'<text x="{x:.0f}" y="{y + 24:.0f}" text-anchor="middle" font-size="16" '
-                f'font-weight="600" fill="#1f2933">{room}</text>'
+                f'font-weight="600" fill="#1f2933">{package}</text>'
             ),
             (
                 f'<text x="{x:.0f}" y="{y + 44:.0f}" text-anchor="middle" font-size="11" '
@@ -131,6 +132,6 @@ def picture() -> str:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the picture to the pages' images."""
+    """Add the diagram to the site's images."""
     files.append(File.generated(config, "images/rooms.svg", content=picture()))
     return files

@@ -242,12 +242,12 @@ def test_failing_gallery_command_stops_the_build(command: str) -> None:
     [
         ('<p id="there"><a href="#there"></a><a href="sub/">', []),
         ('<a href="https://example.org"><img src="data:image/png;base64,AA">', []),
-        ('<a href="gone.html">', ["leads nowhere: gone.html"]),
-        ('<a href="sub/#no">', ["leads to no place of sub/index.html: sub/#no"]),
-        ('<img src="/gone.png">', ["leads nowhere: /gone.png"]),
-        ('<script src="//x.org/a.js">', ["asks another site: //x.org/a.js"]),
-        ('<link rel="stylesheet" href="http://x.org/a">', ["asks another site: http://x.org/a"]),
-        ("<style>@import 'https://x.org/a'</style>", ["asks another site: https://x.org/a"]),
+        ('<a href="gone.html">', ["has a broken link: gone.html"]),
+        ('<a href="sub/#no">', ["links to a missing anchor of sub/index.html: sub/#no"]),
+        ('<img src="/gone.png">', ["has a broken link: /gone.png"]),
+        ('<script src="//x.org/a.js">', ["loads from another site: //x.org/a.js"]),
+        ('<link rel="stylesheet" href="http://x.org/a">', ["loads from another site: http://x.org/a"]),
+        ("<style>@import 'https://x.org/a'</style>", ["loads from another site: https://x.org/a"]),
     ],
 )  # fmt: skip
 def test_broken_and_external_links_are_reported(
@@ -261,7 +261,9 @@ def test_broken_and_external_links_are_reported(
 
 def test_external_urls_in_style_sheets_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.css").write_text("@font-face { src: url(https://x.org/f.woff2) }")
-    assert list(links.problems(tmp_path)) == ["a.css asks another site: https://x.org/f.woff2"]
+    assert list(links.problems(tmp_path)) == [
+        "a.css loads from another site: https://x.org/f.woff2"
+    ]
 
 
 @pytest.mark.parametrize("path", notebooks.NOTEBOOKS, ids=lambda path: path.stem)
