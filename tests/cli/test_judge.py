@@ -204,7 +204,7 @@ def test_items_without_verdict_are_retried_only_on_request(
     advice = f"retry items without a valid verdict with: {retry}"
     for done in (first, before):
         assert done.status == 1
-        assert done.out.startswith(f"{summary}  {count} x no valid verdict: refused\n")
+        assert done.out.startswith(f"{summary}  {count} without a valid verdict: refused\n")
         assert done.out.endswith(f"{advice}\n")
     nothing = (
         f"nothing to judge: everything was judged before, {count} items without a valid verdict\n"

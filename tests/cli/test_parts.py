@@ -37,9 +37,7 @@ def test_partial_run_reports_the_rest_and_resume_plays_it(
     assert done.status == 0
     assert "small: 2 of 2 matches ended (0 before, 2 now" in done.out
     again = "cheaptalk resume small --store cheaptalk.sqlite --max-calls 50"
-    assert (
-        done.out.splitlines()[-1] == f"6 matches of the study remaining; to play them, run: {again}"
-    )
+    assert done.out.splitlines()[-1] == f"6 matches left in the study; to play them, run: {again}"
     (known,) = json.loads(cheaptalk("status", "--json").out)["studies"]
     assert (known["planned"], known["matches"], known["halted"]) == (8, {"finished": 2}, None)
     done = cheaptalk("resume", "small", "--game", "bargaining")
@@ -124,7 +122,7 @@ def test_part_of_a_changed_study_requires_confirmation(cheaptalk: Command, tmp_p
     refused = cheaptalk("run", "small.yaml", "--max-matches", "1")
     assert (refused.status, "would be superseded" in refused.said) == (2, True)
     done = cheaptalk("run", "small.yaml", "--max-matches", "1", "--yes")
-    assert "1 match of the study remaining" in done.out
+    assert "1 match left in the study" in done.out
 
 
 def test_part_in_batches_is_collected_separately(

@@ -87,7 +87,7 @@ def test_person_can_stop_with_ctrl_c_and_continue(tmp_path: Path) -> None:
         screen.press_ctrl_c()
         status, end = screen.ends()
     assert status == 130
-    assert "stopping; calls in flight are completed" in end
+    assert "stopping; waiting for calls in flight to finish" in end
     assert "Traceback" not in end
     hint = end[end.index("continue with: ") + len("continue with: ") :].split("\n")[0]
     assert hint == (
@@ -133,7 +133,7 @@ def test_model_answer_in_flight_is_kept_after_ctrl_c(tmp_path: Path) -> None:
             propose(screen, "9000", "1000")
             assert received.wait(60)
             screen.press_ctrl_c()
-            screen.read_until("stopping; calls in flight are completed")
+            screen.read_until("stopping; waiting for calls in flight to finish")
             release.set()
             assert screen.ends()[0] == 0, "the model's answer was the last one wanted"
     assert only_record(tmp_path).status is Status.FINISHED

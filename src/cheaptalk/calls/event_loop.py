@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 def awaitable(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Wrap a function that performs a run as a coroutine function that uses its own thread.
+    """Return a coroutine function that calls a blocking function in a separate thread.
 
     If the awaiting task is cancelled, the run stops, and the task ends once all calls in flight are
     recorded.

@@ -20,7 +20,7 @@ PROGRAM = "from cheaptalk.conformance.processes import main; main()"
 
 @spec_check
 def check_processes(game_spec: GameSpec, seeds: Sequence[str]) -> None:
-    """The same seeds play identical matches in processes with different hash seeds.
+    """The same seeds produce identical matches in processes with different hash seeds.
 
     The check detects dependence on the order of a set of strings, on a global random generator, or
     on the clock. Games that other processes cannot import, such as games in a notebook, are

@@ -161,7 +161,7 @@ class StrategyForm(RosterForm):
         return not isinstance(strategy, str) or any(strategy in strategies(game) for game in games)
 
     def why_idle(self, games: Sequence[str]) -> str:
-        """Return an error message for an unknown strategy, with a similar name or another fix."""
+        """Return an error message that suggests a fix for an unknown strategy's name."""
         known = sorted({name for game in games for name in strategies(game)})
         strategy = self.chosen["strategy"]
         if not isinstance(strategy, str):

@@ -201,7 +201,7 @@ def _evidence(verdict: str, sentence: str) -> str:
 
 
 def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
-    """Return the change of each metric that both profiles have.
+    """Return the change in each metric that both profiles contain.
 
     Matches of the two profiles are paired if they have the same instance, seat, opponent,
     presentation and repetition. Other matches are excluded.

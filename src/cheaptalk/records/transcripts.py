@@ -99,7 +99,7 @@ class SeatView(NamedTuple):
 
 
 def seat_view(record: MatchRecord, actor: str) -> SeatView:
-    """Return a match as seen by one actor, with lines only if it finished or was forfeited.
+    """Return one actor's view of a match, which has a transcript only if the match has ended.
 
     Raises:
         UnknownName: the match has no such actor.

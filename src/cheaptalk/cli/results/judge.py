@@ -284,7 +284,7 @@ def _notes(state: ct.judges.Judging) -> Iterator[str]:
     if repaired := state.kinds[ct.players.Kind.REPAIRED]:
         yield f"{counted(repaired, 'verdict')} valid only after a retry"
     for kind, count in state.without.most_common():
-        yield f"{count:,} x no valid verdict: {kind.replace('_', ' ')}"
+        yield f"{count:,} without a valid verdict: {kind.replace('_', ' ')}"
     for problem, count in state.problems.most_common(10):
         yield f"{count:,} x not judged: {problem}"
     if state.nothing:

@@ -152,7 +152,7 @@ def rosters(typed: Typed) -> Iterator[str]:
 
 @completer
 def stored_studies(typed: Typed) -> Iterable[str]:
-    """Complete the studies in the store."""
+    """Suggest names of studies in the store."""
     return _stored(typed.given["store"])
 
 

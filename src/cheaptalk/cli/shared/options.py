@@ -156,7 +156,9 @@ YesOption = Annotated[
 ]
 PublishedOption = Annotated[
     bool,
-    typer.Option("--as-published", help="Compute metrics like the code of the published systems."),
+    typer.Option(
+        "--as-published", help="Compute metrics as the code of the published systems does."
+    ),
 ]
 DrawSeedOption = Annotated[
     int, typer.Option(min=0, help="Set the random seed of the bootstrap draws.")

@@ -377,7 +377,7 @@ def _next_step(
     if progress.rest and not progress.left:
         rest = counted(progress.rest, "match")
         again = _resume(study, path, _options(options, None))
-        return f"{rest} of the study remaining; to play them, run: {again}"
+        return f"{rest} left in the study; to play them, run: {again}"
     if not progress.left:
         return f"write a report with: cheaptalk report {study.name} {store}"
     remaining = f"{progress.left:,} remaining"

@@ -30,9 +30,9 @@ class Action(StrEnum):
 
 
 DONE = {
-    Action.PAUSE: "paused; calls in flight are completed; to continue, use resume",
+    Action.PAUSE: "paused; calls in flight will still finish; to continue, use resume",
     Action.RESUME: "resumed",
-    Action.STOP: "stopping; calls in flight are completed and recorded",
+    Action.STOP: "stopping; calls in flight will still finish and be recorded",
     Action.SET: "settings changed until the run ends",
 }
 

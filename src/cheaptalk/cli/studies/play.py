@@ -181,7 +181,7 @@ class _Terminal:
                 except (KeyboardInterrupt, EOFError):
                     interrupted = True
                     with suppress(KeyboardInterrupt):
-                        err.print("\nstopping; calls in flight are completed")
+                        err.print("\nstopping; waiting for calls in flight to finish")
                 if request is not None:
                     request[1].set_exception(ct.studies.Halted(ct.studies.INTERRUPTED))
         return running.result()

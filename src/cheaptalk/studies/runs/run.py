@@ -177,8 +177,8 @@ run_async = awaitable(run)
 """The asynchronous version of :func:`run`, for notebooks, servers and concurrent tasks.
 
 The arguments and the return value are those of :func:`run`. The study is played in a thread, which
-also calls ``progress``. If the task is cancelled, calls in flight are completed and recorded before
-the task ends. Run the study again to resume it.
+also calls ``progress``. If the task is cancelled, calls in flight still finish and are recorded
+before the task ends. Run the study again to resume it.
 """
 
 

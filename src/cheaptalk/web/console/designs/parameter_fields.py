@@ -45,7 +45,7 @@ class ParameterField(NamedTuple):
     options: tuple[str, ...] = ()
 
     def values(self, texts: Sequence[str]) -> list[Any]:
-        """Parse the typed values of a parameter; an empty field yields an empty list.
+        """Parse the entered values of a parameter; an empty field yields an empty list.
 
         Raises:
             ValueError: a value cannot be parsed.

@@ -1,4 +1,4 @@
-"""Form rows for an experiment's steps before, between and after games."""
+"""Rows of the study form for an experiment's steps before, between and after games."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
