@@ -218,7 +218,7 @@ def test_glee_allows_each_family_every_twelve_hours(
             await ada.finish()
             if visit == 2:
                 assert ada.page.form("page") is None
-                assert "You can play another game at" in ada.page.words
+                assert "To play another game, come back to this page after" in ada.page.words
                 advance_clock(12 * HOUR)
                 await ada.look()
             if visit < 3:
