@@ -558,3 +558,10 @@ def test_terminal_prompts_for_confirmation(
         assert screen.ends()[0] == status
     with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
         assert store.study("small").counts == {"finished": finished}
+
+
+def test_run_notes_added_players_without_matches(cheaptalk: Command) -> None:
+    added = ("run", "quickstart", "--player", "mine=linear", "--max-matches")
+    note = "note: mine does not play in this run of 1 match; increase --max-matches"
+    assert note in cheaptalk(*added, "1").said
+    assert "does not play in this run" not in cheaptalk(*added, "60").said

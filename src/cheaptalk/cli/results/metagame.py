@@ -143,8 +143,8 @@ def metagame(
             "--max-supports",
             min=0,
             metavar="N",
-            help="Search at most N supports for equilibria; 0 searches all, which may take days "
-            "with over 24 players.",
+            help="Search at most N supports (strategy sets) for equilibria; 0 searches all: days "
+            "with over 24 players. If the limit is reached, equilibria can be missing.",
         ),
     ] = MAX_SUPPORTS,
     budget: Annotated[

@@ -143,7 +143,7 @@ class Commands(Group):
         width = max(len(name) for name, _ in rows + groups)
         for heading, lines in (
             ("Commands (options: cheaptalk COMMAND --help)", rows),
-            ("Groups (commands: cheaptalk GROUP --help, or all: --help-all)", groups),
+            ("Groups (commands: cheaptalk GROUP --help or cheaptalk --help-all)", groups),
         ):
             formatter.write_heading(heading)
             formatter.indent()

@@ -82,6 +82,13 @@ def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequ
             raise ct.StudyError(f"--roster: no pairing includes a player of {roster}; {advice}")
 
 
+def absent_players(planned: ct.studies.Plan, players: Sequence[str]) -> list[str]:
+    """Return the labels of the given players that play in none of a plan's matches."""
+    present = {label for _, seating in planned.counts() for label in seating}
+    crossed = {entry.label: entry.players for entry in planned.crossed}
+    return [label for label in _entries(players) if present.isdisjoint(crossed.get(label, [label]))]
+
+
 def _entries(players: Sequence[str]) -> dict[str, Any]:
     entries: dict[str, Any] = {}
     for text in players:

@@ -14,7 +14,13 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli import shared
 from cheaptalk.cli.shared.cost_preview import costs
-from cheaptalk.cli.shared.lookup import check_free, check_seated, naming, opened
+from cheaptalk.cli.shared.lookup import (
+    absent_players,
+    check_free,
+    check_seated,
+    naming,
+    opened,
+)
 from cheaptalk.cli.shared.play_options import PlayOptions
 from cheaptalk.cli.shared.printing import err, hint, is_terminal, out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine, on_terminal
@@ -86,6 +92,7 @@ def play_study(
         changes = None if earlier is None else ct.studies.changes(complete, earlier)
     for line in change_lines(changes):
         say(line, to=err, whole=True)
+    _print_absences(planned, players)
     expected = {} if options.no_estimate else _print_estimate(checked, path, options)
     if changes is not None and changes.set_aside and not options.yes:
         _confirm(changes, path, again)
@@ -110,6 +117,14 @@ def play_study(
     if again is None and (progress.waiting or not played):
         raise typer.Exit(EXIT_BATCHES if progress.waiting else 1)
     return progress
+
+
+def _print_absences(planned: ct.studies.Plan, players: Sequence[str]) -> None:
+    """Print a note for each given player that plays in none of a run's matches."""
+    matches = counted(len(planned.matches), "match")
+    for label in absent_players(planned, players):
+        note = f"note: {label} does not play in this run of {matches}"
+        say(f"{note}; increase --max-matches or change --game", to=err, whole=True)
 
 
 def _run(

@@ -64,7 +64,7 @@ def stats(cache_file: CacheFileOption = None, json: JsonOption = False) -> None:
     say(f"{cache.path}: {counted(total, 'response')}, {size / 1e6:,.1f} MB")
     if cache.damaged:
         entries_ = counted(cache.damaged, "damaged entry")
-        out.print(f"{entries_}; these calls are repeated when a study needs them")
+        out.print(f"{entries_} ignored; the model is called again when a study needs the response")
 
 
 @commands.command()
