@@ -29,6 +29,7 @@ from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store.schema import calls
 from cheaptalk.studies import Budget, Cap, Halted, StudyError
+from cheaptalk.text import money
 from tests.fakes import Canned, Server, broken, legal, study, with_model
 
 LONG = {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "instances": 8}
@@ -131,7 +132,11 @@ def test_dollar_cap_halts_the_run_until_it_is_raised(store: Store, uncapped: Can
     progress = run(store, models, dollars=cap)
     cost = spent(store, 1)
     assert progress.halted
-    assert progress.halted.startswith(f"the budget of ${cap:.2f} could be exceeded by the next ")
+    assert re.fullmatch(
+        rf"the budget of \${cap:.2f} could be exceeded by the next call, which may need \$[\d.]+ "
+        rf"\({re.escape(money(cost.dollars))} used\)",
+        progress.halted,
+    )
     assert cost.dollars == pytest.approx(
         sum(DEAR.dollars(usage_for(call)) for call in models.calls)
     )
@@ -429,6 +434,7 @@ def test_later_run_cap_uses_sizes_learned_from_earlier_runs(store: Store) -> Non
     again = run(store, models, cap=Cap(tokens=1))
     assert again.halted
     assert again.halted.startswith("this run's limit of 1 token could be exceeded by the next call")
+    assert again.halted.endswith(" tokens (0 used)")
     assert models.calls == []
     assert run(store, models, cap=Cap(tokens=1_000_000)).left == 0
 

@@ -562,6 +562,6 @@ def test_terminal_prompts_for_confirmation(
 
 def test_run_notes_added_players_without_matches(cheaptalk: Command) -> None:
     added = ("run", "quickstart", "--player", "mine=linear", "--max-matches")
-    note = "note: mine does not play in this run of 1 match; increase --max-matches"
+    note = "note: mine does not play in this run of 1 match; to include more matches, change"
     assert note in cheaptalk(*added, "1").said
     assert "does not play in this run" not in cheaptalk(*added, "60").said

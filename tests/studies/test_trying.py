@@ -1,4 +1,4 @@
-"""What a plan reveals before a run: illegal settings, missing keys, and the human part."""
+"""Checks and previews before a run: illegal settings, missing API keys and participants."""
 
 import json
 from pathlib import Path
@@ -77,11 +77,14 @@ def test_plan_shows_steps_cost_and_obstacles_of_participants(
         people=people,
     )
     (tmp_path / "human.yaml").write_text(yaml.safe_dump(human.written()))
+    preview = json.loads(cheaptalk("plan", "human.yaml", "--json").out)["participants"]
+    assert (preview["places"], preview["steps"]) == (4, ["consent", "games"])
+    assert preview["without_deadline"] == ["human"]
     lines = cheaptalk("plan", "human.yaml").out.splitlines()
     assert lines[lines.index("Participants: up to 4 (source: prolific)") :] == [
         "Participants: up to 4 (source: prolific)",
         "Steps: consent, games",
-        "Participants cost 8.00 USD for 4 places.",
+        "Paying participants costs 8.00 USD for 4 places.",
         (
             "4 places of up to 2 games may need 8 seats, but the plan has 2. Add instances, or the "
             "last participants cannot be matched."

@@ -73,7 +73,7 @@ After earlier timeouts, this attempt is sent with no other call to the model in 
 time for the server's backlog.
 """
 ALONE_IN_A_ROW = 5
-"""Consecutive timeouts of calls sent alone that indicate a hanging server."""
+"""Consecutive timeouts of exclusive calls that indicate a hanging server."""
 FIRST_WAIT = 0.5
 """Maximum delay before the first retry, in seconds; doubled for each further retry."""
 
@@ -104,7 +104,7 @@ class Retries:
     """A retry policy, which decides whether and when to send a call again.
 
     Each kind of failure has a maximum number of attempts; overload and outages are limited by time.
-    The last attempt of a call that timed out is sent alone, so that a queue cannot cause a final
+    The last attempt of a call that timed out is exclusive, so that a queue cannot cause a final
     timeout, which counts against the player. This is unnecessary if the server answered other calls
     meanwhile (:meth:`RateLimiter.hung`). Delays grow exponentially with full jitter and are added
     to the delay that the server requested.
@@ -118,7 +118,7 @@ class Retries:
 
     @property
     def alone(self) -> bool:
-        """Whether the next attempt is the last after timeouts and must be sent alone."""
+        """Whether the next attempt is the last after timeouts, which excludes concurrent calls."""
         final = self.met[Trouble.TIMED_OUT] == self.limiter.sendings[Trouble.TIMED_OUT] - 1
         return final and not self._hung
 
@@ -411,7 +411,7 @@ def _was_reached(reply: Reply) -> bool:
 
 
 class _AdmissionQueue:
-    """First-in, first-out queue of calls to a model; calls to be sent alone have priority."""
+    """First-in, first-out queue of calls to a model; exclusive calls have priority."""
 
     def __init__(self, limiter: RateLimiter, *, closed: bool) -> None:
         self.limiter = limiter

@@ -25,7 +25,7 @@ from cheaptalk.studies.estimates.estimate import (
     shortfalls,
 )
 from cheaptalk.studies.estimates.forecast import Forecast, forecast
-from cheaptalk.studies.estimates.participants import participant_lines
+from cheaptalk.studies.estimates.participants import ParticipantPreview, preview_participants
 from cheaptalk.studies.estimates.usage_history import UsageHistories, usage_histories
 from cheaptalk.studies.lookup import stored_study, with_players
 from cheaptalk.studies.people.steps import QUIZZES
@@ -67,13 +67,13 @@ from cheaptalk.text import money
 __all__ = [
     "FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "UNITS", "Amounts", "Batching", "Budget",
     "CacheUse", "Cap", "Checked", "Configuration", "ControlError", "Estimate", "Forecast",
-    "GameGrid", "Halted", "Host", "Plan", "PlannedInstance", "PlannedMatch", "PlannedMatches",
-    "Progress", "Range", "RateLimiterState", "RunObserver", "RunState", "Sample", "Seated",
-    "Study", "StudyChanges", "StudyError", "StudyStatus", "Unanswered", "UsageHistories",
-    "amount_text", "budget_text", "changes", "check", "check_address", "check_batchable",
-    "check_free", "check_prices", "control_run", "doubts", "estimate", "forecast", "lay_out",
-    "load_study", "missing", "money", "open_host", "parse_study", "part", "participant_lines",
-    "plan", "planned_count", "preset", "preset_names", "preset_text", "run", "run_async",
-    "shortfalls", "statuses", "stored_study", "study_of", "study_status", "try_strategies",
-    "usage_histories", "watch", "with_players",
+    "GameGrid", "Halted", "Host", "ParticipantPreview", "Plan", "PlannedInstance",
+    "PlannedMatch", "PlannedMatches", "Progress", "Range", "RateLimiterState", "RunObserver",
+    "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "StudyStatus",
+    "Unanswered", "UsageHistories", "amount_text", "budget_text", "changes", "check",
+    "check_address", "check_batchable", "check_free", "check_prices", "control_run", "doubts",
+    "estimate", "forecast", "lay_out", "load_study", "missing", "money", "open_host",
+    "parse_study", "part", "plan", "planned_count", "preset", "preset_names", "preset_text",
+    "preview_participants", "run", "run_async", "shortfalls", "statuses", "stored_study",
+    "study_of", "study_status", "try_strategies", "usage_histories", "watch", "with_players",
 ]  # fmt: skip

@@ -143,8 +143,8 @@ def metagame(
             "--max-supports",
             min=0,
             metavar="N",
-            help="Search at most N supports (strategy sets) for equilibria; 0 searches all: days "
-            "with over 24 players. If the limit is reached, equilibria can be missing.",
+            help="Search at most N supports (sets of strategies); beyond N, equilibria can be "
+            "missing. 0 searches all supports, which can take days with over 24 players.",
         ),
     ] = MAX_SUPPORTS,
     budget: Annotated[

@@ -72,9 +72,8 @@ def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequ
     study, unseated = planned.study, planned.unseated
     seated = [label for label in study.players if label not in unseated]
     advice = "use the label of a player in a pairing, or add pairings to the study file"
-    crossed = {entry.label: entry.players for entry in planned.crossed}
-    for label in _entries(players):
-        if all(player in unseated for player in crossed.get(label, [label])):
+    for label, generated in _generated(planned, players).items():
+        if all(player in unseated for player in generated):
             suggestion = ct.rules.suggest(label, seated)
             raise ct.StudyError(f"--player: no pairing includes {suggestion}; {advice}")
     for roster in rosters:
@@ -84,9 +83,17 @@ def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequ
 
 def absent_players(planned: ct.studies.Plan, players: Sequence[str]) -> list[str]:
     """Return the labels of the given players that play in none of a plan's matches."""
+    if not players:
+        return []
     present = {label for _, seating in planned.counts() for label in seating}
+    given = _generated(planned, players)
+    return [label for label, generated in given.items() if present.isdisjoint(generated)]
+
+
+def _generated(planned: ct.studies.Plan, players: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Return the labels of the players that each ``--player`` option generates, by its label."""
     crossed = {entry.label: entry.players for entry in planned.crossed}
-    return [label for label in _entries(players) if present.isdisjoint(crossed.get(label, [label]))]
+    return {label: crossed.get(label, [label]) for label in _entries(players)}
 
 
 def _entries(players: Sequence[str]) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def _print_absences(planned: ct.studies.Plan, players: Sequence[str]) -> None:
     matches = counted(len(planned.matches), "match")
     for label in absent_players(planned, players):
         note = f"note: {label} does not play in this run of {matches}"
-        say(f"{note}; increase --max-matches or change --game", to=err, whole=True)
+        say(f"{note}; to include more matches, change --max-matches or --game", to=err, whole=True)
 
 
 def _run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated, Any
 
 import typer
@@ -61,10 +61,11 @@ def plan(
                 estimated=not no_estimate,
             )  # fmt: skip
         missing = ct.studies.missing(planned, existing)
+        participants = ct.studies.preview_participants(planned)
     if json:
         data = _as_json(planned, forecast) | {
             "changes": changes and changes._asdict(),
-            "participants": ct.studies.participant_lines(planned),
+            "participants": participants and participants._asdict(),
             "missing": missing,
         }
         if list_matches:
@@ -83,7 +84,8 @@ def plan(
     if not existing:
         state = f"none played yet (the store {escaped(store)} does not exist)"
     out.print(f"[bold]{counted(len(planned.matches), 'match')}[/], {state}")
-    for line in (*_cost_lines(forecast, spec.budget), *_people_lines(planned), *_needs(missing)):
+    people = _people_lines(participants)
+    for line in chain(_cost_lines(forecast, spec.budget), people, _needs(missing)):
         say(line)
 
 
@@ -124,10 +126,18 @@ def _cost_lines(forecast: ct.studies.Forecast, budget: ct.studies.Budget) -> Ite
         yield from (f"- {doubt}" for doubt in forecast.doubts)
 
 
-def _people_lines(planned: ct.studies.Plan) -> Iterator[str]:
-    lines = ct.studies.participant_lines(planned)
-    if lines:
-        yield "\n" + "\n".join(lines)
+def _people_lines(participants: ct.studies.ParticipantPreview | None) -> Iterator[str]:
+    if participants is None:
+        return
+    places = participants.places
+    limit = "as many as the matches require" if places is None else f"up to {places:,}"
+    yield f"\nParticipants: {limit} (source: {participants.source})"
+    yield f"Steps: {', '.join(participants.steps)}"
+    yield participants.cost
+    if participants.shortage:
+        yield participants.shortage
+    for label in participants.without_deadline:
+        yield f"players.{label}: without a deadline, other participants may wait forever"
 
 
 def _needs(missing: list[str]) -> Iterator[str]:

@@ -1,41 +1,59 @@
 """A preview of a study's participants: their number, steps and payments."""
 
+from typing import NamedTuple
+
 from cheaptalk.players.person import PersonSeat
 from cheaptalk.rules import counted
 from cheaptalk.studies.people.pay import visit_cents
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.plans.plan import Plan
-from cheaptalk.studies.study import Study
 
 
-def participant_lines(planned: Plan) -> list[str]:
-    """Return lines of text on a study's participants; none if the study recruits no participants.
+class ParticipantPreview(NamedTuple):
+    """What a study plans for its participants.
 
-    The lines contain their maximum number, steps and cost, and what may block participants.
+    Attributes:
+        source: the recruitment source.
+        places: maximum number of completions; None for as many as the matches require.
+        steps: names of the steps, in order.
+        cost: a sentence on the cost of paying the participants.
+        shortage: a warning if the plan has too few seats for all participants, else empty.
+        without_deadline: labels of human players without a deadline, who may thus block others.
     """
+
+    source: str
+    places: int | None
+    steps: list[str]
+    cost: str
+    shortage: str
+    without_deadline: list[str]
+
+
+def preview_participants(planned: Plan) -> ParticipantPreview | None:
+    """Return a preview of a study's participants; None if the study recruits no participants."""
     protocol = planned.study.people
     if protocol is None:
-        return []
-    places = protocol.recruitment.places
-    limit = "as many as the matches require" if places is None else f"up to {places:,}"
-    blocking = [
-        f"players.{label}: without a deadline, other participants may wait forever"
-        for label in without_deadline(planned.study)
-    ]
-    return [
-        f"Participants: {limit} (source: {protocol.recruitment.source})",
-        f"Steps: {', '.join(step.called for step in protocol.path)}",
+        return None
+    seats = {label: entry.form for label, entry in planned.study.players.items()}
+    return ParticipantPreview(
+        protocol.recruitment.source,
+        protocol.recruitment.places,
+        [step.called for step in protocol.path],
         participant_cost(protocol),
-        *filter(None, [seat_shortage(planned)]),
-        *blocking,
-    ]
+        _seat_shortage(planned, protocol),
+        [
+            label
+            for label, seat in seats.items()
+            if isinstance(seat, PersonSeat) and seat.deadline is None
+        ],
+    )
 
 
 def participant_cost(protocol: Protocol) -> str:
     """Return a sentence that states the cost of paying the participants.
 
     >>> participant_cost(Protocol(path=["games"], pay={"base": 2}, recruitment={"places": 50}))
-    'Participants cost 100.00 USD for 50 places.'
+    'Paying participants costs 100.00 USD for 50 places.'
     """
     slots, currency = protocol.recruitment.places, protocol.pay.currency
     minimum, maximum = visit_cents(protocol)
@@ -56,13 +74,11 @@ def participant_cost(protocol: Protocol) -> str:
             f"{f' for up to {games} games' if games > 1 else ''} without a maximum. "
             "Set pay.max to limit them"
         )
-    return f"Participants cost {total}{open_ended}."
+    return f"Paying participants costs {total}{open_ended}."
 
 
-def seat_shortage(planned: Plan) -> str:
-    """Return a warning if a plan has too few seats for its participants, else an empty text."""
-    protocol = planned.study.people
-    if protocol is None or protocol.recruitment.places is None:
+def _seat_shortage(planned: Plan, protocol: Protocol) -> str:
+    if protocol.recruitment.places is None:
         return ""
     slots, max_games = protocol.recruitment.places, protocol.games.max
     people_per_row: dict[int, float] = {}
@@ -80,14 +96,3 @@ def seat_shortage(planned: Plan) -> str:
         f"{counted(slots, 'place')}{games_text} may need {slots * max_games:,} seats, but the "
         f"plan has {seats:,.0f}. Add instances, or the last participants cannot be matched."
     )
-
-
-def without_deadline(study: Study) -> list[str]:
-    """Return the labels of human players who have no deadline and may thus block others."""
-    if study.people is None:
-        return []
-    seats = {label: entry.form for label, entry in study.players.items()}
-    return [
-        label for label, seat in seats.items()
-        if isinstance(seat, PersonSeat) and seat.deadline is None
-    ]  # fmt: skip

@@ -26,11 +26,7 @@ from cheaptalk.rules import (
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.studies.estimates.amounts import dollars_shown, shown
 from cheaptalk.studies.estimates.estimate import Estimate, doubts
-from cheaptalk.studies.estimates.participants import (
-    participant_cost,
-    seat_shortage,
-    without_deadline,
-)
+from cheaptalk.studies.estimates.participants import preview_participants
 from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.presets import preset_names, study_of
 from cheaptalk.studies.study import Study
@@ -200,13 +196,10 @@ class FormPage:
 def counted(checked: CheckedForm, cost: Markup = EMPTY) -> dict[str, object]:
     """Return the template variables for displaying a study's size."""
     note = None if checked.size is None else no_estimate_reason(checked.size)
-    study = None if checked.plan is None else checked.plan.study
     return {
         "form": checked.form, "size": checked.size, "problems": checked.problems, "note": note,
         "cost": cost,
-        "participant_cost": participant_cost(study.people) if study and study.people else "",
-        "without_deadline": without_deadline(study) if study else [],
-        "seat_shortage": seat_shortage(checked.plan) if checked.plan else "",
+        "preview": checked.plan and preview_participants(checked.plan),
     }  # fmt: skip
 
 
