@@ -16,13 +16,16 @@ def field_meanings(model: type[BaseModel]) -> dict[str, str]:
     meanings = dict.fromkeys(model.model_fields, "")
     for base in reversed(model.__mro__):
         if issubclass(base, BaseModel) and base is not BaseModel:
-            meanings.update((name, text) for name, text in _documented(base) if name in meanings)
+            meanings.update(
+                (name, text) for name, text in documented_fields(base) if name in meanings
+            )
     return meanings
 
 
-def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+def documented_fields(owner: type) -> Iterator[tuple[str, str]]:
+    """Yield name and docstring of each field that a class itself defines with a docstring."""
     try:
-        source = textwrap.dedent(inspect.getsource(model))
+        source = textwrap.dedent(inspect.getsource(owner))
     except (OSError, TypeError):
         return
     body = ast.parse(source).body[0]

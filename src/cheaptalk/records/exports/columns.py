@@ -1,17 +1,25 @@
-"""Columns of exported tables, derived from the games' pydantic models."""
+"""Columns of exported tables, derived from the games' models and from declared rows."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NamedTuple, get_args
+from operator import attrgetter
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from pydantic import BaseModel
 
 from cheaptalk.rules import field_meanings
+from cheaptalk.rules.field_docs import documented_fields
 
 TEXT, INTEGER, NUMBER, BOOLEAN, JSON = "text", "integer", "number", "boolean", "JSON"
 TYPES = {"string": TEXT, "integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN}
+PYTHON_TYPES: dict[Any, str] = {str: TEXT, int: INTEGER, float: NUMBER, bool: BOOLEAN}
+PYTHON_TYPES |= {kind | None: type_ for kind, type_ in PYTHON_TYPES.items()}
+TRUTH = "true | false"
+TIME = "UTC, ISO 8601"
+"""Range of a column that contains times, which are exported as text."""
 BOUNDS = {"exclusiveMinimum": ">", "minimum": ">=", "exclusiveMaximum": "<", "maximum": "<="}
 
 
@@ -36,6 +44,65 @@ class Column:
     of: Callable[[Any], Any]
     group: str = ""
     game: str = ""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """An annotation of a row's field that describes its column in an exported table.
+
+    Attributes:
+        range: the unit or the possible values; for :data:`TIME`, the field contains seconds since
+            1970.
+        name: the column's name; by default the field's.
+    """
+
+    range: str = ""
+    name: str = ""
+
+
+def row_columns(row_type: type[tuple[Any, ...]]) -> list[Column]:
+    """Return a column for each field of a named tuple, which rows have as ``record``.
+
+    A field's type determines the column's type, and the docstring below the field is the meaning.
+    A field without :class:`Exported` has the range of its type.
+    """
+    meanings = dict(documented_fields(row_type))
+    annotated = get_type_hints(row_type, include_extras=True)
+    columns = []
+    for field, hint in get_type_hints(row_type).items():
+        meaning, attribute = meanings.get(field, ""), f"record.{field}"
+        type_ = PYTHON_TYPES.get(hint, JSON)
+        (exported,) = getattr(annotated[field], "__metadata__", (Exported(),))
+        name = exported.name or field
+        range_ = exported.range or (TRUTH if type_ == BOOLEAN else "")
+        if range_ == TIME:
+            columns.append(time_column(name, attribute, meaning))
+        else:
+            columns.append(column(name, type_, range_, meaning, attribute))
+    return columns
+
+
+def column(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Column:
+    """Return a column that reads an attribute of each row, by default ``record.NAME``."""
+    return Column(name, type_, range_, meaning, attrgetter(of or f"record.{name}"))
+
+
+def time_column(name: str, of: str, meaning: str) -> Column:
+    """Return a column that formats an attribute in seconds as a UTC time."""
+    get = attrgetter(of)
+    return Column(name, TEXT, TIME, meaning, lambda row: moment(get(row)))
+
+
+def moment(seconds: float | None) -> str | None:
+    """Return a time in UTC in ISO 8601 format.
+
+    >>> moment(1.5)
+    '1970-01-01T00:00:01.500000Z'
+    """
+    if seconds is None:
+        return None
+    utc = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+    return utc.isoformat(timespec="microseconds") + "Z"
 
 
 def settled(columns: Sequence[Column]) -> list[Column]:
@@ -66,7 +133,7 @@ class NestedColumn(NamedTuple):
         if "enum" in self.schema:
             return " | ".join(map(str, self.schema["enum"]))
         if self.type == BOOLEAN:
-            return "true | false"
+            return TRUTH
         bounds = [f"{sign} {self.schema[key]:,.15g}" for key, sign in BOUNDS.items()
                   if key in self.schema]  # fmt: skip
         if "maxLength" in self.schema:

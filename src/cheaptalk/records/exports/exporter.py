@@ -23,7 +23,7 @@ from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports.chats import chats
 from cheaptalk.records.exports.codebook import CHAT, RECORD, CodebookEntry, write_codebook
-from cheaptalk.records.exports.people import PEOPLE, people_rows
+from cheaptalk.records.exports.people import people_columns, people_rows
 from cheaptalk.records.exports.rows import (
     CALL,
     JUDGEMENT,
@@ -205,7 +205,7 @@ def _explained(store: Store, study: str, form: str, people: bool) -> list[Codebo
         entries += [
             CodebookEntry(name, key, "", kind, "", meaning) for key, (kind, meaning) in keys.items()
         ]
-    tables |= PEOPLE if people else {}
+    tables |= people_columns() if people else {}
     return entries + [
         CodebookEntry(name, column.name, column.game, column.type, column.range, column.meaning)
         for name, columns in tables.items()
@@ -214,7 +214,7 @@ def _explained(store: Store, study: str, form: str, people: bool) -> list[Codebo
 
 
 def _write_people(store: Store, study: str, form: str, folder: Path, raw: bool) -> Counter[str]:
-    sheets = {name: Sheet(columns) for name, columns in PEOPLE.items()}
+    sheets = {name: Sheet(columns) for name, columns in people_columns().items()}
     return _filled(FORMS[form].sink, sheets, people_rows(store, study), folder, raw)
 
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, get_args
@@ -14,7 +13,16 @@ from cheaptalk.players import Kind
 from cheaptalk.players.seats import SEATS
 from cheaptalk.records.costs import cost_of
 from cheaptalk.records.exclusions import Stand
-from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
+from cheaptalk.records.exports.columns import (
+    BOOLEAN,
+    INTEGER,
+    JSON,
+    NUMBER,
+    TEXT,
+    Column,
+    column,
+    time_column,
+)
 from cheaptalk.records.forfeits import VALID
 from cheaptalk.records.judgements import Judgement
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
@@ -166,29 +174,6 @@ class CallRow(_OfMatch):
 
     def used(self, key: str) -> Any:
         return self.reply.get("usage", {}).get(key)
-
-
-def moment(seconds: float | None) -> str | None:
-    """Return a time in UTC in ISO 8601 format.
-
-    >>> moment(1.5)
-    '1970-01-01T00:00:01.500000Z'
-    """
-    if seconds is None:
-        return None
-    utc = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
-    return utc.isoformat(timespec="microseconds") + "Z"
-
-
-def time_column(name: str, of: str, meaning: str) -> Column:
-    """Return a column that formats an attribute in seconds as a UTC time."""
-    get = attrgetter(of)
-    return Column(name, TEXT, "UTC, ISO 8601", meaning, lambda row: moment(get(row)))
-
-
-def column(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Column:
-    """Return a column that reads an attribute of each row, by default ``record.NAME``."""
-    return Column(name, type_, range_, meaning, attrgetter(of or f"record.{name}"))
 
 
 def _from_method(

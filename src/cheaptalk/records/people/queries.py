@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from cheaptalk.records.encoding import standard_json
+from cheaptalk.records.people.rows import Notice, Participant, Payment, Play, Response
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader
 
@@ -28,50 +29,6 @@ people, answers, games = schema.participants, schema.responses, schema.plays
 notices, paid = schema.notices, schema.payments
 
 
-class Participant(NamedTuple):
-    """A participant, with columns of :data:`.schema.participants` as fields."""
-
-    participant: str
-    cohort: str
-    step: str
-    visit: int
-    ending: str | None
-    language: str | None
-    flags: list[str]
-    begun: float
-    changed: float
-
-
-class Response(NamedTuple):
-    """A participant's response to a step, with columns of :data:`.schema.responses` as fields."""
-
-    participant: str
-    number: int
-    step: str
-    visit: int
-    game: int
-    answer: Mapping[str, Any]
-    correct: bool | None
-    shown: float | None
-    answered: float
-
-
-class Play(NamedTuple):
-    """A participant's game, with columns of :data:`.schema.plays` as fields."""
-
-    participant: str
-    number: int
-    treatment: str
-    game: str
-    match_id: str | None
-    seat: str | None
-    state: str
-    payoff: float | None
-    cents: int | None
-    assigned: float
-    ended: float | None
-
-
 class PlayedSettings(NamedTuple):
     """The match, treatment and configuration of a participant's game."""
 
@@ -79,30 +36,6 @@ class PlayedSettings(NamedTuple):
     treatment: str
     digest: str
     parameters: dict[str, Any]
-
-
-class Payment(NamedTuple):
-    """A payment to a participant, with columns of :data:`.schema.payments` as fields."""
-
-    participant: str | None
-    kind: str
-    key: str
-    cents: int
-    made: float
-    paid_out: bool
-
-
-class Notice(NamedTuple):
-    """A message or prompt to a participant, with columns of :data:`.schema.notices` as fields."""
-
-    participant: str
-    kind: str
-    text: str
-    wanted: str | None
-    sent: float
-    due: float | None
-    answered: float | None
-    correct: bool | None
 
 
 class PassedCheck(NamedTuple):
@@ -137,23 +70,6 @@ class ReachedStep(NamedTuple):
     checked: bool
 
 
-class AnsweredItem(NamedTuple):
-    """One item of a response, with the answer as text and, if possible, as a number."""
-
-    item: str | None
-    text: str | None
-    number: float | None
-
-
-def items_of_response(response: Response) -> Iterator[AnsweredItem]:
-    """Yield a response's items in order; a response without items yields one unnamed item."""
-    for item, answer in response.answer.items():
-        is_text = answer is None or isinstance(answer, str)
-        yield AnsweredItem(item, answer if is_text else standard_json(answer), number_of(answer))
-    if not response.answer:
-        yield AnsweredItem(None, None, None)
-
-
 def number_of(answer: object) -> float | None:
     """Return a numeric answer as a float; None for any other answer."""
     if isinstance(answer, bool) or not isinstance(answer, int | float):
@@ -185,11 +101,15 @@ def participants_of(store: StoreReader, study: str) -> Iterator[Participant]:
 
 
 def responses_of(store: StoreReader, study: str) -> Iterator[Response]:
-    """Yield the responses of a study's participants in order, omitting their self-chosen names."""
-    columns = (people.c.code, *(answers.c[name] for name in Response._fields[1:]))
-    query = _of(answers, study, *columns).order_by(people.c.id, answers.c.number)
-    for response in map(Response._make, _rows(store, query)):
-        yield response._replace(answer={}) if step_kind(response.step) == NAME else response
+    """Yield each item of the participants' responses in order, omitting self-chosen names."""
+    columns = (answers.c[name] for name in Response._fields if name in answers.c)
+    query = _of(answers, study, people.c.code, *columns).order_by(people.c.id, answers.c.number)
+    for code, number, step, visit, game, stored, *others in _rows(store, query):
+        items = {} if step_kind(step) == NAME else stored
+        for item, answer in items.items() or [(None, None)]:
+            text = answer if answer is None or isinstance(answer, str) else standard_json(answer)
+            value = number_of(answer)
+            yield Response(code, number, step, visit, game, item, text, value, *others)
 
 
 def plays_of(store: StoreReader, study: str) -> Iterator[Play]:
@@ -215,11 +135,10 @@ def settings_played(store: StoreReader, study: str) -> Iterator[PlayedSettings]:
 
 def payments_of(store: StoreReader, study: str) -> Iterator[Payment]:
     """Yield the payments to a study's participants, in the order in which they were earned."""
+    columns = (paid.c[name] for name in Payment._fields if name in paid.c)
+    paid_out = sa.type_coerce(paid.c.payout_id.is_not(None), sa.Boolean)
     query = (
-        sa.select(
-            people.c.code, paid.c.kind, paid.c.key, paid.c.cents, paid.c.made,
-            sa.type_coerce(paid.c.payout_id.is_not(None), sa.Boolean),
-        )
+        sa.select(people.c.code, *columns, paid_out)
         .join(schema.studies, schema.studies.c.id == paid.c.study_id)
         .join(people, people.c.id == paid.c.participant_id, isouter=True)
         .where(schema.studies.c.name == study)

@@ -1,0 +1,129 @@
+"""Rows about a study's participants, which define the columns of their frames and exports.
+
+Exported tables and their codebook contain the columns that :class:`.Exported` describes, with the
+docstrings of the fields as meanings. Frames have the same columns under the names of the fields.
+"""
+
+from typing import Annotated, NamedTuple
+
+from cheaptalk.records.exports.columns import TIME, Exported
+from cheaptalk.records.store.schema import ENDINGS, PLAY_STATES
+
+
+class Participant(NamedTuple):
+    """A participant, with columns of :data:`.schema.participants` as fields."""
+
+    participant: str
+    """The participant's code, which does not reveal who it is."""
+    cohort: str
+    """The cohort; participants of different cohorts are never matched."""
+    step: str
+    """The current or last step of the participant."""
+    visit: Annotated[int, Exported(">= 1")]
+    """The number of visits."""
+    ending: Annotated[str | None, Exported(" | ".join(ENDINGS))]
+    """How the last visit ended; empty if it has not."""
+    language: str | None
+    """The language of the pages; empty if not recorded."""
+    flags: list[str]
+    """Flags, as a list."""
+    begun: Annotated[float, Exported(TIME, "began_at")]
+    """Start of the first visit."""
+    changed: Annotated[float, Exported(TIME, "changed_at")]
+    """Last progress."""
+
+
+class Response(NamedTuple):
+    """An item of a participant's response to a step; a response without items has one row.
+
+    Other fields are columns of :data:`.schema.responses`.
+    """
+
+    participant: str
+    """The participant's code, which does not reveal who it is."""
+    number: Annotated[int, Exported(">= 0")]
+    """Counts the participant's responses; the items of one step have the same number."""
+    step: str
+    """The step that asked."""
+    visit: Annotated[int, Exported(">= 1")]
+    """The number of the visit."""
+    game: Annotated[int, Exported(">= 0", "game_number")]
+    """The number of the previous game, as in the table of plays; 0 before the first."""
+    item: str | None
+    """The name of the question; empty for steps without questions and for the choice of a displayed
+    name."""
+    answer: str | None
+    """The answer as text; a list as JSON."""
+    value: Annotated[float | None, Exported("the scale's or the question's")]
+    """The answer, if it is a number."""
+    correct: bool | None
+    """Whether the response to the step was correct; empty if none was expected."""
+    shown: Annotated[float | None, Exported(TIME, "shown_at")]
+    """When the step was shown; empty if not recorded."""
+    answered: Annotated[float, Exported(TIME, "answered_at")]
+    """When it was answered."""
+
+
+class Play(NamedTuple):
+    """A participant's game, with columns of :data:`.schema.plays` as fields."""
+
+    participant: str
+    """The participant's code, which does not reveal who it is."""
+    number: Annotated[int, Exported(">= 1")]
+    """Counts the participant's games."""
+    treatment: str
+    """The treatment to which the participant was assigned."""
+    game: str
+    """The game's name."""
+    match_id: str | None
+    """The match, as in the table of matches; empty before it begins and after erasure."""
+    seat: str | None
+    """The participant's seat; empty before the match begins."""
+    state: Annotated[str, Exported(" | ".join(PLAY_STATES))]
+    """The state of the game; technical means an error outside the game."""
+    payoff: Annotated[float | None, Exported("the game's unit")]
+    """The payoff; empty if the match did not finish."""
+    cents: Annotated[int | None, Exported("cents")]
+    """The earnings; empty before the game ends."""
+    assigned: Annotated[float, Exported(TIME, "assigned_at")]
+    """Time of assignment."""
+    ended: Annotated[float | None, Exported(TIME, "ended_at")]
+    """When the game ended for the participant; empty if it has not."""
+
+
+class Payment(NamedTuple):
+    """A payment to a participant, with columns of :data:`.schema.payments` as fields."""
+
+    participant: str | None
+    """The participant's code; empty if their data were deleted."""
+    kind: Annotated[str, Exported("base | bonus")]
+    """The kind of payment."""
+    key: str
+    """The reason; each reason is paid only once."""
+    cents: Annotated[int, Exported("cents")]
+    """The amount."""
+    made: Annotated[float, Exported(TIME, "made_at")]
+    """When it was earned."""
+    paid_out: bool
+    """Whether it is part of a payout."""
+
+
+class Notice(NamedTuple):
+    """A message or prompt to a participant, with columns of :data:`.schema.notices` as fields."""
+
+    participant: str
+    """The participant's code, which does not reveal who it is."""
+    kind: Annotated[str, Exported("message | attention")]
+    """A message from the researchers, or an attention prompt."""
+    text: str
+    """The text."""
+    wanted: str | None
+    """The expected answer; empty if none is expected."""
+    sent: Annotated[float, Exported(TIME, "sent_at")]
+    """When it was sent."""
+    due: Annotated[float | None, Exported(TIME, "due_at")]
+    """The deadline for an answer; empty if there is none."""
+    answered: Annotated[float | None, Exported(TIME, "answered_at")]
+    """When it was answered or timed out; empty if still open."""
+    correct: bool | None
+    """Whether the expected answer came in time; empty for messages and open prompts."""
