@@ -3,11 +3,13 @@
 import csv
 import json
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import polars as pl
 import pytest
 
 from cheaptalk.records import Store
+from cheaptalk.records.exports.columns import TIME, Exported, row_columns
 from cheaptalk.records.exports.exporter import export
 from tests.participants import Answered, People
 
@@ -95,3 +97,28 @@ def test_participants_of_other_studies_are_not_exported(
         assert not {*TABLES} & done.rows.keys()
         assert not [file for file in (tmp_path / form).iterdir() if file.stem in TABLES]
         assert "participants" not in (tmp_path / form / "codebook.csv").read_text()
+
+
+class Visit(NamedTuple):
+    """A row of a table that no study has."""
+
+    code: str
+    """The code."""
+    count: Annotated[int | None, Exported(">= 1", "visits")]
+    """The number of visits, which is
+    empty if unknown."""
+    late: bool | None
+    tags: list[str]
+    begun: Annotated[float, Exported(TIME, "began_at")]
+    """Start."""
+
+
+def test_fields_of_a_row_define_its_exported_columns() -> None:
+    columns = row_columns(Visit)
+    assert [(column.name, column.type, column.range, column.meaning) for column in columns] == [
+        ("code", "text", "", "The code."),
+        ("visits", "integer", ">= 1", "The number of visits, which is empty if unknown."),
+        ("late", "boolean", "true | false", ""),
+        ("tags", "JSON", "", ""),
+        ("began_at", "text", "UTC, ISO 8601", "Start."),
+    ]

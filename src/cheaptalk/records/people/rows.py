@@ -1,7 +1,7 @@
-"""Rows about a study's participants, which define the columns of their frames and exports.
+"""Rows about a study's participants: the columns of their frames and exported tables.
 
-Exported tables and their codebook contain the columns that :class:`.Exported` describes, with the
-docstrings of the fields as meanings. Frames have the same columns under the names of the fields.
+A frame has a column for each field. The exported table has the same columns, with names and ranges
+from :class:`.Exported`, and the codebook contains the docstring of each field.
 """
 
 from typing import Annotated, NamedTuple
