@@ -104,7 +104,7 @@ class Visit(NamedTuple):
 
     code: str
     """The code."""
-    count: Annotated[int | None, Exported(">= 1", "visits")]
+    times: Annotated[int | None, Exported(">= 1", "visits")]
     """The number of visits, which is
     empty if unknown."""
     late: bool | None
