@@ -6,8 +6,9 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.games import Persuasion
+from cheaptalk.games.alternating_offers import Turn, first_lapse
 from cheaptalk.games.persuasion.events import Pitch, Purchase
-from cheaptalk.profiles.conduct import Turn, _first_lapse, _over_products, conduct
+from cheaptalk.profiles.conduct import course
 from cheaptalk.rules import Chance, Result, get_game, play
 from tests.fakes import study
 
@@ -25,7 +26,7 @@ def courses(store: ct.Store, *manners: str) -> list[set[tuple[str, str]]]:
     ct.run(made, store)
     return [
         {
-            (record.instance_key, conduct(record, record.result(), "player_1").course)
+            (record.instance_key, course(record, record.result(), "player_1").course)
             for record in store.records(made.name, bodies=True)
             if record.label("player_2") == manner
         }
@@ -58,7 +59,7 @@ def offers(*shares: float) -> list[Turn]:
     ids=["step by step", "sudden", "early", "accepted", "near", "a compromise", "at the end"],
 )
 def test_only_sudden_large_concessions_are_lapses(turns: list[Turn], stage: int | None) -> None:
-    assert _first_lapse(turns, 10) == stage
+    assert first_lapse(turns, 10) == stage
 
 
 @pytest.mark.parametrize(("seller", "share"), [("honest", 0), ("always_recommend", 1)])
@@ -70,10 +71,10 @@ def test_seller_lies_only_about_low_quality_products(seller: str, share: int) ->
                for seat, name in (("alice", seller), ("bob", "trusting"))}  # fmt: skip
     table = play(game, instance, "lies", players)
     result = Result(game, instance, table.outcome, lambda: table.given)
-    metrics = _over_products(result, "alice")
+    metrics = game_spec.assessment.conduct(result, "alice")
     low = instance.qualities.count(False)
     assert 0 < low < 10
-    assert (metrics["tempted"], metrics["deceived"]) == (low, share * low)
+    assert (metrics.tempted, metrics.deceived) == (low, share * low)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +85,10 @@ def test_pitch_for_bad_product_is_a_lie_or_unread(pitch: str, counts: tuple[int,
     instance = game.draw_instance(Chance("lies"))
     players = {"alice": lambda _: Pitch(message=pitch), "bob": lambda _: Purchase(decision="no")}
     table = play(game, instance, "lies", players)
-    metrics = _over_products(Result(game, instance, table.outcome, lambda: table.given), "alice")
+    result = Result(game, instance, table.outcome, lambda: table.given)
+    metrics = get_game("persuasion").assessment.conduct(result, "alice")
     low = instance.qualities.count(False)
     assert 0 < low < 10
-    assert tuple(metrics[key] for key in ("tempted", "deceived", "unread")) == tuple(
+    assert (metrics.tempted, metrics.deceived, metrics.unread) == tuple(
         low * count for count in counts
     )

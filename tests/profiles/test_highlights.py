@@ -7,8 +7,8 @@ import cheaptalk as ct
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import battery
 from cheaptalk.profiles.highlights import Highlight, highlight
-from cheaptalk.profiles.metrics.statements import statements
 from cheaptalk.profiles.profiles import profile_of
+from cheaptalk.rules import get_game
 from tests.profiles.faulty import FAULTY, SOUND, leaky, vain
 
 BAD = SOUND | {
@@ -41,7 +41,8 @@ def test_faults_are_highlighted_at_the_decisive_turn(tmp_path: Path) -> None:
     assert decisive_answer(highlights["A leaked secret"])["message"].startswith("It is worth $")
     lie = highlights["A false statement"].record
     result = lie.result()
-    first = next(statement for statement in statements(result) if not statement.true)
+    statements = get_game(lie.game).assessment.statements(result)
+    first = next(statement for statement in statements if not statement.true)
     assert highlights["A false statement"].decisive == first.request
     worst = highlights["Worst match"]
     assert worst.decisive is not None

@@ -1,22 +1,17 @@
 """Highlights: instructive matches of a player, each with its decisive turn."""
 
 from collections.abc import Callable, Iterator, Sequence
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
 from cheaptalk.frames.reader import Reader
-from cheaptalk.games.item_bargaining import metrics as items
-from cheaptalk.games.item_bargaining.rules import ItemBargaining
-from cheaptalk.games.persuasion.events import Purchase
-from cheaptalk.games.persuasion.rules import Persuasion
-from cheaptalk.profiles.metrics.attainable import gain
-from cheaptalk.profiles.metrics.statements import leaks, statements
+from cheaptalk.profiles.metrics.leaks import leaks
 from cheaptalk.profiles.profiles import DECIMALS, Profile
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.store.queries import read_matches
-from cheaptalk.rules import Action, Result
+from cheaptalk.rules import Action, Result, get_game
 from cheaptalk.text import fixed
 
 
@@ -158,7 +153,8 @@ def _about(profile: Profile, row: dict[str, Any]) -> str:
 
 
 def _first_lie(results: Sequence[Result], seat: str) -> int | None:
-    false = (statement for statement in statements(results[0]) if not statement.true)
+    statements = get_game(results[0].game.name).assessment.statements(results[0])
+    false = (statement for statement in statements if not statement.true)
     own = (item.request for item in false if _sits(results[0], item.actor, seat))
     return next(own, None)
 
@@ -196,36 +192,7 @@ def _settled(results: Sequence[Result], seat: str) -> int | None:
 
 
 def _last_chance(results: Sequence[Result], seat: str) -> int | None:
-    """Return the request of a wrong purchase, else best rejected offer, else last answer."""
-    wrong = _wrong_purchase(results[0], seat)
-    if wrong is not None:
-        return wrong
-    best = max(_refused(results[0], seat), key=itemgetter(1), default=(None, 0.0))
-    return best[0] if best[1] > 0 else _settled(results, seat)
-
-
-def _wrong_purchase(result: Result, seat: str) -> int | None:
-    """Return the request at which a buyer first bought low quality or declined high quality."""
-    if not isinstance(result.game, Persuasion) or seat != "bob":
-        return None
-    bought = [(request, action.decision == "yes") for request, _, action in result.given()
-              if isinstance(action, Purchase)]  # fmt: skip
-    qualities = zip(bought, result.instance.qualities, strict=False)
-    return next((request for (request, yes), high in qualities if yes != high), None)
-
-
-def _refused(result: Result, seat: str) -> Iterator[tuple[int, float]]:
-    """Yield each request at which a seat rejected an offer, with the offer's value to the seat."""
-    if isinstance(result.game, ItemBargaining):
-        for (request, _, _), turn in zip(result.given(), items.turns(result), strict=True):
-            mine = list(result.game.seats)[turn.player] == seat
-            if mine and turn.table is not None and turn.action != "ACCEPT":
-                yield request, float(turn.table)
-        return
-    offered = 0.0
-    for request, actor, action in result.given():
-        named = gain(result.game, seat, action)
-        if named is not None and not _sits(result, actor, seat):
-            offered = named
-        elif _sits(result, actor, seat) and getattr(action, "decision", "") == "reject":
-            yield request, offered
+    """Return the request at which a seat missed the most, or else that of its last answer."""
+    missed = get_game(results[0].game.name).assessment.missed(results[0], seat)
+    best = max(missed, key=attrgetter("payoff"), default=None)
+    return _settled(results, seat) if best is None or best.payoff <= 0 else best.request

@@ -11,10 +11,9 @@ from cheaptalk.judges import verdict_frame
 from cheaptalk.players import Kind
 from cheaptalk.profiles.batteries import Battery, styled_label
 from cheaptalk.profiles.conduct import SCHEMA as CONDUCT
-from cheaptalk.profiles.conduct import conduct
+from cheaptalk.profiles.conduct import conduct, course
 from cheaptalk.profiles.metrics.attainable import could_have, first_asked
-from cheaptalk.profiles.metrics.mistakes import mistakes
-from cheaptalk.profiles.metrics.statements import leaks, statements
+from cheaptalk.profiles.metrics.leaks import leaks
 from cheaptalk.profiles.requests import SCHEMA as REQUESTS
 from cheaptalk.profiles.requests import requests_to
 from cheaptalk.profiles.weaknesses.endings import FailedMatch
@@ -59,12 +58,12 @@ def seats(
     - ``earned`` and ``given``: payoffs of the player and the opponent as shares of
       :func:`.could_have`; ``agreed``: 1 or 0; ``left``: the efficiency metric.
     - ``said`` and ``false``: statements that an exact check can read, and false ones among them;
-      ``leaks``: see :func:`.leaks`; ``mistakes`` and ``losses``: see :func:`.mistakes`.
+      ``leaks``: see :func:`.leaks`; ``mistakes`` and ``losses``: see :meth:`.Assessment.mistakes`.
     - ``answers``, answers that are valid ``at_once`` (at the first try), ``failed`` answers, and
       failed answers by :data:`FAILURES`.
     - ``judged``, ``claims`` and ``belied``: messages that a judge has rated with the rubric
       ``claims``, claims about the speaker, and claims that contradict the speaker's knowledge.
-    - The fields of :class:`.Requests` and :class:`.Conduct`.
+    - The fields of :class:`.Requests`, :class:`.Course` and :class:`.Conduct`.
 
     Unknown values are null.
 
@@ -129,7 +128,7 @@ def _rows(
     if part is None:
         return
     earned = {seat: _earned(result, seat) for seat in labels}
-    spoken = [] if result is None else statements(result)
+    spoken = [] if result is None else get_game(record.game).assessment.statements(result)
     roles = record.roles
     for seat in labels:
         other = next(label for label in labels if label != seat)
@@ -149,7 +148,8 @@ def _rows(
             _length(None if result is None else leaks(result, seat)), counted, good,
             counted - good - kinds.get(Kind.REPAIRED.value, 0),
             *(kinds.get(kind, 0) for kind in FAILURES), *requests_to(record, seat, failed),
-            *_judged(verdicts.get((record.id, seat))), *conduct(record, result, seat),
+            *_judged(verdicts.get((record.id, seat))), *course(record, result, seat),
+            *conduct(record, result, seat),
         ]  # fmt: skip
         for player_label, their in product(names[seat], names[other]):
             # if a label plays itself, the opponent keeps the label, and each name has a row
@@ -200,7 +200,9 @@ def _length(items: Sized | None) -> int | None:
 
 def _mistaken(result: Result | None, seat: str) -> tuple[int | None, int | None]:
     """Return a seat's number of mistakes, and how many of these accept or demand a loss."""
-    counts = None if result is None else mistakes(result, seat)
+    if result is None:
+        return None, None
+    counts = get_game(result.game.name).assessment.mistakes(result, seat)
     return (None, None) if counts is None else (sum(counts), counts.losses)
 
 

@@ -1,6 +1,7 @@
 """Games, matches in progress, and replay of recorded matches, without any input or output."""
 
 from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
+from cheaptalk.rules.assessment import Assessment, Demand, Missed, Mistakes, Statement
 from cheaptalk.rules.bounds import COUNT, PERCENT, SHARE
 from cheaptalk.rules.chance import Chance, Stream
 from cheaptalk.rules.empirical_view import (
@@ -68,10 +69,12 @@ __all__ = [
     "Action",
     "Actor",
     "Ask",
+    "Assessment",
     "Chance",
     "CheaptalkError",
     "Decide",
     "DecisionRequest",
+    "Demand",
     "EmpiricalView",
     "Event",
     "Forfeited",
@@ -85,6 +88,8 @@ __all__ = [
     "Message",
     "Metric",
     "MetricTable",
+    "Missed",
+    "Mistakes",
     "Moment",
     "Money",
     "Outcome",
@@ -100,6 +105,7 @@ __all__ = [
     "ScaledMetric",
     "Secret",
     "Series",
+    "Statement",
     "Step",
     "Strategy",
     "StrategyError",

@@ -17,6 +17,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from pydantic import BaseModel, create_model
 
 from cheaptalk.rules.actions import Action
+from cheaptalk.rules.assessment import UNASSESSED, Assessment
 from cheaptalk.rules.bounds import Bounds
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.empirical_view import EmpiricalView
@@ -212,6 +213,7 @@ class GameSpec:
         series: the per-round metrics by name.
         checks: exact checks of messages and moves, by the name of the rubric that they validate.
         view: the content of pages of empirical games; None for all metrics of the match.
+        assessment: what profiles need to know about the game.
     """
 
     rules: type[Game]
@@ -222,6 +224,7 @@ class GameSpec:
     series: Mapping[str, Series] = field(default_factory=dict)
     checks: Mapping[str, Check] = field(default_factory=dict)
     view: EmpiricalView | None = None
+    assessment: Assessment = UNASSESSED
 
     @property
     def name(self) -> str:
@@ -233,7 +236,12 @@ class GameSpec:
 
     @classmethod
     def of(
-        cls, package: str, *, styles: Sequence[str] = (), codecs: Mapping[str, str] | None = None
+        cls,
+        package: str,
+        *,
+        styles: Sequence[str] = (),
+        codecs: Mapping[str, str] | None = None,
+        assessment: Assessment = UNASSESSED,
     ) -> "GameSpec":
         """Build a game spec from the game's package.
 
@@ -246,6 +254,7 @@ class GameSpec:
             styles: the names of the styles, the default first; by default all templates in
                 alphabetical order, with the styles for people last.
             codecs: the codecs of styles by name, for styles with another answer format than JSON.
+            assessment: what profiles need to know about the game, if it defines any of it.
 
         Raises:
             TypeError: the module ``rules`` contains no game, or several games.
@@ -283,6 +292,7 @@ class GameSpec:
             metrics=by_name(metrics.METRICS),
             series=by_name(getattr(metrics, "SERIES", ())),
             checks=getattr(metrics, "CHECKS", {}),
+            assessment=assessment,
         )
 
 

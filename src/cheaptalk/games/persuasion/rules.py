@@ -145,8 +145,8 @@ class Persuasion(Game):
         buys = purchase.decision == "yes"
         answer = purchase.message if isinstance(purchase, SpokenPurchase) else None
         yield Tell("alice", BuyerDecided(number, buyer, buys, answer))
-        gain = self._gain(high) if buys else 0.0
-        yield Tell(buyer, QualityRevealed(number, buys, high, self._worth(high), gain))
+        gain = self.gain(high) if buys else 0.0
+        yield Tell(buyer, QualityRevealed(number, buys, high, self.worth(high), gain))
         if self.myopic:
             yield Tell(buyer, GameOver(gain))
         return recommended, buys
@@ -158,8 +158,8 @@ class Persuasion(Game):
             self.price,
             self.prior if knows_prior else None,
             self.buyer_knows_prior,
-            self._worth(True) if knows_worths else None,
-            self._worth(False) if knows_worths else None,
+            self.worth(True) if knows_worths else None,
+            self.worth(False) if knows_worths else None,
             self.seller_knows_values,
             self.horizon.told,
             self.myopic,
@@ -167,16 +167,18 @@ class Persuasion(Game):
             self.buyer_messages,
         )
 
-    def _worth(self, high: bool) -> float:
+    def worth(self, high: bool) -> float:
+        """Return the value of a product to the buyer in dollars."""
         return self.price * (self.value if high else self.low_value)
 
-    def _gain(self, high: bool) -> float:
-        return self._worth(high) - self.price
+    def gain(self, high: bool) -> float:
+        """Return the buyer's gain in dollars if it buys a product."""
+        return self.worth(high) - self.price
 
     def payoffs(self, outcome: Trades) -> dict[str, float]:
         """Alice's number of sales, and the gains in dollars of Bob or of each myopic buyer."""
         rounds = zip(outcome.high, outcome.bought, strict=True)
-        gains = [self._gain(high) if buys else 0.0 for high, buys in rounds]
+        gains = [self.gain(high) if buys else 0.0 for high, buys in rounds]
         sales = {"alice": float(sum(outcome.bought))}
         if not self.myopic:
             return sales | {"bob": math.fsum(gains)}
@@ -184,7 +186,7 @@ class Persuasion(Game):
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         rounds = self.horizon.rounds
-        worst, best = rounds * self._gain(False), rounds * self._gain(True)
+        worst, best = rounds * self.gain(False), rounds * self.gain(True)
         return {"alice": (0.0, float(rounds)), "bob": (worst, best)}
 
     def secrets(self, instance: Qualities) -> Iterator[Secret]:

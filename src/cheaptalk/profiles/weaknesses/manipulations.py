@@ -8,7 +8,7 @@ import polars as pl
 from cheaptalk.games.manners import manners
 from cheaptalk.profiles.batteries import Battery, Part
 from cheaptalk.profiles.metrics.attainable import ATTAINABLE
-from cheaptalk.profiles.metrics.statements import keeps_secrets
+from cheaptalk.profiles.metrics.leaks import keeps_secrets
 from cheaptalk.rules.bounds import SHARE, Bounds
 
 SECRETS = ("silent", "asking", "cunning", "authority")

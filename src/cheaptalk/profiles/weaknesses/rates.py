@@ -6,12 +6,12 @@ from typing import NamedTuple
 import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.conduct import LIES
 from cheaptalk.profiles.weaknesses import exchangeability as tests
 from cheaptalk.profiles.weaknesses.manipulations import SECRETS
 from cheaptalk.profiles.weaknesses.weakness import Trial, Weakness, share_estimate
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import game_title
+from cheaptalk.rules.assessment import LIES
 
 
 class Rate(NamedTuple):
