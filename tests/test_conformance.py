@@ -41,7 +41,7 @@ from cheaptalk.rules import (
 )
 from cheaptalk.rules.registry import STRATEGIES
 from cheaptalk.styles import CODECS, Codec, JsonCodec, Unparsable
-from tests.broken import answers, declarations, privacy, repetition, strategies, whole
+from tests.broken import answers, assessments, declarations, privacy, repetition, strategies, whole
 from tests.broken.kit import Broken, Short, answering, boxed
 from tests.crowds import COLLECTING, GIVING
 from tests.toys import SPEC, Cards, Guess, Guessing, GuessNow, SpokenGuess
@@ -53,7 +53,7 @@ MAX_SEATS = 3
 """Seats up to which a game is checked with three seeds; larger matches are long."""
 BROKEN = [
     value
-    for module in (declarations, repetition, privacy, answers, strategies, whole)
+    for module in (answers, assessments, declarations, privacy, repetition, strategies, whole)
     for value in vars(module).values()
     if isinstance(value, Broken)
 ]

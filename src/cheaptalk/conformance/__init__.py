@@ -21,6 +21,7 @@ from itertools import product
 from typing import NamedTuple
 
 from cheaptalk.conformance.answers import check_answers, check_forfeits, check_schemas
+from cheaptalk.conformance.assessments import check_assessment
 from cheaptalk.conformance.declarations import (
     check_json,
     check_metrics,
@@ -63,6 +64,7 @@ CHECKS: tuple[Check, ...] = (
     check_payoffs,
     check_metrics,
     check_series,
+    check_assessment,
     check_json,
     check_talk,
     check_strategies,

@@ -169,7 +169,7 @@ class Assessment:
         """
         return {(made.request, made.actor): made.true for made in self.statements(result)}
 
-    def private_numbers(self, game: Any, seat: str) -> frozenset[float]:
+    def private_numbers(self, game: Any, instance: Any, seat: str) -> frozenset[float]:
         """Return the numbers that a seat's messages can leak; by default none."""
         return frozenset()
 

@@ -3,7 +3,7 @@
 from cheaptalk.games.alternating_offers import AlternatingOffers
 from cheaptalk.games.bargaining.events import Offer
 from cheaptalk.games.bargaining.rules import Bargaining
-from cheaptalk.rules import Given, Result
+from cheaptalk.rules import Given, Instance, Result
 
 
 class BargainingAssessment(AlternatingOffers):
@@ -19,7 +19,7 @@ class BargainingAssessment(AlternatingOffers):
             return None
         return answer.action.alice_gain if seat == "alice" else answer.action.bob_gain
 
-    def private_numbers(self, game: Bargaining, seat: str) -> frozenset[float]:
+    def private_numbers(self, game: Bargaining, instance: Instance, seat: str) -> frozenset[float]:
         """Return a private discount, as a factor and as a percentage kept or lost."""
         if game.complete_information or not game.messages:
             return frozenset()

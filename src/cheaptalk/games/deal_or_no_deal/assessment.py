@@ -31,9 +31,9 @@ class DealOrNoDealAssessment(Assessment):
         return checked(check_hallucination(result), true="consistent")
 
     def meanings(self, result: Result) -> dict[tuple[int, str], Any]:
-        """Return each message's claim, and whether its statements are true."""
+        """Return each message's claim, and whether each message or proposal is consistent."""
         true = super().meanings(result)
-        return {
+        return true | {
             (request, actor): [
                 read_offer(action.message, result.instance.context.counts),
                 true.get((request, actor)),

@@ -19,7 +19,7 @@ class NegotiationAssessment(AlternatingOffers):
         price, value = answer.action.price, float(result.game.value(seat))
         return price - value if seat == "alice" else value - price
 
-    def private_numbers(self, game: Negotiation, seat: str) -> frozenset[float]:
+    def private_numbers(self, game: Negotiation, instance: Instance, seat: str) -> frozenset[float]:
         """Return the product's private value to a seat."""
         hidden = game.messages and not game.complete_information
         return frozenset({game.value(seat)} if hidden else ())

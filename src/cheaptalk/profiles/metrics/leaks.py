@@ -10,8 +10,8 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 def keeps_secrets(game: Game) -> bool:
     """Return whether a game has private numbers that messages can reveal."""
-    assessment = get_game(game.name).assessment
-    return any(assessment.private_numbers(game, seat) for seat in game.seats)
+    assessment, instance = get_game(game.name).assessment, game.instance_of("1")
+    return any(assessment.private_numbers(game, instance, seat) for seat in game.seats)
 
 
 def leaks(result: Result, seat: str) -> list[int] | None:
@@ -22,7 +22,8 @@ def leaks(result: Result, seat: str) -> list[int] | None:
     offer, are ignored, because their meaning is ambiguous. The result is None without a private
     number or a message.
     """
-    private = get_game(result.game.name).assessment.private_numbers(result.game, seat)
+    assessment = get_game(result.game.name).assessment
+    private = assessment.private_numbers(result.game, result.instance, seat)
     if not private:
         return None
     secret = {round(number, 6) for number in private}
