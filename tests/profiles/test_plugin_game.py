@@ -32,9 +32,9 @@ class UltimatumAssessment(Assessment):
 
     def statements(self, result: Result) -> list[Statement]:
         return [
-            Statement(request, actor, f"only ${result.instance.pie:g}." in action.message)
+            Statement(request, actor, f"only ${result.instance.pie:g}." in message)
             for request, actor, action in result.given()
-            if action is not None and "only" in getattr(action, "message", "")
+            if "only" in (message := getattr(action, "message", ""))
         ]
 
     def private_numbers(self, game: Any, instance: Any, seat: str) -> frozenset[float]:
