@@ -1,10 +1,25 @@
-"""Fixtures for examples in documents."""
+"""Tests that are collected, and fixtures for examples in documents."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 EXAMPLES = Path(__file__).with_name("examples")
+NEEDED = {
+    "jax": ("src/cheaptalk/learning/*.py", "tests/learning/*.py", "tests/arrays/*"),
+    "mkdocs": ("docs/*.py", "tests/test_docs.py", "tests/language/*"),
+    "pettingzoo": ("src/cheaptalk/adapters/pettingzoo.py", "tests/adapters/test_pettingzoo.py"),
+    "pyspiel": ("src/cheaptalk/adapters/openspiel.py", "tests/adapters/test_openspiel.py"),
+}
+"""Files whose tests import a package of an extra; without the package, they are not collected."""
+MISSING = [package for package in NEEDED if find_spec(package) is None]
+collect_ignore_glob = [path for package in MISSING for path in NEEDED[package]]
+
+
+def pytest_report_header() -> str | None:
+    """Name the packages whose tests are not collected."""
+    return f"tests not collected without: {', '.join(MISSING)}" if MISSING else None
 
 
 @pytest.fixture(autouse=True)
