@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all coverage attack lm check docs picture bench dist sbom installs format \
-	lock clean
+.PHONY: help demo test test-all coverage attack lm check docs picture bench dist sbom installs lowest \
+	format lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,12 +17,13 @@ demo: $(VENV)/.installed-report ## Run a study of all games between scripted pla
 	$(BIN)/cheaptalk run quickstart --store demo/demo.sqlite
 	$(BIN)/cheaptalk report quickstart --store demo/demo.sqlite --out demo/report.html
 
-test: check ## Check style, types and layers, and run all tests that require only Python
+test: $(VENV)/.installed-test ## Run the tests that need only Python and the packages of the extra test
 	$(PYTEST) -m "not ($(SPECIAL))"
-	@echo "Excluded: tests marked $(SPECIAL). To run them, use: make test-all"
+	@echo "Excluded: tests of uninstalled extras, and those marked $(SPECIAL)."
+	@echo "To check style and types, use: make check. To run all tests, use: make test-all."
 
-test-all: test lm ## Run all tests, including those that make test excludes
-	$(PYTEST) -m "$(SPECIAL)"
+test-all: check lm ## Check style and types, and run all tests with all extras
+	$(PYTEST)
 	CHEAPTALK_TEST_STORES=postgres $(PYTEST) -m "not ($(SPECIAL))" tests/records tests/studies
 
 coverage: $(VENV)/.installed-dev ## Measure the line and branch coverage of make test
@@ -73,6 +74,9 @@ sbom: dist ## Write a CycloneDX bill of materials of the wheel with [analysis] t
 installs: dist ## Test the wheel with each extra in new environments (PYTHONS="3.11 3.13" EXTRAS="none web")
 	$(BIN)/python -m tests.installs $(PYTHONS:%=--python %) $(EXTRAS:%=--extra %)
 
+lowest: dist ## Test the wheel with the lowest versions of its dependencies
+	$(BIN)/python -m tests.installs --lowest --extra report --extra analysis
+
 DIST ?= dist
 BUILD = $(BIN)/uv build --quiet --offline --no-build-isolation --no-create-gitignore \
 	--python $(BIN)/python --out-dir $(DIST)
@@ -83,8 +87,10 @@ format: $(VENV)/.installed-dev ## Apply ruff's fixes and formatting
 
 lock: $(VENV)/.installed-dev ## Update the pinned dependencies (UPGRADE=--upgrade for the latest versions)
 	$(BUILD_NEEDS) | $(COMPILE) --extra analysis --output-file requirements/report.txt
-	$(BUILD_NEEDS) | $(COMPILE) --extra dev --output-file requirements/dev.txt \
+	$(BUILD_NEEDS) | $(COMPILE) --extra test --output-file requirements/test.txt \
 		--constraint requirements/report.txt
+	$(BUILD_NEEDS) | $(COMPILE) --extra dev --output-file requirements/dev.txt \
+		--constraint requirements/test.txt
 	$(BUILD_NEEDS) | $(COMPILE) --extra tune --extra openenv --output-file requirements/lm.txt \
 		--constraint requirements/dev.txt --override requirements/lm-override.txt
 

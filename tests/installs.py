@@ -1,7 +1,8 @@
 """Install the wheel in clean environments, without extras and with each extra.
 
 ``python -m tests.installs`` installs the wheel in ``dist/`` and each extra from the package index
-into a new environment and uses it; select with ``--python 3.12 --extra web``.
+into a new environment and uses it; select with ``--python 3.12 --extra web``. ``--lowest`` installs
+the lowest versions that ``pyproject.toml`` allows.
 """
 
 import argparse
@@ -155,8 +156,15 @@ def use(extra: str, programs: Path, folder: Path) -> tuple[bool, str]:
     return done.returncode == 0, done.stdout
 
 
-def install(wheel: Path, extra: str, python: str, folder: Path) -> int:
+def install(wheel: Path, extra: str, python: str, folder: Path, resolution: str) -> int:
     """Install the wheel with an extra into a new environment; return the number of packages.
+
+    Args:
+        wheel: the wheel.
+        extra: the extra's name.
+        python: the version or path of the interpreter.
+        folder: the new environment.
+        resolution: the versions of dependencies that uv selects, such as ``highest``.
 
     Raises:
         CalledProcessError: the installation failed.
@@ -164,18 +172,19 @@ def install(wheel: Path, extra: str, python: str, folder: Path) -> int:
     uv = Path(sys.executable).parent / "uv"
     subprocess.run([uv, "venv", "--quiet", "--python", python, folder], check=True)
     wanted = str(wheel) if extra == NONE else f"{wheel}[{extra}]"
-    subprocess.run([uv, "pip", "install", "--quiet", "--python", folder, wanted], check=True)
+    options = ["--quiet", "--python", folder, "--resolution", resolution]
+    subprocess.run([uv, "pip", "install", *options, wanted], check=True)
     return len(list(folder.glob("lib/python*/site-packages/*.dist-info")))
 
 
-def try_extra(wheel: Path, extra: str, python: str) -> bool:
+def try_extra(wheel: Path, extra: str, python: str, resolution: str = "highest") -> bool:
     """Install and use an extra, print the result, and return whether it works."""
     name, began = f"{python} [{extra}]", time.monotonic()
     with TemporaryDirectory() as made:
         venv, place = Path(made) / "venv", Path(made) / "use"
         place.mkdir()
         try:
-            packages = install(wheel, extra, python, venv)
+            packages = install(wheel, extra, python, venv, resolution)
         except subprocess.CalledProcessError:
             print(f"{name} cannot be installed", flush=True)
             return False
@@ -191,8 +200,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", action="append", help="Python version or path; repeatable")
     parser.add_argument("--extra", action="append", choices=USES, help="an extra; repeatable")
+    parser.add_argument("--lowest", action="store_true", help="install the lowest versions")
     chosen = parser.parse_args()
+    resolution = "lowest-direct" if chosen.lowest else "highest"
     (built,) = (ROOT / "dist").glob("*.whl")
     pythons, extras = chosen.python or [sys.executable], chosen.extra or list(USES)
-    tries = [try_extra(built, extra, python) for python in pythons for extra in extras]
+    tries = [try_extra(built, extra, python, resolution) for python in pythons for extra in extras]
     sys.exit(not all(tries))

@@ -104,7 +104,7 @@ def test_files_are_short(paths: list[Path], limit: int) -> None:
     assert {name: length for name, length in lines.items() if length > limit} == {}
 
 
-@pytest.mark.parametrize("lock", ["report.txt", "dev.txt", "lm.txt"])
+@pytest.mark.parametrize("lock", ["report.txt", "test.txt", "dev.txt", "lm.txt"])
 def test_lock_files_contain_hashes_and_no_index(lock: str) -> None:
     text = (ROOT / "requirements" / lock).read_text()
     assert not re.search(r"://|file:|^-", text, re.MULTILINE)
@@ -113,7 +113,10 @@ def test_lock_files_contain_hashes_and_no_index(lock: str) -> None:
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
 
 
-@pytest.mark.parametrize(("lock", "extra"), [("report", "report"), ("dev", "dev"), ("lm", "tune")])
+@pytest.mark.parametrize(
+    ("lock", "extra"),
+    [("report", "report"), ("test", "test"), ("dev", "dev"), ("lm", "tune")],
+)
 def test_lock_files_satisfy_declared_dependencies(lock: str, extra: str) -> None:
     versions = pinned_versions(f"{lock}.txt")
     stale = [
@@ -126,7 +129,8 @@ def test_lock_files_satisfy_declared_dependencies(lock: str, extra: str) -> None
 
 def test_lock_files_pin_the_same_versions() -> None:
     models, versions = pinned_versions("lm.txt"), pinned_versions("dev.txt")
-    assert pinned_versions("report.txt").items() <= versions.items()
+    assert pinned_versions("report.txt").items() <= pinned_versions("test.txt").items()
+    assert pinned_versions("test.txt").items() <= versions.items()
     assert [name for name in models.keys() & versions if models[name] != versions[name]] == []
 
 
@@ -138,7 +142,7 @@ def declared_packages(*extras: str) -> set[str]:
 
 
 def test_declared_and_imported_packages_agree() -> None:
-    offered = declared_packages(*(extra for extra in EXTRAS if extra != "dev"))
+    offered = declared_packages(*(extra for extra in EXTRAS if extra not in ("dev", "test")))
     used, named = set[str](), set[str]()
     for path in SOURCES:
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
@@ -163,7 +167,7 @@ def test_doctor_checks_the_packages_of_each_extra(extra: str) -> None:
 
 
 def test_every_extra_has_an_installation_test() -> None:
-    assert {*EXTRAS, installs.NONE} - {"dev"} == set(installs.USES)
+    assert {*EXTRAS, installs.NONE} - {"dev", "test"} == set(installs.USES)
 
 
 def test_import_loads_no_heavy_packages() -> None:
@@ -401,7 +405,10 @@ def test_rules_of_every_game_are_exported() -> None:
 
 def test_source_follows_the_code_conventions() -> None:
     optional = {
-        Requirement(line).name for extra in EXTRAS if extra != "dev" for line in EXTRAS[extra]
+        Requirement(line).name
+        for extra in EXTRAS
+        if extra not in ("dev", "test")
+        for line in EXTRAS[extra]
     }
     broken: list[tuple[str, object]] = []
     for path in SOURCES:
