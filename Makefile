@@ -107,20 +107,22 @@ clean: ## Remove all generated files, including .venv
 
 $(VENV)/.installed-%: requirements/%.txt pyproject.toml | $(BIN)/python
 	@echo "Installing the packages in requirements/$*.txt; this can take minutes"
-	$(BIN)/python -m pip install --quiet $(NO_COMPILE) --require-hashes --requirement $<
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(INSTALL) $(NO_COMPILE) --require-hashes --requirement $<
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
+
+INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check # -qq prints only errors
 
 $(VENV)/.installed-report: NO_COMPILE := --no-compile # the demo imports few of the modules
 
 $(VENV)/.installed-lm: requirements/lm.txt $(VENV)/.installed-dev
 	@echo "Installing PyTorch and the packages in $<"
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement $<
-	$(BIN)/python -m pip install --quiet torch==2.13.0 # without a hash because builds differ by platform
+	@$(INSTALL) --no-deps --require-hashes --requirement $<
+	@$(INSTALL) torch==2.13.0 # without a hash because builds differ by platform
 	@touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
 		"cheaptalk requires Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] \
 		+ "; set a newer version: make PYTHON=python3.12 ...")'
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
