@@ -1,5 +1,6 @@
 """Golden transcripts: the texts and answers of every seat in one fixed match of every game.
 
+The transcripts also contain the other texts of variants of the game, with one parameter changed.
 Changes of rules, templates or chance appear as a difference here. If a change is intended, rewrite
 the transcripts, review the difference and commit it::
 
@@ -7,14 +8,16 @@ the transcripts, review the difference and commit it::
 """
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cheaptalk.rules import Chance, Table, games, get_game, play, strategy_named
+from cheaptalk.conformance import variants
+from cheaptalk.rules import Chance, GameSpec, Table, games, get_game, play, strategy_named
 from cheaptalk.styles import Style, style_in
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -48,6 +51,68 @@ MATCHES = {
 }
 
 
+HIDDEN = {"horizon": {"rounds": 2, "hidden": True}}
+TWO_NAMES = {"names": {"alice": "Ann", "bob": "Ben"}}
+VARIANTS = {
+    "bargaining": [Match({"discounts": (1, 1)}), Match(TWO_NAMES), Match(HIDDEN)],
+    "battle_royale": [
+        Match({"idle_rounds": 2}, {"player": "fixed"}),
+        Match({"horizon": 2}),
+        Match(HIDDEN | {"names": {"player_2": "Ann"}}),
+    ],
+    "chip_trading": [
+        Match({"players": 2, "colours": ("white", "black"), "values": (10, 30)}),
+        Match({"colours": ("amber", "ash", "blue"), "values": (50,)}, {"player": "greedy"}),
+        Match({"rounds": 2, "chips": 1}, {"player": "zero_intelligence"}),
+    ],
+    "deal_or_no_deal": [
+        *(Match({"objective": objective}) for objective in ("coop", "comp", 0.25, -0.5)),
+        *(Match({"turns": turns}, {"player": "greedy"}) for turns in (3, 4, 5)),
+    ],
+    "diners_dilemma": [Match({"rounds": 1}), Match({"costly_utility": 26})],
+    "divide_the_dollar": [Match({"rounds": 1}), Match({}, {"player": "equilibrium"})],
+    "el_farol_bar": [
+        Match({"rounds": 1}),
+        *(Match({"capacity": share, "feedback": "explicit"}) for share in (0, 1, 1 / 3)),
+    ],
+    "guess_the_average": [
+        Match({"rounds": 1}, {"player": "equilibrium"}),
+        *(Match({"ratio": ratio}) for ratio in (0, 1, 0.6666667, "4/3")),
+        Match({"told": "equilibrium", "ratio": "4/3"}),
+        *(Match({"told": told, "players": 2}) for told in ("equilibrium", "smart", "random")),
+    ],
+    "item_bargaining": [
+        Match({"discount": 1}),
+        Match({"rounds": 1}, {"player": "tough"}),
+        Match({"highest_value": 1, "quantities": (2, 1)}),
+        Match({"quantities": (0, 1, 1), "least_outside": 0, "names": {"player_2": "Bo"}}),
+    ],
+    "negotiation": [
+        Match(TWO_NAMES),
+        Match(HIDDEN),
+        Match({}, {"alice": "linear", "bob": "random"}),
+    ],
+    "persuasion": [
+        Match(TWO_NAMES),
+        Match({"myopic": True, "buyer_messages": True}),
+        Match({"myopic": True, "horizon": 1}),
+        Match({"value": 3, "low_value": 0.5, "signal": "binary"}),
+    ],
+    "pirate_game": [
+        Match({"players": 2}),
+        Match({"names": {"player_2": "Anne Bonny"}}, {"player": "fixed"}),
+        Match({"players": 3}, {"player": "equal_split"}),
+    ],
+    "public_goods": [Match({"rounds": 1}), Match({"factor": 1}, {"player": "fixed"})],
+    "sealed_bid_auction": [
+        Match({"rounds": 1}),
+        Match({"common_prior": True, "distinct": False}, {"player": "truthful"}),
+        Match({"step": 200, "distinct": False}, {"player": "truthful"}),
+    ],
+}
+"""Matches whose texts are compared in addition to those of variants with one changed parameter."""
+
+
 @pytest.mark.parametrize("name", games())
 def test_transcript_is_unchanged(name: str) -> None:
     path = GOLDEN / f"{name}.txt"
@@ -65,10 +130,9 @@ def test_every_transcript_belongs_to_a_game() -> None:
 def transcript(name: str) -> str:
     """Return the match of a game in every style, seat by seat."""
     game_spec, match = get_game(name), MATCHES.get(name, Match())
-    game = game_spec.rules.model_validate(match.parameters)
+    table = table_of(game_spec, match)
+    game = table.game
     players = {role: match.players.get(role, "random") for role in game.roles}
-    decide = {role: strategy_named(name, player) for role, player in players.items()}
-    table = play(game, game.draw_instance(Chance(SEED).apart("deal")), SEED, decide)
     payoffs = game.seat_payoffs(table.outcome)
     head = [
         f"{name}, rules version {game.version}, seed {SEED}",
@@ -84,7 +148,48 @@ def transcript(name: str) -> str:
         for seat in table.heard
         for section in seat_lines(style, table, seat)
     ]
-    return "\n".join([*head, *seats]) + "\n"
+    texts = "\n".join([*head, *seats, *variant_lines(game_spec, match, table)])
+    return f"{texts}\n"
+
+
+def variant_lines(game_spec: GameSpec, match: Match, table: Table) -> Iterator[str]:
+    """Yield sentences of variants that differ from all earlier ones by more than numbers."""
+    others = [Match(game.model_dump(exclude_unset=True)) for game in variants(game_spec).values()]
+    matches = [
+        Match(match.parameters | other.parameters, match.players | other.players)
+        for other in [*others, *VARIANTS.get(game_spec.name, ())]
+    ]
+    tables = [table, *(table_of(game_spec, other, seed) for other in matches for seed in "12")]
+    for style in (style_in(game_spec, name) for name in game_spec.styles):
+        seen: set[str] = set()
+        for played in tables:
+            new: list[str] = []
+            for sentence in sentences(style, played):
+                skeleton = re.sub(r'".*?"|\[.*?\]|[\d.,]+|[hb]a[lt]+s?|books?', "#", sentence)
+                if skeleton not in seen and played is not table:
+                    new.append(sentence)
+                seen.add(skeleton)
+            if new:
+                changed = played.game.model_dump(mode="json", exclude_unset=True)
+                yield "\n".join(["", f'=== Style "{style.name}" with {changed}', "", *new])
+
+
+def table_of(game_spec: GameSpec, match: Match, seed: str = SEED) -> Table:
+    """Play a match; roles without a strategy play at random."""
+    game = game_spec.rules.model_validate(match.parameters)
+    decide = {
+        role: strategy_named(game.name, match.players.get(role, "random")) for role in game.roles
+    }
+    return play(game, game.draw_instance(Chance(seed).apart("deal")), seed, decide)
+
+
+def sentences(style: Style, table: Table) -> Iterator[str]:
+    """Yield all sentences and lines that the seats of a match read."""
+    for seat, heard in table.heard.items():
+        kinds = dict.fromkeys(type(moment.action) for moment in heard if moment.action is not None)
+        hows = (style.how(kind, table.game, seat) for kind in kinds)
+        for text in (*style.story(heard, table.game, seat), *hows):
+            yield from filter(None, re.split(r"(?<=[.?!:]) +|\n", text))
 
 
 def seat_lines(style: Style, table: Table, seat: str) -> list[str]:
