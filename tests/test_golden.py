@@ -153,25 +153,34 @@ def transcript(name: str) -> str:
 
 
 def variant_lines(game_spec: GameSpec, match: Match, table: Table) -> Iterator[str]:
-    """Yield sentences of variants that differ from all earlier ones by more than numbers."""
+    """Yield the sentences of variants that differ from all earlier ones by more than numbers.
+
+    "without:" marks sentences of the main match's briefings that a variant's briefings lack.
+    """
     others = [Match(game.model_dump(exclude_unset=True)) for game in variants(game_spec).values()]
     matches = [
         Match(match.parameters | other.parameters, match.players | other.players)
         for other in [*others, *VARIANTS.get(game_spec.name, ())]
     ]
-    tables = [table, *(table_of(game_spec, other, seed) for other in matches for seed in "12")]
+    tables = [table_of(game_spec, other, seed) for other in matches for seed in "12"]
     for style in (style_in(game_spec, name) for name in game_spec.styles):
-        seen: set[str] = set()
+        seen = set(map(skeleton, sentences(style, table)))
+        usual = {skeleton(sentence): sentence for sentence in briefings(style, table)}
         for played in tables:
-            new: list[str] = []
-            for sentence in sentences(style, played):
-                skeleton = re.sub(r'".*?"|\[.*?\]|[\d.,]+|[hb]a[lt]+s?|books?', "#", sentence)
-                if skeleton not in seen and played is not table:
-                    new.append(sentence)
-                seen.add(skeleton)
-            if new:
+            found = {skeleton(text): text for text in sentences(style, played)}
+            known = set(map(skeleton, briefings(style, played)))
+            lines = [found[key] for key in found if key not in seen]
+            if played.chance.seed == "1":
+                lines += [f"without: {usual[key]}" for key in usual if key not in known]
+            seen |= found.keys()
+            if lines:
                 changed = played.game.model_dump(mode="json", exclude_unset=True)
-                yield "\n".join(["", f'=== Style "{style.name}" with {changed}', "", *new])
+                yield "\n".join(["", f'=== Style "{style.name}" with {changed}', "", *lines])
+
+
+def skeleton(sentence: str) -> str:
+    """Replace numbers, quotations, lists and kinds of items in a sentence."""
+    return re.sub(r'".*?"|\[.*?\]|[\d.,]+|[hb]a[lt]+s?|books?', "#", sentence)
 
 
 def table_of(game_spec: GameSpec, match: Match, seed: str = SEED) -> Table:
@@ -189,7 +198,17 @@ def sentences(style: Style, table: Table) -> Iterator[str]:
         kinds = dict.fromkeys(type(moment.action) for moment in heard if moment.action is not None)
         hows = (style.how(kind, table.game, seat) for kind in kinds)
         for text in (*style.story(heard, table.game, seat), *hows):
-            yield from filter(None, re.split(r"(?<=[.?!:]) +|\n", text))
+            yield from split(text)
+
+
+def briefings(style: Style, table: Table) -> Iterator[str]:
+    """Yield the sentences of all briefings."""
+    for seat, heard in table.heard.items():
+        yield from split(style.tell(heard[0].event, table.game, seat))
+
+
+def split(text: str) -> Iterator[str]:
+    return filter(None, re.split(r"(?<=[.?!:]) +|\n", text))
 
 
 def seat_lines(style: Style, table: Table, seat: str) -> list[str]:
