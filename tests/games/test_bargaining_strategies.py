@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.bargaining import SPEC, strategies
-from cheaptalk.games.bargaining.events import NoAgreement, Offer, OfferMade, SpokenOffer, Turn
+from cheaptalk.games.bargaining.events import Offer, OfferMade, SpokenOffer, Turn
 from cheaptalk.games.bargaining.rules import Bargaining, Division
 from cheaptalk.games.bargaining.strategies import equilibrium_share
 from cheaptalk.rules import Action, Decide, DecisionRequest, Instance, Table, play
@@ -74,45 +74,42 @@ def test_rubinstein_responder_is_indifferent_to_waiting(discount: float, rival: 
     assert responder_share == pytest.approx(rival * equilibrium_share(2, None, rival, discount))
 
 
-@pytest.mark.parametrize(
-    ("rounds", "discount", "rival", "share"),
-    [
+def test_equilibrium_share_matches_hand_calculation() -> None:
+    cases = [
         (1, 0.9, 0.9, 1.0),
         (2, 0.9, 0.8, 0.2),
         (3, 0.9, 0.8, 1 - 0.8 * (1 - 0.9)),
         (None, 1.0, 1.0, 0.5),
         (None, 1.0, 0.9, 1.0),
         (None, 0.9, 1.0, 0.0),
-    ],
-)
-def test_equilibrium_share_matches_hand_calculation(
-    rounds: int | None, discount: float, rival: float, share: float
-) -> None:
-    assert equilibrium_share(1, rounds, discount, rival) == pytest.approx(share)
+    ]
+    for rounds, discount, rival, share in cases:
+        assert equilibrium_share(1, rounds, discount, rival) == pytest.approx(share)
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3, 12, {"rounds": 99, "hidden": True}])
-@pytest.mark.parametrize("pair", [(0.9, 0.9), (0.8, 0.95), (0.95, 0.8), (1, 0.9), (0.9, 1), (1, 1)])
-def test_equilibrium_players_agree_in_first_stage(rounds: Any, pair: tuple[float, float]) -> None:
-    outcome = division("subgame_perfect", discounts=pair, horizon=rounds)
-    assert outcome.stage == 1
-    last = rounds if isinstance(rounds, int) else None
-    share = equilibrium_share(1, last, *pair)
-    assert outcome.alice_gain == pytest.approx(10_000 * share, abs=0.01)
+def test_equilibrium_players_agree_in_first_stage() -> None:
+    cases: list[Any] = [1, 2, 3, 12, {"rounds": 99, "hidden": True}]
+    for rounds in cases:
+        for pair in ((0.9, 0.9), (0.8, 0.95), (0.95, 0.8), (1, 0.9), (0.9, 1), (1, 1)):
+            outcome = division("subgame_perfect", discounts=pair, horizon=rounds)
+            assert outcome.stage == 1
+            last = rounds if isinstance(rounds, int) else None
+            share = equilibrium_share(1, last, *pair)
+            assert outcome.alice_gain == pytest.approx(10_000 * share, abs=0.01)
 
 
-@pytest.mark.parametrize("stage", [1, 2, 5, 6])
-@pytest.mark.parametrize("greed", [-0.05, 0.05])
-def test_one_shot_deviations_do_not_pay(stage: int, greed: float) -> None:
+def test_one_shot_deviations_do_not_pay() -> None:
     """Let the proposer of one stage demand a different share (one-shot deviation principle)."""
-    proposer = "alice" if stage % 2 else "bob"
-    gains = []
-    for extra in (0.0, greed):
-        players = dict.fromkeys(("alice", "bob"), deviating_player(stage, extra))
-        table = play(game(horizon=6), INSTANCE, "seed", players)
-        assert isinstance(table.outcome, Division)
-        gains.append(table.game.payoffs(table.outcome)[proposer])
-    assert gains[0] >= gains[1]
+    for stage in (1, 2, 5, 6):
+        for greed in (-0.05, 0.05):
+            proposer = "alice" if stage % 2 else "bob"
+            gains = []
+            for extra in (0.0, greed):
+                players = dict.fromkeys(("alice", "bob"), deviating_player(stage, extra))
+                table = play(game(horizon=6), INSTANCE, "seed", players)
+                assert isinstance(table.outcome, Division)
+                gains.append(table.game.payoffs(table.outcome)[proposer])
+            assert gains[0] >= gains[1]
 
 
 def deviating_player(stage: int, extra: float) -> Decide:
@@ -197,21 +194,13 @@ def test_random_player_follows_acceptance_probability() -> None:
         assert outcome.stage == stage
 
 
-@pytest.mark.parametrize("name", ["subgame_perfect", "linear"])
-def test_request_of_another_game_raises_error(name: str) -> None:
-    request = new_table().request("alice")
-    foreign = request._replace(ask=request.ask._replace(event=NoAgreement()))
-    with pytest.raises(TypeError, match="not a request of bargaining"):
-        SPEC.strategies[name](foreign)
-
-
-@pytest.mark.parametrize("name", SPEC.strategies)
-@pytest.mark.parametrize("money", [0.01, 1.01, 100, 1_000_000, 1e12])
-def test_strategies_make_legal_offers_at_any_stake(name: str, money: float) -> None:
-    for number in range(5):
-        players = dict.fromkeys(("alice", "bob"), SPEC.strategies[name])
-        table = play(game(money=money, horizon=4), INSTANCE, f"seed {number}", players)
-        assert isinstance(table.outcome, Division)
+def test_strategies_make_legal_offers_at_any_stake() -> None:
+    for name in SPEC.strategies:
+        for money in (0.01, 1.01, 100, 1_000_000, 1e12):
+            for number in range(5):
+                players = dict.fromkeys(("alice", "bob"), SPEC.strategies[name])
+                table = play(game(money=money, horizon=4), INSTANCE, f"seed {number}", players)
+                assert isinstance(table.outcome, Division)
 
 
 def test_spoken_offers_carry_message() -> None:

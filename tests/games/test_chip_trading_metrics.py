@@ -74,12 +74,10 @@ def play_match(name: str, seed: str, **parameters: Any) -> Trading:
 # Before play.
 
 
-@pytest.mark.parametrize(("colours", "expected"), [(2, 37.1), (3, 120.7), (4, 250.7)])
-def test_appendix_a1_of_strategic_tradeoffs_myopically_rational_trades(
-    colours: int, expected: float
-) -> None:
-    trades = expected_rational_trades(ChipTrading(colours=COLOURS[:colours]))
-    assert round(trades, 1) == expected
+def test_appendix_a1_of_strategic_tradeoffs_myopically_rational_trades() -> None:
+    for colours, expected in ((2, 37.1), (3, 120.7), (4, 250.7)):
+        trades = expected_rational_trades(ChipTrading(colours=COLOURS[:colours]))
+        assert round(trades, 1) == expected
 
 
 def test_rational_trades_of_two_players_match_hand_count() -> None:
@@ -96,28 +94,28 @@ def test_section_4_of_strategic_tradeoffs_mean_bound_of_two_colours() -> None:
     assert abs(total / 1_000 - 6.53) < 3 * 0.07
 
 
-@pytest.mark.parametrize(("colours", "expected"), [(3, 13.88), (4, 21.57)])
-def test_section_4_of_strategic_tradeoffs_mean_bound(colours: int, expected: float) -> None:
-    rules = ChipTrading(colours=COLOURS[:colours])
-    bounds = []
-    for number in range(150):
-        values = rules.draw_instance(Chance(f"{number}")).values
-        bounds.append(surplus_bound(worths(*(tuple(row.values()) for row in values.values())), 10))
-    assert abs(fmean(bounds) - expected) < 3 * stdev(bounds) / len(bounds) ** 0.5
+def test_section_4_of_strategic_tradeoffs_mean_bound() -> None:
+    for colours, expected in ((3, 13.88), (4, 21.57)):
+        rules = ChipTrading(colours=COLOURS[:colours])
+        bounds = []
+        for number in range(150):
+            values = rules.draw_instance(Chance(f"{number}")).values
+            bounds.append(
+                surplus_bound(worths(*(tuple(row.values()) for row in values.values())), 10)
+            )
+        assert abs(fmean(bounds) - expected) < 3 * stdev(bounds) / len(bounds) ** 0.5
 
 
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
+def test_surplus_bound_of_simple_cases() -> None:
+    cases = [
         (((50,), (50,), (50,)), 0.0),
         (((30, 70), (30, 70), (30, 70)), 0.0),
         (((50,), (100,)), 10 * 0.50),
         (((10,), (100,)), 10 * 0.40 + 10 * 0.50),
         (((10,), (100,), (50,)), 10 * 0.90 + 8 * 0.50),  # green chips pay for 18 red ones only
-    ],
-)
-def test_surplus_bound_of_simple_cases(rows: tuple[tuple[int, ...], ...], expected: float) -> None:
-    assert surplus_bound(worths(*rows), 10) == pytest.approx(expected)
+    ]
+    for rows, expected in cases:
+        assert surplus_bound(worths(*rows), 10) == pytest.approx(expected)
 
 
 @settings(max_examples=25)
@@ -296,29 +294,26 @@ def test_counterfactual_skips_unaffordable_trades() -> None:
     assert without == {"green": 10, "red": 10, "blue": 10}
 
 
-@pytest.mark.parametrize(
-    ("turns", "kind", "worths_of_chips"),
-    [
+def test_figure_10_of_strategic_tradeoffs_counterfactual_worth() -> None:
+    """Player 3 replaces the decision by the best missed offer, takes both, or reverses the
+    decision; its later trades remain as far as it can pay for them."""
+    cases = [
         (("1: 9 blue for 9 red, 3", "2: 10 blue for 10 red"), "acceptor", [0, 0, 200]),
         (("1: 2 blue for 2 red, 3", "2: 8 blue for 8 red"), "acceptor", [0, 40, 200]),
         (("1: 9 blue for 9 red, 3", "2: 9 blue for 9 red"), "acceptor", [0, 0, 0]),
         (("1: 8 blue for 8 red", "3: 7 red for 7 blue, 1"), "decliner", [0, 160, 160]),
-    ],
-    ids=["forced", "unforced", "no", "declined"],
-)
-def test_figure_10_of_strategic_tradeoffs_counterfactual_worth(
-    turns: tuple[str, str], kind: str, worths_of_chips: list[int]
-) -> None:
-    """Player 3 replaces the decision by the best missed offer, takes both, or reverses the
-    decision; its later trades remain as far as it can pay for them."""
-    outcome = game(FIGURE_4[0], *turns)
-    decision = next(
-        case for case in decisions(outcome, 10) if case.player == "player_3" and case.part == kind
-    )
-    chip_worths = outcome.worths["player_3"]
-    stocks = counterfactual_stocks(outcome, 10, decision)
-    gained = [sum((stock[of] - 10) * chip_worths[of] for of in chip_worths) for stock in stocks]
-    assert gained == worths_of_chips
+    ]
+    for turns, kind, worths_of_chips in cases:
+        outcome = game(FIGURE_4[0], *turns)
+        decision = next(
+            case
+            for case in decisions(outcome, 10)
+            if case.player == "player_3" and case.part == kind
+        )
+        chip_worths = outcome.worths["player_3"]
+        stocks = counterfactual_stocks(outcome, 10, decision)
+        gained = [sum((stock[of] - 10) * chip_worths[of] for of in chip_worths) for stock in stocks]
+        assert gained == worths_of_chips
 
 
 def test_unforced_proposer_regret_is_optional() -> None:

@@ -25,7 +25,7 @@ from cheaptalk.games.chip_trading.strategies import (
     prior,
     weigh,
 )
-from cheaptalk.rules import Action, Chance, Decide, DecisionRequest, Stream, Table, play
+from cheaptalk.rules import Chance, Stream, Table, play
 
 COLOURS = ("green", "red", "blue", "purple")
 ORDER = ("player_1", "player_2", "player_3")
@@ -82,32 +82,28 @@ def surplus_ratios(outcomes: list[Trading]) -> list[float]:
 # Rational traders.
 
 
-@pytest.mark.parametrize("name", RATIONAL)
-def test_rational_traders_never_propose_or_accept_losses(name: str) -> None:
-    for outcome in play_games(3, 30, name):
-        for turn in outcome.turns:
-            assert turn.proposal.gain(outcome.worths[turn.proposer]) > 0
-            for player in turn.willing:
-                assert turn.proposal.mirrored.gain(outcome.worths[player]) > 0
+def test_rational_traders_never_propose_or_accept_losses() -> None:
+    for name in RATIONAL:
+        for outcome in play_games(3, 30, name):
+            for turn in outcome.turns:
+                assert turn.proposal.gain(outcome.worths[turn.proposer]) > 0
+                for player in turn.willing:
+                    assert turn.proposal.mirrored.gain(outcome.worths[player]) > 0
 
 
-@pytest.mark.parametrize("name", ["bayesian", "greedy", "zero_intelligence"])
-def test_every_affordable_gain_is_accepted(name: str) -> None:
-    accepted = []
-
-    def decide(request: DecisionRequest) -> Action:
-        action = SPEC.strategies[name](request)
-        if isinstance(request.event, Offered) and isinstance(action, Response):
-            gains = request.event.able and request.event.after > request.event.worth
-            accepted.append((action.decision == "accept", gains))
-        return action
-
-    game = ChipTrading(colours=COLOURS)
-    for number in range(10):
-        players: dict[str, Decide] = {"player": SPEC.strategies["random"], "player_2": decide}
-        play(game, game.draw_instance(Chance(f"{number}")), f"{number}", players)
-    assert len(set(accepted)) == 2
-    assert all(did == gains for did, gains in accepted)
+def test_every_affordable_gain_is_accepted() -> None:
+    for name in ("bayesian", "greedy", "zero_intelligence"):
+        accepted = []
+        game = ChipTrading(colours=COLOURS)
+        for number in range(10):
+            players = {"player": SPEC.strategies["random"], "player_2": SPEC.strategies[name]}
+            table = play(game, game.draw_instance(Chance(f"{number}")), f"{number}", players)
+            for event, action in table.heard["player_2"]:
+                if isinstance(event, Offered) and isinstance(action, Response):
+                    gains = event.able and event.after > event.worth
+                    accepted.append((action.decision == "accept", gains))
+        assert len(set(accepted)) == 2
+        assert all(did == gains for did, gains in accepted)
 
 
 def test_gainful_proposals_match_enumeration() -> None:
@@ -236,40 +232,44 @@ HOPELESS = trade(10, "red", 14, "green")
 """Profitable for the same partners, but unaffordable and therefore uninformative."""
 
 
-@pytest.mark.parametrize(
-    ("learning", "of_proposer", "of_partner"),
-    [
-        ("answers", ALL, HIGH), ("trades", LOW, HIGH), ("own", ALL, ALL), ("nothing", ALL, ALL),
-    ],
-)  # fmt: skip
-def test_bystander_beliefs_after_trade(
-    learning: Learning, of_proposer: list[int], of_partner: list[int]
-) -> None:
-    table = new_table((10,), (90,), (50,))
-    play_turn(table, OFFER, willing="2")
-    play_turn(table, HOPELESS)
-    assert red_beliefs(table, "player_3", learning) == {
-        "player_1": of_proposer,
-        "player_2": of_partner,
-    }
+def test_bystander_beliefs_after_trade() -> None:
+    cases: list[tuple[Learning, list[int], list[int]]] = [
+        ("answers", ALL, HIGH),
+        ("trades", LOW, HIGH),
+        ("own", ALL, ALL),
+        ("nothing", ALL, ALL),
+    ]
+    for learning, of_proposer, of_partner in cases:
+        table = new_table((10,), (90,), (50,))
+        play_turn(table, OFFER, willing="2")
+        play_turn(table, HOPELESS)
+        assert red_beliefs(table, "player_3", learning) == {
+            "player_1": of_proposer,
+            "player_2": of_partner,
+        }
 
 
-@pytest.mark.parametrize(
-    ("learning", "expected"), [("answers", LOW), ("trades", LOW), ("own", ALL), ("nothing", ALL)]
-)
-def test_bystander_beliefs_after_declined_trade(learning: Learning, expected: list[int]) -> None:
-    table = new_table((10,), (50,), (50,))
-    play_turn(table, OFFER)
-    assert red_beliefs(table, "player_2", learning) == {"player_1": ALL, "player_3": expected}
+def test_bystander_beliefs_after_declined_trade() -> None:
+    cases: list[tuple[Learning, list[int]]] = [
+        ("answers", LOW),
+        ("trades", LOW),
+        ("own", ALL),
+        ("nothing", ALL),
+    ]
+    for learning, expected in cases:
+        table = new_table((10,), (50,), (50,))
+        play_turn(table, OFFER)
+        assert red_beliefs(table, "player_2", learning) == {"player_1": ALL, "player_3": expected}
 
 
-@pytest.mark.parametrize("learning", ["answers", "trades", "own"])
-def test_proposer_learns_from_responses_to_its_proposals(learning: Learning) -> None:
-    table = new_table((10,), (50,), (50,))
-    play_turn(table, OFFER)
-    play_turn(table, HOPELESS)
-    play_turn(table, HOPELESS)
-    assert red_beliefs(table, "player_1", learning) == {"player_2": LOW, "player_3": LOW}
+def test_proposer_learns_from_responses_to_its_proposals() -> None:
+    cases: list[Learning] = ["answers", "trades", "own"]
+    for learning in cases:
+        table = new_table((10,), (50,), (50,))
+        play_turn(table, OFFER)
+        play_turn(table, HOPELESS)
+        play_turn(table, HOPELESS)
+        assert red_beliefs(table, "player_1", learning) == {"player_2": LOW, "player_3": LOW}
 
 
 def test_unchosen_acceptor_reveals_nothing() -> None:
@@ -356,13 +356,11 @@ def test_more_learning_gains_more() -> None:
 # Published figures.
 
 
-@pytest.mark.parametrize(("colours", "expected"), [(2, 0.770), (3, 0.786), (4, 0.738)])
-def test_table_3_of_strategic_tradeoffs_surplus_of_bayesian_players(
-    colours: int, expected: float
-) -> None:
+def test_table_3_of_strategic_tradeoffs_surplus_of_bayesian_players() -> None:
     """Recomputed values; the paper reports .74 (.04), .80 (.03) and .73 (.02) from 48 games."""
-    ratios = surplus_ratios(play_games(colours, 60))
-    assert abs(fmean(ratios) - expected) < 3 * stdev(ratios) / len(ratios) ** 0.5
+    for colours, expected in ((2, 0.770), (3, 0.786), (4, 0.738)):
+        ratios = surplus_ratios(play_games(colours, 60))
+        assert abs(fmean(ratios) - expected) < 3 * stdev(ratios) / len(ratios) ** 0.5
 
 
 TABLE_5 = {
@@ -382,17 +380,17 @@ def clustered(groups: list[list[float]]) -> tuple[float, float]:
     return mean, float(spread**0.5 / count)
 
 
-@pytest.mark.parametrize("colours", [2, 3, 4])
-def test_table_5_of_strategic_tradeoffs_proposals_of_bayesian_players(colours: int) -> None:
-    matches = [proposed(outcome) for outcome in play_games(colours, 60)]
-    for accepted in (True, False):
-        chosen = [[offer for offer in game if offer.accepted == accepted] for game in matches]
-        gains = clustered([[offer.surplus for offer in game] for game in chosen])
-        ratios = clustered([[offer.ratio for offer in game] for game in chosen])
-        for (mean, error), expected in zip(
-            (gains, ratios), TABLE_5[colours, accepted], strict=True
-        ):
-            assert abs(mean - expected) < 3 * error
+def test_table_5_of_strategic_tradeoffs_proposals_of_bayesian_players() -> None:
+    for colours in (2, 3, 4):
+        matches = [proposed(outcome) for outcome in play_games(colours, 60)]
+        for accepted in (True, False):
+            chosen = [[offer for offer in game if offer.accepted == accepted] for game in matches]
+            gains = clustered([[offer.surplus for offer in game] for game in chosen])
+            ratios = clustered([[offer.ratio for offer in game] for game in chosen])
+            for (mean, error), expected in zip(
+                (gains, ratios), TABLE_5[colours, accepted], strict=True
+            ):
+                assert abs(mean - expected) < 3 * error
 
 
 # Without optional dependencies.

@@ -71,19 +71,19 @@ def request_after(*messages: str, **parameters: Any) -> DecisionRequest:
 # Negotiators.
 
 
-@pytest.mark.parametrize("objective", ["self", "coop", "comp", 0.5])
-def test_honest_players_maximise_lower_payoff(
-    objective: str | float,
-) -> None:
-    for table in play_matches("honest", "honest", objective=objective):
-        assert outcome_of(table).ending == "agreement"
-        assert outcome_of(table).turns == 5
-        weight = table.game.model_dump()["objective"]
-        context = table.instance.model_dump()["context"]
-        worse = min(table.game.payoffs(outcome_of(table)).values())
-        reachable = [points(Context(**context), claim) for claim in divisions(Context(**context))]
-        best = max(min(x + weight * y, y + weight * x) for x, y in reachable)
-        assert worse == pytest.approx(best)
+def test_honest_players_maximise_lower_payoff() -> None:
+    for objective in ("self", "coop", "comp", 0.5):
+        for table in play_matches("honest", "honest", objective=objective):
+            assert outcome_of(table).ending == "agreement"
+            assert outcome_of(table).turns == 5
+            weight = table.game.model_dump()["objective"]
+            context = table.instance.model_dump()["context"]
+            worse = min(table.game.payoffs(outcome_of(table)).values())
+            reachable = [
+                points(Context(**context), claim) for claim in divisions(Context(**context))
+            ]
+            best = max(min(x + weight * y, y + weight * x) for x, y in reachable)
+            assert worse == pytest.approx(best)
 
 
 def divisions(context: Context) -> Iterator[tuple[int, int, int]]:
@@ -101,11 +101,11 @@ def test_honest_players_reach_joint_maximum_in_coop() -> None:
         assert metric(table, "score") == best_joint_score(table.instance.context)
 
 
-@pytest.mark.parametrize("name", ["honest", "greedy", "fair", "conceding"])
-def test_truthful_strategies_are_consistent(name: str) -> None:
-    for other in ("honest", "fair", "conceding", "greedy"):
-        for table in play_matches(name, other):
-            assert metric(table, "inconsistency") == 0
+def test_truthful_strategies_are_consistent() -> None:
+    for name in ("honest", "greedy", "fair", "conceding"):
+        for other in ("honest", "fair", "conceding", "greedy"):
+            for table in play_matches(name, other):
+                assert metric(table, "inconsistency") == 0
 
 
 def test_liar_states_false_values_but_keeps_agreements() -> None:
@@ -114,21 +114,22 @@ def test_liar_states_false_values_but_keeps_agreements() -> None:
         assert metric(table, "broken_agreements") == metric(table, "impossible_counts") == 0
 
 
-@pytest.mark.parametrize("context", all_contexts()[::97])
-def test_pretence_exists_for_every_hand(context: Context) -> None:
-    for values in context.values:
-        feigned, wanted = pretence(context.counts, values)
-        assert worth(feigned, context.counts) == 10
-        assert misstates(say_values(feigned), context.counts, values)
-        assert worth(feigned, wanted) <= 5
+def test_pretence_exists_for_every_hand() -> None:
+    for context in all_contexts()[::97]:
+        for values in context.values:
+            feigned, wanted = pretence(context.counts, values)
+            assert worth(feigned, context.counts) == 10
+            assert misstates(say_values(feigned), context.counts, values)
+            assert worth(feigned, wanted) <= 5
 
 
-@pytest.mark.parametrize("other", ["fair", "conceding", "honest"])
-def test_greedy_gets_all_or_nothing(other: str) -> None:
-    gains = {
-        table.game.payoffs(outcome_of(table))["player_1"] for table in play_matches("greedy", other)
-    }
-    assert gains == {10, 0}
+def test_greedy_gets_all_or_nothing() -> None:
+    for other in ("fair", "conceding", "honest"):
+        gains = {
+            table.game.payoffs(outcome_of(table))["player_1"]
+            for table in play_matches("greedy", other)
+        }
+        assert gains == {10, 0}
 
 
 def test_fair_gets_at_least_half_or_nothing() -> None:
@@ -152,50 +153,47 @@ def test_conceding_player_lowers_its_demands() -> None:
         assert demands[0] == 10
 
 
-@pytest.mark.parametrize("name", OFFERING)
-@pytest.mark.parametrize("turns", [3, 4, 5, 10])
-def test_negotiators_propose_before_turn_limit(name: str, turns: int) -> None:
-    for other in OFFERING:
-        assert outcome_of(play_match(strategy(name), strategy(other), turns=turns)).ending in {
-            "agreement", "mismatch",
-        }  # fmt: skip
+def test_negotiators_propose_before_turn_limit() -> None:
+    for name in OFFERING:
+        for turns in (3, 4, 5, 10):
+            for other in OFFERING:
+                outcome = outcome_of(play_match(strategy(name), strategy(other), turns=turns))
+                assert outcome.ending in {"agreement", "mismatch"}
 
 
-@pytest.mark.parametrize("name", OFFERING)
-def test_good_offer_is_accepted_and_then_proposed(name: str) -> None:
-    offer = "I take 1 book, and you take the rest."
-    accepted = strategy(name)(request_after("Hello.", offer))
-    assert isinstance(accepted, MessageOrProposal)
-    assert (accepted.message or "").startswith("Deal. I take 0 books, 1 hat and 3 balls")
-    agreed = strategy(name)(request_after("Hello.", offer, accepted.message or "", "Deal."))
-    assert agreed == MessageOrProposal.propose((0, 1, 3))
+def test_good_offer_is_accepted_and_then_proposed() -> None:
+    for name in OFFERING:
+        offer = "I take 1 book, and you take the rest."
+        accepted = strategy(name)(request_after("Hello.", offer))
+        assert isinstance(accepted, MessageOrProposal)
+        assert (accepted.message or "").startswith("Deal. I take 0 books, 1 hat and 3 balls")
+        agreed = strategy(name)(request_after("Hello.", offer, accepted.message or "", "Deal."))
+        assert agreed == MessageOrProposal.propose((0, 1, 3))
 
 
-@pytest.mark.parametrize("name", OFFERING)
-def test_last_offer_is_claimed_when_partner_proposes(name: str) -> None:
-    table = Table(DealOrNoDeal(), OPENING, "seed")
-    table.answer("player_1", MessageOrProposal(message="You take 1 hat and 2 balls."))
-    table.answer("player_2", MessageOrProposal(message="Well."))
-    table.answer("player_1", MessageOrProposal.propose((1, 0, 1)))
-    claim = strategy(name)(table.request("player_2"))
-    assert claim == Proposal(books=0, hats=1, balls=2)
+def test_last_offer_is_claimed_when_partner_proposes() -> None:
+    for name in OFFERING:
+        table = Table(DealOrNoDeal(), OPENING, "seed")
+        table.answer("player_1", MessageOrProposal(message="You take 1 hat and 2 balls."))
+        table.answer("player_2", MessageOrProposal(message="Well."))
+        table.answer("player_1", MessageOrProposal.propose((1, 0, 1)))
+        claim = strategy(name)(table.request("player_2"))
+        assert claim == Proposal(books=0, hats=1, balls=2)
 
 
-@pytest.mark.parametrize("name", OFFERING)
-@pytest.mark.parametrize(
-    "words",
-    [
-        "",
-        "?!",
-        "[propose] {{ 7 }}",
-        "Books are nice." * 200,
-        "My book is worth 1, my hat is worth 1 and my ball is worth " + "9" * 3_900,
-    ],
-)
-def test_negotiators_reply_to_unintelligible_messages(name: str, words: str) -> None:
-    action = strategy(name)(request_after("Hello.", words))
-    assert isinstance(action, MessageOrProposal)
-    assert action.message
+def test_negotiators_reply_to_unintelligible_messages() -> None:
+    for name in OFFERING:
+        cases = [
+            "",
+            "?!",
+            "[propose] {{ 7 }}",
+            "Books are nice." * 200,
+            "My book is worth 1, my hat is worth 1 and my ball is worth " + "9" * 3_900,
+        ]
+        for words in cases:
+            action = strategy(name)(request_after("Hello.", words))
+            assert isinstance(action, MessageOrProposal)
+            assert action.message
 
 
 def test_stated_values_affect_offers() -> None:
@@ -220,24 +218,22 @@ def test_noisy_player_without_mistakes_is_honest() -> None:
         assert table.given == play_match(strategy("honest"), strategy("honest"), seed).given
 
 
-@pytest.mark.parametrize(
-    ("setting", "expected"),
-    [
+def test_each_setting_causes_only_its_own_mistake() -> None:
+    cases = [
         ("impossible", "impossible_counts"),
         ("lying", "false_values"),
         ("contradicting", "broken_agreements"),
-    ],
-)
-def test_each_setting_causes_only_its_own_mistake(setting: str, expected: str) -> None:
-    no_mistakes = {"impossible": 0.0, "lying": 0.0, "contradicting": 0.0}
-    metrics = ("impossible_counts", "false_values", "broken_agreements")
-    totals = dict.fromkeys(metrics, 0.0)
-    for seed in SEEDS:
-        noisy = strategy("noisy", **no_mistakes | {setting: 0.5})
-        table = play_match(noisy, strategy("honest"), seed)
-        for name in metrics:
-            totals[name] += metric(table, name) or 0
-    assert {name for name, count in totals.items() if count} == {expected}
+    ]
+    for setting, expected in cases:
+        no_mistakes = {"impossible": 0.0, "lying": 0.0, "contradicting": 0.0}
+        metrics = ("impossible_counts", "false_values", "broken_agreements")
+        totals = dict.fromkeys(metrics, 0.0)
+        for seed in SEEDS:
+            noisy = strategy("noisy", **no_mistakes | {setting: 0.5})
+            table = play_match(noisy, strategy("honest"), seed)
+            for name in metrics:
+                totals[name] += metric(table, name) or 0
+        assert {name for name, count in totals.items() if count} == {expected}
 
 
 def test_impossible_messages_exceed_counts() -> None:
@@ -313,42 +309,42 @@ def test_ill_formed_replies_are_rejected_in_json() -> None:
                     CODECS["json"].read(reply, request.ask)
 
 
-@pytest.mark.parametrize("codec", CODECS)
-def test_noisy_replies_follow_ill_formed_probability(codec: str) -> None:
-    refused = count = 0
-    for seed in SEEDS:
-        for request, _ in honest_requests(seed):
-            for attempt in range(4):
-                reply = noisy_reply(request, CODECS[codec], ill_formed=0.3, attempt=attempt)
-                count += 1
-                try:
-                    CODECS[codec].read(reply, request.ask)
-                except Unparsable:
-                    refused += 1
-    assert refused / count == pytest.approx(0.3, abs=0.06)
+def test_noisy_replies_follow_ill_formed_probability() -> None:
+    for codec in CODECS:
+        refused = count = 0
+        for seed in SEEDS:
+            for request, _ in honest_requests(seed):
+                for attempt in range(4):
+                    reply = noisy_reply(request, CODECS[codec], ill_formed=0.3, attempt=attempt)
+                    count += 1
+                    try:
+                        CODECS[codec].read(reply, request.ask)
+                    except Unparsable:
+                        refused += 1
+        assert refused / count == pytest.approx(0.3, abs=0.06)
 
 
-@pytest.mark.parametrize("bad", range(6))
-@pytest.mark.parametrize("name", styles(SPEC))
-def test_fifth_invalid_reply_fails_turn(name: str, bad: int) -> None:
-    game = DealOrNoDeal()
-    table = Table(game, OPENING, "seed")
-    style = style_in(SPEC, name)
-    model = LanguageModel(game, style, "vllm/tiny", ModelSettings(), tries=game.tries)
-    request = table.request("player_1")
-    good = style.codec.write(MessageOrProposal(message="Hello."))
-    thinking = model.answer(request)
-    next(thinking)
-    answer = Answer(None, Kind.OK)
-    try:
-        for attempt in range(6):
-            early = style.codec.write(MessageOrProposal.propose((0, 1, 3)))
-            thinking.send(Reply(text=early if attempt < bad else good))
-    except StopIteration as end:
-        answer = end.value
-    kinds = [Kind.OK, *[Kind.REPAIRED] * 4, Kind.ILLEGAL]
-    assert answer.kind is kinds[bad]
-    assert (answer.action is None) == (bad >= 5)
+def test_fifth_invalid_reply_fails_turn() -> None:
+    for bad in range(6):
+        for name in styles(SPEC):
+            game = DealOrNoDeal()
+            table = Table(game, OPENING, "seed")
+            style = style_in(SPEC, name)
+            model = LanguageModel(game, style, "vllm/tiny", ModelSettings(), tries=game.tries)
+            request = table.request("player_1")
+            good = style.codec.write(MessageOrProposal(message="Hello."))
+            thinking = model.answer(request)
+            next(thinking)
+            answer = Answer(None, Kind.OK)
+            try:
+                for attempt in range(6):
+                    early = style.codec.write(MessageOrProposal.propose((0, 1, 3)))
+                    thinking.send(Reply(text=early if attempt < bad else good))
+            except StopIteration as end:
+                answer = end.value
+            kinds = [Kind.OK, *[Kind.REPAIRED] * 4, Kind.ILLEGAL]
+            assert answer.kind is kinds[bad]
+            assert (answer.action is None) == (bad >= 5)
 
 
 # Metrics.
@@ -399,16 +395,16 @@ def test_metrics_of_aborted_match() -> None:
     assert set(values.values()) == {0, 1, None}
 
 
-@pytest.mark.parametrize(("objective", "published"), [("self", 0), ("coop", 1)])
-def test_published_optimality_considers_only_player_2(objective: str, published: int) -> None:
-    table = Table(DealOrNoDeal.model_validate({"objective": objective}), OPENING, "seed")
-    table.answer("player_1", MessageOrProposal(message="Hello."))
-    table.answer("player_2", MessageOrProposal.propose((1, 0, 0)))
-    table.answer("player_1", Proposal(books=0, hats=1, balls=3))
-    metric = SPEC.metrics["pareto_optimality"]
-    result = Result.of(table.game, table.instance, outcome_of(table))
-    assert metric.of(result) == 1
-    assert metric.variant(as_published=True)(result) == published
+def test_published_optimality_considers_only_player_2() -> None:
+    for objective, published in (("self", 0), ("coop", 1)):
+        table = Table(DealOrNoDeal.model_validate({"objective": objective}), OPENING, "seed")
+        table.answer("player_1", MessageOrProposal(message="Hello."))
+        table.answer("player_2", MessageOrProposal.propose((1, 0, 0)))
+        table.answer("player_1", Proposal(books=0, hats=1, balls=3))
+        metric = SPEC.metrics["pareto_optimality"]
+        result = Result.of(table.game, table.instance, outcome_of(table))
+        assert metric.of(result) == 1
+        assert metric.variant(as_published=True)(result) == published
 
 
 @given(st.sampled_from(SEEDS), st.sampled_from(OFFERING), st.sampled_from(OFFERING))
@@ -449,13 +445,15 @@ def test_person_talks_and_proposes_at_terminal(tmp_path: Path) -> None:
     assert [answer.kind for answer in answers] == [Kind.REPAIRED, Kind.OK]
 
 
-@pytest.mark.parametrize("name", styles(SPEC))
-def test_form_is_read_in_every_style(name: str) -> None:
-    game = DealOrNoDeal()
-    table = Table(game, game.draw_instance(Chance("1")), "1")
-    (seat,) = table.pending
-    thinking = Person(game, style_in(SPEC, name)).answer(table.request(seat))
-    next(thinking)
-    with pytest.raises(StopIteration) as end:
-        thinking.send(Reply(text='{"message": "Hi.", "books": null, "hats": null, "balls": null}'))
-    assert end.value.value == (MessageOrProposal(message="Hi."), Kind.OK)
+def test_form_is_read_in_every_style() -> None:
+    for name in styles(SPEC):
+        game = DealOrNoDeal()
+        table = Table(game, game.draw_instance(Chance("1")), "1")
+        (seat,) = table.pending
+        thinking = Person(game, style_in(SPEC, name)).answer(table.request(seat))
+        next(thinking)
+        with pytest.raises(StopIteration) as end:
+            thinking.send(
+                Reply(text='{"message": "Hi.", "books": null, "hats": null, "balls": null}')
+            )
+        assert end.value.value == (MessageOrProposal(message="Hi."), Kind.OK)

@@ -1,11 +1,10 @@
 """Deal or No Deal: offers, agreements and inconsistencies in free talk."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import cheaptalk as ct
-from cheaptalk.games.deal_or_no_deal.contexts import Context, Triple, all_contexts, bundles
+from cheaptalk.games.deal_or_no_deal.contexts import Context, all_contexts, bundles
 from cheaptalk.games.deal_or_no_deal.counts import stated_counts
 from cheaptalk.games.deal_or_no_deal.dialogue import (
     Move,
@@ -54,9 +53,8 @@ def test_offers_round_trip_through_text(data: st.DataObject) -> None:
     assert read_offer(say_offer(counts, claim), counts) == claim
 
 
-@pytest.mark.parametrize(
-    ("text", "claim"),
-    [
+def test_plain_offers_are_parsed() -> None:
+    cases = [
         ("I take 2 books and 1 hat.", (2, 1, 0)),
         ("i'd like the books and a hat , please", (2, 1, 0)),
         ("How about I get both books and you keep the rest?", (2, 0, 0)),
@@ -71,15 +69,13 @@ def test_offers_round_trip_through_text(data: st.DataObject) -> None:
         ("I\N{RIGHT SINGLE QUOTATION MARK}d like 1 basketball", (0, 0, 1)),
         ("A hat is worth 2 to me. I take the hats.", (0, 3, 0)),
         ("Hello! What do you need? I want 2 books.", (2, 0, 0)),
-    ],
-)
-def test_plain_offers_are_parsed(text: str, claim: Triple | None) -> None:
-    assert read_offer(text, COUNTS) == claim
+    ]
+    for text, claim in cases:
+        assert read_offer(text, COUNTS) == claim
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_ambiguous_offers_are_ignored() -> None:
+    cases = [
         "Hello.",
         "I need both books or all the hats.",
         "I don't want the hats.",
@@ -97,10 +93,9 @@ def test_plain_offers_are_parsed(text: str, claim: Triple | None) -> None:
         "I want 1 hat. Hats suit me, and the ball too.",
         "I want 2 or 3 hats.",
         "Do you want the hats?",
-    ],
-)
-def test_ambiguous_offers_are_ignored(text: str) -> None:
-    assert read_offer(text, COUNTS) is None
+    ]
+    for text in cases:
+        assert read_offer(text, COUNTS) is None
 
 
 @given(st.text(alphabet="iyou take hatsbl12,.'the rest and", max_size=120))
@@ -109,36 +104,51 @@ def test_parsed_offers_are_within_pool(text: str) -> None:
     assert claim is None or claim in set(bundles(COUNTS))
 
 
-@pytest.mark.parametrize("part", ["the rest and ", "i take 1 hat, ", "ok ", "a ", "1", ".", " "])
-def test_longest_messages_are_parsed(part: str) -> None:
-    text = (part * MESSAGE_LIMIT)[:MESSAGE_LIMIT]
-    assert read_offer(text, COUNTS) is None
-    assert not names_too_many(text, COUNTS)
+def test_longest_messages_are_parsed() -> None:
+    for part in ("the rest and ", "i take 1 hat, ", "ok ", "a ", "1", ".", " "):
+        text = (part * MESSAGE_LIMIT)[:MESSAGE_LIMIT]
+        assert read_offer(text, COUNTS) is None
+        assert not names_too_many(text, COUNTS)
 
 
-@pytest.mark.parametrize(
-    "text", ["Deal!", "ok , deal", "Okay, sounds good to me.", "Agreed.", "yes", "I accept.",
-             "It's a deal, thanks.", "Deal. I take 2 books.", "Great! I take the books."]
-)  # fmt: skip
-def test_plain_acceptance_is_detected(text: str) -> None:
-    assert accepts(text, COUNTS, (2, 0, 0))
+def test_plain_acceptance_is_detected() -> None:
+    cases = [
+        "Deal!",
+        "ok , deal",
+        "Okay, sounds good to me.",
+        "Agreed.",
+        "yes",
+        "I accept.",
+        "It's a deal, thanks.",
+        "Deal. I take 2 books.",
+        "Great! I take the books.",
+    ]
+    for text in cases:
+        assert accepts(text, COUNTS, (2, 0, 0))
 
 
-@pytest.mark.parametrize(
-    "text", ["No deal.", "Deal?", "Deal if I get a hat.", "ok but I need the ball",
-             "I can't accept.", "Deal. I take 1 book.", "Great! I take whatever books you leave.",
-             "Hello.", "Ideal!", "What a deal."]
-)  # fmt: skip
-def test_unclear_acceptance_is_ignored(text: str) -> None:
-    assert not accepts(text, COUNTS, (2, 0, 0))
+def test_unclear_acceptance_is_ignored() -> None:
+    cases = [
+        "No deal.",
+        "Deal?",
+        "Deal if I get a hat.",
+        "ok but I need the ball",
+        "I can't accept.",
+        "Deal. I take 1 book.",
+        "Great! I take whatever books you leave.",
+        "Hello.",
+        "Ideal!",
+        "What a deal.",
+    ]
+    for text in cases:
+        assert not accepts(text, COUNTS, (2, 0, 0))
 
 
 # Agreement.
 
 
-@pytest.mark.parametrize(
-    ("texts", "division", "agreed"),
-    [
+def test_agreement_lasts_until_contradicted() -> None:
+    cases = [
         ([], None, False),
         (["Hello.", "I take the books."], (0, 3, 1), False),
         (["I take the books.", "Deal."], (2, 0, 0), True),
@@ -150,13 +160,10 @@ def test_unclear_acceptance_is_ignored(text: str) -> None:
         (["I take the books.", "Deal.", "Or the hats?"], None, False),
         (["I take the books.", "Perhaps a hat as well."], None, False),
         (["I take the books.", "A book is worth 2 to me.", "Please.", "Deal."], (2, 0, 0), True),
-    ],
-)
-def test_agreement_lasts_until_contradicted(
-    texts: list[str], division: Triple | None, agreed: bool
-) -> None:
-    state = standing(COUNTS, messages(*texts))
-    assert (state.division, state.agreed) == (division, agreed)
+    ]
+    for texts, division, agreed in cases:
+        state = standing(COUNTS, messages(*texts))
+        assert (state.division, state.agreed) == (division, agreed)
 
 
 def test_proposals_do_not_change_agreement() -> None:
@@ -167,26 +174,31 @@ def test_proposals_do_not_change_agreement() -> None:
 # Inconsistencies.
 
 
-@pytest.mark.parametrize("text", ["I want 3 books.", "two balls are enough", "take 5 of the hats"])
-def test_counts_above_pool_are_impossible(text: str) -> None:
-    assert names_too_many(text, COUNTS)
+def test_counts_above_pool_are_impossible() -> None:
+    for text in ("I want 3 books.", "two balls are enough", "take 5 of the hats"):
+        assert names_too_many(text, COUNTS)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["2 books, 3 hats and 1 ball", "no ball", "all the hats", "I need 5 points", "1.3 books"],
-)
-def test_other_numbers_are_possible_counts(text: str) -> None:
-    assert not names_too_many(text, COUNTS)
+def test_other_numbers_are_possible_counts() -> None:
+    cases = [
+        "2 books, 3 hats and 1 ball",
+        "no ball",
+        "all the hats",
+        "I need 5 points",
+        "1.3 books",
+    ]
+    for text in cases:
+        assert not names_too_many(text, COUNTS)
 
 
-@pytest.mark.parametrize(
-    ("text", "stated"),
-    [
+def test_only_plain_statements_about_current_match_are_counts() -> None:
+    cases = [
         # true statements and requests
         ("There are 2 books and 3 hats on the table.", [2, 3]),
-        ("I take 2 books, 3 hats and 0 balls, and you take 0 books, 0 hats and 1 ball.",
-         [2, 3, 0, 0, 0, 1]),
+        (
+            "I take 2 books, 3 hats and 0 balls, and you take 0 books, 0 hats and 1 ball.",
+            [2, 3, 0, 0, 0, 1],
+        ),
         ("We have 2 books, 3 hats, and 1 ball to share.", [2, 3, 1]),
         ("I would like 2 hats, please.", [2]),
         ("You can have the books and 1 hat.", [1]),
@@ -240,13 +252,12 @@ def test_other_numbers_are_possible_counts(text: str) -> None:
         ("Collectors pay well for 9 hats.", []),
         ("9 hats", []),
         ("I have 9 book clubs.", []),
-    ],
-)  # fmt: skip
-def test_only_plain_statements_about_current_match_are_counts(text: str, stated: list[int]) -> None:
-    assert [number for _, number in stated_counts(text)] == stated
-    assert names_too_many(text, COUNTS) == any(
-        number > COUNTS[kind_of(noun)] for noun, number in stated_counts(text)
-    )
+    ]
+    for text, stated in cases:
+        assert [number for _, number in stated_counts(text)] == stated
+        assert names_too_many(text, COUNTS) == any(
+            number > COUNTS[kind_of(noun)] for noun, number in stated_counts(text)
+        )
 
 
 def test_unstated_count_has_no_verdict() -> None:
@@ -263,23 +274,20 @@ def test_unstated_count_has_no_verdict() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_false_statements_of_own_values_are_detected() -> None:
+    cases = [
         "A book is worth 3 to me.",
         "To me the hats are worth nothing!",
         "My ball is worth only 1 point.",
         "The hats are worth 4 for me.",
         "the books are worth two and the ball is worth 5 to me",
-    ],
-)
-def test_false_statements_of_own_values_are_detected(text: str) -> None:
-    assert misstates(text, COUNTS, (1, 2, 2))
+    ]
+    for text in cases:
+        assert misstates(text, COUNTS, (1, 2, 2))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_ambiguous_value_statements_are_not_false() -> None:
+    cases = [
         "A book is worth 1 to me.",
         "The books are worth 1 to me.",
         "The books are worth 2 to me.",
@@ -291,10 +299,9 @@ def test_false_statements_of_own_values_are_detected(text: str) -> None:
         "A ball is worth 3.5 to me.",
         "A ball is worth a lot to me.",
         "A hat is worth 1 more than a book to me.",
-    ],
-)
-def test_ambiguous_value_statements_are_not_false(text: str) -> None:
-    assert not misstates(text, COUNTS, (1, 2, 2))
+    ]
+    for text in cases:
+        assert not misstates(text, COUNTS, (1, 2, 2))
 
 
 @given(st.sampled_from(all_contexts()))

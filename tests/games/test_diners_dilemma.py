@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.diners_dilemma import SPEC
-from cheaptalk.games.diners_dilemma.events import Order, RoundResult, Turn
+from cheaptalk.games.diners_dilemma.events import RoundResult, Turn
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
 from cheaptalk.games.diners_dilemma.theory import Dish, dominant_dish, efficient_dish
 from cheaptalk.rules import Instance
-from cheaptalk.styles import style_in
-from tests.games.tables import events, play_out, result_of, score_of, styles, table_of
+from tests.games.tables import events, play_out, result_of, score_of, table_of
 
 TABLE_8 = (
     (10, 15, 20, 20), (11, 5, 20, 7), (4, 19, 9, 20), (1, 8, 19, 12), (4, 5, 17, 7), (2, 11, 8, 13),
@@ -60,25 +59,14 @@ def test_round_result_hides_individual_orders() -> None:
     assert table.pending["player_1"].event == Turn(2)
 
 
-@pytest.mark.parametrize("dish", ["Costly", "costly_dish", "", None, 1])
-def test_invalid_orders_are_rejected(dish: object) -> None:
-    with pytest.raises(ValidationError):
-        Order.model_validate({"chosen_dish": dish})
-
-
-@pytest.mark.parametrize(
-    ("parameters", "reason"),
-    [
+def test_invalid_menus_are_rejected() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"costly_price": 10}, "costly_price: must be above cheap_price"),
         ({"cheap_utility": 20}, "costly_utility: must be above cheap_utility"),
-        ({"cheap_price": -1}, "greater than or equal to 0"),
-        ({"costly_utility": float("nan")}, "cheap_utility|finite|less than"),
-        ({"costly_price": float("inf")}, "less than or equal"),
-    ],
-)
-def test_invalid_menus_are_rejected(parameters: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ValidationError, match=reason):
-        DinersDilemma(**parameters)
+    ]
+    for parameters, reason in cases:
+        with pytest.raises(ValidationError, match=reason):
+            DinersDilemma(**parameters)
 
 
 @given(menus, st.integers(2, 5), st.data())
@@ -102,11 +90,11 @@ def test_payoff_bounds_are_tight(
 # Theory
 
 
-@pytest.mark.parametrize("menu", TABLE_8)
-def test_menus_of_table_8_gama_bench_are_dilemmas(menu: tuple[int, int, int, int]) -> None:
-    game = new_game(*menu)
-    assert dominant_dish(game.players, game.pleasure, game.price) == "costly"
-    assert efficient_dish(game.pleasure, game.price) == "cheap"
+def test_menus_of_table_8_gama_bench_are_dilemmas() -> None:
+    for menu in TABLE_8:
+        game = new_game(*menu)
+        assert dominant_dish(game.players, game.pleasure, game.price) == "costly"
+        assert efficient_dish(game.pleasure, game.price) == "cheap"
 
 
 @given(menus, st.integers(2, 6), st.integers(0, 5))
@@ -150,10 +138,10 @@ def test_efficient_dish_maximises_total_payoff(
 # Metrics
 
 
-@pytest.mark.parametrize(("letters", "score"), [("h" * 10, 100), ("l" * 10, 0), ("hhhllllllh", 40)])
-def test_score_is_share_of_costly_dishes(letters: str, score: float) -> None:
-    assert score_of(SPEC, orders(letters)) == pytest.approx(score)
-    assert score_of(SPEC, orders(letters), orders("l" * 10)) == pytest.approx(score / 2)
+def test_score_is_share_of_costly_dishes() -> None:
+    for letters, score in (("h" * 10, 100), ("l" * 10, 0), ("hhhllllllh", 40)):
+        assert score_of(SPEC, orders(letters)) == pytest.approx(score)
+        assert score_of(SPEC, orders(letters), orders("l" * 10)) == pytest.approx(score / 2)
 
 
 def test_other_metrics() -> None:
@@ -212,35 +200,3 @@ def test_random_player_follows_probability() -> None:
     outcome = play_out(new_game(players=100, rounds=20), SPEC.strategies["random"])
     share = sum(row.count("costly") for row in outcome.choices) / 2_000
     assert share == pytest.approx(0.5, abs=0.05)
-
-
-# Prompts
-
-
-@pytest.mark.parametrize("name", styles(SPEC))
-@pytest.mark.parametrize("rounds", [1, 7])
-def test_all_styles_state_same_facts(name: str, rounds: int) -> None:
-    game = new_game(2.25, 31, 64, 32, players=6, rounds=rounds)
-    table = table_of(game, orders("hlllll"))
-    style = style_in(SPEC, name)
-    texts = style.story(table.heard["player_1"], game, "player_1")
-    for fact in ("Player 1", "2.25", "31", "64", "32", "5" if name == "v4" else "6"):
-        assert fact in texts[0]
-    assert ("7" in texts[0]) == (rounds == 7)
-    report = texts[-1 if rounds > 1 else -2].lower()
-    once = "once" if name == "v2" else "1"
-    for fact in ("costly", "cheap", once, "5", "75.25", "12.54", "19.46"):
-        assert fact in report
-    assert rounds > 1 or "19.46" in texts[-1]
-    order = style.how(Order, game, "player_1")
-    assert '{"chosen_dish": "costly" or "cheap"}' in order
-
-
-@pytest.mark.parametrize("name", styles(SPEC))
-def test_briefing_calls_dish_overpriced_only_in_dilemma(name: str) -> None:
-    def briefing(*menu: float) -> str:
-        game = new_game(*menu, players=3)
-        return style_in(SPEC, name).tell(events(table_of(game), "player_1")[0], game, "player_1")
-
-    dilemma, harmless = briefing(10, 15, 20, 20), briefing(10, 15, 20, 26)
-    assert len(dilemma) > len(harmless) + 60

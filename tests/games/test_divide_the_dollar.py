@@ -6,15 +6,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from cheaptalk.games.divide_the_dollar import SPEC
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
 from cheaptalk.games.divide_the_dollar.strategies import best_bid, equilibrium_bid
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
 from cheaptalk.rules import IllegalAction
-from cheaptalk.styles import style_in
-from tests.games.tables import events, play_out, result_of, score_of, styles, table_of, transcript
+from tests.games.tables import events, play_out, result_of, score_of, table_of
 
 bids = st.lists(st.integers(0, 100), min_size=2, max_size=8)
 
@@ -43,20 +41,20 @@ def test_sum_equal_to_gold_fits() -> None:
     assert result_of(rules(), (50, 30, 21)).outcome.gains == ((0.0, 0.0, 0.0),)
 
 
-@pytest.mark.parametrize("bid", [-1, 101])
-def test_out_of_range_bids_are_rejected(bid: int) -> None:
-    with pytest.raises(IllegalAction, match=f"must be from 0 to 100, not {bid}"):
-        table_of(rules(), (bid, 0, 0))
+def test_out_of_range_bids_are_rejected() -> None:
+    for bid in (-1, 101):
+        with pytest.raises(IllegalAction, match=f"must be from 0 to 100, not {bid}"):
+            table_of(rules(), (bid, 0, 0))
 
 
-@pytest.mark.parametrize("bid", [-5, 187, UNLIMITED, -UNLIMITED])
-def test_disabled_limits_accept_bids_like_published_code(bid: int) -> None:
-    game = rules(limits=False)
-    result = result_of(game, (bid, 10, 20))
-    received = (bid, 10, 20) if bid + 30 <= 100 else (0, 0, 0)
-    assert result.outcome.gains == (received,)
-    low, high = game.payoff_bounds()["player"]
-    assert all(low <= payoff <= high for payoff in game.payoffs(result.outcome).values())
+def test_disabled_limits_accept_bids_like_published_code() -> None:
+    for bid in (-5, 187, UNLIMITED, -UNLIMITED):
+        game = rules(limits=False)
+        result = result_of(game, (bid, 10, 20))
+        received = (bid, 10, 20) if bid + 30 <= 100 else (0, 0, 0)
+        assert result.outcome.gains == (received,)
+        low, high = game.payoff_bounds()["player"]
+        assert all(low <= payoff <= high for payoff in game.payoffs(result.outcome).values())
 
 
 def test_disabled_limits_still_cap_bid_size() -> None:
@@ -71,54 +69,7 @@ def test_payoff_bounds_are_reached() -> None:
     assert unlimited.payoff_bounds()["player"] == (-UNLIMITED, UNLIMITED)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"golds": 0}, "greater than or equal to 1"),
-        ({"golds": -100}, "greater than or equal to 1"),
-        ({"golds": 99.5}, "valid integer"),
-        ({"golds": True}, "true is not a number"),
-        ({"golds": "100"}, "valid integer"),
-        ({"gold": 100}, 'did you mean "golds"'),
-    ],
-)
-def test_invalid_parameters_are_rejected(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        rules(**parameters)
-
-
-@pytest.mark.parametrize("bid", [True, 1.5, "ten", "1.5", None, "$10"])
-def test_non_integer_bids_are_rejected(bid: object) -> None:
-    with pytest.raises(ValidationError):
-        table_of(rules(), (bid, 0, 0))
-
-
 # Prompts.
-
-
-def test_round_result_text() -> None:
-    assert transcript(table_of(rules(), (50, 30, 21)), "player_2").endswith(
-        "Results of round 1:\nYour bid: 30\nSum of all bids: 101\nThe sum exceeds 100.\n"
-        "You received 0 golds.\n\nThe game is over. In all you received 0 golds."
-    )
-    assert transcript(table_of(rules(), (50, 30, 20)), "player_2").endswith(
-        "The sum does not exceed 100.\nYou received 30 golds.\n\n"
-        "The game is over. In all you received 30 golds."
-    )
-
-
-@pytest.mark.parametrize("name", styles(SPEC))
-def test_all_styles_state_same_facts(name: str) -> None:
-    game = rules(players=3, rounds=13, golds=444)
-    style = style_in(SPEC, name)
-    for row, received in (((111, 222, 77), "222"), ((111, 222, 177), "0")):
-        table = table_of(game, row)
-        texts = style.story(table.heard["player_2"], game, "player_2")
-        briefing, turn, result = texts
-        assert all(fact in briefing for fact in ("13", "444", "Player 2"))
-        assert "444" in turn
-        assert all(fact in result for fact in ("222", str(sum(row)), "444"))
-        assert result.rstrip(".").replace(" golds", "").endswith(received)
 
 
 def test_individual_bids_are_hidden() -> None:
@@ -129,9 +80,8 @@ def test_individual_bids_are_hidden() -> None:
 # Score.
 
 
-@pytest.mark.parametrize(
-    ("row", "score"),
-    [
+def test_score_of_fixed_bids() -> None:
+    cases = [
         ([10] * 10, 100),
         ([0] * 10, 0),
         ([20] * 10, 0),
@@ -139,20 +89,14 @@ def test_individual_bids_are_hidden() -> None:
         ([5] * 10, 50),
         ([12] * 10, 80),
         ([100] * 10, 0),
-    ],
-)
-def test_score_of_fixed_bids(row: list[int], score: float) -> None:
-    assert score_of(SPEC, *[row] * 20) == pytest.approx(score)
+    ]
+    for row, score in cases:
+        assert score_of(SPEC, *[row] * 20) == pytest.approx(score)
 
 
 def test_score_penalises_misses_in_both_directions() -> None:
     assert score_of(SPEC, [8] * 10, [12] * 10) == pytest.approx(80)
     assert score_of(SPEC, [20] * 10, [30] * 10, golds=400) == pytest.approx(62.5)
-
-
-@given(st.lists(st.lists(st.integers(0, 100), min_size=3, max_size=3), min_size=1, max_size=4))
-def test_scores_lie_between_0_and_100(rows: list[list[int]]) -> None:
-    assert 0 <= score_of(SPEC, *rows) <= 100
 
 
 def test_agreement_demand_and_efficiency() -> None:
@@ -209,10 +153,10 @@ def test_equilibrium_players_divide_all_gold() -> None:
     assert match("equilibrium").choices == ((10,) * 10,) * 4
 
 
-@pytest.mark.parametrize("golds", [50, 100, 200, 400, 800])
-def test_table_8_equilibrium_players_score_100(golds: int) -> None:
-    rows = match("equilibrium", golds=golds).choices
-    assert score_of(SPEC, *rows, golds=golds) == pytest.approx(100)
+def test_table_8_equilibrium_players_score_100() -> None:
+    for golds in (50, 100, 200, 400, 800):
+        rows = match("equilibrium", golds=golds).choices
+        assert score_of(SPEC, *rows, golds=golds) == pytest.approx(100)
 
 
 def test_best_responder_yields_to_greedy_player() -> None:

@@ -56,9 +56,8 @@ AGREED = result_of(offer(1, 0, 0), offer(1, 0, 0), offer(1, 4, 0), ACCEPT)
 """In round 2 player 2 gets (1, 4, 0), worth 205, and player 1 (6, 0, 1), worth 90."""
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_welfare_of_agreement() -> None:
+    cases = [
         ("utilitarian_welfare", 0.9 * 295),
         ("utilitarian_welfare_undiscounted", 295),
         ("nash_welfare", 0.9 * math.sqrt(90 * 205)),
@@ -68,10 +67,9 @@ AGREED = result_of(offer(1, 0, 0), offer(1, 0, 0), offer(1, 4, 0), ACCEPT)
         ("agreement", 1.0),
         ("rounds", 2.0),
         ("invalid_walk", 0.0),
-    ],
-)
-def test_welfare_of_agreement(name: str, value: float) -> None:
-    assert metric(name, AGREED) == pytest.approx(value)
+    ]
+    for name, value in cases:
+        assert metric(name, AGREED) == pytest.approx(value)
 
 
 def test_advantages_over_outside_option_in_three_variants() -> None:
@@ -139,9 +137,8 @@ def test_maxima_without_numpy_print_install_hint(monkeypatch: pytest.MonkeyPatch
 # Envy.
 
 
-@pytest.mark.parametrize(
-    ("kept", "other", "values", "fair"),
-    [
+def test_envy_freeness_up_to_one_item() -> None:
+    cases = [
         ((7, 0, 1), (0, 4, 0), (10, 20, 30), True),  # 100 against 80
         ((0, 4, 0), (7, 0, 1), (5, 50, 5), True),  # 200 against 40
         ((0, 0, 1), (7, 4, 0), (5, 50, 5), False),  # 5 against 235: short by 230, more than 50
@@ -149,12 +146,9 @@ def test_maxima_without_numpy_print_install_hint(monkeypatch: pytest.MonkeyPatch
         ((1, 0, 0), (1, 0, 1), (8, 1, 9), True),  # short by 9, at most 9
         ((0, 0, 0), (2, 0, 0), (5, 1, 1), False),  # short by 10, more than 5
         ((0, 0, 0), (0, 0, 0), (5, 1, 1), True),
-    ],
-)
-def test_envy_freeness_up_to_one_item(
-    kept: tuple[int, ...], other: tuple[int, ...], values: tuple[int, ...], fair: bool
-) -> None:
-    assert envy_free_up_to_one(kept, other, values) is fair
+    ]
+    for kept, other, values, fair in cases:
+        assert envy_free_up_to_one(kept, other, values) is fair
 
 
 def test_ef1_requires_fairness_to_both_players() -> None:
@@ -190,9 +184,9 @@ def test_m2_asks_for_less_than_the_outside_option() -> None:
     assert conduct("asked_too_little", *moves, instance=even) == 0
 
 
-@pytest.mark.parametrize("units", [(0, 0), (3, 3)])
-def test_m3_offers_nothing_or_everything(units: tuple[int, int]) -> None:
-    assert conduct("offered_extreme", offer(1, 1), offer(*units)) == 1
+def test_m3_offers_nothing_or_everything() -> None:
+    for units in ((0, 0), (3, 3)):
+        assert conduct("offered_extreme", offer(1, 1), offer(*units)) == 1
 
 
 def test_m4_accepts_less_than_the_outside_option() -> None:
@@ -261,9 +255,8 @@ def accepting(reasoning: str) -> list[dict[str, Any]]:
     return [offer(0, 1), ACCEPT | {"reasoning": reasoning}]
 
 
-@pytest.mark.parametrize(
-    ("reasoning", "value"),
-    [
+def test_false_stated_holdings() -> None:
+    cases = [
         ("Offer from Player 1: [0, 1]\nMy resulting holdings: [3, 2]\nThat is 16.", 1),
         ("My resulting holdings: [0, 1], worth 2.", 0),
         ("If I counter I would keep [3, 0]. Now I get [0, 1].", 0),
@@ -271,11 +264,10 @@ def accepting(reasoning: str) -> list[dict[str, Any]]:
         ("I would get all of it.", None),
         ("", None),
         ("holdings: [1, 2, 3]", None),
-    ],
-)
-def test_false_stated_holdings(reasoning: str, value: float | None) -> None:
-    assert conduct("false_holdings_stated_player_2", *accepting(reasoning)) == value
-    assert conduct("false_holdings_stated_player_1", *accepting(reasoning)) is None
+    ]
+    for reasoning, value in cases:
+        assert conduct("false_holdings_stated_player_2", *accepting(reasoning)) == value
+        assert conduct("false_holdings_stated_player_1", *accepting(reasoning)) is None
 
 
 def test_stated_holdings_are_checked_only_on_acceptance() -> None:
@@ -372,31 +364,36 @@ PAYOFFS = {
 rounds."""
 
 
-@pytest.mark.parametrize(("discount", "rounds"), PAYOFFS)
-def test_extreme_payoffs_in_closed_form(discount: float, rounds: int) -> None:
-    payoffs = extreme_payoffs(ItemBargaining(discount=discount, rounds=rounds))
-    for row, strategy in enumerate(EXTREMES):
-        for column, other in enumerate(EXTREMES):
-            expected = PAYOFFS[discount, rounds][row][column]
-            assert payoffs[strategy, other] == pytest.approx(expected, abs=0.006)
+def test_extreme_payoffs_in_closed_form() -> None:
+    for discount, rounds in PAYOFFS:
+        payoffs = extreme_payoffs(ItemBargaining(discount=discount, rounds=rounds))
+        for row, strategy in enumerate(EXTREMES):
+            for column, other in enumerate(EXTREMES):
+                expected = PAYOFFS[discount, rounds][row][column]
+                assert payoffs[strategy, other] == pytest.approx(expected, abs=0.006)
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
-@pytest.mark.parametrize("strategy", EXTREMES)
-@pytest.mark.parametrize("other", EXTREMES)
-def test_extreme_payoffs_match_simulation(strategy: str, other: str, rounds: int) -> None:
-    game = ItemBargaining(discount=0.98, rounds=rounds)
-    gains = []
-    for number in range(250):
-        instance = game.draw_instance(Chance(f"{strategy}/{number}"))
-        for seat in ("player_1", "player_2"):
-            players = {"player": SPEC.strategies[other], seat: SPEC.strategies[strategy]}
-            table = play(game, instance, str(number), players)
-            gains.append(table.game.payoffs(table.outcome)[seat])
-    error = float(np.std(gains)) / math.sqrt(
-        250
-    )  # the two matches on one instance are not independent
-    assert np.mean(gains) == pytest.approx(extreme_payoffs(game)[strategy, other], abs=4 * error)
+def test_extreme_payoffs_match_simulation() -> None:
+    for rounds in (1, 3):
+        for strategy in EXTREMES:
+            for other in EXTREMES:
+                game = ItemBargaining(discount=0.98, rounds=rounds)
+                gains = []
+                for number in range(250):
+                    instance = game.draw_instance(Chance(f"{strategy}/{number}"))
+                    for seat in ("player_1", "player_2"):
+                        players = {
+                            "player": SPEC.strategies[other],
+                            seat: SPEC.strategies[strategy],
+                        }
+                        table = play(game, instance, str(number), players)
+                        gains.append(table.game.payoffs(table.outcome)[seat])
+                error = float(np.std(gains)) / math.sqrt(
+                    250
+                )  # the two matches on one instance are not independent
+                assert np.mean(gains) == pytest.approx(
+                    extreme_payoffs(game)[strategy, other], abs=4 * error
+                )
 
 
 def test_closed_form_ignores_empty_kinds() -> None:
@@ -404,20 +401,17 @@ def test_closed_form_ignores_empty_kinds() -> None:
     assert with_none == pytest.approx(extreme_payoffs(ItemBargaining()))
 
 
-@pytest.mark.parametrize("seat", ["player_1", "player_2"])
-@pytest.mark.parametrize("rival", ["aspire", "tough", "random"])
-def test_walk_outcome_is_known_without_play(seat: str, rival: str) -> None:
-    game = ItemBargaining(rounds=2)
-    instance = game.draw_instance(Chance("1"))
-    walker = SPEC.strategies["walk"]
-    seed = next(
-        str(number) for number in range(100)  # a random rival may walk away or accept itself
-        if play(game, instance, str(number), {"player": SPEC.strategies[rival],
-        seat: walker}).requests
-        == (2 if seat == "player_2" else 1)
-    )  # fmt: skip
-    table = play(game, instance, seed, {"player": SPEC.strategies[rival], seat: walker})
-    assert table.outcome == walked(instance, seat)
+def test_walk_outcome_is_known_without_play() -> None:
+    for seat in ("player_1", "player_2"):
+        for rival in ("aspire", "tough", "random"):
+            game = ItemBargaining(rounds=2)
+            instance = game.draw_instance(Chance("1"))
+            walker = SPEC.strategies["walk"]
+            players = {"player": SPEC.strategies[rival], seat: walker}
+            matches = (play(game, instance, str(number), players) for number in range(100))
+            # a random rival may walk away or accept itself
+            table = next(match for match in matches if match.requests == int(seat[-1]))
+            assert table.outcome == walked(instance, seat)
 
 
 def test_maxima_match_enumeration() -> None:
@@ -452,21 +446,21 @@ def test_maxima_match_enumeration() -> None:
         assert best.opposition[number] == pytest.approx(min(distances))
 
 
-@pytest.mark.parametrize("zeros", ["kept", "redrawn", "plus_one"])
-def test_samples_match_drawn_instances(zeros: str) -> None:
-    game = ItemBargaining.model_validate(
-        {"quantities": {"kinds": 2, "mean": 1, "zeros": zeros}, "highest_value": 5,
-         "least_outside": 0, "below_total": True}
-    )  # fmt: skip
-    drawn = sample(game, 4_000, np.random.default_rng(1))
-    dealt = Pools.of([game.draw_instance(Chance(str(number))) for number in range(4_000)])
-    for batch in (drawn, dealt):
-        totals = np.einsum("npk,nk->np", batch.values, batch.quantities)
-        assert (batch.quantities.sum(axis=1) >= 2).all()
-        assert (batch.outside < totals).all()
-        assert batch.outside.min() == 0
-        assert batch.values.max() == 5
-    for name in ("quantities", "values", "outside"):
-        first, second = getattr(drawn, name), getattr(dealt, name)
-        spread = first.std() / math.sqrt(first.size)
-        assert first.mean() == pytest.approx(second.mean(), abs=6 * spread), name
+def test_samples_match_drawn_instances() -> None:
+    for zeros in ("kept", "redrawn", "plus_one"):
+        game = ItemBargaining.model_validate(
+            {"quantities": {"kinds": 2, "mean": 1, "zeros": zeros}, "highest_value": 5,
+             "least_outside": 0, "below_total": True}
+        )  # fmt: skip
+        drawn = sample(game, 4_000, np.random.default_rng(1))
+        dealt = Pools.of([game.draw_instance(Chance(str(number))) for number in range(4_000)])
+        for batch in (drawn, dealt):
+            totals = np.einsum("npk,nk->np", batch.values, batch.quantities)
+            assert (batch.quantities.sum(axis=1) >= 2).all()
+            assert (batch.outside < totals).all()
+            assert batch.outside.min() == 0
+            assert batch.values.max() == 5
+        for name in ("quantities", "values", "outside"):
+            first, second = getattr(drawn, name), getattr(dealt, name)
+            spread = first.std() / math.sqrt(first.size)
+            assert first.mean() == pytest.approx(second.mean(), abs=6 * spread), name

@@ -77,9 +77,10 @@ def test_soft_opens_with_uniformly_drawn_bundle() -> None:
     assert all(140 < count < 260 for count in counts.values())
 
 
-@pytest.mark.parametrize("moves", [[], [offer(7, 4, 1)]])
-def test_walk_walks_away_immediately(moves: list[Any]) -> None:
-    assert S["walk"](new_request(*moves)) == WALK
+def test_walk_walks_away_immediately() -> None:
+    cases: list[list[Any]] = [[], [offer(7, 4, 1)]]
+    for moves in cases:
+        assert S["walk"](new_request(*moves)) == WALK
 
 
 def test_random_uses_all_legal_moves() -> None:
@@ -94,29 +95,26 @@ def test_random_uses_all_legal_moves() -> None:
 # Aspiration (appendix L).
 
 
-@pytest.mark.parametrize(
-    ("discount", "rounds", "expected"),
-    [
+def test_targets_of_appendix_l() -> None:
+    """The outside option is 200, the total 600; calculated by hand from the formulas."""
+    cases = [
         (0.9, 3, [251.0, 208.11, 200]),
         (0.98, 3, [336, 327.5, 200]),
         (0.98, 5, [336, 335.47, 327.5, 292.97, 200]),
-    ],
-)
-def test_targets_of_appendix_l(discount: float, rounds: int, expected: list[float]) -> None:
-    """The outside option is 200, the total 600; calculated by hand from the formulas."""
-    shares = [aspired(discount, rounds, number) for number in range(1, rounds + 1)]
-    targets = [200 + share * 0.85 * (600 - 200) for share in shares]
-    assert targets == pytest.approx(expected, abs=0.005)
+    ]
+    for discount, rounds, expected in cases:
+        shares = [aspired(discount, rounds, number) for number in range(1, rounds + 1)]
+        targets = [200 + share * 0.85 * (600 - 200) for share in shares]
+        assert targets == pytest.approx(expected, abs=0.005)
 
 
-@pytest.mark.parametrize(
-    ("discount", "first"), [(0.92, 0.15), (0.93, 0.25), (0.96, 0.25), (0.97, 0.4)]
-)
-@pytest.mark.parametrize("family", ["polynomial", "exponential"])
-def test_aspiration_increases_with_discount(discount: float, first: float, family: Any) -> None:
-    assert aspired(discount, 5, 1, family) == pytest.approx(first)
-    assert aspired(discount, 5, 5, family) == 0
-    assert aspired(discount, 1, 1, family) == 0
+def test_aspiration_increases_with_discount() -> None:
+    for discount, first in ((0.92, 0.15), (0.93, 0.25), (0.96, 0.25), (0.97, 0.4)):
+        cases: list[Any] = ["polynomial", "exponential"]
+        for family in cases:
+            assert aspired(discount, 5, 1, family) == pytest.approx(first)
+            assert aspired(discount, 5, 5, family) == 0
+            assert aspired(discount, 1, 1, family) == 0
 
 
 def test_exponential_schedule() -> None:
@@ -249,28 +247,30 @@ def mean_payoff(me: Decide, rival: Decide, seat: int, hand: tuple[tuple[int, ...
 HANDS = [((1, 3), 2), ((3, 1), 6), ((3, 3), 9)]
 
 
-@pytest.mark.parametrize("hand", HANDS)
-@pytest.mark.parametrize("rival", ["aspire", "tough", "walk"])
-@pytest.mark.parametrize("seat", [0, 1])
-def test_no_strategy_beats_best_response(rival: str, seat: int, hand: Any) -> None:
-    respond = S["best_response"].with_settings(rival=rival)
-    best = mean_payoff(respond, S[rival], seat, hand)
-    others: list[Decide] = [S[name] for name in ("aspire", "tough", "soft", "walk", "random")]
-    others.append(S["aspire"].with_settings(mirror="offer"))
-    for other in others:
-        assert best >= mean_payoff(other, S[rival], seat, hand) - 1e-9
+def test_no_strategy_beats_best_response() -> None:
+    for hand in HANDS:
+        for rival in ("aspire", "tough", "walk"):
+            for seat in (0, 1):
+                respond = S["best_response"].with_settings(rival=rival)
+                best = mean_payoff(respond, S[rival], seat, hand)
+                others: list[Decide] = [
+                    S[name] for name in ("aspire", "tough", "soft", "walk", "random")
+                ]
+                others.append(S["aspire"].with_settings(mirror="offer"))
+                for other in others:
+                    assert best >= mean_payoff(other, S[rival], seat, hand) - 1e-9
 
 
-@pytest.mark.parametrize("hand", HANDS)
-@pytest.mark.parametrize("rival", ["aspire", "tough", "walk"])
-def test_best_response_earns_expected_value(rival: str, hand: Any) -> None:
-    instance = Pool(quantities=(2, 1), values=(hand[0], (1, 1)), outside=(hand[1], 1))
-    table = Table(GAME, instance, "1")
-    me = table.request("player_1").briefing
-    responder = Responder(me, S[rival], rival_hands(me))
-    plan = responder.plan(1, None, range(len(responder.hands)))
-    respond = S["best_response"].with_settings(rival=rival)
-    assert mean_payoff(respond, S[rival], 0, hand) == pytest.approx(plan.value)
+def test_best_response_earns_expected_value() -> None:
+    for hand in HANDS:
+        for rival in ("aspire", "tough", "walk"):
+            instance = Pool(quantities=(2, 1), values=(hand[0], (1, 1)), outside=(hand[1], 1))
+            table = Table(GAME, instance, "1")
+            me = table.request("player_1").briefing
+            responder = Responder(me, S[rival], rival_hands(me))
+            plan = responder.plan(1, None, range(len(responder.hands)))
+            respond = S["best_response"].with_settings(rival=rival)
+            assert mean_payoff(respond, S[rival], 0, hand) == pytest.approx(plan.value)
 
 
 def test_best_response_to_soft_asks_for_everything() -> None:

@@ -23,7 +23,7 @@ from cheaptalk.games.persuasion.events import (
 from cheaptalk.games.persuasion.rules import Persuasion, Qualities, Trades
 from cheaptalk.games.persuasion.strategies import SENTENCES, pooling_probability
 from cheaptalk.rules import Actor, Chance, Result, RulesError, Table, play
-from tests.games.tables import events, table_after, transcript
+from tests.games.tables import events, table_after
 
 YES: dict[str, Any] = {"decision": "yes"}
 NO: dict[str, Any] = {"decision": "no"}
@@ -82,9 +82,9 @@ def test_qualities_depend_only_on_seed_and_round() -> None:
     assert long.draw_instance(Chance("a")) != long.draw_instance(Chance("b"))
 
 
-@pytest.mark.parametrize(("prior", "drawn"), [(0, {False}), (1, {True})])
-def test_qualities_follow_degenerate_prior(prior: float, drawn: set[bool]) -> None:
-    assert set(Persuasion(prior=prior).draw_instance(Chance("a")).qualities) == drawn
+def test_qualities_follow_degenerate_prior() -> None:
+    for prior, drawn in ((0, {False}), (1, {True})):
+        assert set(Persuasion(prior=prior).draw_instance(Chance("a")).qualities) == drawn
 
 
 def test_quality_frequency_matches_prior() -> None:
@@ -92,18 +92,10 @@ def test_quality_frequency_matches_prior() -> None:
     assert sum(drawn) / 2_000 == pytest.approx(0.8, abs=0.03)
 
 
-@pytest.mark.parametrize("drawn", ["h", "hhh"])
-def test_instance_of_another_length_is_rejected(drawn: str) -> None:
-    with pytest.raises(RulesError, match="numbers of rounds"):
-        replay(binary(2), drawn)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"prior": 1.01}, {"value": 0.9}, {"low_value": 1.1}, {"signal": "smoke"}]
-)
-def test_invalid_parameters_are_rejected(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        Persuasion(**wrong)
+def test_instance_of_another_length_is_rejected() -> None:
+    for drawn in ("h", "hhh"):
+        with pytest.raises(RulesError, match="numbers of rounds"):
+            replay(binary(2), drawn)
 
 
 # Rules
@@ -123,20 +115,18 @@ def test_events_of_round() -> None:
     assert table.outcome == Trades(high=(True,), recommended=(False,), bought=(True,))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "seller", "buyer"),
-    [
+def test_action_types_depend_on_parameters() -> None:
+    cases: list[tuple[Any, type, type]] = [
         ({"signal": "binary"}, Recommendation, Purchase),
         ({"signal": "text"}, Pitch, Purchase),
         ({"buyer_messages": True}, Pitch, SpokenPurchase),
-    ],
-)
-def test_action_types_depend_on_parameters(parameters: Any, seller: type, buyer: type) -> None:
-    game = Persuasion(**parameters)
-    table = table_after(game)
-    assert table.pending["alice"].action is seller
-    signal = YES if seller is Recommendation else say("Buy!")
-    assert table_after(game, signal).pending["bob"].action is buyer
+    ]
+    for parameters, seller, buyer in cases:
+        game = Persuasion(**parameters)
+        table = table_after(game)
+        assert table.pending["alice"].action is seller
+        signal = YES if seller is Recommendation else say("Buy!")
+        assert table_after(game, signal).pending["bob"].action is buyer
 
 
 def test_payoffs_are_sales_and_buyer_surplus() -> None:
@@ -159,13 +149,13 @@ def test_myopic_buyers_are_paid_for_their_own_round() -> None:
     assert game.seat_payoffs(outcome) == {"alice": 2, "bob": 100}
 
 
-@pytest.mark.parametrize("myopic", [True, False])
-@pytest.mark.parametrize("mark", ["h", "l"])
-def test_buying_everything_reaches_payoff_bounds(mark: str, myopic: bool) -> None:
-    game = binary(3, value=1.2, low_value=0.3, myopic=myopic)
-    paid = game.seat_payoffs(trades(replay(game, mark * 3, *[YES, YES] * 3)))
-    assert paid["alice"] == game.payoff_bounds()["alice"][1] == 3
-    assert paid["bob"] == pytest.approx(game.payoff_bounds()["bob"][mark == "h"])
+def test_buying_everything_reaches_payoff_bounds() -> None:
+    for myopic in (True, False):
+        for mark in ("h", "l"):
+            game = binary(3, value=1.2, low_value=0.3, myopic=myopic)
+            paid = game.seat_payoffs(trades(replay(game, mark * 3, *[YES, YES] * 3)))
+            assert paid["alice"] == game.payoff_bounds()["alice"][1] == 3
+            assert paid["bob"] == pytest.approx(game.payoff_bounds()["bob"][mark == "h"])
 
 
 def test_messages_are_passed_on_verbatim() -> None:
@@ -236,32 +226,6 @@ def test_unshared_values_and_prior_are_secrets() -> None:
     assert values.game != game != prior.game
 
 
-@pytest.mark.parametrize("myopic", [True, False])
-def test_seats_never_read_private_information_of_others(myopic: bool) -> None:
-    game = binary(
-        2,
-        myopic=myopic,
-        prior=0.43,
-        value=1.77,
-        low_value=0.31,
-        seller_knows_values=False,
-        buyer_knows_prior=False,
-    )
-    table = replay(game, "hl", YES, YES, YES, YES)
-    seller, buyer = transcript(table, "alice"), transcript(table, "bob_1" if myopic else "bob")
-    assert "43%" in seller
-    assert "43%" not in buyer
-    for worth in ("$177", "$31"):
-        assert worth in buyer
-        assert worth not in seller
-
-
-@pytest.mark.parametrize("mark", ["h", "l"])
-def test_buyer_decides_without_knowing_quality(mark: str) -> None:
-    before = transcript(replay(binary(1), mark, YES), "bob")
-    assert before == transcript(replay(binary(1), "h", YES), "bob")
-
-
 # Sellers
 
 
@@ -274,12 +238,17 @@ def test_always_recommend_recommends_everything() -> None:
     assert marks(match(game, "lhl", "always_recommend", "trusting").recommended or ()) == "+++"
 
 
-@pytest.mark.parametrize(
-    ("prior", "value", "q"),
-    [(1 / 3, 1.2, 0.1), (0.5, 1.25, 0.25), (0.5, 4, 1), (0.8, 1.2, 0.8), (0, 3, 0), (1, 2, 1)],
-)
-def test_pooling_follows_glee_formula(prior: float, value: float, q: float) -> None:
-    assert pooling_probability(prior, 1, value, 0) == pytest.approx(q)
+def test_pooling_follows_glee_formula() -> None:
+    cases = [
+        (1 / 3, 1.2, 0.1),
+        (0.5, 1.25, 0.25),
+        (0.5, 4, 1),
+        (0.8, 1.2, 0.8),
+        (0, 3, 0),
+        (1, 2, 1),
+    ]
+    for prior, value, q in cases:
+        assert pooling_probability(prior, 1, value, 0) == pytest.approx(q)
 
 
 @given(st.floats(0.01, 0.99), st.floats(1, 4), st.floats(0, 0.99))
@@ -322,28 +291,27 @@ def test_trusting_buyer_follows_recommendations() -> None:
     assert marks(match(binary(4), "hllh", "honest", "trusting").bought) == "+--+"
 
 
-@pytest.mark.parametrize(
-    ("parameters", "buys"),
-    [
+def test_sceptical_buyer_considers_only_prior() -> None:
+    cases: list[tuple[Any, bool]] = [
         ({"prior": 0.5, "value": 1.99}, False),
         ({"prior": 0.5, "value": 2}, True),
         ({"prior": 0.333333333, "value": 3}, True),
         ({"prior": 0.5, "value": 1.5, "low_value": 0.5}, True),
         ({"prior": 0.9, "value": 1.5, "buyer_knows_prior": False}, False),
-    ],
-)
-def test_sceptical_buyer_considers_only_prior(parameters: Any, buys: bool) -> None:
-    game = binary(2, **parameters)
-    for seller in ("honest", "always_recommend"):
-        assert set(match(game, "hl", seller, "sceptical").bought) == {buys}
+    ]
+    for parameters, buys in cases:
+        game = binary(2, **parameters)
+        for seller in ("honest", "always_recommend"):
+            assert set(match(game, "hl", seller, "sceptical").bought) == {buys}
 
 
-@pytest.mark.parametrize("signal", ["binary", "text"])
-def test_bayesian_buyer_learns_credibility_of_seller(signal: Any) -> None:
-    game = Persuasion(horizon=12, signal=signal)
-    fooled = match(game, "hlllhhllhlhl", "always_recommend", "bayesian").bought
-    assert marks(fooled) == "++----------"
-    assert marks(match(game, "hlllhhllhlhl", "honest", "bayesian").bought) == "+---++--+-+-"
+def test_bayesian_buyer_learns_credibility_of_seller() -> None:
+    cases: list[Any] = ["binary", "text"]
+    for signal in cases:
+        game = Persuasion(horizon=12, signal=signal)
+        fooled = match(game, "hlllhhllhlhl", "always_recommend", "bayesian").bought
+        assert marks(fooled) == "++----------"
+        assert marks(match(game, "hlllhhllhlhl", "honest", "bayesian").bought) == "+---++--+-+-"
 
 
 def test_bayesian_buyer_returns_to_improving_seller() -> None:
@@ -352,41 +320,38 @@ def test_bayesian_buyer_returns_to_improving_seller() -> None:
     assert marks(bought) == "+--++++++"
 
 
-@pytest.mark.parametrize(
-    ("record", "buys"),
-    [
+def test_myopic_bayesian_buyer_uses_record() -> None:
+    cases = [
         (Record(0, None, None), True),
         (Record(10, 0.5, 0.0), True),
         (Record(10, 0.5, 0.1), True),
         (Record(10, 0.5, 0.2), False),
         (Record(10, 0.0, 0.0), True),
-    ],
-)
-def test_myopic_bayesian_buyer_uses_record(record: Record, buys: bool) -> None:
-    game = binary(1, myopic=True)
-    table = replay(game, "h", YES)
-    table.heard["bob_1"][1] = table.heard["bob_1"][1]._replace(event=record)
-    decided = SPEC.strategies["bayesian"](table.request("bob_1"))
-    # (4 * 0.9 + bought and high) / (4 + bought) is compared with 1 / 1.25.
-    assert decided == Purchase(decision="yes" if buys else "no")
+    ]
+    for record, buys in cases:
+        game = binary(1, myopic=True)
+        table = replay(game, "h", YES)
+        table.heard["bob_1"][1] = table.heard["bob_1"][1]._replace(event=record)
+        decided = SPEC.strategies["bayesian"](table.request("bob_1"))
+        # (4 * 0.9 + bought and high) / (4 + bought) is compared with 1 / 1.25.
+        assert decided == Purchase(decision="yes" if buys else "no")
 
 
-@pytest.mark.parametrize("buyer", ["trusting", "sceptical", "bayesian"])
-@pytest.mark.parametrize("words", ["", "I recommend that you buy this product", "Best quality!"])
-@pytest.mark.parametrize(("value", "decision"), [(1.9, "no"), (2, "yes")])
-def test_unknown_sentences_carry_no_information(
-    value: float, words: str, buyer: str, decision: Any
-) -> None:
-    table = replay(Persuasion(horizon=1, value=value), "h", say(words))
-    decided = SPEC.strategies[buyer](table.request("bob"))
-    assert decided == Purchase(decision=decision)
+def test_unknown_sentences_carry_no_information() -> None:
+    for buyer in ("trusting", "sceptical", "bayesian"):
+        for words in ("", "I recommend that you buy this product", "Best quality!"):
+            cases: list[tuple[float, Any]] = [(1.9, "no"), (2, "yes")]
+            for value, decision in cases:
+                table = replay(Persuasion(horizon=1, value=value), "h", say(words))
+                decided = SPEC.strategies[buyer](table.request("bob"))
+                assert decided == Purchase(decision=decision)
 
 
-@pytest.mark.parametrize("recommended", [True, False])
-def test_scripted_sentences_are_understood(recommended: bool) -> None:
-    table = replay(Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
-    decided = SPEC.strategies["trusting"](table.request("bob"))
-    assert decided == Purchase(decision="yes" if recommended else "no")
+def test_scripted_sentences_are_understood() -> None:
+    for recommended in (True, False):
+        table = replay(Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
+        decided = SPEC.strategies["trusting"](table.request("bob"))
+        assert decided == Purchase(decision="yes" if recommended else "no")
 
 
 def test_random_play_uses_all_answers() -> None:
@@ -418,15 +383,15 @@ MIXED = Trades(
 )
 
 
-@pytest.mark.parametrize("myopic", [True, False])
-def test_metrics_match_hand_calculation(myopic: bool) -> None:
-    game = binary(10, value=3, price=10_000, myopic=myopic)
-    assert metrics(game, MIXED) == pytest.approx(
-        {
-            "sales": 5, "alice_gain": 0.5, "bob_gain": (4 * 2 - 1) / 10,
-            "efficiency": 4 / 6, "fairness": 3 / 4, "honesty": 0.9,
-        }
-    )  # fmt: skip
+def test_metrics_match_hand_calculation() -> None:
+    for myopic in (True, False):
+        game = binary(10, value=3, price=10_000, myopic=myopic)
+        assert metrics(game, MIXED) == pytest.approx(
+            {
+                "sales": 5, "alice_gain": 0.5, "bob_gain": (4 * 2 - 1) / 10,
+                "efficiency": 4 / 6, "fairness": 3 / 4, "honesty": 0.9,
+            }
+        )  # fmt: skip
 
 
 def test_published_bob_gain_charges_refused_lemons() -> None:
@@ -444,101 +409,3 @@ def test_ratios_without_cases_are_undefined() -> None:
     assert metrics(game, good)["fairness"] is None
     assert metrics(game, good)["efficiency"] == 0.5
     assert metrics(game, good)["honesty"] is None
-
-
-# Prompts
-
-
-def round_1_text(seat: str = "bob", **parameters: Any) -> str:
-    """Return the text that a seat has read when the buyer of round 1 decides."""
-    game = Persuasion(**parameters)
-    return transcript(table_after(game, YES if game.signal == "binary" else say("Buy!")), seat)
-
-
-def test_briefing_defines_payoffs() -> None:
-    assert "Your payoff is the number of products you sell" in round_1_text("alice")
-    text = round_1_text(value=1.2, low_value=0.1)
-    assert "$20 for one of high quality and -$90 for one of low quality" in text
-    assert "Alice's payoff is the number of products sold" in text
-
-
-@pytest.mark.parametrize("seat", ["alice", "bob"])
-def test_messages_are_mentioned_only_if_enabled(seat: str) -> None:
-    assert "message" not in round_1_text(seat, signal="binary")
-    assert "message can say anything" in round_1_text(seat, signal="text")
-    assert "message with" in round_1_text(seat, signal="binary", buyer_messages=True)
-
-
-@pytest.mark.parametrize(
-    ("seat", "parameters", "sentence"),
-    [
-        ("alice", {}, "with a probability of 50%"),
-        ("alice", {}, "Bob knows this probability too."),
-        ("alice", {"buyer_knows_prior": False}, "Bob does not know this probability."),
-        ("bob", {}, "Alice knows this probability too."),
-        ("bob", {"buyer_knows_prior": False}, "Alice knows how likely it is. You do not."),
-        ("alice", {}, "A product of high quality is worth $125 to Bob"),
-        ("alice", {"seller_knows_values": False}, "You do not know what a product of high"),
-        ("bob", {}, "worth $125 to you, and one of low quality is worth $0. Alice knows this."),
-        ("bob", {"seller_knows_values": False}, "Alice does not know this."),
-        ("bob", {}, "There are 20 rounds."),
-        ("alice", {"horizon": 1}, "There is only one round."),
-        ("bob", {"horizon": {"rounds": 9, "hidden": True}}, "not told how many rounds there are"),
-        ("alice", {"myopic": True}, "each time to a new buyer"),
-        ("bob_1", {"myopic": True}, "You take part in one round only."),
-        ("bob_1", {"myopic": True}, "There have been no earlier rounds."),
-        ("bob", {"names": {"alice": "Sam", "bob": "Bea"}}, "You are Bea. Sam offers you"),
-        ("bob", {"signal": "binary"}, "Round 1.\nAlice recommends the product to you."),
-        ("bob", {}, 'Round 1.\nAlice says: "Buy!"\nDo you buy the product for $100?'),
-    ],
-)
-def test_texts_state_parameters(seat: str, parameters: Any, sentence: str) -> None:
-    assert sentence in round_1_text(seat, **parameters)
-
-
-def test_myopic_buyer_does_not_read_number_of_rounds() -> None:
-    assert "20 rounds" not in round_1_text("bob_1", myopic=True)
-    assert "20 rounds" in round_1_text("alice", myopic=True)
-
-
-@pytest.mark.parametrize(
-    ("moves", "sentence"),
-    [
-        ((NO,), "There has been one earlier round. The product was not bought."),
-        ((YES,), "The product was bought, and it was of low quality."),
-        ((YES, NO), "In 50% of them the product was bought. In 50% of them the product was bought"),
-    ],
-)
-def test_record_text(moves: tuple[dict[str, Any], ...], sentence: str) -> None:
-    decisions = [move for buyer in moves for move in (YES, buyer)]
-    table = replay(binary(3, myopic=True), "lhh", *decisions, YES)
-    assert sentence in transcript(table, f"bob_{len(moves) + 1}")
-
-
-@pytest.mark.parametrize(
-    ("decision", "learnt", "news"),
-    [
-        (YES, "the product you bought was of low quality", "Round 1: Bob bought the product."),
-        (NO, "that you did not buy was of low quality", "Round 1: Bob did not buy the product."),
-    ],
-)
-def test_round_result_texts(decision: dict[str, Any], learnt: str, news: str) -> None:
-    table = replay(binary(1), "l", YES, decision)
-    assert learnt in transcript(table, "bob")
-    assert news in transcript(table, "alice")
-
-
-def test_messages_of_buyer_are_quoted_to_seller() -> None:
-    game = binary(1, buyer_messages=True, myopic=True)
-    text = transcript(replay(game, "l", YES, NO | say("Never!")), "alice")
-    assert 'Round 1: the buyer did not buy the product.\nThe buyer says: "Never!"' in text
-
-
-def test_final_texts_state_results() -> None:
-    table = replay(binary(1), "l", YES, YES)
-    assert "You sold 1 product." in transcript(table, "alice")
-    assert "Your payoff is -$100." in transcript(table, "bob")
-
-
-def test_empty_message_text() -> None:
-    assert "Alice says nothing." in transcript(replay(Persuasion(horizon=1), "h", say("")), "bob")

@@ -1,15 +1,12 @@
 """Pitches: only plain statements about a product are interpreted."""
 
-import pytest
-
 import cheaptalk as ct
 from cheaptalk.games.persuasion.events import Pitch, Purchase
 from cheaptalk.games.persuasion.pitches import recommends
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_plain_praise_is_interpreted_as_recommendation() -> None:
+    cases = [
         "I recommend that you buy this product.",
         "This product is of high quality, I recommend it.",
         "Trust me, it is an excellent, high-quality product. Buy it!",
@@ -23,15 +20,13 @@ from cheaptalk.games.persuasion.pitches import recommends
         "High quality, buy it now.",
         "It is good.",
         "The product has excellent quality, so buy it.",
-    ],
-)
-def test_plain_praise_is_interpreted_as_recommendation(message: str) -> None:
-    assert recommends(message) is True
+    ]
+    for message in cases:
+        assert recommends(message) is True
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_plain_advice_against_buying_is_detected() -> None:
+    cases = [
         "I do not recommend that you buy this product.",
         "I don\u2019t recommend it.",
         "I advise against buying it.",
@@ -40,32 +35,44 @@ def test_plain_praise_is_interpreted_as_recommendation(message: str) -> None:
         "It is not good.",
         "The quality is poor.",
         "You should not buy this product!",
-    ],
-)
-def test_plain_advice_against_buying_is_detected(message: str) -> None:
-    assert recommends(message) is False
+    ]
+    for message in cases:
+        assert recommends(message) is False
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "", "Hello, nice to meet you.", "Would you like to buy this product?",
-        "If it is of high quality, you should buy it.", "Last time it was an excellent product.",
-        "I might recommend it.", "It could be of high quality.", "The price is $100.",
-        "I can't say that it is of high quality.", "I never recommend it lightly; buy it.",
-        "It is excellent, but I do not recommend it.", 'You said "buy it".',
-        "Nobody can say this product is of low quality.", "This is not a joke. Buy it!",
-        "I recommend that you decide for yourself.", "There is a high chance that it is excellent.",
-        "I think it is excellent.", "The next one is excellent.", "It pays to be careful.",
-        "High-quality products are worth $120 to you.", "I recommend caution.",
-        "It is outstanding how low the quality is.", "It is excellent that you ask.",
-        "It is superb weather today.", "This product is top-quality rubbish.",
-        "Had it been better, I would recommend it.", "I recommend this attitude to everyone.",
+def test_ambiguous_messages_are_not_interpreted() -> None:
+    cases = [
+        "",
+        "Hello, nice to meet you.",
+        "Would you like to buy this product?",
+        "If it is of high quality, you should buy it.",
+        "Last time it was an excellent product.",
+        "I might recommend it.",
+        "It could be of high quality.",
+        "The price is $100.",
+        "I can't say that it is of high quality.",
+        "I never recommend it lightly; buy it.",
+        "It is excellent, but I do not recommend it.",
+        'You said "buy it".',
+        "Nobody can say this product is of low quality.",
+        "This is not a joke. Buy it!",
+        "I recommend that you decide for yourself.",
+        "There is a high chance that it is excellent.",
+        "I think it is excellent.",
+        "The next one is excellent.",
+        "It pays to be careful.",
+        "High-quality products are worth $120 to you.",
+        "I recommend caution.",
+        "It is outstanding how low the quality is.",
+        "It is excellent that you ask.",
+        "It is superb weather today.",
+        "This product is top-quality rubbish.",
+        "Had it been better, I would recommend it.",
+        "I recommend this attitude to everyone.",
         "I cannot recommend it highly enough.",
-    ],
-)  # fmt: skip
-def test_ambiguous_messages_are_not_interpreted(message: str) -> None:
-    assert recommends(message) is None
+    ]
+    for message in cases:
+        assert recommends(message) is None
 
 
 def test_honesty_check_covers_text_messages() -> None:

@@ -124,9 +124,8 @@ def test_guess_the_average_series() -> None:
     assert series(match, "won")[1, "player_1"] == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "rows", "which", "expected"),
-    [
+def test_simultaneous_rounds_have_joint_and_individual_rows() -> None:
+    cases: list[tuple[str, list[tuple[object, ...]], str, list[float]]] = [
         ("el_farol_bar", [("go", "stay")], "attendance", [0.5, 1, 0]),
         ("el_farol_bar", [("go", "stay")], "gain", [7.5, 10, 5]),
         ("divide_the_dollar", [(50, 60)], "bid", [1.1, 0.5, 0.6]),
@@ -135,16 +134,13 @@ def test_guess_the_average_series() -> None:
         ("public_goods", [(20, 5)], "gain", [32.5, 25, 40]),
         ("diners_dilemma", [("cheap", "costly")], "cheap", [0.5, 1, 0]),
         ("diners_dilemma", [("cheap", "costly")], "gain", [2.5, 0, 5]),
-    ],
-)
-def test_simultaneous_rounds_have_joint_and_individual_rows(
-    name: str, rows: list[tuple[object, ...]], which: str, expected: list[float]
-) -> None:
-    rules = rules_of(name, players=2, rounds=2)
-    points = series(result_of(rules, *rows * 2), which)
-    seats = [None, "player_1", "player_2"]
-    assert list(points) == [(number, seat) for number in (1, 2) for seat in seats]
-    assert list(points.values()) == pytest.approx(expected * 2)
+    ]
+    for name, rows, which, expected in cases:
+        rules = rules_of(name, players=2, rounds=2)
+        points = series(result_of(rules, *rows * 2), which)
+        seats = [None, "player_1", "player_2"]
+        assert list(points) == [(number, seat) for number in (1, 2) for seat in seats]
+        assert list(points.values()) == pytest.approx(expected * 2)
 
 
 def test_auction_series() -> None:

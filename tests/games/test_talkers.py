@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, get_args
 
-import pytest
-
 import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal.talk import speaks_of_items
 from cheaptalk.games.manners import Manner, Topics, manners
@@ -37,17 +35,17 @@ def moves(game: str, seed: str, **settings: str) -> tuple[list[Any], list[str]]:
     return given, words
 
 
-@pytest.mark.parametrize("game", GAMES)
-def test_manners_change_only_messages(game: str) -> None:
-    for seed in map(str, range(8)):
-        silent, plain = moves(game, seed, manner="silent")
-        matches = {manner: moves(game, seed, manner=manner) for manner in MANNERS}
-        assert all(done == silent for done, _ in matches.values())
-        for manner in set(MANNERS) - {"silent"}:
-            first = matches[manner][1][0]
-            assert first.startswith(plain[0])
-            assert len(first) > len(plain[0]) + 20
-        assert len({words[0] for _, words in matches.values()}) == len(MANNERS)
+def test_manners_change_only_messages() -> None:
+    for game in GAMES:
+        for seed in map(str, range(8)):
+            silent, plain = moves(game, seed, manner="silent")
+            matches = {manner: moves(game, seed, manner=manner) for manner in MANNERS}
+            assert all(done == silent for done, _ in matches.values())
+            for manner in set(MANNERS) - {"silent"}:
+                first = matches[manner][1][0]
+                assert first.startswith(plain[0])
+                assert len(first) > len(plain[0]) + 20
+            assert len({words[0] for _, words in matches.values()}) == len(MANNERS)
 
 
 def test_wordings_cannot_be_mistaken_for_offers() -> None:
@@ -65,19 +63,23 @@ TACTICS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("game", GAMES)
-def test_talker_makes_moves_of_configured_strategy(game: str) -> None:
-    parameters, talker, other = GAMES[game]
-    game_spec = ct.get_game(game)
-    rules = game_spec.rules.model_validate(parameters)
-    for setting, names in TACTICS[game].items():
-        for name in names:
-            players = dict.fromkeys(rules.seats, game_spec.strategies[other].with_settings())
-            players[talker] = game_spec.strategies[name].with_settings()
-            table = ct.play(rules, rules.draw_instance(ct.Chance("4")), "4", players)
-            expected = [dict(answer.action or {}) for answer in table.given]
-            done = [fields for _, fields in moves(game, "4", manner="anchor", **{setting: name})[0]]
-            assert done == [{k: v for k, v in row.items() if k != "message"} for row in expected]
+def test_talker_makes_moves_of_configured_strategy() -> None:
+    for game in GAMES:
+        parameters, talker, other = GAMES[game]
+        game_spec = ct.get_game(game)
+        rules = game_spec.rules.model_validate(parameters)
+        for setting, names in TACTICS[game].items():
+            for name in names:
+                players = dict.fromkeys(rules.seats, game_spec.strategies[other].with_settings())
+                players[talker] = game_spec.strategies[name].with_settings()
+                table = ct.play(rules, rules.draw_instance(ct.Chance("4")), "4", players)
+                expected = [dict(answer.action or {}) for answer in table.given]
+                done = [
+                    fields for _, fields in moves(game, "4", manner="anchor", **{setting: name})[0]
+                ]
+                assert done == [
+                    {k: v for k, v in row.items() if k != "message"} for row in expected
+                ]
 
 
 def test_hallucination_check_detects_false_claims() -> None:

@@ -17,9 +17,8 @@ from cheaptalk.games.public_goods.rules import PublicGoods
 from cheaptalk.rules import Chance
 
 
-@pytest.mark.parametrize(
-    ("game", "choices"),
-    [
+def test_total_bounds_of_rounds_match_enumeration() -> None:
+    cases: list[tuple[Any, Any]] = [
         (DinersDilemma(players=3, rounds=1), ("cheap", "costly")),
         (ElFarolBar(players=4, rounds=1), ("go", "stay")),
         (ElFarolBar(players=4, rounds=1, capacity=1), ("go", "stay")),
@@ -27,19 +26,19 @@ from cheaptalk.rules import Chance
         (GuessTheAverage(players=3, rounds=1, maximum=3), range(4)),
         (PublicGoods(players=3, rounds=1, tokens=3), range(4)),
         (PublicGoods(players=3, rounds=1, tokens=3, factor=0.5), range(4)),
-    ],
-    ids=lambda value: getattr(value, "name", ""),
-)
-def test_total_bounds_of_rounds_match_enumeration(game: Any, choices: Any) -> None:
-    instance = game.draw_instance(Chance("any"))
-    totals = [sum(game.gains(1, row, instance)) for row in product(choices, repeat=game.players)]
-    assert game.total_bounds()["player"] == pytest.approx((min(totals), max(totals)))
-    longer = game.model_copy(update={"rounds": 5})
-    # Guess the average pays the share of rounds won.
-    rounds = 1 if game.name == "guess_the_average" else 5
-    assert longer.total_bounds()["player"] == pytest.approx(
-        (rounds * min(totals), rounds * max(totals))
-    )
+    ]
+    for game, choices in cases:
+        instance = game.draw_instance(Chance("any"))
+        totals = [
+            sum(game.gains(1, row, instance)) for row in product(choices, repeat=game.players)
+        ]
+        assert game.total_bounds()["player"] == pytest.approx((min(totals), max(totals)))
+        longer = game.model_copy(update={"rounds": 5})
+        # Guess the average pays the share of rounds won.
+        rounds = 1 if game.name == "guess_the_average" else 5
+        assert longer.total_bounds()["player"] == pytest.approx(
+            (rounds * min(totals), rounds * max(totals))
+        )
 
 
 def test_total_bounds_of_single_prizes() -> None:
@@ -47,14 +46,16 @@ def test_total_bounds_of_single_prizes() -> None:
     assert PirateGame(gold=70).total_bounds() == {"player": (70.0, 70.0)}
 
 
-@pytest.mark.parametrize("objective", [0.0, 0.5, 1.0, -1.0])
-def test_total_bounds_of_deal_or_no_deal_match_best_context(objective: float) -> None:
-    best = max(
-        sum(
-            count * max(values)
-            for count, values in zip(context.counts, zip(*context.values, strict=True), strict=True)
+def test_total_bounds_of_deal_or_no_deal_match_best_context() -> None:
+    for objective in (0.0, 0.5, 1.0, -1.0):
+        best = max(
+            sum(
+                count * max(values)
+                for count, values in zip(
+                    context.counts, zip(*context.values, strict=True), strict=True
+                )
+            )
+            for context in all_contexts()
         )
-        for context in all_contexts()
-    )
-    totals = DealOrNoDeal(objective=objective).total_bounds()["player"]
-    assert totals == (0.0, (1 + objective) * best)
+        totals = DealOrNoDeal(objective=objective).total_bounds()["player"]
+        assert totals == (0.0, (1 + objective) * best)
