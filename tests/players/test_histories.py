@@ -66,16 +66,16 @@ def test_full_history_includes_every_turn() -> None:
     assert len(last) == 1 + 2 * 3 + 1
 
 
-@pytest.mark.parametrize(("last", "kept"), [(0, [3]), (1, [2, 3]), (2, [1, 2, 3]), (9, [1, 2, 3])])
-def test_limited_history_includes_last_turns_and_new_events(last: int, kept: list[int]) -> None:
-    model = player(history=LastTurns(last=last))
-    rounds = play(model, *([guess(number + 1)] for number in range(1, 5)))
-    final = rounds[3][0]
-    assert final[0] == "You are Left. Your card is 1."
-    assert [
-        number for number in (1, 2, 3) if any(round_text(number) in text for text in final)
-    ] == kept
-    assert final[-1].startswith(round_text(3))
+def test_limited_history_includes_last_turns_and_new_events() -> None:
+    for last, kept in ((0, [3]), (1, [2, 3]), (2, [1, 2, 3]), (9, [1, 2, 3])):
+        model = player(history=LastTurns(last=last))
+        rounds = play(model, *([guess(number + 1)] for number in range(1, 5)))
+        final = rounds[3][0]
+        assert final[0] == "You are Left. Your card is 1."
+        assert [
+            number for number in (1, 2, 3) if any(round_text(number) in text for text in final)
+        ] == kept
+        assert final[-1].startswith(round_text(3))
 
 
 def test_summary_replaces_the_summarized_turns() -> None:
@@ -120,23 +120,21 @@ def test_summary_contains_no_chat_template_tokens() -> None:
     assert "<|im_start|>" not in "".join(contents(calls[-1]))
 
 
-@pytest.mark.parametrize(
-    ("reply", "kind"),
-    [
+def test_failed_summary_is_no_answer() -> None:
+    cases = [
         (Reply(text=""), Kind.UNPARSABLE),
         (Reply(text="I gues", finish="length"), Kind.TRUNCATED),
         (Reply(failure=Failure.REFUSED), Kind.REFUSED),
         (Reply(failure=Failure.FILTERED), Kind.FILTERED),
         (Reply(failure=Failure.PROVIDER_ERROR), Kind.PROVIDER_ERROR),
-    ],
-)
-def test_failed_summary_is_no_answer(reply: Reply, kind: Kind) -> None:
-    model = player(tries=1, history="summary")
-    request = second_request(model)
-    assert think(model, request, reply)[1] == Answer(None, kind)
-    calls, answer = think(model, request, "Round 1 is over.", guess(6))
-    assert contents(calls[0])[-1] == SUM_UP, "a missing summary is requested again"
-    assert answer.kind is Kind.OK
+    ]
+    for reply, kind in cases:
+        model = player(tries=1, history="summary")
+        request = second_request(model)
+        assert think(model, request, reply)[1] == Answer(None, kind)
+        calls, answer = think(model, request, "Round 1 is over.", guess(6))
+        assert contents(calls[0])[-1] == SUM_UP, "a missing summary is requested again"
+        assert answer.kind is Kind.OK
 
 
 def test_past_answers_can_be_shown_verbatim() -> None:

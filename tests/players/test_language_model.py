@@ -1,7 +1,5 @@
 """A model plays as a conversation, and its replies are parsed strictly."""
 
-import pytest
-
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.players.language_model.treatments import PERSONAS, PLAIN, Prompt
@@ -121,32 +119,28 @@ def test_invalid_answer_is_retried_with_the_reason() -> None:
     assert answer == Answer(SpokenGuess(number=9, message="So."), Kind.REPAIRED)
 
 
-@pytest.mark.parametrize(
-    ("replies", "kind"),
-    [
+def test_last_fault_counts_after_all_tries() -> None:
+    cases = [
         (["what?", "what?"], Kind.UNPARSABLE),
         (['{"number": 5, "message": "a"} {"number": 6, "message": "b"}'] * 2, Kind.UNPARSABLE),
         (['{"number": 99, "message": "a"}'] * 2, Kind.UNPARSABLE),
         (["what?", '{"number": 0, "message": ""}'], Kind.ILLEGAL),
         (['{"number": 0, "message": ""}', "what?"], Kind.UNPARSABLE),
-    ],
-)
-def test_last_fault_counts_after_all_tries(replies: list[str], kind: Kind) -> None:
-    calls, answer = think(model(tries=2), table().request("left"), *replies)
-    assert answer == Answer(None, kind)
-    assert len(calls) == 2
+    ]
+    for replies, kind in cases:
+        calls, answer = think(model(tries=2), table().request("left"), *replies)
+        assert answer == Answer(None, kind)
+        assert len(calls) == 2
 
 
-@pytest.mark.parametrize(
-    ("failure", "kind"),
-    [
+def test_failed_call_is_not_retried_by_the_player() -> None:
+    cases = [
         (Failure.TIMED_OUT, Kind.TIMED_OUT),
         (Failure.PROVIDER_ERROR, Kind.PROVIDER_ERROR),
-    ],
-)
-def test_failed_call_is_not_retried_by_the_player(failure: Failure, kind: Kind) -> None:
-    _, answer = think(model(), table().request("left"), "what?", Reply(failure=failure))
-    assert answer == Answer(None, kind)
+    ]
+    for failure, kind in cases:
+        _, answer = think(model(), table().request("left"), "what?", Reply(failure=failure))
+        assert answer == Answer(None, kind)
 
 
 def test_empty_reply_without_failure_is_a_provider_error() -> None:

@@ -33,11 +33,11 @@ CHANGED: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("settings", "digest"), RECORDED)
-def test_digests_of_recorded_players_are_stable(settings: dict[str, Any], digest: str) -> None:
-    seat = ModelSeat.model_validate(settings)
-    assert player_digest(seat) == digest
-    assert player_digest(ModelSeat.model_validate(seat.model_dump(mode="json"))) == digest
+def test_digests_of_recorded_players_are_stable() -> None:
+    for settings, digest in RECORDED:
+        seat = ModelSeat.model_validate(settings)
+        assert player_digest(seat) == digest
+        assert player_digest(ModelSeat.model_validate(seat.model_dump(mode="json"))) == digest
 
 
 def test_every_setting_changes_the_digest() -> None:
@@ -55,23 +55,22 @@ def test_every_setting_changes_the_digest() -> None:
     assert len({*digests.values(), player_digest(plain)}) == len(other) + 1
 
 
-@pytest.mark.parametrize("name", LATER)
-def test_defaults_of_later_settings_are_not_written(name: str) -> None:
-    default = ModelSeat.model_fields[name].default
-    seat = ModelSeat.model_validate(FULL | {name: default})
-    assert player_digest(seat) == RECORDED[2][1]
-    assert name not in seat.model_dump(mode="json")
-    changed = ModelSeat.model_validate(FULL | {name: CHANGED[name]})
-    assert ModelSeat.model_validate(changed.model_dump(mode="json")) == changed
-    assert (
-        RosterEntry.model_validate(changed.model_dump(mode="json", exclude_none=True)).form
-        == changed
-    )
+def test_defaults_of_later_settings_are_not_written() -> None:
+    for name in LATER:
+        default = ModelSeat.model_fields[name].default
+        seat = ModelSeat.model_validate(FULL | {name: default})
+        assert player_digest(seat) == RECORDED[2][1]
+        assert name not in seat.model_dump(mode="json")
+        changed = ModelSeat.model_validate(FULL | {name: CHANGED[name]})
+        assert ModelSeat.model_validate(changed.model_dump(mode="json")) == changed
+        assert (
+            RosterEntry.model_validate(changed.model_dump(mode="json", exclude_none=True)).form
+            == changed
+        )
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
+def test_invalid_settings_raise_error() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"history": "some"}, '"some" is not a history; write all, summary or {last: N}'),
         ({"history": {"last": -1}}, '{"last": -1} is not a history'),
         ({"history": {"last": True}}, '{"last": true} is not a history'),
@@ -83,12 +82,11 @@ def test_defaults_of_later_settings_are_not_written(name: str) -> None:
         ({"reask": "never"}, "'reason' or 'afresh'"),
         ({"refusals": "never"}, "'again' or 'final'"),
         ({"tries": 21}, "less than or equal to 20"),
-    ],
-)
-def test_invalid_settings_raise_error(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValidationError) as caught:
-        ModelSeat.model_validate({"model": "vllm/x"} | settings)
-    assert message in str(caught.value)
+    ]
+    for settings, message in cases:
+        with pytest.raises(ValidationError) as caught:
+            ModelSeat.model_validate({"model": "vllm/x"} | settings)
+        assert message in str(caught.value)
 
 
 def test_prompt_settings_reach_the_player() -> None:
@@ -119,13 +117,15 @@ def test_unsupported_setting_is_rejected() -> None:
     assert ModelSeat(model="openai/o3", temperature=1).temperature == 1  # allowed in records
 
 
-@pytest.mark.parametrize("answers", ["schema", "tool", "auto"])
-def test_structured_answers_with_chain_of_thought_require_reasoning(answers: str) -> None:
-    settings = {"model": "vllm/x", "chain_of_thought": "split", "answers": answers}
-    with pytest.raises(ValidationError, match=f'answers: "{answers}" leaves no room for a'):
-        RosterEntry.model_validate(settings)
-    assert ModelSeat.model_validate(settings).route == answers  # allowed in records
-    assert RosterEntry.model_validate(settings | {"model": "openai/o3", "reasoning": "high"}).form
+def test_structured_answers_with_chain_of_thought_require_reasoning() -> None:
+    for answers in ("schema", "tool", "auto"):
+        settings = {"model": "vllm/x", "chain_of_thought": "split", "answers": answers}
+        with pytest.raises(ValidationError, match=f'answers: "{answers}" leaves no room for a'):
+            RosterEntry.model_validate(settings)
+        assert ModelSeat.model_validate(settings).route == answers  # allowed in records
+        assert RosterEntry.model_validate(
+            settings | {"model": "openai/o3", "reasoning": "high"}
+        ).form
 
 
 def test_docs_list_every_setting() -> None:

@@ -59,20 +59,28 @@ def sent_calls(
     return answers
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"history": "summary"}, {"history": {"last": 1}}, {"refine": {}}]
-)
-def test_preview_equals_what_a_match_sends(settings: dict[str, Any]) -> None:
-    rules, spec = game(horizon=6), seat(**settings)
-    rivals = opponents(rules, "bob")
-    matches = {str(seed): sent_calls(spec, rules, "bob", rivals, str(seed)) for seed in range(20)}
-    seed, answers = next((seed, calls) for seed, calls in matches.items() if len(calls) > 2)
-    for turn, calls in enumerate(answers, start=1):
-        previewed = preview(spec, rules, "bob", rivals, seed, turn)
-        assert previewed is not None
-        assert previewed.actor == "bob"
-        assert [call.messages for call in previewed.calls] == [call.messages for call, _ in calls]
-    assert preview(spec, rules, "bob", rivals, seed, len(answers) + 1) is None
+def test_preview_equals_what_a_match_sends() -> None:
+    cases: list[dict[str, Any]] = [
+        {},
+        {"history": "summary"},
+        {"history": {"last": 1}},
+        {"refine": {}},
+    ]
+    for settings in cases:
+        rules, spec = game(horizon=6), seat(**settings)
+        rivals = opponents(rules, "bob")
+        matches = {
+            str(seed): sent_calls(spec, rules, "bob", rivals, str(seed)) for seed in range(20)
+        }
+        seed, answers = next((seed, calls) for seed, calls in matches.items() if len(calls) > 2)
+        for turn, calls in enumerate(answers, start=1):
+            previewed = preview(spec, rules, "bob", rivals, seed, turn)
+            assert previewed is not None
+            assert previewed.actor == "bob"
+            assert [call.messages for call in previewed.calls] == [
+                call.messages for call, _ in calls
+            ]
+        assert preview(spec, rules, "bob", rivals, seed, len(answers) + 1) is None
 
 
 def test_preview_uses_the_model_and_its_settings() -> None:
@@ -86,13 +94,13 @@ def test_preview_uses_the_model_and_its_settings() -> None:
     assert call.form.example is None
 
 
-@pytest.mark.parametrize("name", games())
-def test_every_game_previews_a_refined_player(name: str) -> None:
-    rules = game(name)
-    first = next(iter(rules.seats))
-    previewed = preview(seat(refine={}, style=None), rules, first, opponents(rules, first), "0")
-    assert previewed is not None
-    assert previewed.calls[0].messages[0].role == "system"
+def test_every_game_previews_a_refined_player() -> None:
+    for name in games():
+        rules = game(name)
+        first = next(iter(rules.seats))
+        previewed = preview(seat(refine={}, style=None), rules, first, opponents(rules, first), "0")
+        assert previewed is not None
+        assert previewed.calls[0].messages[0].role == "system"
 
 
 def test_game_without_random_strategy_previews_its_first_request(
@@ -115,19 +123,18 @@ def test_calls_go_to_the_deciding_actor() -> None:
     assert all(len(view.calls[0].messages) == 2 for view in previews if view is not None)
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"persona": "You are in a hurry."}, {"history": "summary"}]
-)
-def test_seat_messages_equal_the_preview(settings: dict[str, Any]) -> None:
-    rules, spec = game(messages=False), seat(**settings)
-    rivals = opponents(rules, "bob")
-    shown = preview(spec, rules, "bob", rivals, "seed", 1)
-    assert shown is not None
-    table = Table(rules, rules.draw_instance(Chance("seed").apart("deal")), "seed")
-    table.answer("alice", rivals["alice"](table.request("alice")))
-    assert messages(table, "bob", spec) == shown.calls[0].messages
-    with pytest.raises(ValueError, match='"alice" has no open request'):
-        messages(table, "alice")
+def test_seat_messages_equal_the_preview() -> None:
+    cases: list[dict[str, Any]] = [{}, {"persona": "You are in a hurry."}, {"history": "summary"}]
+    for settings in cases:
+        rules, spec = game(messages=False), seat(**settings)
+        rivals = opponents(rules, "bob")
+        shown = preview(spec, rules, "bob", rivals, "seed", 1)
+        assert shown is not None
+        table = Table(rules, rules.draw_instance(Chance("seed").apart("deal")), "seed")
+        table.answer("alice", rivals["alice"](table.request("alice")))
+        assert messages(table, "bob", spec) == shown.calls[0].messages
+        with pytest.raises(ValueError, match='"alice" has no open request'):
+            messages(table, "alice")
 
 
 def test_seat_messages_include_earlier_answers() -> None:

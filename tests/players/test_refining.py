@@ -107,39 +107,38 @@ def test_every_candidate_must_be_legal() -> None:
     assert thought[1] == Answer(Proposal(**trade(3)), Kind.REPAIRED)
 
 
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
+def test_invalid_candidate_list_is_retried() -> None:
+    cases = [
         (candidate_list(trade(1)), "at least 3"),
         (candidate_list(*[trade(amount) for amount in (1, 2, 3, 4)]), "at most 3"),
         (json.dumps(trade(1)), "candidates"),
         ("Well.", "no JSON object"),
-    ],
-)
-def test_invalid_candidate_list_is_retried(reply: str, message: str) -> None:
-    thought = think(player(), first_request(), reply, THREE, '{"choice": 1}')
-    assert message in calls_of(thought)[1].messages[-1].content
-    assert thought[1].kind is Kind.REPAIRED
+    ]
+    for reply, message in cases:
+        thought = think(player(), first_request(), reply, THREE, '{"choice": 1}')
+        assert message in calls_of(thought)[1].messages[-1].content
+        assert thought[1].kind is Kind.REPAIRED
 
 
-@pytest.mark.parametrize(
-    "reply", ['{"choice": 0}', '{"choice": 4}', json.dumps(trade(4)), '{"choice": 1} {"choice": 2}']
-)
-def test_choice_must_be_one_of_the_candidates(reply: str) -> None:
-    assert think(player(), first_request(), THREE, reply, '{"choice": 3}')[1].kind is Kind.REPAIRED
-    final = think(player(tries=1), first_request(), THREE, reply)[1]
-    assert final == Answer(None, Kind.UNPARSABLE)
+def test_choice_must_be_one_of_the_candidates() -> None:
+    cases = ['{"choice": 0}', '{"choice": 4}', json.dumps(trade(4)), '{"choice": 1} {"choice": 2}']
+    for reply in cases:
+        assert (
+            think(player(), first_request(), THREE, reply, '{"choice": 3}')[1].kind is Kind.REPAIRED
+        )
+        final = think(player(tries=1), first_request(), THREE, reply)[1]
+        assert final == Answer(None, Kind.UNPARSABLE)
 
 
-@pytest.mark.parametrize("before", [[], [THREE]])
-def test_failure_at_either_stage_keeps_its_kind(before: list[str]) -> None:
-    failure = Reply(failure=Failure.REFUSED)
-    given = think(player(tries=1), first_request(), *before, failure)[1]
-    assert given == Answer(None, Kind.REFUSED)
-    apart = player(refine={"candidates": 2, "apart": True}, tries=1)
-    first = [json.dumps(trade(1)) for _ in before]
-    cut = Reply(text='{"give": "gre', finish="length")
-    assert think(apart, first_request(), *first, cut)[1] == Answer(None, Kind.TRUNCATED)
+def test_failure_at_either_stage_keeps_its_kind() -> None:
+    for before in ([], [THREE]):
+        failure = Reply(failure=Failure.REFUSED)
+        given = think(player(tries=1), first_request(), *before, failure)[1]
+        assert given == Answer(None, Kind.REFUSED)
+        apart = player(refine={"candidates": 2, "apart": True}, tries=1)
+        first = [json.dumps(trade(1)) for _ in before]
+        cut = Reply(text='{"give": "gre', finish="length")
+        assert think(apart, first_request(), *first, cut)[1] == Answer(None, Kind.TRUNCATED)
 
 
 def test_short_choices_are_not_refined() -> None:

@@ -1,7 +1,5 @@
 """Invalid replies: how they are classified, and the feedback to their author."""
 
-import pytest
-
 from cheaptalk.models import Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.players.language_model.replies import ECHO, echoed, fault
@@ -28,21 +26,17 @@ def cut_off(text: str, tokens: int = 0) -> Reply:
     return Reply(text=text, finish="length", usage=Usage(output_tokens=tokens))
 
 
-@pytest.mark.parametrize(
-    "text", ["", "I think", '{"number": 5, "mess', f"{LEGAL} Or rather", "<think>"]
-)
-def test_cut_off_reply_is_retried_and_counts_as_truncated(
-    text: str,
-) -> None:
-    calls, answer = ask(cut_off(text, 1234), cut_off(text))
-    assert answer == Answer(None, Kind.TRUNCATED)
-    assert (
-        calls[1]
-        .messages[-1]
-        .content.startswith(
-            "That answer does not count: the reply was cut off after 1,234 tokens; answer more"
+def test_cut_off_reply_is_retried_and_counts_as_truncated() -> None:
+    for text in ("", "I think", '{"number": 5, "mess', f"{LEGAL} Or rather", "<think>"):
+        calls, answer = ask(cut_off(text, 1234), cut_off(text))
+        assert answer == Answer(None, Kind.TRUNCATED)
+        assert (
+            calls[1]
+            .messages[-1]
+            .content.startswith(
+                "That answer does not count: the reply was cut off after 1,234 tokens; answer more"
+            )
         )
-    )
 
 
 def test_cut_off_reply_with_a_complete_answer_counts() -> None:
@@ -57,18 +51,15 @@ def test_last_fault_counts() -> None:
     assert ask(cut_off("I think"), LEGAL)[1].kind is Kind.REPAIRED
 
 
-@pytest.mark.parametrize(
-    ("failure", "kind"),
-    [(Failure.REFUSED, Kind.REFUSED), (Failure.FILTERED, Kind.FILTERED)],
-)
-def test_refused_or_filtered_call_is_repeated_unchanged(failure: Failure, kind: Kind) -> None:
-    declined = Reply(failure=failure)
-    calls, answer = ask(declined, declined, LEGAL, tries=3)
-    assert answer == Answer(SpokenGuess(number=5, message="Hi."), Kind.REPAIRED)
-    assert calls == [calls[0]] * 3
-    assert ask("Hm.", declined)[1] == Answer(None, kind)
-    assert ask(declined, "Hm.")[1] == Answer(None, Kind.UNPARSABLE)
-    assert ask(declined, prompt=Prompt(refusals="final"))[1] == Answer(None, kind)
+def test_refused_or_filtered_call_is_repeated_unchanged() -> None:
+    for failure, kind in ((Failure.REFUSED, Kind.REFUSED), (Failure.FILTERED, Kind.FILTERED)):
+        declined = Reply(failure=failure)
+        calls, answer = ask(declined, declined, LEGAL, tries=3)
+        assert answer == Answer(SpokenGuess(number=5, message="Hi."), Kind.REPAIRED)
+        assert calls == [calls[0]] * 3
+        assert ask("Hm.", declined)[1] == Answer(None, kind)
+        assert ask(declined, "Hm.")[1] == Answer(None, Kind.UNPARSABLE)
+        assert ask(declined, prompt=Prompt(refusals="final"))[1] == Answer(None, kind)
 
 
 def test_refusal_in_text_is_retried() -> None:

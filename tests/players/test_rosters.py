@@ -1,5 +1,7 @@
 """The rosters of all papers can play their games."""
 
+from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,6 @@ SIZES = {
 
 
 PROVIDERS = {"openai", "anthropic", "gemini", "openrouter"}
-SEATS = [(name, label) for name in roster_names() for label in roster(name).players]
 
 
 def test_every_paper_has_a_roster() -> None:
@@ -35,18 +36,21 @@ def test_every_paper_has_a_roster() -> None:
     assert {game for played in PLAYED.values() for game in played} == set(games())
 
 
-@pytest.mark.parametrize(("name", "label"), SEATS)
-def test_every_player_can_play_its_games(name: str, label: str) -> None:
-    entry = RosterEntry.model_validate(chosen(f"{name}:{label}")[label])
-    for game in (get_game(game_name).rules() for game_name in PLAYED[name]):
-        seat = entry.seat(game, next(iter(game.seats)))
-        assert isinstance(seat, ModelSeat)
-        assert seat.player(game).model == seat.model
-        assert ModelName.parse(seat.model).provider in PROVIDERS
+def test_every_player_can_play_its_games() -> None:
+    for name, games_played in PLAYED.items():
+        entries = map(RosterEntry.model_validate, chosen(name).values())
+        for entry, game in product(entries, [get_game(game).rules() for game in games_played]):
+            seat = entry.seat(game, next(iter(game.seats)))
+            assert isinstance(seat, ModelSeat)
+            assert seat.player(game).model == seat.model
+            assert ModelName.parse(seat.model).provider in PROVIDERS
+
+
+players_of = cache(chosen)
 
 
 def seat(name: str, label: str) -> ModelSeat:
-    spec = RosterEntry.model_validate(chosen(f"{name}:{label}")[label]).form
+    spec = RosterEntry.model_validate(players_of(name)[label]).form
     assert isinstance(spec, ModelSeat)
     return spec
 

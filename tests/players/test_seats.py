@@ -21,7 +21,6 @@ from cheaptalk.players import (
     Recording,
     RosterEntry,
     Scripted,
-    SeatSpec,
     Sources,
     StrategySeat,
 )
@@ -36,22 +35,20 @@ def bargaining() -> Game:
     return get_game("bargaining").rules()
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+def test_entry_round_trips() -> None:
+    cases: list[dict[str, Any]] = [
         {"strategy": "linear", "start": 0.8},
         {"strategies": {"bargaining": "linear", "negotiation": {"strategy": "linear", "end": 0.1}}},
         EACH_ROLE,
         {"model": "vllm/tiny@http://gpu:1/v1", "temperature": 0.0, "tries": 2, "deadline": 5.0},
         {"person": "terminal"},
         {"recorded": "0123456789abcdef"},
-    ],
-)
-def test_entry_round_trips(data: dict[str, Any]) -> None:
-    entry = RosterEntry.model_validate(data)
-    again = entry.model_dump(mode="json")
-    assert data.items() <= again.items()
-    assert RosterEntry.model_validate(again) == entry
+    ]
+    for data in cases:
+        entry = RosterEntry.model_validate(data)
+        again = entry.model_dump(mode="json")
+        assert data.items() <= again.items()
+        assert RosterEntry.model_validate(again) == entry
 
 
 def seat_everywhere(written: Any) -> None:
@@ -61,9 +58,8 @@ def seat_everywhere(written: Any) -> None:
         entry.seat(get_game(game).rules(), "alice")
 
 
-@pytest.mark.parametrize(
-    ("written", "message"),
-    [
+def test_invalid_entry_raises_error() -> None:
+    cases: list[tuple[Any, str]] = [
         (None, "null is not a player; write a strategy's name, a model such as openai/gpt-4o, a"),
         (["linear"], '["linear"] is not a player; write a strategy'),
         (lambda request: None, "a lambda has no name to identify it in a store; write def "),
@@ -106,12 +102,11 @@ def seat_everywhere(written: Any) -> None:
         ({"person": "phone"}, "should be browser or terminal, not phone"),
         ({"person": "terminal", "name": "Ann"}, 'unknown key "name"'),
         ({"recorded": 5}, "valid string"),
-    ],
-)  # fmt: skip
-def test_invalid_entry_raises_error(written: Any, message: str) -> None:
-    with pytest.raises((ValueError, UnknownName)) as caught:
-        seat_everywhere(written)
-    assert message in str(caught.value)
+    ]
+    for written, message in cases:
+        with pytest.raises((ValueError, UnknownName)) as caught:
+            seat_everywhere(written)
+        assert message in str(caught.value)
 
 
 def test_strategy_fills_seats_of_its_games_with_all_settings() -> None:
@@ -180,18 +175,16 @@ def test_model_seat_returns_its_model_settings() -> None:
     assert seat.settings() == ModelSettings(temperature=1, seed=4, stop=("END",))
 
 
-@pytest.mark.parametrize(
-    ("spec", "kind"),
-    [
+def test_seat_specs_create_players() -> None:
+    cases = [
         (StrategySeat(game="bargaining", strategy="random"), Scripted),
         (ModelSeat(model="vllm/tiny"), LanguageModel),
         (PersonSeat(person="terminal"), Person),
         (RecordedSeat(recorded="abc"), Recorded),
-    ],
-)
-def test_seat_specs_create_players(spec: SeatSpec, kind: type) -> None:
-    sources = Sources(lambda _: Recording("bargaining", []))
-    assert isinstance(spec.player(bargaining(), sources), kind)
+    ]
+    for spec, kind in cases:
+        sources = Sources(lambda _: Recording("bargaining", []))
+        assert isinstance(spec.player(bargaining(), sources), kind)
 
 
 def test_model_seat_settings_reach_its_player() -> None:
@@ -216,12 +209,12 @@ def test_tries_default_to_those_of_the_game() -> None:
     assert [model.tries for model in models] == [5, 3]
 
 
-@pytest.mark.parametrize("field", ["persona", "chain_of_thought"])
-def test_unknown_predefined_name_is_rejected(field: str) -> None:
-    with pytest.raises(
-        ValidationError, match=r'should be a sentence or a predefined name, not "selfsh"'
-    ):
-        ModelSeat.model_validate({"model": "vllm/x", field: "selfsh"})
+def test_unknown_predefined_name_is_rejected() -> None:
+    for field in ("persona", "chain_of_thought"):
+        with pytest.raises(
+            ValidationError, match=r'should be a sentence or a predefined name, not "selfsh"'
+        ):
+            ModelSeat.model_validate({"model": "vllm/x", field: "selfsh"})
 
 
 def test_imported_player_cannot_play() -> None:

@@ -125,9 +125,8 @@ def elsewhere(request: ct.DecisionRequest) -> ct.Action:
     return stern(request)
 
 
-@pytest.mark.parametrize(
-    ("player", "message"),
-    [
+def test_invalid_players_raise_error() -> None:
+    cases: list[tuple[object, str]] = [
         (make_closure(0.5), '"closed" depends on share, which the store cannot check'),
         (Stubborn().demand, '"demand" depends on an object'),
         (untold, 'players.a: strategy "untold": its setting "share" has no default'),
@@ -136,8 +135,7 @@ def elsewhere(request: ct.DecisionRequest) -> ct.Action:
         (elsewhere, "players.a: the player cannot play bargaining"),
         ("gpt-4o", "for the model write openai/gpt-4o"),
         (ct.players.StrategySeat(game="persuasion", strategy="honest"), "cannot play barg"),
-    ],
-)
-def test_invalid_players_raise_error(player: object, message: str) -> None:
-    with pytest.raises(ct.StudyError, match=message):
-        ct.plan(study(players={"a": player}, pairing="self"))
+    ]
+    for player, message in cases:
+        with pytest.raises(ct.StudyError, match=message):
+            ct.plan(study(players={"a": player}, pairing="self"))

@@ -30,9 +30,8 @@ def reason(kind: type[Action], **fields: Any) -> str:
     return explain(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [
+def test_written_amounts_are_parsed() -> None:
+    cases: list[tuple[Any, float]] = [
         ("$1,250.50", 1250.5),
         ("1,250.50", 1250.5),
         (" 1250.50 ", 1250.5),
@@ -43,10 +42,9 @@ def reason(kind: type[Action], **fields: Any) -> str:
         ("1,000,000", 1_000_000.0),
         (7, 7.0),
         (0.1, 0.1),
-    ],
-)
-def test_written_amounts_are_parsed(text: Any, amount: float) -> None:
-    assert Offer(amount=text).amount == amount
+    ]
+    for text, amount in cases:
+        assert Offer(amount=text).amount == amount
 
 
 @given(st.integers(0, 10**14))
@@ -54,27 +52,38 @@ def test_amounts_in_cents_survive_formatting(cents: int) -> None:
     assert Offer.model_validate({"amount": f"${cents / 100:,.2f}"}).amount == cents / 100
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", " ", "$", "-", "1,25", "1,2500", "12 dollars", "$1.2.3", "ten", "1-2", None, [1]],
-)
-def test_invalid_amounts_are_rejected(text: Any) -> None:
-    assert reason(Offer, amount=text).startswith('"amount": should be a number')
+def test_invalid_amounts_are_rejected() -> None:
+    cases: list[Any] = [
+        "",
+        " ",
+        "$",
+        "-",
+        "1,25",
+        "1,2500",
+        "12 dollars",
+        "$1.2.3",
+        "ten",
+        "1-2",
+        None,
+        [1],
+    ]
+    for text in cases:
+        assert reason(Offer, amount=text).startswith('"amount": should be a number')
 
 
-@pytest.mark.parametrize("text", [True, False])
-def test_booleans_are_rejected_as_amounts(text: bool) -> None:
-    assert reason(Offer, amount=text) == '"amount": must be a number, not true or false'
+def test_booleans_are_rejected_as_amounts() -> None:
+    for text in (True, False):
+        assert reason(Offer, amount=text) == '"amount": must be a number, not true or false'
 
 
-@pytest.mark.parametrize("text", [math.nan, math.inf, -math.inf, "nan", "inf", "1e999"])
-def test_infinite_amounts_are_rejected(text: Any) -> None:
-    assert reason(Offer, amount=text) == '"amount": should be a finite number'
+def test_infinite_amounts_are_rejected() -> None:
+    cases: list[Any] = [math.nan, math.inf, -math.inf, "nan", "inf", "1e999"]
+    for text in cases:
+        assert reason(Offer, amount=text) == '"amount": should be a finite number'
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
+def test_written_whole_numbers_are_parsed() -> None:
+    cases: list[tuple[Any, int]] = [
         (12, 12),
         (12.0, 12),
         ("12", 12),
@@ -82,15 +91,13 @@ def test_infinite_amounts_are_rejected(text: Any) -> None:
         ("+7", 7),
         ("12.0", 12),
         ("1,250,000", 1_250_000),
-    ],
-)
-def test_written_whole_numbers_are_parsed(text: Any, number: int) -> None:
-    assert Choice(number=text).number == number
+    ]
+    for text, number in cases:
+        assert Choice(number=text).number == number
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_invalid_whole_numbers_are_rejected() -> None:
+    cases: list[Any] = [
         True,
         1.5,
         "1.5",
@@ -105,10 +112,9 @@ def test_written_whole_numbers_are_parsed(text: Any, number: int) -> None:
         "",
         None,
         "9" * 5000,
-    ],
-)
-def test_invalid_whole_numbers_are_rejected(text: Any) -> None:
-    assert reason(Choice, number=text).startswith('"number": ')
+    ]
+    for text in cases:
+        assert reason(Choice, number=text).startswith('"number": ')
 
 
 def test_messages_are_kept_verbatim() -> None:
@@ -132,9 +138,8 @@ def test_actions_are_frozen() -> None:
         action.amount = 2  # type: ignore[misc]  # the error under test
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
-    [
+def test_errors_describe_invalid_fields() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({}, '"decision": is missing'),
         ({"decision": "maybe"}, "\"decision\": should be 'accept' or 'reject'"),
         ({"decision": "accept", "price": 3}, '"price": is not part of the answer'),
@@ -142,10 +147,9 @@ def test_actions_are_frozen() -> None:
             {"decision": 1, "price": 3},
             "\"decision\": should be 'accept' or 'reject'; \"price\": is not part of the answer",
         ),
-    ],
-)
-def test_errors_describe_invalid_fields(fields: dict[str, Any], error: str) -> None:
-    assert reason(Reply, **fields) == error
+    ]
+    for fields, error in cases:
+        assert reason(Reply, **fields) == error
 
 
 def test_error_names_invalid_answer_type() -> None:

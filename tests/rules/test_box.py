@@ -76,11 +76,14 @@ def without_default(request: DecisionRequest, *, share: float) -> Action:
     return Guess(number=1)
 
 
-@pytest.mark.parametrize(("function", "lacks"), [(untyped, "type"), (without_default, "default")])
-def test_setting_requires_type_and_default(function: Any, lacks: str) -> None:
-    message = f'"{function.__name__}": its setting "share" has no {lacks}; write share: TYPE = DEFA'
-    with pytest.raises(RulesError, match=message):
-        strategy("left")(function)
+def test_setting_requires_type_and_default() -> None:
+    cases: list[tuple[Any, str]] = [(untyped, "type"), (without_default, "default")]
+    for function, lacks in cases:
+        message = (
+            f'"{function.__name__}": its setting "share" has no {lacks}; write share: TYPE = DEFA'
+        )
+        with pytest.raises(RulesError, match=message):
+            strategy("left")(function)
 
 
 RULES = """

@@ -65,17 +65,15 @@ def test_failing_strategy_raises_strategy_error() -> None:
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-@pytest.mark.parametrize(
-    ("players", "message"),
-    [
+def test_players_and_seats_must_match() -> None:
+    cases: list[tuple[Mapping[str, Any], str]] = [
         ({"left": random}, '"right" has no player; pass a function for it'),
         ({"left": random, "rihgt": random}, 'no seat or role "rihgt" (did you mean "right"?)'),
         ({"left": random, "right": random, "up": random}, 'or role "up" (known: left, right)'),
-    ],
-)
-def test_players_and_seats_must_match(players: Mapping[str, Any], message: str) -> None:
-    with pytest.raises(CheaptalkError, match=re.escape(message)):
-        play(GAME, INSTANCE, "seed", players)
+    ]
+    for players, message in cases:
+        with pytest.raises(CheaptalkError, match=re.escape(message)):
+            play(GAME, INSTANCE, "seed", players)
 
 
 def play_with_delays(
@@ -146,9 +144,8 @@ def test_record_replays_to_next_request() -> None:
     assert [given.action for given in table.given] == [Guess(number=3), Guess(number=4), None]
 
 
-@pytest.mark.parametrize(
-    ("more", "error"),
-    [
+def test_mismatched_record_is_rejected_with_reason() -> None:
+    cases: list[tuple[tuple[int, str, dict[str, object] | None], str]] = [
         ((0, "right", {"number": 3}), "matches no open request: request 1 is to right"),
         ((1, "middle", {"number": 3}), 'answer 1 of "middle" matches no open request'),
         ((1, "left", {"number": 3}), "matches no open request: request 1 is to right"),
@@ -156,13 +153,10 @@ def test_record_replays_to_next_request() -> None:
         ((2, "right", {"number": 3}), 'answer 2 of "right" matches no open request'),
         ((1, "right", {"number": 1}), 'answer 1 of "right" is refused: the sum is no less'),
         ((1, "right", {"price": 1}), '"number": is missing; "price": is not part of the answer'),
-    ],
-)  # fmt: skip
-def test_mismatched_record_is_rejected_with_reason(
-    more: tuple[int, str, dict[str, object] | None], error: str
-) -> None:
-    with pytest.raises(ReplayMismatch, match=error):
-        replay(GAME, INSTANCE, "seed", [*RECORD, more])
+    ]
+    for more, error in cases:
+        with pytest.raises(ReplayMismatch, match=error):
+            replay(GAME, INSTANCE, "seed", [*RECORD, more])
 
 
 def test_record_with_answers_after_end_is_rejected() -> None:

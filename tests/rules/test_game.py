@@ -33,10 +33,11 @@ def test_horizon_is_number_or_mapping() -> None:
     assert Horizon(rounds=12).told == 12
 
 
-@pytest.mark.parametrize("horizon", [0, -1, 10_001, True, 2.5, "many", None])
-def test_invalid_horizons_are_rejected(horizon: object) -> None:
-    with pytest.raises(ValidationError):
-        Guessing.model_validate({"horizon": horizon})
+def test_invalid_horizons_are_rejected() -> None:
+    cases: list[object] = [0, -1, 10_001, True, 2.5, "many", None]
+    for horizon in cases:
+        with pytest.raises(ValidationError):
+            Guessing.model_validate({"horizon": horizon})
 
 
 def test_misspelt_parameter_suggests_nearest() -> None:

@@ -32,9 +32,8 @@ def test_strategy_is_found_by_game_and_name() -> None:
     assert strategy_named("bargaining", "equal_split") is BARGAINING.strategies["equal_split"]
 
 
-@pytest.mark.parametrize(
-    ("game", "name", "message"),
-    [
+def test_unknown_name_suggests_nearest() -> None:
+    cases = [
         ("bargining", "random", 'unknown game "bargining" (did you mean "bargaining"?)'),
         (
             "bargaining",
@@ -42,13 +41,12 @@ def test_strategy_is_found_by_game_and_name() -> None:
             'unknown strategy for bargaining "equalsplit" (did you mean "equal_split"?)',
         ),
         ("zzz", "random", f'unknown game "zzz" (known: {", ".join(sorted(games()))})'),
-    ],
-)
-def test_unknown_name_suggests_nearest(game: str, name: str, message: str) -> None:
-    with pytest.raises(UnknownName) as caught:
-        strategy_named(game, name)
-    assert str(caught.value) == message
-    assert isinstance(caught.value, LookupError)
+    ]
+    for game, name, message in cases:
+        with pytest.raises(UnknownName) as caught:
+            strategy_named(game, name)
+        assert str(caught.value) == message
+        assert isinstance(caught.value, LookupError)
 
 
 IMPOSTOR = replace(BARGAINING, styles={})

@@ -131,23 +131,21 @@ def test_single_ask_returns_action_and_tuple_returns_mapping() -> None:
     assert received == [Guess(number=1), {"left": Guess(number=2)}]
 
 
-@pytest.mark.parametrize(
-    ("action", "error"),
-    [
+def test_illegal_action_is_rejected_without_effect() -> None:
+    cases: list[tuple[object, str]] = [
         (Guess(number=0), "the sum is no less than your card"),
         (SpokenGuess(number=3, message=""), "expected a Guess, not a SpokenGuess"),
         ("three", "expected a Guess, not a str"),
         (None, "expected a Guess, not a NoneType"),
-    ],
-)
-def test_illegal_action_is_rejected_without_effect(action: object, error: str) -> None:
-    table = make_table()
-    with pytest.raises(IllegalAction, match=f"^{error}$"):
-        table.answer("left", action)
-    assert table.given == []
-    assert list(table.pending) == ["left", "right"]
-    table.answer("left", Guess(number=1))
-    assert len(table.given) == 1
+    ]
+    for action, error in cases:
+        table = make_table()
+        with pytest.raises(IllegalAction, match=f"^{error}$"):
+            table.answer("left", action)
+        assert table.given == []
+        assert list(table.pending) == ["left", "right"]
+        table.answer("left", Guess(number=1))
+        assert len(table.given) == 1
 
 
 def test_only_open_requests_can_be_answered() -> None:
@@ -203,9 +201,8 @@ def test_events_can_have_one_or_several_recipients() -> None:
     assert table.outcome == Score(left=0, right=0)
 
 
-@pytest.mark.parametrize(
-    ("step", "error"),
-    [
+def test_invalid_steps_raise_rules_error() -> None:
+    cases = [
         (
             (Ask("left", Guess, GuessNow(1)), Ask("left", Guess, GuessNow(2))),
             "two simultaneous requests to one actor",
@@ -216,11 +213,10 @@ def test_events_can_have_one_or_several_recipients() -> None:
         (Ask("middle", Guess, GuessNow(1)), r'asks "middle" \(GuessNow\).*actors are left, right'),
         (Tell("middle", Reveal(1)), r'tells "middle" \(Reveal\), which is not an actor'),
         (Tell(("left", "middle"), Reveal(1)), r'tells "middle" \(Reveal\), which is not an actor'),
-    ],
-)
-def test_invalid_steps_raise_rules_error(step: Step, error: str) -> None:
-    with pytest.raises(RulesError, match=rf"^guessing: play\(\) of \w+: .*{error}"):
-        make_scripted_table(step)
+    ]
+    for step, error in cases:
+        with pytest.raises(RulesError, match=rf"^guessing: play\(\) of \w+: .*{error}"):
+            make_scripted_table(step)
 
 
 def endless(step: Step) -> Iterator[Step]:
@@ -350,10 +346,10 @@ class Pair(Action):
     second: Annotated[int, Field(ge=0, le=999)]
 
 
-@pytest.mark.parametrize(("kind", "count"), [(Choice, 3 * 3 + 2 * 3), (Pair, None)])
-def test_values_of_action_type_are_listed(kind: type[Action], count: int | None) -> None:
-    actions = listed(kind)
-    assert (actions and len(set(actions))) == count
+def test_values_of_action_type_are_listed() -> None:
+    for kind, count in ((Choice, 3 * 3 + 2 * 3), (Pair, None)):
+        actions = listed(kind)
+        assert (actions and len(set(actions))) == count
 
 
 def test_result_requires_outcome() -> None:
