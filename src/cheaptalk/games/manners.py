@@ -5,14 +5,15 @@ Talkers with the same strategy but different manners make the same moves at the 
 difference in the other player's answers is therefore an effect of the messages.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Literal, NamedTuple
+from inspect import Parameter, Signature
+from typing import Any, Literal, NamedTuple
 
 import yaml
 
-from cheaptalk.rules import DecisionRequest
+from cheaptalk.rules import Action, DecisionRequest, Strategy, by_name, strategy
 
 Manner = Literal[
     "silent",
@@ -90,3 +91,82 @@ def wording(manner: Manner, topics: Topics, request: DecisionRequest) -> str:
         return ""
     first = request.chance("wording").integer(0, len(wordings) - 1)
     return wordings[(first + len(request.heard)) % len(wordings)].format_map(topics._asdict())
+
+
+class Choice(NamedTuple):
+    """A setting of a talker that names the strategy for some roles.
+
+    Attributes:
+        strategies: the possible strategies, which ignore messages.
+        decides: what the strategy determines, such as "offers and answers".
+    """
+
+    strategies: Sequence[Strategy]
+    default: str
+    decides: str
+
+
+ABOUT = """Play {} with default settings, and add messages in a manner such as polite.
+
+    Talkers with different manners make the same moves against the same moves, so any difference is
+    an effect of the messages (:mod:`~cheaptalk.games.manners`).
+
+    Args:
+        {}
+        repeat: distinguishes identical talkers in repeated matches; not used otherwise.
+    """
+"""The description of a talker."""
+
+
+def talker_of(
+    topics: Callable[[DecisionRequest], Topics],
+    *,
+    replaces: bool = False,
+    silent: str | None = None,
+    **choices: Choice,
+) -> Strategy:
+    """Return the strategy ``talker`` of a game, which adds messages to another strategy's moves.
+
+    Args:
+        topics: returns the speaker's phrases at a decision request.
+        replaces: whether messages replace those of the other strategy, instead of following them.
+        silent: the beginning of messages to which the talker adds nothing.
+        choices: the settings that name the other strategies.
+    """
+    tactics = {setting: by_name(choice.strategies) for setting, choice in choices.items()}
+    by_role = {
+        role: name for name, choice in choices.items() for role in choice.strategies[0].roles
+    }
+
+    def talker(request: DecisionRequest, *, manner: Manner = "polite", **chosen: Any) -> Action:
+        setting = by_role[request.actor.partition("_")[0]]
+        name = chosen.get(setting, choices[setting].default)
+        action: Action = tactics[setting][name](request)
+        said: str | None = getattr(action, "message", None)
+        if said is None or (silent is not None and said.startswith(silent)):
+            return action
+        message = wording(manner, topics(request), request)
+        if not replaces:
+            message = f"{said} {message}".strip()
+        return action.model_copy(update={"message": message})
+
+    kinds: dict[str, tuple[Any, Any]] = {"manner": (Manner, "polite")}
+    for name, choice in choices.items():
+        kinds[name] = Literal[tuple(tactics[name])], choice.default
+    kinds["repeat"] = int, 0
+    vars(talker)["__signature__"] = Signature(
+        [
+            Parameter("request", Parameter.POSITIONAL_ONLY, annotation=DecisionRequest),
+            *(
+                Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+                for name, (kind, default) in kinds.items()
+            ),
+        ]
+    )
+    settings = "\n        ".join(
+        f"{name}: the strategy that determines {choice.decides}."
+        for name, choice in choices.items()
+    )
+    played = "another strategy" if len(choices) == 1 else "other strategies"
+    talker.__doc__ = ABOUT.format(played, settings)
+    return strategy(*by_role)(talker)

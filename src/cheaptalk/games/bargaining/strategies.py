@@ -1,12 +1,11 @@
 """Scripted strategies of bargaining, which depend only on observations."""
 
 from functools import cache
-from typing import Literal
 
-from cheaptalk.games.bargaining.events import Briefing, Offer, OfferMade, Reply, SpokenOffer, Turn
-from cheaptalk.games.manners import Manner, Topics, wording
-from cheaptalk.games.tactics import Early, Late, Share, conceded
-from cheaptalk.rules import Action, DecisionRequest, Strategy, by_name, strategy
+from cheaptalk.games.bargaining.events import Briefing, Offer, OfferMade, Reply, SpokenOffer
+from cheaptalk.games.manners import Choice, Topics, talker_of
+from cheaptalk.games.tactics import Share, conceded, concessions
+from cheaptalk.rules import Action, DecisionRequest, strategy
 
 CENT = 0.01
 """Tolerance of comparisons, because offers are rounded to cents."""
@@ -79,16 +78,14 @@ def subgame_perfect(request: DecisionRequest) -> Action:
     """
     me: Briefing = request.briefing
     rival = me.discount if me.rival_discount is None else me.rival_discount
-    match request.event:
-        case Turn(stage=stage):
-            share = equilibrium_share(stage, me.rounds, me.discount, rival)
-            return offer(request, share, "This is what waiting is worth to each of us.")
-        case OfferMade(stage=stage) as offer_made:
-            if offer_made.last:
-                return answer(True)
-            waiting = me.discount * equilibrium_share(stage + 1, me.rounds, me.discount, rival)
-            return enough(request, offer_made, waiting)
-    raise TypeError(f"not a request of bargaining: {request.event}")
+    stage = request.event.stage
+    if not isinstance(request.event, OfferMade):
+        share = equilibrium_share(stage, me.rounds, me.discount, rival)
+        return offer(request, share, "This is what waiting is worth to each of us.")
+    if request.event.last:
+        return answer(True)
+    waiting = me.discount * equilibrium_share(stage + 1, me.rounds, me.discount, rival)
+    return enough(request, request.event, waiting)
 
 
 @strategy("alice", "bob")
@@ -113,52 +110,13 @@ def fixed_demand(request: DecisionRequest, *, share: Share = 0.6) -> Action:
 
 def concede(request: DecisionRequest, start: float, end: float, power: float) -> Action:
     """Demand the share given by a concession curve, and accept offers of at least that share."""
-    event = request.event
-    if not isinstance(event, Turn | OfferMade):
-        raise TypeError(f"not a request of bargaining: {event}")
-    demand = conceded(event.stage, request.briefing.rounds, start, end, power)
-    if isinstance(event, OfferMade):
-        return enough(request, event, demand)
+    demand = conceded(request.event.stage, request.briefing.rounds, start, end, power)
+    if isinstance(request.event, OfferMade):
+        return enough(request, request.event, demand)
     return offer(request, demand, "This is my offer for now.")
 
 
-@strategy("alice", "bob")
-def linear(request: DecisionRequest, *, start: Share = 0.9, end: Share = 0.5) -> Action:
-    """Concede at a constant pace (Faratin, Sierra and Jennings 1998, time-dependent tactics).
-
-    Args:
-        start: the share demanded in the first round.
-        end: the share demanded in the last round.
-    """
-    return concede(request, start, end, power=1)
-
-
-@strategy("alice", "bob")
-def boulware(
-    request: DecisionRequest, *, start: Share = 0.9, end: Share = 0.5, power: Late = 4
-) -> Action:
-    """Hold out and concede only near the end (Faratin, Sierra and Jennings 1998).
-
-    Args:
-        start: the share demanded in the first round.
-        end: the share demanded in the last round.
-        power: the exponent of the concession curve, above 1: higher values concede later.
-    """
-    return concede(request, start, end, power)
-
-
-@strategy("alice", "bob")
-def conceder(
-    request: DecisionRequest, *, start: Share = 0.9, end: Share = 0.5, power: Early = 0.25
-) -> Action:
-    """Concede early (Faratin, Sierra and Jennings 1998).
-
-    Args:
-        start: the share demanded in the first round.
-        end: the share demanded in the last round.
-        power: the exponent of the concession curve, below 1: lower values concede earlier.
-    """
-    return concede(request, start, end, power)
+linear, boulware, conceder = concessions(concede, "the share demanded in the {} round", 0.9, 0.5)
 
 
 @strategy("alice", "bob")
@@ -170,41 +128,20 @@ def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
     return offer(request, draw.uniform())
 
 
-TACTICS: dict[str, Strategy] = by_name(
-    [linear, boulware, conceder, equal_split, fixed_demand, subgame_perfect]
-)
-"""Strategies that determine a talker's offers; they ignore messages and draw no random numbers."""
+TACTICS = [linear, boulware, conceder, equal_split, fixed_demand, subgame_perfect]
 
 
-@strategy("alice", "bob")
-def talker(
-    request: DecisionRequest,
-    *,
-    manner: Manner = "polite",
-    offers: Literal[
-        "linear", "boulware", "conceder", "equal_split", "fixed_demand", "subgame_perfect"
-    ] = "linear",
-    repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
-) -> Action:
-    """Play another strategy with default settings, and add messages in a manner such as polite.
-
-    Talkers with different manners make the same moves against the same moves, so any difference is
-    an effect of the messages (:mod:`~cheaptalk.games.manners`).
-
-    Args:
-        offers: the strategy that determines offers and answers.
-        repeat: distinguishes identical talkers in repeated matches; not used otherwise.
-    """
-    action = TACTICS[offers](request)
-    if not isinstance(action, SpokenOffer):
-        return action
-    me: Briefing = request.briefing
-    topics = Topics(
-        anchor=f"my last three partners each left me ${0.95 * me.money:,.2f} of such a sum",
-        claim=f"If we do not agree, a friend of mine pays me ${0.8 * me.money:,.2f} instead.",
+def topics(request: DecisionRequest) -> Topics:
+    """Return a talker's phrases."""
+    money = request.briefing.money
+    return Topics(
+        anchor=f"my last three partners each left me ${0.95 * money:,.2f} of such a sum",
+        claim=f"If we do not agree, a friend of mine pays me ${0.8 * money:,.2f} instead.",
         rule="whoever rejects two offers leaves with nothing",
-        rival=f"${0.8 * me.money:,.2f} of such a sum for me",
+        rival=f"${0.8 * money:,.2f} of such a sum for me",
         wish='{"decision": "accept"}',
         private="by how much your money shrinks from round to round",
     )
-    return action.model_copy(update={"message": wording(manner, topics, request)})
+
+
+talker = talker_of(topics, replaces=True, offers=Choice(TACTICS, "linear", "offers and answers"))

@@ -6,7 +6,7 @@ last offer after the partner's proposal. In the last turns, they propose their l
 
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
-from typing import Annotated, Literal, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -32,9 +32,9 @@ from cheaptalk.games.deal_or_no_deal.talk import (
     say_offer,
     say_values,
 )
-from cheaptalk.games.manners import Manner, Topics, wording
+from cheaptalk.games.manners import Choice, Topics, talker_of
 from cheaptalk.games.tactics import Share, conceded
-from cheaptalk.rules import Action, DecisionRequest, Strategy, Stream, by_name, strategy
+from cheaptalk.rules import Action, DecisionRequest, strategy
 
 Values: TypeAlias = tuple[float, float, float]
 """The actual or assumed values of a book, a hat and a ball."""
@@ -304,8 +304,10 @@ def noisy(
     action, me = honest(request), request.briefing
     counts, values = me.counts, me.values
     if isinstance(action, MessageOrProposal) and action.message is not None:
-        if draw.happens(impossible):
-            return say(f"I take {say_bundle(_impossible_claim(counts, draw))}.")
+        if draw.happens(impossible):  # one more item of a random kind than exists
+            chosen = draw.integer(0, len(KINDS) - 1)
+            claim = [count + 1 if kind == chosen else 0 for kind, count in enumerate(counts)]
+            return say(f"I take {say_bundle((claim[0], claim[1], claim[2]))}.")
         if draw.happens(lying):
             return say(say_values(pretence(counts, values)[0]))
     elif draw.happens(contradicting):
@@ -344,34 +346,10 @@ def muddled(
     return action.model_copy(update=dict(zip(KINDS, rest(view.me.counts, view.part), strict=True)))
 
 
-TACTICS: dict[str, Strategy] = by_name([greedy, fair, conceding])
-"""Strategies that determine a talker's offers."""
-
-
-@strategy("player")
-def talker(
-    request: DecisionRequest,
-    *,
-    manner: Manner = "polite",
-    offers: Literal["greedy", "fair", "conceding"] = "conceding",
-    repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
-) -> Action:
-    """Play another strategy with default settings, and add messages in a manner such as polite.
-
-    Talkers with different manners make the same moves against the same moves, so any difference is
-    an effect of the messages (:mod:`~cheaptalk.games.manners`).
-
-    Args:
-        offers: the strategy that determines offers and proposals.
-        repeat: distinguishes identical talkers in repeated matches; not used otherwise.
-    """
-    action = TACTICS[offers](request)
-    if not isinstance(action, MessageOrProposal) or action.message is None:
-        return action
-    if action.message.startswith(ACCEPTANCE):  # an agreement needs no further message
-        return action
+def topics(request: DecisionRequest) -> Topics:
+    """Return a talker's phrases."""
     me: Briefing = request.briefing
-    topics = Topics(
+    return Topics(
         anchor="my last three partners each left me 9 points or more",
         claim=say_values(pretence(me.counts, me.values)[0]),
         rule="both of us leave with nothing once two of my offers are turned down",
@@ -379,11 +357,7 @@ def talker(
         wish="that you agree with my last offer",
         private="what each thing counts for you",
     )
-    return say(f"{action.message} {wording(manner, topics, request)}".strip())
 
 
-def _impossible_claim(counts: Triple, draw: Stream) -> Triple:
-    """Return a claim to one more item of a random kind than exists, and to no other items."""
-    chosen = draw.integer(0, len(KINDS) - 1)
-    books, hats, balls = (count + 1 if kind == chosen else 0 for kind, count in enumerate(counts))
-    return books, hats, balls
+TACTICS = Choice([greedy, fair, conceding], "conceding", "offers and proposals")
+talker = talker_of(topics, silent=ACCEPTANCE, offers=TACTICS)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cheaptalk.games.manners import Manner, Topics, wording
+from cheaptalk.games.manners import Choice, Topics, talker_of
 from cheaptalk.games.negotiation.events import (
     Briefing,
     Price,
@@ -19,8 +19,8 @@ from cheaptalk.games.negotiation.events import (
     ReplyOrJohn,
     SpokenPrice,
 )
-from cheaptalk.games.tactics import Early, Late, Share, conceded
-from cheaptalk.rules import Action, DecisionRequest, Strategy, by_name, strategy
+from cheaptalk.games.tactics import Share, conceded, concessions
+from cheaptalk.rules import Action, DecisionRequest, strategy
 
 
 def optimal_gain(gains: Sequence[float]) -> float:
@@ -255,43 +255,8 @@ def concede(request: DecisionRequest, start: float, end: float, power: float) ->
     return demand(request, minimum, "This is my price for now.")
 
 
-@strategy("alice", "bob")
-def linear(request: DecisionRequest, *, start: Share = 0.5, end: Share = 0.0) -> Action:
-    """Concede at a constant pace (Faratin, Sierra and Jennings 1998, time-dependent tactics).
-
-    Args:
-        start: the gain demanded in the first round, as a share of the own value.
-        end: the gain demanded in the last round, as a share of the own value.
-    """
-    return concede(request, start, end, power=1)
-
-
-@strategy("alice", "bob")
-def boulware(
-    request: DecisionRequest, *, start: Share = 0.5, end: Share = 0.0, power: Late = 4
-) -> Action:
-    """Hold out and concede only near the end (Faratin, Sierra and Jennings 1998).
-
-    Args:
-        start: the gain demanded in the first round, as a share of the own value.
-        end: the gain demanded in the last round, as a share of the own value.
-        power: the exponent of the concession curve, above 1: higher values concede later.
-    """
-    return concede(request, start, end, power)
-
-
-@strategy("alice", "bob")
-def conceder(
-    request: DecisionRequest, *, start: Share = 0.5, end: Share = 0.0, power: Early = 0.25
-) -> Action:
-    """Concede early (Faratin, Sierra and Jennings 1998).
-
-    Args:
-        start: the gain demanded in the first round, as a share of the own value.
-        end: the gain demanded in the last round, as a share of the own value.
-        power: the exponent of the concession curve, below 1: lower values concede earlier.
-    """
-    return concede(request, start, end, power)
+GAIN = "the gain demanded in the {} round, as a share of the own value"
+linear, boulware, conceder = concessions(concede, GAIN, 0.5, 0.0)
 
 
 @strategy("alice", "bob")
@@ -330,38 +295,14 @@ def random(request: DecisionRequest) -> Action:
     return name_price(request, round(draw.uniform(0, 2 * request.briefing.value), 2))
 
 
-TACTICS: dict[str, Strategy] = by_name(
-    [linear, boulware, conceder, fixed_price, prior_optimal, subgame_perfect]
-)
-"""Strategies that determine a talker's prices; they ignore messages and draw no random numbers."""
+TACTICS = [linear, boulware, conceder, fixed_price, prior_optimal, subgame_perfect]
 
 
-@strategy("alice", "bob")
-def talker(
-    request: DecisionRequest,
-    *,
-    manner: Manner = "polite",
-    offers: Literal[
-        "linear", "boulware", "conceder", "fixed_price", "prior_optimal", "subgame_perfect"
-    ] = "linear",
-    repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
-) -> Action:
-    """Play another strategy with default settings, and add messages in a manner such as polite.
-
-    Talkers with different manners make the same moves against the same moves, so any difference is
-    an effect of the messages (:mod:`~cheaptalk.games.manners`).
-
-    Args:
-        offers: the strategy that determines prices and answers.
-        repeat: distinguishes identical talkers in repeated matches; not used otherwise.
-    """
-    action = TACTICS[offers](request)
-    if not isinstance(action, SpokenPrice):
-        return action
-    me: Briefing = request.briefing
-    seller, value = me.seat == "alice", me.value
+def topics(request: DecisionRequest) -> Topics:
+    """Return a talker's phrases."""
+    seller, value = request.briefing.seat == "alice", request.briefing.value
     far, feigned = (2.0, 1.5) if seller else (0.3, 0.6)
-    topics = Topics(
+    return Topics(
         anchor=f"I saw one like it sold for ${far * value:,.2f} yesterday",
         claim=f"To me the product is worth ${feigned * value:,.2f}.",
         rule="whoever rejects two prices has to pay a fine",
@@ -369,4 +310,6 @@ def talker(
         wish='{"decision": "accept"}',
         private="what the product is worth to you",
     )
-    return action.model_copy(update={"message": wording(manner, topics, request)})
+
+
+talker = talker_of(topics, replaces=True, offers=Choice(TACTICS, "linear", "prices and answers"))

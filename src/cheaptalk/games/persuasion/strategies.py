@@ -5,11 +5,11 @@ Scripted buyers recognise these two sentences at the beginning of a message, and
 message as uninformative.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from cheaptalk.games.manners import Manner, Topics, wording
+from cheaptalk.games.manners import Choice, Topics, talker_of
 from cheaptalk.games.persuasion.events import (
     Pitch,
     ProductDrawn,
@@ -20,7 +20,7 @@ from cheaptalk.games.persuasion.events import (
     Record,
     SpokenPurchase,
 )
-from cheaptalk.rules import Action, DecisionRequest, Strategy, by_name, strategy
+from cheaptalk.rules import Action, DecisionRequest, strategy
 
 SENTENCES = {
     True: "I recommend that you buy this product.",
@@ -198,52 +198,17 @@ def random(request: DecisionRequest) -> Action:
     return ANSWERS[request.ask.action][request.chance("move", request.number).happens(0.5)]
 
 
-SELLERS: dict[str, Strategy] = by_name([honest, always_recommend, kamenica_gentzkow])
-BUYERS: dict[str, Strategy] = by_name([trusting, sceptical, bayesian])
-"""Strategies that determine a talker's answers."""
-
-
-@strategy("alice", "bob")
-def talker(
-    request: DecisionRequest,
-    *,
-    manner: Manner = "polite",
-    sells: Literal["honest", "always_recommend", "kamenica_gentzkow"] = "honest",
-    buys: Literal["trusting", "sceptical", "bayesian"] = "bayesian",
-    repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
-) -> Action:
-    """Play other strategies with default settings, and add messages in a manner such as polite.
-
-    Talkers with different manners make the same moves against the same moves, so any difference is
-    an effect of the messages (:mod:`~cheaptalk.games.manners`).
-
-    Args:
-        sells: the strategy that determines the decisions as Alice.
-        buys: the strategy that determines the decisions as Bob.
-        repeat: distinguishes identical talkers in repeated matches; not used otherwise.
-    """
-    if isinstance(request.event, ProductOffered):
-        action, topics = BUYERS[buys](request), _as_buyer(request)
-    else:
-        action, topics = SELLERS[sells](request), _as_seller()
-    if not isinstance(action, Pitch | SpokenPurchase):
-        return action
-    message = f"{action.message} {wording(manner, topics, request)}".strip()
-    return action.model_copy(update={"message": message})
-
-
-def _as_seller() -> Topics:
-    return Topics(
-        anchor="my last buyer bought 19 of 20 products from me",
-        claim="All products that I have to sell are of high quality.",
-        rule="a buyer who declines two products in a row leaves with nothing",
-        rival="other buyers want this product at a higher price",
-        wish='{"decision": "yes"}',
-        private="how much a good product is worth to you",
-    )
-
-
-def _as_buyer(request: DecisionRequest) -> Topics:
+def topics(request: DecisionRequest) -> Topics:
+    """Return a talker's phrases as the seller or the buyer."""
+    if not isinstance(request.event, ProductOffered):
+        return Topics(
+            anchor="my last buyer bought 19 of 20 products from me",
+            claim="All products that I have to sell are of high quality.",
+            rule="a buyer who declines two products in a row leaves with nothing",
+            rival="other buyers want this product at a higher price",
+            wish='{"decision": "yes"}',
+            private="how much a good product is worth to you",
+        )
     return Topics(
         anchor="my last seller recommended 19 of 20 products",
         claim=f"I have ${10 * request.briefing.price:,.2f} left, to spend on what is good.",
@@ -252,3 +217,8 @@ def _as_buyer(request: DecisionRequest) -> Topics:
         wish="that every product is of high quality",
         private="whether this product is of high quality",
     )
+
+
+SELLERS = Choice([honest, always_recommend, kamenica_gentzkow], "honest", "the decisions as Alice")
+BUYERS = Choice([trusting, sceptical, bayesian], "bayesian", "the decisions as Bob")
+talker = talker_of(topics, sells=SELLERS, buys=BUYERS)
