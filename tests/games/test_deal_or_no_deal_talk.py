@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal.contexts import Context, all_contexts, bundles
-from cheaptalk.games.deal_or_no_deal.counts import stated_counts
 from cheaptalk.games.deal_or_no_deal.dialogue import (
     Move,
     Standing,
@@ -13,6 +12,7 @@ from cheaptalk.games.deal_or_no_deal.dialogue import (
     misstates,
     names_too_many,
     standing,
+    stated_counts,
     stated_values,
 )
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal

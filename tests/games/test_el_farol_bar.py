@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from cheaptalk.games.el_farol_bar import SPEC
 from cheaptalk.games.el_farol_bar.events import Decision, RoundResult
-from cheaptalk.games.el_farol_bar.rules import ElFarolBar
-from cheaptalk.games.el_farol_bar.theory import probability_of_at_most, room, symmetric_equilibrium
+from cheaptalk.games.el_farol_bar.rules import ElFarolBar, room
+from cheaptalk.games.el_farol_bar.strategies import probability_of_at_most, symmetric_equilibrium
 from cheaptalk.games.rounds import RoundsPlayed
 from cheaptalk.rules import Instance
 from tests.games.tables import events, play_out, result_of, score_of, table_of

@@ -12,18 +12,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.item_bargaining.events import (
+    MAX_COUNT,
+    MAX_DIVISIONS,
     Agreed,
+    Drawn,
     Move,
     NotAgreed,
     OfferMade,
     Opening,
     Pool,
     Settlement,
-)
-from cheaptalk.games.item_bargaining.pools import (
-    MAX_COUNT,
-    MAX_DIVISIONS,
-    Drawn,
     no_pool,
     poisson,
     worth,

@@ -8,15 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.pirate_game import SPEC
-from cheaptalk.games.pirate_game.events import Alone, Counted, Plan, PlanMade, Turn
-from cheaptalk.games.pirate_game.rules import Ballot, PirateGame, Voyage
-from cheaptalk.games.pirate_game.theory import (
+from cheaptalk.games.pirate_game.events import Alone, Counted, Majority, Plan, PlanMade, Turn
+from cheaptalk.games.pirate_game.rules import Ballot, PirateGame, Voyage, votes_needed
+from cheaptalk.games.pirate_game.strategies import (
     Fate,
-    Majority,
     fates,
     optimal_plan,
     prices,
-    votes_needed,
 )
 from cheaptalk.rules import IllegalAction, Instance, Result, Table, play
 from tests.games.tables import events

@@ -2,7 +2,7 @@
 
 import cheaptalk as ct
 from cheaptalk.games.persuasion.events import Pitch, Purchase
-from cheaptalk.games.persuasion.pitches import recommends
+from cheaptalk.games.persuasion.metrics import recommends
 
 
 def test_plain_praise_is_interpreted_as_recommendation() -> None:

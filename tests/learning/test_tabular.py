@@ -13,7 +13,7 @@ from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.games.pirate_game.rules import PirateGame
-from cheaptalk.games.pirate_game.theory import fates
+from cheaptalk.games.pirate_game.strategies import fates
 from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction
 from cheaptalk.learning.tabular import TooLarge, Tree, solve
 from cheaptalk.rules import DecisionRequest, Horizon, Instance, Table

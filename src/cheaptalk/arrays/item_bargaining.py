@@ -17,8 +17,17 @@ from cheaptalk.arrays.games import (
 )
 from cheaptalk.games.extras import needed
 from cheaptalk.games.item_bargaining.best_response import Hand
-from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade, Pool
-from cheaptalk.games.item_bargaining.pools import MAX_COUNT, MAX_DIVISIONS, Bundle, Drawn, worth
+from cheaptalk.games.item_bargaining.events import (
+    MAX_COUNT,
+    MAX_DIVISIONS,
+    Briefing,
+    Bundle,
+    Drawn,
+    Move,
+    OfferMade,
+    Pool,
+    worth,
+)
 from cheaptalk.games.item_bargaining.rules import SEATS, ItemBargaining
 from cheaptalk.rules import Action, DecisionRequest, Instance
 

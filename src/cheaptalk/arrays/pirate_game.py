@@ -19,8 +19,7 @@ from cheaptalk.arrays.games import (
 )
 from cheaptalk.games.extras import needed
 from cheaptalk.games.pirate_game.events import Counted, Plan, PlanMade, Vote
-from cheaptalk.games.pirate_game.rules import PirateGame
-from cheaptalk.games.pirate_game.theory import votes_needed
+from cheaptalk.games.pirate_game.rules import PirateGame, votes_needed
 from cheaptalk.games.seat_names import find_seat
 from cheaptalk.rules import Action, DecisionRequest, Instance
 

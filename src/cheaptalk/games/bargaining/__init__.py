@@ -1,9 +1,8 @@
 """Bargaining over a sum of money that shrinks."""
 
 from cheaptalk.games.bargaining import events, metrics, rules, strategies
-from cheaptalk.games.bargaining.assessment import BargainingAssessment
 from cheaptalk.rules import GameSpec
 
 __all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-SPEC = GameSpec.of(__name__, assessment=BargainingAssessment())
+SPEC = GameSpec.of(__name__, assessment=metrics.BargainingAssessment())

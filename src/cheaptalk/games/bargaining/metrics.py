@@ -5,9 +5,10 @@ Metrics by stage describe the proposed divisions, as undiscounted shares of the 
 
 from collections.abc import Iterator
 
+from cheaptalk.games.alternating_offers import AlternatingOffers
 from cheaptalk.games.bargaining.events import Offer
 from cheaptalk.games.bargaining.rules import Bargaining, Division
-from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
+from cheaptalk.rules import COUNT, SHARE, Given, Instance, Metric, Point, Result, Series
 
 
 def alice_gain(result: Result) -> float:
@@ -107,3 +108,24 @@ SERIES = (
     Series("demand", demand, unit="share of the money", bounds=SHARE),
     Series("alice_share", alice_share, unit="share of the money", bounds=SHARE),
 )
+
+
+class BargainingAssessment(AlternatingOffers):
+    """The assessment of bargaining."""
+
+    waiting_costs = True
+
+    def discount(self, game: Bargaining, seat: str) -> float:
+        return game.discounts[game.roles.index(seat)]
+
+    def offered(self, result: Result, seat: str, answer: Given) -> float | None:
+        if not isinstance(answer.action, Offer):
+            return None
+        return answer.action.alice_gain if seat == "alice" else answer.action.bob_gain
+
+    def private_numbers(self, game: Bargaining, instance: Instance, seat: str) -> frozenset[float]:
+        """Return a private discount, as a factor and as a percentage kept or lost."""
+        if game.complete_information or not game.messages:
+            return frozenset()
+        discount = self.discount(game, seat)
+        return frozenset((discount, 100 * discount, 100 * (1 - discount)))

@@ -14,13 +14,16 @@ from msgspec import Struct
 
 from cheaptalk.games.chip_trading.events import (
     Briefing,
+    Holdings,
     Offered,
     Proposal,
     Response,
+    Stock,
     Turn,
     TurnEnded,
+    can_give,
+    read,
 )
-from cheaptalk.games.chip_trading.stocks import Holdings, Stock, can_give, read
 from cheaptalk.games.extras import needed
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, Stream, strategy

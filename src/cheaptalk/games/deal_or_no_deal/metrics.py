@@ -10,21 +10,24 @@ exact check.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from cheaptalk.games.deal_or_no_deal.contexts import PILE, Context, Triple, bundles, rest, worth
-from cheaptalk.games.deal_or_no_deal.counts import stated_counts
 from cheaptalk.games.deal_or_no_deal.dialogue import (
     Fault,
     Move,
     inconsistencies,
     part,
     standing,
+    stated_counts,
     stated_values,
 )
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
-from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening, paid
+from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal, Division, Opening, paid
+from cheaptalk.games.deal_or_no_deal.talk import read_offer
 from cheaptalk.games.language import ngram_entropy, vocabulary, words
-from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
+from cheaptalk.rules import COUNT, SHARE, Given, Metric, Point, Result, Series
+from cheaptalk.rules.assessment import Assessment, Statement, checked
 
 SLACK = 1e-9
 """Tolerance in comparisons of payoffs, in points."""
@@ -289,3 +292,35 @@ def check_hallucination(result: Result) -> dict[tuple[int, str], str]:
 
 
 CHECKS = {"hallucination": check_hallucination}
+
+
+class DealOrNoDealAssessment(Assessment):
+    """The assessment of Deal or No Deal."""
+
+    def offered(self, result: Result, seat: str, answer: Given) -> float | None:
+        """Return the points of the claim in a seat's proposal, or in any player's message."""
+        context, action, own = result.instance.context, answer.action, answer.actor == seat
+        claim = None
+        if isinstance(action, MessageOrProposal) and action.message is not None:
+            claim = read_offer(action.message, context.counts)
+        elif own and isinstance(action, Proposal | MessageOrProposal):
+            claim = (action.books or 0, action.hats or 0, action.balls or 0)
+        if claim is None:
+            return None
+        bundle = claim if own else rest(context.counts, claim)
+        return float(worth(context.values[PLAYERS.index(seat)], bundle))
+
+    def statements(self, result: Result) -> list[Statement]:
+        return checked(check_hallucination(result), true="consistent")
+
+    def meanings(self, result: Result) -> dict[tuple[int, str], Any]:
+        """Return each message's claim, and whether each message or proposal is consistent."""
+        true = super().meanings(result)
+        return true | {
+            (request, actor): [
+                read_offer(action.message, result.instance.context.counts),
+                true.get((request, actor)),
+            ]
+            for request, actor, action in result.given()
+            if isinstance(action, MessageOrProposal) and action.message
+        }

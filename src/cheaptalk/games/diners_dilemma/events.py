@@ -1,7 +1,10 @@
 """The action and events of the diner's dilemma."""
 
-from cheaptalk.games.diners_dilemma.theory import Dish
+from typing import Literal
+
 from cheaptalk.rules import Action, Event
+
+Dish = Literal["costly", "cheap"]
 
 
 class Order(Action):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
-from cheaptalk.games.diners_dilemma.theory import efficient_dish
+from cheaptalk.games.diners_dilemma.strategies import efficient_dish
 from cheaptalk.games.rounds import by_player, gain_by_round, gain_limits
 from cheaptalk.rules import PERCENT, SHARE, Metric, Point, Result, Series
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import Field, model_validator
 
-from cheaptalk.games.diners_dilemma.events import Briefing, Order, RoundResult, Turn
-from cheaptalk.games.diners_dilemma.theory import Dish
+from cheaptalk.games.diners_dilemma.events import Briefing, Dish, Order, RoundResult, Turn
 from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed
 from cheaptalk.rules import Event, Instance
 

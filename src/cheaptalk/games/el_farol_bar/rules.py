@@ -1,16 +1,28 @@
 """The El Farol bar: going is fun unless too many go."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from cheaptalk.games.el_farol_bar.events import Briefing, Decision, RoundResult, Turn, Visit
-from cheaptalk.games.el_farol_bar.theory import room
 from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed
 from cheaptalk.rules import Event, Instance
 
 Utility = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
+
+
+@cache
+def room(players: int, capacity: float) -> int:
+    """Return the maximum number of players for whom the bar is fun.
+
+    In every pure equilibrium, exactly this number of players go.
+
+    >>> room(10, 0.6), room(10, 0), room(3, 0.5)
+    (6, 0, 1)
+    """
+    return sum(went / players <= capacity for went in range(1, players + 1))
 
 
 class Visits(RoundsPlayed[Decision]):

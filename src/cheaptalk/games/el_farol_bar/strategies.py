@@ -1,16 +1,58 @@
-"""Scripted strategies of the El Farol bar, which depend only on observations."""
+"""Scripted strategies of the El Farol bar, and its symmetric equilibrium."""
 
+import math
+from functools import cache
 from itertools import islice
 from statistics import fmean
 from typing import Annotated, get_args
 
 from pydantic import Field
 
-from cheaptalk.games.el_farol_bar import theory
 from cheaptalk.games.el_farol_bar.events import Briefing, Decision, RoundResult, Visit
+from cheaptalk.games.el_farol_bar.rules import room
 from cheaptalk.games.rounds import in_turn
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy
+
+STEPS = 60
+"""Number of bisection steps, sufficient for the precision of floats."""
+
+
+def probability_of_at_most(count: int, trials: int, probability: float) -> float:
+    """Return P(X <= count) for a binomial X."""
+    return math.fsum(
+        math.comb(trials, hits) * probability**hits * (1 - probability) ** (trials - hits)
+        for hits in range(count + 1)
+    )
+
+
+@cache
+def symmetric_equilibrium(
+    players: int, capacity: float, fun: float, crowded: float, home: float
+) -> float:
+    """Return the probability of going in the symmetric mixed equilibrium.
+
+    With m = room(N, R), the probability p solves crowded + (fun - crowded) * P(X <= m - 1) = home,
+    where X ~ Binomial(N - 1, p) is the number of other players who go. The left side decreases in
+    p, so bisection finds the solution. If m is 0, p is 0; if m is N, p is 1. GAMA-Bench (section
+    2.1) uses R, which is close to p.
+
+    >>> round(symmetric_equilibrium(10, 0.6, 10, 0, 5), 4)
+    0.6069
+    """
+    capacity_count = room(players, capacity)
+    if capacity_count in (0, players):
+        return float(capacity_count > 0)
+    indifferent = (home - crowded) / (fun - crowded)
+    low, high = 0.0, 1.0
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if probability_of_at_most(capacity_count - 1, players - 1, middle) > indifferent:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
 
 Decisions = Annotated[tuple[Decision, ...], Field(min_length=1)]
 Memory = Annotated[int, Field(ge=1, le=10_000)]
@@ -60,7 +102,7 @@ def capacity(request: DecisionRequest) -> Action:
 def equilibrium(request: DecisionRequest) -> Action:
     """Go to the bar with the probability of the symmetric mixed equilibrium (Nash 1951)."""
     me: Briefing = request.briefing
-    probability = theory.symmetric_equilibrium(me.players, me.capacity, me.fun, me.crowded, me.home)
+    probability = symmetric_equilibrium(me.players, me.capacity, me.fun, me.crowded, me.home)
     return random(request, probability=probability)
 
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from cheaptalk.games.item_bargaining import events, metrics, rules, strategies
-from cheaptalk.games.item_bargaining.assessment import ItemBargainingAssessment
 from cheaptalk.games.item_bargaining.empirical_view import VIEW
 from cheaptalk.rules import GameSpec
 from cheaptalk.rules.game_spec import LANGUAGES
@@ -12,6 +11,6 @@ __all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
 STYLES = [*(f"circle_{circle}" for circle in range(7)), *LANGUAGES]
 SPEC = replace(
-    GameSpec.of(__name__, assessment=ItemBargainingAssessment(), styles=STYLES), view=VIEW
+    GameSpec.of(__name__, assessment=metrics.ItemBargainingAssessment(), styles=STYLES), view=VIEW
 )
 """Each circle is a prompt version of the paper's appendix C, which adds to the one before."""

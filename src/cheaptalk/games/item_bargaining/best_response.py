@@ -11,8 +11,15 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade, Opening
-from cheaptalk.games.item_bargaining.pools import Bundle, rest, worth
+from cheaptalk.games.item_bargaining.events import (
+    Briefing,
+    Bundle,
+    Move,
+    OfferMade,
+    Opening,
+    rest,
+    worth,
+)
 from cheaptalk.games.item_bargaining.rules import SECOND
 from cheaptalk.rules import Ask, Chance, Decide, DecisionRequest, Event, Moment, Stream
 

@@ -7,8 +7,11 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from cheaptalk.games.item_bargaining.events import (
+    MAX_COUNT,
     Agreed,
     Briefing,
+    Bundle,
+    Drawn,
     Ending,
     Move,
     NotAgreed,
@@ -16,14 +19,9 @@ from cheaptalk.games.item_bargaining.events import (
     Opening,
     Pool,
     Settlement,
-    objection,
-)
-from cheaptalk.games.item_bargaining.pools import (
-    MAX_COUNT,
-    Bundle,
-    Drawn,
     Units,
     no_pool,
+    objection,
     rest,
     worth,
 )
@@ -215,3 +213,11 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """The paper's games by name, for ``ItemBargaining.model_validate``; the two classes have the
 default discount and rounds."""
+
+
+def walked(instance: Pool, by: str = FIRST) -> Settlement:
+    """Return the outcome of a match in which one player uses the strategy ``walk`` (section 5).
+
+    The strategy walks away in round 1 against any rival, so no model calls are needed.
+    """
+    return Settlement(ended="walk", round=1, by=by, worth=instance.outside)

@@ -13,8 +13,15 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from cheaptalk.games.item_bargaining.best_response import Responder, candidate_hands, offers_seen
-from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade, Opening
-from cheaptalk.games.item_bargaining.pools import Bundle, rest, worth
+from cheaptalk.games.item_bargaining.events import (
+    Briefing,
+    Bundle,
+    Move,
+    OfferMade,
+    Opening,
+    rest,
+    worth,
+)
 from cheaptalk.games.item_bargaining.rules import FIRST
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import DecisionRequest, Moment, Strategy, by_name, strategy

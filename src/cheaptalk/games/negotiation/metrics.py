@@ -7,9 +7,10 @@ and p_f = (V_A + V_B) / 2 is the fairest price. A metric by stage describes the 
 from collections.abc import Iterator
 from math import inf
 
+from cheaptalk.games.alternating_offers import AlternatingOffers
 from cheaptalk.games.negotiation.events import Price
 from cheaptalk.games.negotiation.rules import Negotiation, Sale
-from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
+from cheaptalk.rules import COUNT, SHARE, Given, Instance, Metric, Point, Result, Series
 
 
 def agreement(result: Result) -> float:
@@ -94,3 +95,22 @@ def offered_price(result: Result) -> Iterator[Point]:
 
 
 SERIES = (Series("offered_price", offered_price, unit="multiples of the scale", bounds=COUNT),)
+
+
+class NegotiationAssessment(AlternatingOffers):
+    """The assessment of negotiation."""
+
+    def attainable(self, game: Negotiation, instance: Instance, seat: str) -> float:
+        """Return the entire gain from trade."""
+        return game.value("bob") - game.value("alice")
+
+    def offered(self, result: Result, seat: str, answer: Given) -> float | None:
+        if not isinstance(answer.action, Price):
+            return None
+        price, value = answer.action.price, float(result.game.value(seat))
+        return price - value if seat == "alice" else value - price
+
+    def private_numbers(self, game: Negotiation, instance: Instance, seat: str) -> frozenset[float]:
+        """Return the product's private value to a seat."""
+        hidden = game.messages and not game.complete_information
+        return frozenset({game.value(seat)} if hidden else ())

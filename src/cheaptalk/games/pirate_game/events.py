@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from cheaptalk.games.pirate_game.theory import Majority
 from cheaptalk.rules import Action, Event, Whole
 
+Majority = Literal["half", "strict"]
+"""The votes required for a plan: at least half of the living pirates, or more than half."""
 Shares = tuple[tuple[str, int], ...]
 """Coins for each living pirate, the most senior first."""
 

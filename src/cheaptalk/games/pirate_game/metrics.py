@@ -8,8 +8,9 @@ optimal play.
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
+from cheaptalk.games.pirate_game.events import Majority
 from cheaptalk.games.pirate_game.rules import Ballot, PirateGame, Voyage
-from cheaptalk.games.pirate_game.theory import Majority, optimal_plan, prices
+from cheaptalk.games.pirate_game.strategies import optimal_plan, prices
 from cheaptalk.rules import COUNT, PERCENT, SHARE, Metric, Point, Result, Series
 
 Right = Callable[[Ballot, int], bool]

@@ -4,10 +4,27 @@ from functools import partial
 
 from pydantic import Field
 
-from cheaptalk.games.pirate_game.events import Alone, Briefing, Counted, Plan, PlanMade, Turn, Vote
-from cheaptalk.games.pirate_game.theory import Majority, votes_needed
+from cheaptalk.games.pirate_game.events import (
+    Alone,
+    Briefing,
+    Counted,
+    Majority,
+    Plan,
+    PlanMade,
+    Turn,
+    Vote,
+)
 from cheaptalk.games.seat_names import find_seat
 from cheaptalk.rules import Ask, Chance, Game, Instance, Outcome, Play, Tell, Value, numbered
+
+
+def votes_needed(living: int, majority: Majority) -> int:
+    """Return the number of votes required for a plan, including the proposer's vote.
+
+    >>> votes_needed(10, "half"), votes_needed(9, "half"), votes_needed(10, "strict")
+    (5, 5, 6)
+    """
+    return (living + 1) // 2 if majority == "half" else living // 2 + 1
 
 
 class Ballot(Value):
