@@ -14,15 +14,16 @@ seeds and choose the configurations themselves: ``check(SPEC, SEEDS)``.
 """
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from cheaptalk.conformance.answers import check_answers, check_forfeits, check_schemas
-from cheaptalk.conformance.assessments import check_assessment
+from cheaptalk.conformance.answers import check_answers, check_forfeits, check_schemas, check_talk
 from cheaptalk.conformance.declarations import (
+    check_assessment,
     check_json,
     check_metrics,
     check_payoffs,
@@ -30,9 +31,8 @@ from cheaptalk.conformance.declarations import (
     check_series,
     check_words,
 )
-from cheaptalk.conformance.events import check_events
-from cheaptalk.conformance.extremes import check_extremes
 from cheaptalk.conformance.matches import (
+    LIMIT,
     Check,
     ConformanceError,
     OutOfTime,
@@ -41,15 +41,19 @@ from cheaptalk.conformance.matches import (
     root_cause,
     variants,
 )
-from cheaptalk.conformance.omissions import advice
+from cheaptalk.conformance.play import (
+    check_events,
+    check_extremes,
+    check_memory,
+    check_parameters,
+    check_replay,
+    check_same_seed,
+    check_strategies,
+    limits,
+)
 from cheaptalk.conformance.privacy import check_secrets, check_simultaneous
 from cheaptalk.conformance.processes import check_processes, spec_at
-from cheaptalk.conformance.repetition import check_replay, check_same_seed
-from cheaptalk.conformance.settings import check_parameters
-from cheaptalk.conformance.strategies import check_memory, check_strategies
-from cheaptalk.conformance.talk import check_talk
-from cheaptalk.conformance.time_limit import LIMIT
-from cheaptalk.rules import GameSpec, games
+from cheaptalk.rules import GameSpec, Metric, Series, field_meanings, games
 
 CHECKS: tuple[Check, ...] = (
     check_seats,
@@ -187,3 +191,36 @@ __all__ = [
     "variants",
     "verdicts",
 ]  # fmt: skip
+
+
+def advice(game_spec: GameSpec) -> Iterator[str]:
+    """Yield a sentence for each missing description, with the consequence for users."""
+    rules = game_spec.rules
+    if not rules.__doc__:
+        yield f"{rules.__name__} has no docstring; cheaptalk game list would show it"
+    if not all(rules.payoff_units().values()):
+        yield (
+            f"{rules.__name__} has no payoff_unit; reports and exported tables do not name the "
+            "unit of payoffs"
+        )
+    if not rules.payoffs.__doc__:
+        yield "payoffs() has no docstring; reports do not explain payoffs"
+    undocumented = [name for name, meaning in field_meanings(rules).items() if not meaning]
+    if undocumented:
+        yield (
+            f"no docstring below {', '.join(undocumented)}; cheaptalk game list and reports do "
+            "not explain the parameter"
+        )
+    bounds = {name: limits(field) for name, field in rules.model_fields.items()}
+    unbounded = [
+        name for name, pair in bounds.items() if pair and not all(map(math.isfinite, pair))
+    ]
+    if unbounded:
+        yield (
+            f"{', '.join(unbounded)} has no range, so that studies may set values that the "
+            "rules do not support; add one, as in rounds: int = Field(3, ge=1, le=100)"
+        )
+    quantities: list[Metric | Series] = [*game_spec.metrics.values(), *game_spec.series.values()]
+    unitless = [quantity.name for quantity in quantities if not quantity.unit]
+    if unitless:
+        yield f"no unit for {', '.join(unitless)}; tables and axes show numbers without a unit"

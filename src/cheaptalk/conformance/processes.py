@@ -8,9 +8,17 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import zip_longest
 
-from cheaptalk.conformance.matches import Broken, played, root_cause, spec_check, variants
-from cheaptalk.conformance.strategies import seatings
-from cheaptalk.conformance.time_limit import Stuck, allowed, time_limit
+from cheaptalk.conformance.matches import (
+    Broken,
+    Stuck,
+    allowed,
+    played,
+    root_cause,
+    spec_check,
+    time_limit,
+    variants,
+)
+from cheaptalk.conformance.play import seatings
 from cheaptalk.rules import CheaptalkError, GameSpec, Table, UnknownName, games, get_game
 from cheaptalk.rules.errors import describe
 from cheaptalk.styles import style_in
