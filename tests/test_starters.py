@@ -27,9 +27,13 @@ SHOWN = {
 def run(folder: Path, *module: str) -> str:
     """Run a module in a folder and return its output."""
     done = subprocess.run(
-        [sys.executable, "-m", *module], cwd=folder, text=True, capture_output=True, check=False,
+        [sys.executable, "-m", *module],
+        cwd=folder,
+        text=True,
+        capture_output=True,
+        check=False,
         env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(folder)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

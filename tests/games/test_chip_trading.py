@@ -248,8 +248,10 @@ def test_payoffs_are_gains_floored_at_zero() -> None:
     ends = [events(table, seat)[-1] for seat in GAME.seats]
     assert all(isinstance(end, GameOver) for end in ends)
     assert [(end.gain, end.paid) for end in ends] == [  # type: ignore[attr-defined]
-        (0, 0), (150, 150), (-80, 0),
-    ]  # fmt: skip
+        (0, 0),
+        (150, 150),
+        (-80, 0),
+    ]
 
 
 def test_gains_equal_change_in_worth_of_chips() -> None:

@@ -168,8 +168,11 @@ def test_surplus_accumulates_over_turns() -> None:
     first = (4 * 90 - 5 * 10) + (5 * 80 - 4 * 20)
     second = (2 * 50 - 4 * 60) + (4 * 90 - 2 * 50)
     assert surplus_by_turn(GAME) == [
-        first / 100, first / 100, (first + second) / 100, (first + second) / 100,
-    ]  # fmt: skip
+        first / 100,
+        first / 100,
+        (first + second) / 100,
+        (first + second) / 100,
+    ]
     assert metrics.surplus(result(GAME)) == sum(GAME.gains().values()) / 100
 
 
@@ -182,8 +185,14 @@ def test_surplus_ratios_at_end_and_after_first_round() -> None:
 
 
 def test_ratios_are_undefined_without_possible_gains() -> None:
-    match = result(game(((50,), (50,), (50,)), "1: 1 red for 2 green", "2: 1 red for 1 green, 3",
-                        "3: 1 red for 2 green"))  # fmt: skip
+    match = result(
+        game(
+            ((50,), (50,), (50,)),
+            "1: 1 red for 2 green",
+            "2: 1 red for 1 green, 3",
+            "3: 1 red for 2 green",
+        )
+    )
     assert metrics.bound(match) == 0
     assert metrics.surplus_ratio(match) is None
     assert metrics.first_round_ratio(match) is None
@@ -343,8 +352,14 @@ def test_decliner_regrets_unless_chips_find_equal_use() -> None:
 def test_figure_4_of_strategic_tradeoffs_unforced_decliner() -> None:
     """Two green for three blue chips would have gained player 2 ten cents, without loss of
     its gain in the next turn."""
-    regrets = regrets_in(game(((20, 20), (20, 30), (70, 50)), "1: 2 green for 3 blue",
-                              "2: 6 red for 8 green, 3", "3: 1 blue for 1 green"))  # fmt: skip
+    regrets = regrets_in(
+        game(
+            ((20, 20), (20, 30), (70, 50)),
+            "1: 2 green for 3 blue",
+            "2: 6 red for 8 green, 3",
+            "3: 1 blue for 1 green",
+        )
+    )
     assert (1, "decliner 2", "unforced") in regrets
     assert (2, "proposer 2", "no") in regrets
 
@@ -354,8 +369,9 @@ def test_sample_excludes_gainless_and_unaffordable_decisions() -> None:
     assert regrets_in(game(values, "1: 1 red for 1 blue")) == []
     assert regrets_in(game(values, "1: 1 red for 1 blue, 2 3")) == []
     assert regrets_in(game(values, "1: 9 red for 1 green, 2")) == [
-        (1, "acceptor 2", "no"), (1, "decliner 3", "unforced"),
-    ]  # fmt: skip
+        (1, "acceptor 2", "no"),
+        (1, "decliner 3", "unforced"),
+    ]
     assert regrets_in(game(values, "3: 9 red for 11 blue")) == []
     assert (1, "decliner 3", "unforced") not in regrets_in(game(values, "1: 20 blue for 11 red"))
 

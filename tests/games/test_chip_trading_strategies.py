@@ -136,8 +136,9 @@ def test_hopeless_proposals_ask_for_least_gain() -> None:
 
 
 def test_hopeless_proposals_stay_within_amount_limit() -> None:
-    game = ChipTrading(players=2, colours=("green", "red"), chips=1_000, common_value=10_000,
-                       values=(1,))  # fmt: skip
+    game = ChipTrading(
+        players=2, colours=("green", "red"), chips=1_000, common_value=10_000, values=(1,)
+    )
     instance = game.draw_instance(Chance("x"))
     table = Table(game, instance, "x")
     play_turn(table, trade(1_000, "red", 1, "green"), willing="12")
@@ -363,10 +364,13 @@ def test_table_3_of_strategic_tradeoffs_surplus_of_bayesian_players() -> None:
 
 
 TABLE_5 = {
-    (2, True): (2.09, 0.895), (2, False): (2.24, 0.604),
-    (3, True): (3.01, 0.916), (3, False): (3.33, 0.771),
-    (4, True): (3.84, 0.936), (4, False): (4.37, 0.802),
-}  # fmt: skip
+    (2, True): (2.09, 0.895),
+    (2, False): (2.24, 0.604),
+    (3, True): (3.01, 0.916),
+    (3, False): (3.33, 0.771),
+    (4, True): (3.84, 0.936),
+    (4, False): (4.37, 0.802),
+}
 """Recomputed mean gain and ratio of Bayesian players' proposals, by colours and acceptance.
 ``bench/chip_trading.py`` compares them with the paper's values from 48 games."""
 

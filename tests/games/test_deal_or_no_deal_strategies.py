@@ -199,9 +199,14 @@ def test_negotiators_reply_to_unintelligible_messages() -> None:
 def test_stated_values_affect_offers() -> None:
     silent = strategy("honest")(request_after("Hello.", "Hello.", "Hm.", "Well?"))
     informed = strategy("honest")(
-        request_after("Hello.", "Hello.", "Hm.", "A book is worth 10 to me, a hat 0. A hat is "
-                      "worth 0 to me and a ball is worth 0 to me.")
-    )  # fmt: skip
+        request_after(
+            "Hello.",
+            "Hello.",
+            "Hm.",
+            "A book is worth 10 to me, a hat 0. A hat is "
+            "worth 0 to me and a ball is worth 0 to me.",
+        )
+    )
     assert isinstance(silent, MessageOrProposal)
     assert isinstance(informed, MessageOrProposal)
     assert read_offer(informed.message or "", CONTEXT.counts) == (0, 1, 3)

@@ -16,8 +16,13 @@ from cheaptalk.rules import Instance
 from tests.games.tables import events, play_out, result_of, score_of, table_of
 
 TABLE_8 = (
-    (10, 15, 20, 20), (11, 5, 20, 7), (4, 19, 9, 20), (1, 8, 19, 12), (4, 5, 17, 7), (2, 11, 8, 13),
-)  # fmt: skip
+    (10, 15, 20, 20),
+    (11, 5, 20, 7),
+    (4, 19, 9, 20),
+    (1, 8, 19, 12),
+    (4, 5, 17, 7),
+    (2, 11, 8, 13),
+)
 """P_l, U_l, P_h and U_h of GAMA-Bench's Table 8."""
 
 menus = st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(1, 20), st.integers(1, 20))
@@ -47,8 +52,11 @@ def test_bill_is_split_equally() -> None:
     result = result_of(game, orders("hlll"), orders("hhhh"))
     assert result.outcome.gains == ((7.5, 2.5, 2.5, 2.5), (0, 0, 0, 0))
     assert game.payoffs(result.outcome) == {
-        "player_1": 7.5, "player_2": 2.5, "player_3": 2.5, "player_4": 2.5,
-    }  # fmt: skip
+        "player_1": 7.5,
+        "player_2": 2.5,
+        "player_3": 2.5,
+        "player_4": 2.5,
+    }
 
 
 def test_round_result_hides_individual_orders() -> None:
@@ -75,9 +83,13 @@ def test_payoff_bounds_are_tight(
 ) -> None:
     cheap_price, cheap_utility, more, better = menu
     game = new_game(
-        cheap_price, cheap_utility, cheap_price + more, cheap_utility + better,
-        players=players, rounds=1,
-    )  # fmt: skip
+        cheap_price,
+        cheap_utility,
+        cheap_price + more,
+        cheap_utility + better,
+        players=players,
+        rounds=1,
+    )
     low, high = game.payoff_bounds()["player"]
     gains = [
         gain
@@ -103,9 +115,13 @@ def test_dominant_dish_pays_more_against_all_orders(
 ) -> None:
     cheap_price, cheap_utility, more, better = menu
     game = new_game(
-        cheap_price, cheap_utility, cheap_price + more, cheap_utility + better,
-        players=players, rounds=1,
-    )  # fmt: skip
+        cheap_price,
+        cheap_utility,
+        cheap_price + more,
+        cheap_utility + better,
+        players=players,
+        rounds=1,
+    )
     costly = min(others, players - 1)
     rest = orders("h" * costly + "l" * (players - 1 - costly))
     with_costly = game.gains(1, ("costly", *rest), Instance())[0]
@@ -123,9 +139,13 @@ def test_efficient_dish_maximises_total_payoff(
 ) -> None:
     cheap_price, cheap_utility, more, better = menu
     game = new_game(
-        cheap_price, cheap_utility, cheap_price + more, cheap_utility + better,
-        players=players, rounds=1,
-    )  # fmt: skip
+        cheap_price,
+        cheap_utility,
+        cheap_price + more,
+        cheap_utility + better,
+        players=players,
+        rounds=1,
+    )
     all_costly = sum(game.gains(1, orders("h" * players), Instance()))
     all_cheap = sum(game.gains(1, orders("l" * players), Instance()))
     best = efficient_dish(better, more)
@@ -149,8 +169,12 @@ def test_other_metrics() -> None:
     result = result_of(game, orders("hlll"), orders("hhhl"))
     values = {name: metric.of(result) for name, metric in SPEC.metrics.items()}
     assert values == {
-        "score": 50, "cheap": 0.5, "last_round": 0.25, "gain": 2.5, "efficiency": 0.5,
-    }  # fmt: skip
+        "score": 50,
+        "cheap": 0.5,
+        "last_round": 0.25,
+        "gain": 2.5,
+        "efficiency": 0.5,
+    }
 
 
 def test_costly_dish_worth_its_price_is_efficient() -> None:

@@ -199,10 +199,15 @@ def test_presets_match_appendix_a() -> None:
     games = {name: ItemBargaining.model_validate(preset) for name, preset in PRESETS.items()}
     large = Drawn(kinds=5, mean=4, zeros="kept")
     assert {key: (game.quantities, game.discount, game.rounds) for key, game in games.items()} == {
-        "BG1": (large, 0.9, 3), "BG2": (large, 0.98, 3), "BG3": (large, 0.98, 5),
-        "BG4": ((7, 4, 1), 0.9, 3), "BG5": ((7, 4, 1), 0.98, 3), "BG6": ((7, 4, 1), 0.98, 5),
-        "BGS": ((7, 4, 1), 0.98, 3), "BGL": (large, 0.98, 3),
-    }  # fmt: skip
+        "BG1": (large, 0.9, 3),
+        "BG2": (large, 0.98, 3),
+        "BG3": (large, 0.98, 5),
+        "BG4": ((7, 4, 1), 0.9, 3),
+        "BG5": ((7, 4, 1), 0.98, 3),
+        "BG6": ((7, 4, 1), 0.98, 5),
+        "BGS": ((7, 4, 1), 0.98, 3),
+        "BGL": (large, 0.98, 3),
+    }
 
 
 # Instances.

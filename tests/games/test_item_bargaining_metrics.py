@@ -298,16 +298,22 @@ def pools(request: pytest.FixtureRequest) -> tuple[str, Pools, Maxima]:
 
 MEANS = {
     "BGS": {
-        "utilitarian_allocated": (806.08, 0.19), "utilitarian": (844.49, 0.22),
-        "nash_allocated": (356.79, 0.10), "nash": (379.10, 0.12), "nash_plus": (80.7, 0.1),
+        "utilitarian_allocated": (806.08, 0.19),
+        "utilitarian": (844.49, 0.22),
+        "nash_allocated": (356.79, 0.10),
+        "nash": (379.10, 0.12),
+        "nash_plus": (80.7, 0.1),
         "acceptable": (0.616, 0.001),
     },
     "BGL": {
-        "utilitarian_allocated": (1341.6, 1.0), "utilitarian": (1399.5, 1.1),
-        "nash_allocated": (634.2, 0.5), "nash": (663.7, 0.5), "nash_plus": (155.6, 0.5),
+        "utilitarian_allocated": (1341.6, 1.0),
+        "utilitarian": (1399.5, 1.1),
+        "nash_allocated": (634.2, 0.5),
+        "nash": (663.7, 0.5),
+        "nash_plus": (155.6, 0.5),
         "acceptable": (0.675, 0.002),
     },
-}  # fmt: skip
+}
 """The mean maxima that normalise welfare, with standard errors, from a million pools of BGS and
 150,000 of BGL."""
 
@@ -439,17 +445,22 @@ def test_maxima_match_enumeration() -> None:
         assert best.acceptable[number] == any(
             first >= min_1 and second >= min_2 for first, second in pairs
         )
-        distances = [math.dist((first / totals[0], second / totals[1]), (1, 1))
-                     for first, second in ends]  # fmt: skip
+        distances = [
+            math.dist((first / totals[0], second / totals[1]), (1, 1)) for first, second in ends
+        ]
         assert best.opposition[number] == pytest.approx(min(distances))
 
 
 def test_samples_match_drawn_instances() -> None:
     for zeros in ("kept", "redrawn", "plus_one"):
         game = ItemBargaining.model_validate(
-            {"quantities": {"kinds": 2, "mean": 1, "zeros": zeros}, "highest_value": 5,
-             "least_outside": 0, "below_total": True}
-        )  # fmt: skip
+            {
+                "quantities": {"kinds": 2, "mean": 1, "zeros": zeros},
+                "highest_value": 5,
+                "least_outside": 0,
+                "below_total": True,
+            }
+        )
         drawn = sample(game, 4_000, np.random.default_rng(1))
         dealt = Pools.of([game.draw_instance(Chance(str(number))) for number in range(4_000)])
         for batch in (drawn, dealt):

@@ -78,8 +78,15 @@ def test_seats_take_turns_naming_prices() -> None:
     moves = [ask(11_000), REJECT, ask(9_000), REJECT, ask(10_500), REJECT, ask(9_500), REJECT]
     table = table_after(game, *moves)
     assert [given.actor for given in table.given] == [
-        "alice", "bob", "bob", "alice", "alice", "bob", "bob", "alice",
-    ]  # fmt: skip
+        "alice",
+        "bob",
+        "bob",
+        "alice",
+        "alice",
+        "bob",
+        "bob",
+        "alice",
+    ]
     assert table.outcome == Sale(stage=4, ended="rounds")
 
 
@@ -185,16 +192,25 @@ def test_secrets_require_incomplete_information() -> None:
 
 
 @given(
-    st.sampled_from(CAUTIOUS), st.sampled_from(CAUTIOUS), factors, factors,
-    st.booleans(), st.booleans(), st.sampled_from((1, 2, 7, {"rounds": 5, "hidden": True})),
-)  # fmt: skip
+    st.sampled_from(CAUTIOUS),
+    st.sampled_from(CAUTIOUS),
+    factors,
+    factors,
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from((1, 2, 7, {"rounds": 5, "hidden": True})),
+)
 def test_cautious_strategies_never_trade_at_a_loss(
     alice: str, bob: str, f_a: float, f_b: float, known: bool, john: bool, horizon: Any
 ) -> None:
     game = Negotiation(
-        scale=100, seller_factor=f_a, buyer_factor=f_b,
-        complete_information=known, outside_option=john, horizon=horizon,
-    )  # fmt: skip
+        scale=100,
+        seller_factor=f_a,
+        buyer_factor=f_b,
+        complete_information=known,
+        outside_option=john,
+        horizon=horizon,
+    )
     payoffs = game.payoffs(sale(match(game, alice, bob)))
     assert min(payoffs.values()) >= -1e-6
 
@@ -409,19 +425,29 @@ def test_metrics_of_trade() -> None:
     outcome = Sale(stage=3, price=11_000, ended="trade")
     assert metrics(Negotiation(), outcome) == pytest.approx(
         {
-            "agreement": 1, "alice_gain": 0.3, "bob_gain": 0.1, "efficiency": 1,
-            "fairness": 1 - 4 * 0.1**2, "price": 1.1, "rounds": 3,
+            "agreement": 1,
+            "alice_gain": 0.3,
+            "bob_gain": 0.1,
+            "efficiency": 1,
+            "fairness": 1 - 4 * 0.1**2,
+            "price": 1.1,
+            "rounds": 3,
         }
-    )  # fmt: skip
+    )
 
 
 def test_metrics_without_trade() -> None:
     cases: list[Any] = ["john", "rounds"]
     for ended in cases:
         assert metrics(Negotiation(), Sale(stage=2, ended=ended)) == {
-            "agreement": 0, "alice_gain": 0, "bob_gain": 0, "efficiency": 0,
-            "fairness": 1, "price": None, "rounds": 2,
-        }  # fmt: skip
+            "agreement": 0,
+            "alice_gain": 0,
+            "bob_gain": 0,
+            "efficiency": 0,
+            "fairness": 1,
+            "price": None,
+            "rounds": 2,
+        }
 
 
 def test_efficiency_requires_ownership_by_higher_value() -> None:

@@ -105,8 +105,10 @@ def test_events_of_round() -> None:
     game = binary(1, value=2)
     table = replay(game, "h", NO, YES)
     assert events(table, "alice")[1:] == [
-        ProductDrawn(1, high=True), BuyerDecided(1, "bob", bought=True, message=None), GameOver(1),
-    ]  # fmt: skip
+        ProductDrawn(1, high=True),
+        BuyerDecided(1, "bob", bought=True, message=None),
+        GameOver(1),
+    ]
     assert events(table, "bob")[1:] == [
         ProductOffered(1, 100, recommended=False, message=None),
         QualityRevealed(1, bought=True, high=True, worth=200, gain=100),
@@ -173,9 +175,11 @@ def test_messages_are_passed_on_verbatim() -> None:
 def test_each_round_has_its_own_myopic_buyer() -> None:
     seats = binary(3, myopic=True).actors
     assert seats == (
-        Actor("alice", "alice"), Actor("bob_1", "bob"), Actor("bob_2", "bob"), Actor("bob_3",
-        "bob"),
-    )  # fmt: skip
+        Actor("alice", "alice"),
+        Actor("bob_1", "bob"),
+        Actor("bob_2", "bob"),
+        Actor("bob_3", "bob"),
+    )
 
 
 def test_myopic_buyer_observes_only_summary_of_past() -> None:
@@ -186,8 +190,12 @@ def test_myopic_buyer_observes_only_summary_of_past() -> None:
     assert events(table, "bob_3")[1] == Record(2, bought=0.5, low_bought=0.5)
     assert events(table, "bob_4")[1] == Record(3, bought=2 / 3, low_bought=1 / 3)
     assert [type(event) for event in events(table, "bob_3")] == [
-        Briefing, Record, ProductOffered, QualityRevealed, GameOver,
-    ]  # fmt: skip
+        Briefing,
+        Record,
+        ProductOffered,
+        QualityRevealed,
+        GameOver,
+    ]
 
 
 def test_myopic_buyer_finishes_after_its_round() -> None:
@@ -388,10 +396,14 @@ def test_metrics_match_hand_calculation() -> None:
         game = binary(10, value=3, price=10_000, myopic=myopic)
         assert metrics(game, MIXED) == pytest.approx(
             {
-                "sales": 5, "alice_gain": 0.5, "bob_gain": (4 * 2 - 1) / 10,
-                "efficiency": 4 / 6, "fairness": 3 / 4, "honesty": 0.9,
+                "sales": 5,
+                "alice_gain": 0.5,
+                "bob_gain": (4 * 2 - 1) / 10,
+                "efficiency": 4 / 6,
+                "fairness": 3 / 4,
+                "honesty": 0.9,
             }
-        )  # fmt: skip
+        )
 
 
 def test_published_bob_gain_charges_refused_lemons() -> None:

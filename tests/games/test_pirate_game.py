@@ -79,8 +79,11 @@ def test_plan_passes_with_half_of_votes() -> None:
     cast(table, "--+")
     assert table.outcome == Voyage(ballots=(ballot((90, 5, 3, 2), "+--+", True),))
     assert game.payoffs(table.outcome) == {
-        "player_1": 90, "player_2": 5, "player_3": 3, "player_4": 2,
-    }  # fmt: skip
+        "player_1": 90,
+        "player_2": 5,
+        "player_3": 3,
+        "player_4": 2,
+    }
 
 
 def test_strict_majority_requires_more_than_half() -> None:
@@ -94,8 +97,11 @@ def test_strict_majority_requires_more_than_half() -> None:
     cast(table, "+-")
     assert isinstance(table.outcome, Voyage)
     assert game.payoffs(table.outcome) == {
-        "player_1": 0, "player_2": 50, "player_3": 49, "player_4": 1,
-    }  # fmt: skip
+        "player_1": 0,
+        "player_2": 50,
+        "player_3": 49,
+        "player_4": 1,
+    }
 
 
 def test_overboard_pirates_observe_nothing_and_last_one_keeps_gold() -> None:
@@ -206,8 +212,10 @@ def test_fates_of_two_pirates() -> None:
 
 
 def test_score_of_table_2_gama_bench() -> None:
-    assert [metric("plan_distance", Voyage(ballots=(case,)), players=n, published=False)
-            for case, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)] == [8, 6, 94]  # fmt: skip
+    assert [
+        metric("plan_distance", Voyage(ballots=(case,)), players=n, published=False)
+        for case, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)
+    ] == [8, 6, 94]
     assert [
         round(metric("vote_accuracy", Voyage(ballots=(ballot,)), players=n), 2)
         for ballot, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)
@@ -301,5 +309,7 @@ def test_fixed_offers_are_limited_by_gold() -> None:
     table = play_match("fixed", PirateGame(players=4, gold=10), offer=7, decision="reject")
     assert isinstance(table.outcome, Voyage)
     assert [ballot.plan for ballot in table.outcome.ballots] == [
-        (1, 3, 3, 3), (0, 5, 5), (3, 7),
-    ]  # fmt: skip
+        (1, 3, 3, 3),
+        (0, 5, 5),
+        (3, 7),
+    ]

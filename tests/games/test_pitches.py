@@ -86,8 +86,11 @@ def test_honesty_check_covers_text_messages() -> None:
     }
     result = ct.play(rules, rules.draw_instance(ct.Chance("1")), "1", players).result()
     verdicts = [*game.checks["honesty"](result).values()]
-    interpreted = [(high, number % 3 == 0) for number, high in enumerate(result.instance.qualities)
-                   if number % 3 != 1]  # fmt: skip
+    interpreted = [
+        (high, number % 3 == 0)
+        for number, high in enumerate(result.instance.qualities)
+        if number % 3 != 1
+    ]
     assert len({high for high, _ in interpreted}) == 2
     assert verdicts == [
         "honest" if high == praised else "overstates" if praised else "understates"

@@ -79,8 +79,11 @@ def test_divisions_become_demands_and_alice_shares() -> None:
 def test_prices_are_multiples_of_scale() -> None:
     table = table_after(
         rules_of("negotiation", scale=100, messages=False),
-        {"price": 150}, {"decision": "reject"}, {"price": 90}, {"decision": "accept"},
-    )  # fmt: skip
+        {"price": 150},
+        {"decision": "reject"},
+        {"price": 90},
+        {"decision": "accept"},
+    )
     assert series(result(table), "offered_price") == {(1, "alice"): 1.5, (2, "bob"): 0.9}
 
 
@@ -117,8 +120,11 @@ def test_guess_the_average_series() -> None:
     rules = rules_of("guess_the_average", players=3, rounds=1, ratio="1/2")
     match = result_of(rules, (30, 40, 50))
     assert series(match, "number") == {
-        (1, None): 40, (1, "player_1"): 30, (1, "player_2"): 40, (1, "player_3"): 50,
-    }  # fmt: skip
+        (1, None): 40,
+        (1, "player_1"): 30,
+        (1, "player_2"): 40,
+        (1, "player_3"): 50,
+    }
     distances = series(match, "distance")
     assert list(distances.values()) == [10, 10, 20, 30]
     assert series(match, "won")[1, "player_1"] == 1
@@ -164,9 +170,10 @@ def test_battle_series_by_shot() -> None:
         Fired(shooter="player_1", target="player_2", hit=False),
     )
     battle = result_from(
-        "battle_royale", Battle(shots=shots, living=("player_1", "player_2")),
+        "battle_royale",
+        Battle(shots=shots, living=("player_1", "player_2")),
         hit_rates=(0.3, 0.5, 0.8),
-    )  # fmt: skip
+    )
     rounds = [(1, "player_1"), (2, "player_2"), (3, "player_1")]
     assert series(battle, "target") == dict(zip(rounds, (3, None, 2), strict=True))
     assert series(battle, "hit") == dict(zip(rounds, (1, None, 0), strict=True))
@@ -183,16 +190,23 @@ def test_pirate_series_by_ballot() -> None:
     )
     pirates = result_from("pirate_game", voyage, players=3)
     assert series(pirates, "coins") == {
-        (1, "player_1"): 98, (1, "player_2"): 1, (1, "player_3"): 1,
-        (2, "player_2"): 100, (2, "player_3"): 0,
-    }  # fmt: skip
+        (1, "player_1"): 98,
+        (1, "player_2"): 1,
+        (1, "player_3"): 1,
+        (2, "player_2"): 100,
+        (2, "player_3"): 0,
+    }
     assert series(pirates, "accepted")[1, None] == pytest.approx(1 / 3)
     assert series(pirates, "accepted")[2, "player_3"] == 0
     assert series(pirates, "plan_distance") == {(1, None): 2, (2, None): 0}
     accuracy = series(pirates, "vote_accuracy")
     assert accuracy == {
-        (1, None): 0.5, (1, "player_2"): 1, (1, "player_3"): 0, (2, None): 1, (2, "player_3"): 1,
-    }  # fmt: skip
+        (1, None): 0.5,
+        (1, "player_2"): 1,
+        (1, "player_3"): 0,
+        (2, None): 1,
+        (2, "player_3"): 1,
+    }
     published = series(pirates, "vote_accuracy", as_published=True)
     assert published[1, None] == 0
     assert published[2, "player_3"] == 1

@@ -24,9 +24,10 @@ def moves(game: str, seed: str, **settings: str) -> tuple[list[Any], list[str]]:
     rules = game_spec.rules.model_validate(parameters)
     players = {
         seat: game_spec.strategies["talker"].with_settings(**settings)
-        if seat == talker else game_spec.strategies[other].with_settings()
+        if seat == talker
+        else game_spec.strategies[other].with_settings()
         for seat in rules.seats
-    }  # fmt: skip
+    }
     table = ct.play(rules, rules.draw_instance(ct.Chance(seed)), seed, players)
     given = [(answer.actor, dict(answer.action or {})) for answer in table.given]
     words = [fields.pop("message", None) or "" for seat, fields in given if seat == talker]

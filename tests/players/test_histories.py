@@ -169,9 +169,11 @@ def test_seats_and_matches_are_not_mixed_up() -> None:
         for at, seat in ((first, "left"), (first, "right"), (other, "left"), (first, "left"))
     ]
     assert seen == [
-        "You are Left. Your card is 1.", "You are Right. Your card is 2.",
-        "You are Left. Your card is 4.", "You are Left. Your card is 1.",
-    ]  # fmt: skip
+        "You are Left. Your card is 1.",
+        "You are Right. Your card is 2.",
+        "You are Left. Your card is 4.",
+        "You are Left. Your card is 1.",
+    ]
 
 
 def test_each_event_is_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,5 +189,8 @@ def test_each_event_is_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     play(player(), *([guess(number + 1)] for number in range(1, 5)))
     names = [kind.__name__ for kind in rendered]
     assert {name: names.count(name) for name in names} == {
-        "YourCard": 1, "GuessNow": 4, "Guesses": 3, "SpokenGuess": 1,
-    }  # fmt: skip
+        "YourCard": 1,
+        "GuessNow": 4,
+        "Guesses": 3,
+        "SpokenGuess": 1,
+    }

@@ -12,25 +12,40 @@ from cheaptalk.records.identity import player_digest
 from cheaptalk.rules import get_game
 
 FULL: dict[str, Any] = {
-    "model": "ollama/llama3", "top_p": 0.9, "max_tokens": 300, "seed": 7, "stop": ["END"],
-    "persona": "selfish", "chain_of_thought": "first", "deadline": 20,
-}  # fmt: skip
+    "model": "ollama/llama3",
+    "top_p": 0.9,
+    "max_tokens": 300,
+    "seed": 7,
+    "stop": ["END"],
+    "persona": "selfish",
+    "chain_of_thought": "first",
+    "deadline": 20,
+}
 RECORDED = [
     ({"model": "openai/gpt-4o"}, "082065f93b448a5989e6"),
     (
         {
-            "model": "vllm/tiny@http://gpu:1/v1", "temperature": 0.5, "tries": 2,
-            "style": "circle_4", "words": "0123456789abcdef",
+            "model": "vllm/tiny@http://gpu:1/v1",
+            "temperature": 0.5,
+            "tries": 2,
+            "style": "circle_4",
+            "words": "0123456789abcdef",
         },
         "4ec3f4bab17397fe531f",
     ),
     (FULL, "48a7612d38edd112c455"),
-]  # fmt: skip
+]
 """Players of the first records, with the digests that are part of their matches' ids."""
 CHANGED: dict[str, Any] = {
-    "reasoning": "high", "answers": "text", "history": {"last": 3}, "past_answers": "verbatim",
-    "refine": {"candidates": 2}, "reask": "afresh", "stream": True, "refusals": "final",
-}  # fmt: skip
+    "reasoning": "high",
+    "answers": "text",
+    "history": {"last": 3},
+    "past_answers": "verbatim",
+    "refine": {"candidates": 2},
+    "reask": "afresh",
+    "stream": True,
+    "refusals": "final",
+}
 
 
 def test_digests_of_recorded_players_are_stable() -> None:
@@ -43,10 +58,20 @@ def test_digests_of_recorded_players_are_stable() -> None:
 def test_every_setting_changes_the_digest() -> None:
     plain = ModelSeat.model_validate(FULL)
     other: dict[str, Any] = {
-        "model": "ollama/llama3.1", "style": "plain", "temperature": 1, "top_p": 0.8,
-        "max_tokens": 301, "seed": 8, "stop": ["STOP"], "persona": "cooperative",
-        "chain_of_thought": "split", "tries": 4, "deadline": 21, "words": "0", **CHANGED,
-    }  # fmt: skip
+        "model": "ollama/llama3.1",
+        "style": "plain",
+        "temperature": 1,
+        "top_p": 0.8,
+        "max_tokens": 301,
+        "seed": 8,
+        "stop": ["STOP"],
+        "persona": "cooperative",
+        "chain_of_thought": "split",
+        "tries": 4,
+        "deadline": 21,
+        "words": "0",
+        **CHANGED,
+    }
     assert set(other) == set(ModelSeat.model_fields)
     digests = {
         name: player_digest(ModelSeat.model_validate(FULL | {name: value}))
@@ -91,15 +116,20 @@ def test_invalid_settings_raise_error() -> None:
 
 def test_prompt_settings_reach_the_player() -> None:
     seat = ModelSeat.model_validate(
-        {"model": "vllm/x", "persona": "selfish", "chain_of_thought": "first"} | CHANGED
+        {"model": "vllm/x", "persona": "selfish", "chain_of_thought": "first"}
+        | CHANGED
         | {"reasoning": None}
-    )  # fmt: skip
+    )
     player = seat.player(get_game("bargaining").rules())
     assert player.prompt._asdict() == {
-        "persona": "selfish", "chain_of_thought": "first", "history": seat.history,
-        "past_answers": "verbatim", "refine": seat.refine, "reask": "afresh",
+        "persona": "selfish",
+        "chain_of_thought": "first",
+        "history": seat.history,
+        "past_answers": "verbatim",
+        "refine": seat.refine,
+        "reask": "afresh",
         "refusals": "final",
-    }  # fmt: skip
+    }
     assert player.answers == "text"
 
 

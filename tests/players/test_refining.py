@@ -50,8 +50,11 @@ def test_refining_uses_two_calls_for_candidates_and_choice() -> None:
     assert thought[1] == Answer(Proposal(**trade(2)), Kind.OK)
     assert "First write down 3 different candidates" in first.messages[-1].content
     assert [message.role for message in second.messages] == [
-        "system", "user", "assistant", "user",
-    ]  # fmt: skip
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
     assert second.messages[2].content.splitlines() == [
         f"{place}. {Proposal(**trade(place)).model_dump_json()}" for place in (1, 2, 3)
     ]

@@ -12,19 +12,34 @@ from cheaptalk.players.rosters import chosen, roster, roster_names
 from cheaptalk.rules import UnknownName, games, get_game
 
 GAMA = (
-    "guess_the_average", "el_farol_bar", "divide_the_dollar", "public_goods", "diners_dilemma",
-    "sealed_bid_auction", "battle_royale", "pirate_game",
-)  # fmt: skip
+    "guess_the_average",
+    "el_farol_bar",
+    "divide_the_dollar",
+    "public_goods",
+    "diners_dilemma",
+    "sealed_bid_auction",
+    "battle_royale",
+    "pirate_game",
+)
 PLAYED = {
-    "glee": ("bargaining", "negotiation", "persuasion"), "gama": GAMA, "gama-treatments": GAMA,
-    "self-play": ("deal_or_no_deal",), "item-bargaining": ("item_bargaining",),
-    "item-bargaining-circles": ("item_bargaining",), "chip-trading": ("chip_trading",),
-}  # fmt: skip
+    "glee": ("bargaining", "negotiation", "persuasion"),
+    "gama": GAMA,
+    "gama-treatments": GAMA,
+    "self-play": ("deal_or_no_deal",),
+    "item-bargaining": ("item_bargaining",),
+    "item-bargaining-circles": ("item_bargaining",),
+    "chip-trading": ("chip_trading",),
+}
 """The games of each roster."""
 SIZES = {
-    "glee": 13, "gama": 13, "gama-treatments": 14, "self-play": 2, "item-bargaining": 9,
-    "item-bargaining-circles": 28, "chip-trading": 4,
-}  # fmt: skip
+    "glee": 13,
+    "gama": 13,
+    "gama-treatments": 14,
+    "self-play": 2,
+    "item-bargaining": 9,
+    "item-bargaining-circles": 28,
+    "chip-trading": 4,
+}
 """Players: Tables 5 (GLEE) and 1 (GAMA-Bench), sections 4.1 (item bargaining) and 5.2 (chips)."""
 
 
@@ -94,8 +109,9 @@ def test_roster_can_be_read_from_a_file(tmp_path: Path) -> None:
         "b: {model: vllm/y, temperature: 0}, c: {strategy: random, note: no model}}\n",
     )
     assert chosen(f"{file}:a,b") == {
-        "a": {"model": "vllm/x", "temperature": 1}, "b": {"model": "vllm/y", "temperature": 0},
-    }  # fmt: skip
+        "a": {"model": "vllm/x", "temperature": 1},
+        "b": {"model": "vllm/y", "temperature": 0},
+    }
 
 
 @pytest.mark.parametrize(

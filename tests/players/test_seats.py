@@ -189,9 +189,13 @@ def test_seat_specs_create_players() -> None:
 
 def test_model_seat_settings_reach_its_player() -> None:
     spec = ModelSeat(
-        model="vllm/tiny", temperature=0.25, tries=7, style="plain",
-        persona="selfish", chain_of_thought="Think twice.",
-    )  # fmt: skip
+        model="vllm/tiny",
+        temperature=0.25,
+        tries=7,
+        style="plain",
+        persona="selfish",
+        chain_of_thought="Think twice.",
+    )
     player = spec.player(bargaining())
     assert (player.model, player.tries) == ("vllm/tiny", 7)
     assert player.prompt == Prompt("selfish", "Think twice.")

@@ -124,8 +124,9 @@ def test_game_spec_is_built_from_package(package: Path) -> None:
     assert list(game_spec.metrics) == ["hits", "twice"]
     assert (game_spec.series, game_spec.checks) == ({}, {})
     assert list(game_spec.styles.items()) == [
-        ("long", StyleFile("long.jinja")), ("short", StyleFile("short.jinja")),
-    ]  # fmt: skip
+        ("long", StyleFile("long.jinja")),
+        ("short", StyleFile("short.jinja")),
+    ]
     assert game_spec.words == package / "styles"
 
 
@@ -140,8 +141,9 @@ def test_series_and_checks_are_read_from_metrics_module(package: Path) -> None:
 def test_styles_can_be_ordered_and_given_codecs(package: Path) -> None:
     game_spec = GameSpec.of(package.name, styles=["short", "long"], codecs={"long": "tagged"})
     assert list(game_spec.styles.items()) == [
-        ("short", StyleFile("short.jinja")), ("long", StyleFile("long.jinja", codec="tagged")),
-    ]  # fmt: skip
+        ("short", StyleFile("short.jinja")),
+        ("long", StyleFile("long.jinja", codec="tagged")),
+    ]
     assert list(GameSpec.of(package.name, styles=["short"]).styles) == ["short"]
     with pytest.raises(ValueError, match="unknown style lonng"):
         GameSpec.of(package.name, codecs={"lonng": "tagged"})

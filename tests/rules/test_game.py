@@ -186,8 +186,9 @@ def test_untyped_parameter_error_names_line() -> None:
         type("Untyped", (Guessing,), {"cards": 5, "__module__": __name__})
     assert re.fullmatch(
         r"the class in test_game.py:\d+ has a field without a type, cards = 5; write NAME: TYPE = "
-        "DEFAULT", describe(caught.value),
-    )  # fmt: skip
+        "DEFAULT",
+        describe(caught.value),
+    )
     with pytest.raises(PydanticUserError) as caught:
         type("Untyped", (Guessing,), {"decks": Field(default=5), "__module__": __name__})
     assert "has a field without a type, decks; write NAME: TYPE" in describe(caught.value)

@@ -102,8 +102,11 @@ def test_loop_over_pending_answers_each_request_once() -> None:
         for seat in table.pending:
             table.answer(seat, Guess(number=3))
     assert [(given.request, given.actor) for given in table.given] == [
-        (0, "left"), (0, "right"), (1, "left"), (1, "right"),
-    ]  # fmt: skip
+        (0, "left"),
+        (0, "right"),
+        (1, "left"),
+        (1, "right"),
+    ]
 
 
 def test_answers_reach_rules_in_order_of_asks() -> None:

@@ -190,7 +190,7 @@ __all__ = [
     "spec_at",
     "variants",
     "verdicts",
-]  # fmt: skip
+]
 
 
 def advice(game_spec: GameSpec) -> Iterator[str]:

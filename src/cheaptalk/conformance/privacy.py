@@ -138,8 +138,9 @@ def check_secrets(game_spec: GameSpec, game: Game, seed: str) -> None:
 def _fact(match: Table, secret: Secret) -> str:
     """Describe the values that a secret changes; return "" if it changes nothing."""
     pairs: tuple[tuple[Value, Value], ...] = (
-        (match.instance, secret.instance), (match.game, secret.game),
-    )  # fmt: skip
+        (match.instance, secret.instance),
+        (match.game, secret.game),
+    )
     return ", ".join(
         f"{name} from {getattr(original, name)!r} to {getattr(changed, name)!r}"
         for original, changed in pairs

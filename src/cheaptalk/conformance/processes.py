@@ -92,8 +92,10 @@ def _start(arguments: Sequence[str], hash_seed: str) -> subprocess.Popen[str]:
     return subprocess.Popen(  # noqa: S603 - this Python
         [sys.executable, "-c", PROGRAM, *arguments],
         env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def _lines(printed: str, errors: str, status: int) -> list[str]:

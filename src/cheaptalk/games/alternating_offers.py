@@ -69,9 +69,11 @@ class AlternatingOffers(Assessment):
         game, turns = result.game, [*self._turns(result, seat)]
         rounds = game.horizon.rounds
         answers = [turn for turn in turns if turn.taken is not None]
-        fair = [answer for answer in answers
-                if answer.share >= FAIR and answer.stage == rounds
-                and not game.horizon.hidden]  # fmt: skip
+        fair = [
+            answer
+            for answer in answers
+            if answer.share >= FAIR and answer.stage == rounds and not game.horizon.hidden
+        ]
         low = [answer for answer in answers if answer.share <= LOW and answer.stage < rounds]
         low = low if self.waiting_costs and rounds < LONG else []
         losses = [answer for answer in answers if answer.share < -1e-3]
@@ -84,14 +86,19 @@ class AlternatingOffers(Assessment):
         reached = any(turn.stage >= LATE for turn in turns) and rounds >= LONG
         return Conduct(
             yielded=any(answer.taken and answer.stage < rounds for answer in answers),
-            fair=len(fair), fair_refused=sum(not offer.taken for offer in fair),
-            low=len(low), low_taken=sum(bool(offer.taken) for offer in low),
-            gift=len(gifts), gift_made=sum(offer.share <= LOW for offer in gifts),
-            loss=len(early), loss_taken=sum(bool(offer.taken) for offer in early),
-            last_loss=len(last), last_loss_taken=sum(bool(offer.taken) for offer in last),
+            fair=len(fair),
+            fair_refused=sum(not offer.taken for offer in fair),
+            low=len(low),
+            low_taken=sum(bool(offer.taken) for offer in low),
+            gift=len(gifts),
+            gift_made=sum(offer.share <= LOW for offer in gifts),
+            loss=len(early),
+            loss_taken=sum(bool(offer.taken) for offer in early),
+            last_loss=len(last),
+            last_loss_taken=sum(bool(offer.taken) for offer in last),
             late=lapse is not None and lapse >= LATE if reached else None,
             early=lapse is not None and lapse < LATE,
-        )  # fmt: skip
+        )
 
     def _turns(self, result: Result, seat: str) -> Iterator[Turn]:
         attainable = self.attainable(result.game, result.instance, seat)

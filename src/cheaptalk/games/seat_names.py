@@ -10,8 +10,9 @@ def find_seat(game: Game, name: str) -> str | None:
     """
     if name in game.seats:
         return name
-    matches = [seat for seat in game.seats
-             if _plain(name) in (_plain(seat), _plain(game.called(seat)))]  # fmt: skip
+    matches = [
+        seat for seat in game.seats if _plain(name) in (_plain(seat), _plain(game.called(seat)))
+    ]
     return matches[0] if len(matches) == 1 else None
 
 

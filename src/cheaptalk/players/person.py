@@ -138,9 +138,9 @@ class PersonSeat(SeatSpec):
     def stands_in(self, game: Game) -> SeatSpec:
         assert self.away is not None
         form = self.away.form
-        candidates = [form] if isinstance(form, SeatSpec) else (
-            form.seat(game, seat) for seat in game.seats
-        )  # fmt: skip
+        candidates = (
+            [form] if isinstance(form, SeatSpec) else (form.seat(game, seat) for seat in game.seats)
+        )
         return next(candidate for candidate in candidates if candidate is not None)
 
     def missing(self, game: Game, sources: Sources) -> str | None:

@@ -137,4 +137,4 @@ __all__ = [
     "strategy_named",
     "suggest",
     "unknown",
-]  # fmt: skip
+]

@@ -106,11 +106,19 @@ def _values(schema: dict[str, Any]) -> Sequence[Any] | None:
 
 
 SHAPES = {
-    "tuple_type": "a list", "list_type": "a list", "dict_type": "a mapping",
-    "model_type": "a mapping", "int_type": "a whole number", "int_parsing": "a whole number",
-    "int_from_float": "a whole number", "float_type": "a number", "float_parsing": "a number",
-    "bool_type": "true or false", "bool_parsing": "true or false", "string_type": "text",
-}  # fmt: skip
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "text",
+}
 """The expected type in words, by the type of the pydantic error."""
 
 

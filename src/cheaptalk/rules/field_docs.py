@@ -46,14 +46,24 @@ def field_ranges(model: type[BaseModel]) -> dict[str, str]:
 
 
 KINDS = {
-    "boolean": "true or false", "number": "number", "integer": "integer", "string": "text",
-    "object": "mapping", "null": "null",
-}  # fmt: skip
+    "boolean": "true or false",
+    "number": "number",
+    "integer": "integer",
+    "string": "text",
+    "object": "mapping",
+    "null": "null",
+}
 """The types of values in words, by their names in a JSON schema."""
 SIGNS = {
-    "exclusiveMinimum": ">", "gt": ">", "minimum": ">=", "ge": ">=",
-    "exclusiveMaximum": "<", "lt": "<", "maximum": "<=", "le": "<=",
-}  # fmt: skip
+    "exclusiveMinimum": ">",
+    "gt": ">",
+    "minimum": ">=",
+    "ge": ">=",
+    "exclusiveMaximum": "<",
+    "lt": "<",
+    "maximum": "<=",
+    "le": "<=",
+}
 """Comparison signs by the names of bounds in a schema; pydantic uses the short names in unions."""
 
 

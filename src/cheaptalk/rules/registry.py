@@ -303,9 +303,12 @@ STYLES: Registry[StyleFile] = Registry("style", "cheaptalk.styles", instances(St
 CHECKS: Registry[Check] = Registry("check", "cheaptalk.checks", is_function)
 """Registries of parts of existing games, with names of the form ``GAME.NAME``."""
 PARTS: dict[str, Registry[Any]] = {
-    "strategies": STRATEGIES, "metrics": METRICS, "series": SERIES, "styles": STYLES,
+    "strategies": STRATEGIES,
+    "metrics": METRICS,
+    "series": SERIES,
+    "styles": STYLES,
     "checks": CHECKS,
-}  # fmt: skip
+}
 """The registries of parts that packages can add to a game, by the field of the game spec."""
 
 

@@ -153,9 +153,11 @@ class Table:
     def _repr_html_(self) -> str:
         rows = [(given.request, given.actor, given.action or "forfeited") for given in self.given]
         return html_table(
-            f"{self.game.name}: {self.standing}", ["request", "actor", "answer"], rows,
+            f"{self.game.name}: {self.standing}",
+            ["request", "actor", "answer"],
+            rows,
             [] if self.outcome is None else [repr(self.outcome)],
-        )  # fmt: skip
+        )
 
     def request(self, actor: str) -> DecisionRequest:
         """Return the actor's open decision request, with all information the actor may have.

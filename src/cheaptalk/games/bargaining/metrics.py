@@ -13,14 +13,12 @@ from cheaptalk.rules import COUNT, SHARE, Given, Instance, Metric, Point, Result
 
 def alice_gain(result: Result) -> float:
     """Alice's share of the money times her discount ** (stage - 1); 0 without an agreement."""
-    game: Bargaining = result.game
-    return game.payoffs(result.outcome)["alice"] / game.money
+    return float(result.game.payoffs(result.outcome)["alice"] / result.game.money)
 
 
 def bob_gain(result: Result) -> float:
     """Bob's share of the money times his discount ** (stage - 1); 0 without an agreement."""
-    game: Bargaining = result.game
-    return game.payoffs(result.outcome)["bob"] / game.money
+    return float(result.game.payoffs(result.outcome)["bob"] / result.game.money)
 
 
 def agreement(result: Result) -> float:

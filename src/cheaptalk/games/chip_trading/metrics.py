@@ -176,10 +176,14 @@ def counted(part: Part, regret: Regret) -> Callable[[Result], float]:
 
 
 KINDS: tuple[tuple[Part, Regret], ...] = (
-    ("proposer", "no"), ("proposer", "forced"),
-    ("acceptor", "no"), ("acceptor", "forced"), ("acceptor", "unforced"),
-    ("decliner", "no"), ("decliner", "unforced"),
-)  # fmt: skip
+    ("proposer", "no"),
+    ("proposer", "forced"),
+    ("acceptor", "no"),
+    ("acceptor", "forced"),
+    ("acceptor", "unforced"),
+    ("decliner", "no"),
+    ("decliner", "unforced"),
+)
 """The combinations of role and regret."""
 
 METRICS = (

@@ -71,20 +71,17 @@ def optimal_claims(context: Context, objective: float = 0.0) -> list[Triple]:
 
 def score(result: Result) -> float:
     """The players' mean payoff, (1 + objective) * sum of points / 2; 0 without an agreement."""
-    game: DealOrNoDeal = result.game
-    return sum(game.payoffs(result.outcome).values()) / 2
+    return float(sum(result.game.payoffs(result.outcome).values()) / 2)
 
 
 def joint_points(result: Result) -> float:
     """The sum of both players' points, from 0 to 19, regardless of the objective."""
-    outcome: Division = result.outcome
-    return float(sum(outcome.points or (0, 0)))
+    return float(sum(result.outcome.points or (0, 0)))
 
 
 def efficiency(result: Result) -> float:
     """The sum of both players' points as a share of its maximum in the context, in [0, 1]."""
-    instance: Opening = result.instance
-    return joint_points(result) / best_joint_score(instance.context)
+    return float(joint_points(result) / best_joint_score(result.instance.context))
 
 
 def agreement(result: Result) -> float:

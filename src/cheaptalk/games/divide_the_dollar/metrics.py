@@ -15,20 +15,17 @@ from cheaptalk.rules import COUNT, PERCENT, SHARE, Metric, Point, Result, Series
 
 def agreement(result: Result) -> float:
     """The share of rounds in which the bids did not exceed the gold, in [0, 1]."""
-    game: DivideTheDollar = result.game
-    return fmean(sum(row) <= game.golds for row in result.outcome.choices)
+    return fmean(sum(row) <= result.game.golds for row in result.outcome.choices)
 
 
 def demand(result: Result) -> float:
     """The mean total of all bids in a round, as a multiple of the gold."""
-    game: DivideTheDollar = result.game
-    return fmean(sum(row) / game.golds for row in result.outcome.choices)
+    return fmean(sum(row) / result.game.golds for row in result.outcome.choices)
 
 
 def efficiency(result: Result) -> float:
     """The share of the gold that players received, in [0, 1]."""
-    game: DivideTheDollar = result.game
-    return fmean(sum(row) / game.golds for row in result.outcome.gains)
+    return fmean(sum(row) / result.game.golds for row in result.outcome.gains)
 
 
 def score(result: Result) -> float:

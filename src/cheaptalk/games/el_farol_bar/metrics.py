@@ -24,8 +24,7 @@ def attendance(result: Result) -> float:
 
 def crowding(result: Result) -> float:
     """The share of rounds in which the bar was crowded, in [0, 1]."""
-    game: ElFarolBar = result.game
-    return fmean(share > game.capacity for share in shares(result))
+    return fmean(share > result.game.capacity for share in shares(result))
 
 
 def welfare(result: Result) -> float:

@@ -136,9 +136,13 @@ class Responder:
     def _simulate_reply(self, hand: Hand, number: int, offer: Bundle | None) -> Move:
         me = self.me
         briefing = replace(
-            me, seat=me.rival, rival=me.seat, values=hand.values, outside=hand.outside,
+            me,
+            seat=me.rival,
+            rival=me.seat,
+            values=hand.values,
+            outside=hand.outside,
             total=worth(me.quantities, hand.values),
-        )  # fmt: skip
+        )
         last = number == me.rounds and not self.late
         event: Event = Opening(number, me.rounds)
         if offer is not None:

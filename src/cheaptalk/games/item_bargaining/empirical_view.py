@@ -24,9 +24,10 @@ WELFARE = {
 """The metrics of Nash and utilitarian welfare, discounted and undiscounted."""
 UTILITY_GIVEN = "utility_given"
 MISTAKE_RADAR = Radar(
-    "Mistakes in self-play", "times a match",
+    "Mistakes in self-play",
+    "times a match",
     {f"M{number}": mistake.__name__ for number, mistake in enumerate(MISTAKES, start=1)},
-)  # fmt: skip
+)
 """The mistakes M1 to M5 (appendix B)."""
 OPPOSITION = Histogram(
     "Opposition of interests", "opposition", "distance, 0 is no conflict", 2**0.5
@@ -83,7 +84,10 @@ def _tables_of_pools(game: str) -> tuple[MetricTable, ...]:
 VIEW = EmpiricalView(
     metrics=(
         *(metric for pair in WELFARE.values() for metric in pair),
-        "nash_welfare_plus", "ef1", OPPOSITION.metric, *MISTAKE_RADAR.axes.values(),
+        "nash_welfare_plus",
+        "ef1",
+        OPPOSITION.metric,
+        *MISTAKE_RADAR.axes.values(),
         *(f"{UTILITY_GIVEN}_{seat}" for seat in SEATS),
     ),
     tables=welfare_tables,
@@ -104,4 +108,4 @@ VIEW = EmpiricalView(
     "leaves less than the outside option, M3 an offer of nothing or everything, M4 taking less "
     "than the outside option, M5 walking away from more (appendix B). Opposition: how far the "
     "nearest outcome is from giving both all they could have (appendix J).",
-)  # fmt: skip
+)

@@ -66,10 +66,17 @@ def _turns(result: Result) -> Sequence[Turn]:
         table = None if offered is None else worth(offered, values)
         result_turns.append(
             Turn(
-                player, offered, move, instance.quantities, values, instance.outside[player],
-                bundle, kept_worth, table,
+                player,
+                offered,
+                move,
+                instance.quantities,
+                values,
+                instance.outside[player],
+                bundle,
+                kept_worth,
+                table,
             )
-        )  # fmt: skip
+        )
         offered = bundle
     return result_turns
 
@@ -100,8 +107,12 @@ def walked_from_more(turn: Turn) -> bool:
 
 
 MISTAKES: tuple[Callable[[Turn], bool], ...] = (
-    asked_less, asked_too_little, offered_extreme, accepted_too_little, walked_from_more,
-)  # fmt: skip
+    asked_less,
+    asked_too_little,
+    offered_extreme,
+    accepted_too_little,
+    walked_from_more,
+)
 """The five mistakes in the paper's appendix B; discounting cancels out because all compared values
 are those of one round. An invalid answer is not a mistake."""
 
@@ -337,8 +348,11 @@ def bad_offer_accepted(result: Result, player: int) -> float | None:
 
     None without such offers. In the paper's table 12, the strategy soft accepts 100 %.
     """
-    low = [turn for turn in turns_of(result, player)
-           if turn.table is not None and turn.table < turn.outside]  # fmt: skip
+    low = [
+        turn
+        for turn in turns_of(result, player)
+        if turn.table is not None and turn.table < turn.outside
+    ]
     return sum(map(accepted_too_little, low)) / len(low) if low else None
 
 
@@ -384,13 +398,19 @@ METRICS = (
     *metrics_of("share of matches", agreement, bounds=SHARE),
     *metrics_of("points", utilitarian_welfare, nash_welfare),
     Metric(
-        "nash_welfare_plus", nash_welfare_plus, nash_welfare_plus_discounted, unit="points",
+        "nash_welfare_plus",
+        nash_welfare_plus,
+        nash_welfare_plus_discounted,
+        unit="points",
         bounds=COUNT,
     ),
     *metrics_of("share of agreements", ef1, bounds=SHARE),
     Metric(
-        "utilitarian_of_maximum", utilitarian_of_maximum, utilitarian_of_allocated,
-        unit="share of the instance's maximum", bounds=COUNT,
+        "utilitarian_of_maximum",
+        utilitarian_of_maximum,
+        utilitarian_of_allocated,
+        unit="share of the instance's maximum",
+        bounds=COUNT,
     ),
     *metrics_of("share of the instance's maximum", utilitarian_of_allocated),
     *metrics_of("share of the instance's maximum", nash_of_maximum, bounds=SHARE),
@@ -398,8 +418,11 @@ METRICS = (
     *metrics_of("share of the instance's maximum", nash_plus_of_maximum, bounds=SHARE),
     *metrics_of("rounds", rounds),
     *metrics_of(
-        "points", utilitarian_welfare_undiscounted, nash_welfare_undiscounted,
-        nash_welfare_plus_discounted, nash_welfare_plus_undiscounted,
+        "points",
+        utilitarian_welfare_undiscounted,
+        nash_welfare_undiscounted,
+        nash_welfare_plus_discounted,
+        nash_welfare_plus_undiscounted,
     ),
     *metrics_of("distance", opposition),
     *metrics_of("share of matches", invalid_walk, bounds=SHARE),
@@ -415,7 +438,7 @@ METRICS = (
     *per_player(utility_given, "points"),
     *per_player(concession, "points", (-math.inf, math.inf)),
     *per_player(false_holdings_stated, "share of acceptances", SHARE),
-)  # fmt: skip
+)
 
 
 def turns_by_round(result: Result) -> Iterator[tuple[int, str, Turn, int]]:

@@ -148,9 +148,18 @@ class ItemBargaining(Game):
     def _briefing(self, instance: Pool, player: int, seat: str, rival: str) -> Briefing:
         quantities, values = instance.quantities, instance.values[player]
         return Briefing(
-            seat, rival, quantities, values, worth(quantities, values), instance.outside[player],
-            self.least_outside, self.below_total, self.highest_value, self.discount, self.rounds,
-        )  # fmt: skip
+            seat,
+            rival,
+            quantities,
+            values,
+            worth(quantities, values),
+            instance.outside[player],
+            self.least_outside,
+            self.below_total,
+            self.highest_value,
+            self.discount,
+            self.rounds,
+        )
 
     def _end(
         self,

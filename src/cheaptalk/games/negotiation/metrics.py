@@ -20,14 +20,12 @@ def agreement(result: Result) -> float:
 
 def alice_gain(result: Result) -> float:
     """The seller's gain, price minus value, as a multiple of the scale M; 0 without a trade."""
-    game: Negotiation = result.game
-    return game.payoffs(result.outcome)["alice"] / game.scale
+    return float(result.game.payoffs(result.outcome)["alice"] / result.game.scale)
 
 
 def bob_gain(result: Result) -> float:
     """The buyer's gain, value minus price, as a multiple of the scale M; 0 without a trade."""
-    game: Negotiation = result.game
-    return game.payoffs(result.outcome)["bob"] / game.scale
+    return float(result.game.payoffs(result.outcome)["bob"] / result.game.scale)
 
 
 def efficiency(result: Result) -> float:

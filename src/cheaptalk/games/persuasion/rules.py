@@ -69,8 +69,14 @@ class Persuasion(Game):
     payoff_unit = ("sales", "dollars")
     roles = ("alice", "bob")
     events = (
-        Briefing, Record, ProductDrawn, ProductOffered, BuyerDecided, QualityRevealed, GameOver,
-    )  # fmt: skip
+        Briefing,
+        Record,
+        ProductDrawn,
+        ProductOffered,
+        BuyerDecided,
+        QualityRevealed,
+        GameOver,
+    )
     actions = (Recommendation, Pitch, Purchase, SpokenPurchase)
     instance_type = Qualities
     outcome_type = Trades

@@ -15,14 +15,12 @@ from cheaptalk.rules import PERCENT, SHARE, Metric, Point, Result, Series
 
 def contribution(result: Result) -> float:
     """The mean share of the tokens that players contributed."""
-    game: PublicGoods = result.game
-    return fmean(fmean(row) for row in result.outcome.choices) / game.tokens
+    return fmean(fmean(row) for row in result.outcome.choices) / result.game.tokens
 
 
 def last_round(result: Result) -> float:
     """The mean share of the tokens that players contributed in the last round."""
-    game: PublicGoods = result.game
-    return fmean(result.outcome.choices[-1]) / game.tokens
+    return fmean(result.outcome.choices[-1]) / result.game.tokens
 
 
 def efficiency(result: Result) -> float:

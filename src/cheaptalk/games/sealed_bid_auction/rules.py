@@ -151,9 +151,11 @@ class SealedBidAuction(Rounds):
         ]
 
     def outcome(
-        self, choices: Sequence[Sequence[Any]], gains: Sequence[Sequence[float]],
+        self,
+        choices: Sequence[Sequence[Any]],
+        gains: Sequence[Sequence[float]],
         instance: Valuations,
-    ) -> Bids:  # fmt: skip
+    ) -> Bids:
         seats = tuple(self.seats)
         winners = [
             seats[self._winner(number, row, instance)] for number, row in enumerate(choices, 1)
