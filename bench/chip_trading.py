@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.rows import Row
-from cheaptalk.games.chip_trading.events import Trading
 from cheaptalk.games.chip_trading.metrics import Proposed, proposed, surplus_bound, surplus_by_turn
-from cheaptalk.games.chip_trading.rules import ChipTrading
+from cheaptalk.games.chip_trading.rules import ChipTrading, Trading
 from cheaptalk.games.chip_trading.strategies import bayesian
 from cheaptalk.rules import Chance, play
 

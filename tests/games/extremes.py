@@ -1,7 +1,6 @@
 """Closed forms of the extreme strategies' payoffs against each other in item bargaining."""
 
-from cheaptalk.games.item_bargaining.events import Drawn
-from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.item_bargaining.rules import Drawn, ItemBargaining
 
 EXTREMES = ("soft", "tough", "walk")
 

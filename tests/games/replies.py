@@ -1,7 +1,7 @@
 """Replies to Deal or No Deal as language models might write them, some of them ill-formed."""
 
 from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, bundles
-from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
+from cheaptalk.games.deal_or_no_deal.rules import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.strategies import noisy, say
 from cheaptalk.games.deal_or_no_deal.talk import say_bundle
 from cheaptalk.rules import Action, DecisionRequest

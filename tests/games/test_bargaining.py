@@ -7,9 +7,11 @@ import pytest
 from hypothesis import strategies as st
 
 from cheaptalk.games.bargaining import SPEC
-from cheaptalk.games.bargaining.events import (
+from cheaptalk.games.bargaining.rules import (
     Agreement,
+    Bargaining,
     Briefing,
+    Division,
     NoAgreement,
     Offer,
     OfferMade,
@@ -18,7 +20,6 @@ from cheaptalk.games.bargaining.events import (
     SpokenOffer,
     Turn,
 )
-from cheaptalk.games.bargaining.rules import Bargaining, Division
 from cheaptalk.rules import IllegalAction, Instance, Result, Table
 from cheaptalk.styles import style
 

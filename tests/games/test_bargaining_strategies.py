@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.bargaining import SPEC, strategies
-from cheaptalk.games.bargaining.events import Offer, OfferMade, SpokenOffer, Turn
-from cheaptalk.games.bargaining.rules import Bargaining, Division
+from cheaptalk.games.bargaining.rules import (
+    Bargaining,
+    Division,
+    Offer,
+    OfferMade,
+    SpokenOffer,
+    Turn,
+)
 from cheaptalk.games.bargaining.strategies import equilibrium_share
 from cheaptalk.rules import Action, Decide, DecisionRequest, Instance, Table, play
 

@@ -11,8 +11,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.battle_royale import SPEC
-from cheaptalk.games.battle_royale.events import Over, Shot, ShotFired, Turn
-from cheaptalk.games.battle_royale.rules import Battle, BattleRoyale, Fired, Hits
+from cheaptalk.games.battle_royale.rules import (
+    Battle,
+    BattleRoyale,
+    Fired,
+    Hits,
+    Over,
+    Shot,
+    ShotFired,
+    Turn,
+)
 from cheaptalk.games.battle_royale.strategies import MAX_SHOOTERS, Solution, solve
 from cheaptalk.rules import Horizon, IllegalAction, Result, Table, play
 from cheaptalk.styles import style_in

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.chip_trading import SPEC
-from cheaptalk.games.chip_trading.events import (
+from cheaptalk.games.chip_trading.rules import (
+    ChipTrading,
     Exchange,
     GameOver,
     Hands,
@@ -17,7 +18,6 @@ from cheaptalk.games.chip_trading.events import (
     Trading,
     TurnEnded,
 )
-from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.rules import Chance, IllegalAction, RulesError, Table, play
 from cheaptalk.styles import JsonCodec, Unparsable
 from tests.games.tables import events, transcript

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cheaptalk.games.chip_trading import SPEC, metrics
-from cheaptalk.games.chip_trading.events import Exchange, Proposal, Trading
 from cheaptalk.games.chip_trading.metrics import (
     Proposed,
     expected_rational_trades,
@@ -24,7 +23,7 @@ from cheaptalk.games.chip_trading.regret import (
     decisions,
     stocks_held,
 )
-from cheaptalk.games.chip_trading.rules import ChipTrading
+from cheaptalk.games.chip_trading.rules import ChipTrading, Exchange, Proposal, Trading
 from cheaptalk.rules import Chance, Result, play
 
 COLOURS = ("green", "red", "blue", "purple")

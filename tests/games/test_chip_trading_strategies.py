@@ -11,9 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cheaptalk.games.chip_trading import SPEC
-from cheaptalk.games.chip_trading.events import Hands, Offered, Proposal, Response, Trading, read
 from cheaptalk.games.chip_trading.metrics import proposed, surplus_bound, surplus_by_turn
-from cheaptalk.games.chip_trading.rules import ChipTrading
+from cheaptalk.games.chip_trading.rules import (
+    ChipTrading,
+    Hands,
+    Offered,
+    Proposal,
+    Response,
+    Trading,
+    read,
+)
 from cheaptalk.games.chip_trading.strategies import (
     Learning,
     Room,

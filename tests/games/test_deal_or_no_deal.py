@@ -20,16 +20,19 @@ from cheaptalk.games.deal_or_no_deal.contexts import (
     rest,
     worth,
 )
-from cheaptalk.games.deal_or_no_deal.events import (
+from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, optimal_claims, points
+from cheaptalk.games.deal_or_no_deal.rules import (
     Briefing,
+    DealOrNoDeal,
+    Division,
     GameOver,
     MessageOrProposal,
+    Opening,
     Proposal,
     ProposalMade,
     YourTurn,
+    paid,
 )
-from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, optimal_claims, points
-from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening, paid
 from cheaptalk.rules import Action, Chance, IllegalAction, Result, Table
 
 PUBLISHED = (

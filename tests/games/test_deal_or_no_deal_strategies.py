@@ -13,9 +13,14 @@ import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal import SPEC
 from cheaptalk.games.deal_or_no_deal.contexts import Context, all_contexts, worth
 from cheaptalk.games.deal_or_no_deal.dialogue import misstates, names_too_many
-from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, points
-from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening
+from cheaptalk.games.deal_or_no_deal.rules import (
+    DealOrNoDeal,
+    Division,
+    MessageOrProposal,
+    Opening,
+    Proposal,
+)
 from cheaptalk.games.deal_or_no_deal.strategies import pretence
 from cheaptalk.games.deal_or_no_deal.talk import read_offer, say_values
 from cheaptalk.models import ModelSettings, Reply

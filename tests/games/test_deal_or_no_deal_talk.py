@@ -15,7 +15,7 @@ from cheaptalk.games.deal_or_no_deal.dialogue import (
     stated_counts,
     stated_values,
 )
-from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
+from cheaptalk.games.deal_or_no_deal.rules import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.talk import (
     accepts,
     kind_of,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.diners_dilemma import SPEC
-from cheaptalk.games.diners_dilemma.events import Dish, RoundResult, Turn
-from cheaptalk.games.diners_dilemma.rules import DinersDilemma
+from cheaptalk.games.diners_dilemma.rules import DinersDilemma, Dish, RoundResult, Turn
 from cheaptalk.games.diners_dilemma.strategies import dominant_dish, efficient_dish
 from cheaptalk.rules import Instance
 from tests.games.tables import events, play_out, result_of, score_of, table_of

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.el_farol_bar import SPEC
-from cheaptalk.games.el_farol_bar.events import Decision, RoundResult
-from cheaptalk.games.el_farol_bar.rules import ElFarolBar, room
+from cheaptalk.games.el_farol_bar.rules import Decision, ElFarolBar, RoundResult, room
 from cheaptalk.games.el_farol_bar.strategies import probability_of_at_most, symmetric_equilibrium
 from cheaptalk.games.rounds import RoundsPlayed
 from cheaptalk.rules import Instance

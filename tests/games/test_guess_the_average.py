@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.guess_the_average import SPEC
-from cheaptalk.games.guess_the_average.events import RoundResult
-from cheaptalk.games.guess_the_average.rules import GuessTheAverage
+from cheaptalk.games.guess_the_average.rules import GuessTheAverage, RoundResult
 from cheaptalk.games.guess_the_average.theory import (
     equilibrium,
     level_k,

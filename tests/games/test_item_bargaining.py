@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.item_bargaining.events import (
+from cheaptalk.games.item_bargaining.rules import (
     MAX_COUNT,
     MAX_DIVISIONS,
+    PRESETS,
     Agreed,
     Drawn,
+    ItemBargaining,
     Move,
     NotAgreed,
     OfferMade,
@@ -26,7 +28,6 @@ from cheaptalk.games.item_bargaining.events import (
     poisson,
     worth,
 )
-from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
 from cheaptalk.rules import Ask, Chance, IllegalAction, Table
 from cheaptalk.styles import IllegalMove, style
 from tests.games.tables import events, table_after, transcript

@@ -10,7 +10,6 @@ import pytest
 
 from cheaptalk.games.extras import Deferred
 from cheaptalk.games.item_bargaining import SPEC
-from cheaptalk.games.item_bargaining.events import Pool, rest, worth
 from cheaptalk.games.item_bargaining.maxima import Maxima, Pools, maxima, ratio_of_means, sample
 from cheaptalk.games.item_bargaining.metrics import (
     best_of,
@@ -18,7 +17,7 @@ from cheaptalk.games.item_bargaining.metrics import (
     stated_holdings,
     turns,
 )
-from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining, walked
+from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining, Pool, rest, walked, worth
 from cheaptalk.rules import Chance, CheaptalkError, Result, play
 from tests.games.extremes import EXTREMES, extreme_payoffs
 from tests.games.tables import table_after

@@ -17,8 +17,7 @@ from cheaptalk.games.item_bargaining.best_response import (
     offers_seen,
     rival_hands,
 )
-from cheaptalk.games.item_bargaining.events import Bundle, Move, Pool, worth
-from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.item_bargaining.rules import Bundle, ItemBargaining, Move, Pool, worth
 from cheaptalk.games.item_bargaining.strategies import ACCEPT, WALK, aspired, closest, give, nearest
 from cheaptalk.rules import Chance, Decide, DecisionRequest, Moment, Table, play
 from tests.games.tables import table_after

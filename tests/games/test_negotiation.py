@@ -9,17 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.negotiation import SPEC
-from cheaptalk.games.negotiation.events import (
+from cheaptalk.games.negotiation.rules import (
     LeftForJohn,
+    Negotiation,
     NoTrade,
     Price,
     PriceRejected,
     Reply,
     ReplyOrJohn,
+    Sale,
     Sold,
     SpokenPrice,
 )
-from cheaptalk.games.negotiation.rules import Negotiation, Sale
 from cheaptalk.games.negotiation.strategies import (
     equilibrium_share,
     optimal_gain,

@@ -7,20 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.persuasion import SPEC
-from cheaptalk.games.persuasion.events import (
+from cheaptalk.games.persuasion.rules import (
     Briefing,
     BuyerDecided,
     GameOver,
+    Persuasion,
     Pitch,
     ProductDrawn,
     ProductOffered,
     Purchase,
+    Qualities,
     QualityRevealed,
     Recommendation,
     Record,
     SpokenPurchase,
+    Trades,
 )
-from cheaptalk.games.persuasion.rules import Persuasion, Qualities, Trades
 from cheaptalk.games.persuasion.strategies import SENTENCES, pooling_probability
 from cheaptalk.rules import Actor, Chance, Result, RulesError, Table, play
 from tests.games.tables import events, table_after

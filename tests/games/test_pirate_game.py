@@ -8,8 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.pirate_game import SPEC
-from cheaptalk.games.pirate_game.events import Alone, Counted, Majority, Plan, PlanMade, Turn
-from cheaptalk.games.pirate_game.rules import Ballot, PirateGame, Voyage, votes_needed
+from cheaptalk.games.pirate_game.rules import (
+    Alone,
+    Ballot,
+    Counted,
+    Majority,
+    PirateGame,
+    Plan,
+    PlanMade,
+    Turn,
+    Voyage,
+    votes_needed,
+)
 from cheaptalk.games.pirate_game.strategies import (
     Fate,
     fates,

@@ -1,8 +1,8 @@
 """Pitches: only plain statements about a product are interpreted."""
 
 import cheaptalk as ct
-from cheaptalk.games.persuasion.events import Pitch, Purchase
 from cheaptalk.games.persuasion.metrics import recommends
+from cheaptalk.games.persuasion.rules import Pitch, Purchase
 
 
 def test_plain_praise_is_interpreted_as_recommendation() -> None:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.public_goods import SPEC
-from cheaptalk.games.public_goods.events import RoundResult
-from cheaptalk.games.public_goods.rules import PublicGoods
+from cheaptalk.games.public_goods.rules import PublicGoods, RoundResult
 from cheaptalk.games.public_goods.strategies import dominant_contribution
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
 from cheaptalk.rules import IllegalAction, Instance

@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.divide_the_dollar import SPEC as DOLLAR
-from cheaptalk.games.divide_the_dollar.events import Briefing, RoundResult, Turn
-from cheaptalk.games.divide_the_dollar.rules import Bids, DivideTheDollar
+from cheaptalk.games.divide_the_dollar.rules import (
+    Bids,
+    Briefing,
+    DivideTheDollar,
+    RoundResult,
+    Turn,
+)
 from cheaptalk.games.el_farol_bar import SPEC as BAR
 from cheaptalk.games.guess_the_average import SPEC as GUESS
 from cheaptalk.games.public_goods import SPEC as GOODS

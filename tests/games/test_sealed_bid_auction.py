@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.sealed_bid_auction import SPEC
-from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, RoundResult, Turn
-from cheaptalk.games.sealed_bid_auction.rules import Bids, SealedBidAuction, Valuations
+from cheaptalk.games.sealed_bid_auction.rules import (
+    Bid,
+    Bids,
+    Briefing,
+    RoundResult,
+    SealedBidAuction,
+    Turn,
+    Valuations,
+)
 from cheaptalk.games.sealed_bid_auction.strategies import equilibrium_bid
 from cheaptalk.rules import Chance, IllegalAction, Result, Table
 from tests.games.tables import events, play_out, table_of

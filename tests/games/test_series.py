@@ -7,7 +7,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.games.battle_royale.rules import Battle, Fired
 from cheaptalk.games.chip_trading.metrics import surplus_ratio
-from cheaptalk.games.item_bargaining.events import Pool
+from cheaptalk.games.item_bargaining.rules import Pool
 from cheaptalk.games.pirate_game.rules import Ballot, Voyage
 from cheaptalk.games.sealed_bid_auction.rules import Valuations
 from cheaptalk.rules import Chance, Instance, Outcome, Result, Table

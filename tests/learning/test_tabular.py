@@ -9,8 +9,7 @@ import pytest
 
 from cheaptalk.arrays.games import NoArrayGame, array_game
 from cheaptalk.games.bargaining.rules import Bargaining
-from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade
-from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.item_bargaining.rules import Briefing, ItemBargaining, Move, OfferMade
 from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.games.pirate_game.rules import PirateGame
 from cheaptalk.games.pirate_game.strategies import fates

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal
-from cheaptalk.games.pirate_game.events import Plan
+from cheaptalk.games.deal_or_no_deal.rules import MessageOrProposal
+from cheaptalk.games.pirate_game.rules import Plan
 from cheaptalk.models import AnswerForm, AskedRoute, ChatMessage, Failure, ModelCall
 from cheaptalk.models.structured_output import sendable
 from tests.models.serving import always, exchange

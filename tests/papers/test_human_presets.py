@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.games.bargaining.events import Briefing as BargainingBriefing
-from cheaptalk.games.negotiation.events import Briefing as NegotiationBriefing
-from cheaptalk.games.persuasion.events import Briefing as PersuasionBriefing
+from cheaptalk.games.bargaining.rules import Briefing as BargainingBriefing
+from cheaptalk.games.negotiation.rules import Briefing as NegotiationBriefing
+from cheaptalk.games.persuasion.rules import Briefing as PersuasionBriefing
 from cheaptalk.papers.glee import quizzes
 from cheaptalk.rules import Chance, Event
 from cheaptalk.rules.registry import get_game

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.games.chip_trading.events import Proposal, Response
+from cheaptalk.games.chip_trading.rules import Proposal, Response
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel, ModelSeat
 from cheaptalk.players.language_model.candidates import refinable

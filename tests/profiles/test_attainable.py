@@ -2,8 +2,12 @@
 
 import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal.contexts import Context
-from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal, ProposalMade
-from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
+from cheaptalk.games.deal_or_no_deal.rules import (
+    DealOrNoDeal,
+    MessageOrProposal,
+    Proposal,
+    ProposalMade,
+)
 from cheaptalk.profiles.metrics.attainable import first_asked
 from cheaptalk.rules import Action, Result
 

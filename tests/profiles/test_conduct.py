@@ -7,7 +7,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.games import Persuasion
 from cheaptalk.games.alternating_offers import Turn, first_lapse
-from cheaptalk.games.persuasion.events import Pitch, Purchase
+from cheaptalk.games.persuasion.rules import Pitch, Purchase
 from cheaptalk.profiles.conduct import course
 from cheaptalk.rules import Chance, Result, get_game, play
 from tests.fakes import study

@@ -15,9 +15,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.games.bargaining.events import Reply, SpokenOffer
-from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal
-from cheaptalk.games.persuasion.events import Pitch
+from cheaptalk.games.bargaining.rules import Reply, SpokenOffer
+from cheaptalk.games.deal_or_no_deal.rules import MessageOrProposal
+from cheaptalk.games.persuasion.rules import Pitch
 from cheaptalk.rules import Action, Ask, Event
 from cheaptalk.styles import CODECS, Unparsable, quoted
 

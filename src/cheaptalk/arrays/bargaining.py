@@ -4,8 +4,7 @@ from typing import Any
 
 from cheaptalk.arrays.alternating import AlternatingOffers
 from cheaptalk.arrays.games import Array, namespace
-from cheaptalk.games.bargaining.events import Offer, Reply, SpokenOffer
-from cheaptalk.games.bargaining.rules import Bargaining
+from cheaptalk.games.bargaining.rules import Bargaining, Offer, Reply, SpokenOffer
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import Action
 

@@ -13,8 +13,7 @@ from cheaptalk.arrays.games import (
     namespace,
     one_hot,
 )
-from cheaptalk.games.battle_royale.events import Shot, ShotFired
-from cheaptalk.games.battle_royale.rules import BattleRoyale, Hits
+from cheaptalk.games.battle_royale.rules import BattleRoyale, Hits, Shot, ShotFired
 from cheaptalk.games.extras import needed
 from cheaptalk.games.seat_names import find_seat
 from cheaptalk.rules import Action, Chance, DecisionRequest, Instance

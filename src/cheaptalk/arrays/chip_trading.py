@@ -18,15 +18,15 @@ from cheaptalk.arrays.games import (
     namespace,
     one_hot,
 )
-from cheaptalk.games.chip_trading.events import (
+from cheaptalk.games.chip_trading.rules import (
     Briefing,
+    ChipTrading,
     Hands,
     Offered,
     Proposal,
     Response,
     TurnEnded,
 )
-from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import Action, Chance, DecisionRequest, Instance
 

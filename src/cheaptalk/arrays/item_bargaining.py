@@ -17,18 +17,19 @@ from cheaptalk.arrays.games import (
 )
 from cheaptalk.games.extras import needed
 from cheaptalk.games.item_bargaining.best_response import Hand
-from cheaptalk.games.item_bargaining.events import (
+from cheaptalk.games.item_bargaining.rules import (
     MAX_COUNT,
     MAX_DIVISIONS,
+    SEATS,
     Briefing,
     Bundle,
     Drawn,
+    ItemBargaining,
     Move,
     OfferMade,
     Pool,
     worth,
 )
-from cheaptalk.games.item_bargaining.rules import SEATS, ItemBargaining
 from cheaptalk.rules import Action, DecisionRequest, Instance
 
 np = needed("numpy")

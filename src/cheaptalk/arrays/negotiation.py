@@ -5,8 +5,7 @@ from typing import Any
 from cheaptalk.arrays.alternating import AlternatingOffers
 from cheaptalk.arrays.games import Array, namespace
 from cheaptalk.games.extras import needed
-from cheaptalk.games.negotiation.events import Price, Reply, ReplyOrJohn, SpokenPrice
-from cheaptalk.games.negotiation.rules import Negotiation
+from cheaptalk.games.negotiation.rules import Negotiation, Price, Reply, ReplyOrJohn, SpokenPrice
 from cheaptalk.rules import Action
 
 np = needed("numpy")

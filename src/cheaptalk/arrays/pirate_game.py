@@ -18,8 +18,14 @@ from cheaptalk.arrays.games import (
     one_hot,
 )
 from cheaptalk.games.extras import needed
-from cheaptalk.games.pirate_game.events import Counted, Plan, PlanMade, Vote
-from cheaptalk.games.pirate_game.rules import PirateGame, votes_needed
+from cheaptalk.games.pirate_game.rules import (
+    Counted,
+    PirateGame,
+    Plan,
+    PlanMade,
+    Vote,
+    votes_needed,
+)
 from cheaptalk.games.seat_names import find_seat
 from cheaptalk.rules import Action, DecisionRequest, Instance
 

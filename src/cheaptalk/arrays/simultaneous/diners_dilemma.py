@@ -5,8 +5,7 @@ from typing import Any
 
 from cheaptalk.arrays.games import Array, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds
-from cheaptalk.games.diners_dilemma.events import RoundResult
-from cheaptalk.games.diners_dilemma.rules import DinersDilemma
+from cheaptalk.games.diners_dilemma.rules import DinersDilemma, RoundResult
 
 COSTLY, CHEAP = 0, 1
 

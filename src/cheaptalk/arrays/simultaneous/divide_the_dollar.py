@@ -5,8 +5,7 @@ from typing import Any
 
 from cheaptalk.arrays.games import Array, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds, expect_limits
-from cheaptalk.games.divide_the_dollar.events import RoundResult
-from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
+from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar, RoundResult
 
 
 class DivideTheDollarArrays(SimultaneousRounds[DivideTheDollar]):

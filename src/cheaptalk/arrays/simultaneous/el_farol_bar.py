@@ -5,8 +5,7 @@ from typing import Any
 
 from cheaptalk.arrays.games import Array, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds
-from cheaptalk.games.el_farol_bar.events import RoundResult
-from cheaptalk.games.el_farol_bar.rules import ElFarolBar
+from cheaptalk.games.el_farol_bar.rules import ElFarolBar, RoundResult
 
 GO, STAY = 0, 1
 

@@ -6,8 +6,7 @@ from typing import Any
 from cheaptalk.arrays.games import Array, NoArrayGame, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds
 from cheaptalk.games.extras import needed
-from cheaptalk.games.guess_the_average.events import RoundResult
-from cheaptalk.games.guess_the_average.rules import GuessTheAverage
+from cheaptalk.games.guess_the_average.rules import GuessTheAverage, RoundResult
 
 np = needed("numpy")
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from cheaptalk.arrays.games import Array
 from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds, expect_limits
-from cheaptalk.games.public_goods.events import RoundResult
-from cheaptalk.games.public_goods.rules import PublicGoods
+from cheaptalk.games.public_goods.rules import PublicGoods, RoundResult
 
 
 class PublicGoodsArrays(SimultaneousRounds[PublicGoods]):

@@ -9,8 +9,7 @@ from cheaptalk.arrays.chance import draw_below, draw_distinct, uniform_count
 from cheaptalk.arrays.games import Array, NoArrayGame, entry_at, namespace
 from cheaptalk.arrays.simultaneous.rounds import Decided, Feature, SimultaneousRounds, expect_limits
 from cheaptalk.games.extras import needed
-from cheaptalk.games.sealed_bid_auction.events import RoundResult, Turn
-from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction, Valuations
+from cheaptalk.games.sealed_bid_auction.rules import RoundResult, SealedBidAuction, Turn, Valuations
 from cheaptalk.rules import Chance, Instance
 
 np = needed("numpy")

@@ -6,8 +6,7 @@ Metrics by stage describe the proposed divisions, as undiscounted shares of the 
 from collections.abc import Iterator
 
 from cheaptalk.games.alternating_offers import AlternatingOffers
-from cheaptalk.games.bargaining.events import Offer
-from cheaptalk.games.bargaining.rules import Bargaining, Division
+from cheaptalk.games.bargaining.rules import Bargaining, Division, Offer
 from cheaptalk.rules import COUNT, SHARE, Given, Instance, Metric, Point, Result, Series
 
 

@@ -1,22 +1,99 @@
 """Bargaining: alternating offers over a sum of money that shrinks."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cheaptalk.games.bargaining.events import (
-    Agreement,
-    Briefing,
-    NoAgreement,
-    Offer,
-    OfferMade,
-    OfferRejected,
-    Reply,
-    SpokenOffer,
-    Turn,
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Chance,
+    Event,
+    Game,
+    Horizon,
+    Instance,
+    Message,
+    Money,
+    Outcome,
+    Play,
+    Secret,
+    Tell,
 )
-from cheaptalk.rules import Ask, Chance, Game, Horizon, Instance, Outcome, Play, Secret, Tell
+
+
+class Offer(Action):
+    """A division of the money."""
+
+    alice_gain: Money
+    bob_gain: Money
+
+
+class SpokenOffer(Offer):
+    """A division of the money with a message."""
+
+    message: Message
+
+
+class Reply(Action):
+    """The answer to an offer."""
+
+    decision: Literal["accept", "reject"]
+
+
+class Briefing(Event):
+    """Information that a player receives at the start of the match; unknown values are None."""
+
+    seat: str
+    rival: str
+    money: float
+    discount: float
+    rival_discount: float | None
+    rounds: int | None
+    messages: bool
+
+
+class Turn(Event):
+    """A request to propose a division; ``worth`` is the current worth of a dollar to the player."""
+
+    stage: int
+    money: float
+    last: bool
+    worth: float | None
+    rival_worth: float | None
+
+
+class OfferMade(Event):
+    """A division proposed by the rival."""
+
+    stage: int
+    proposer: str
+    alice_gain: float
+    bob_gain: float
+    message: str | None
+    last: bool
+    worth: float | None
+    rival_worth: float | None
+
+
+class OfferRejected(Event):
+    """The rival's rejection of the player's offer."""
+
+    stage: int
+
+
+class Agreement(Event):
+    """The acceptance of an offer; ``payoff`` is the discounted worth of the player's share."""
+
+    stage: int
+    alice_gain: float
+    bob_gain: float
+    payoff: float
+
+
+class NoAgreement(Event):
+    """The end of the match without an agreement; both payoffs are 0."""
+
 
 Discount = Annotated[float, Field(gt=0, le=1)]
 RIVALS = {"alice": "bob", "bob": "alice"}

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from cheaptalk.games.bargaining.events import Briefing, Offer, OfferMade, Reply, SpokenOffer
+from cheaptalk.games.bargaining.rules import Briefing, Offer, OfferMade, Reply, SpokenOffer
 from cheaptalk.games.manners import Choice, Topics, talker_of
 from cheaptalk.games.tactics import Share, conceded, concessions
 from cheaptalk.rules import Action, DecisionRequest, strategy

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import combinations, product
 from typing import NamedTuple
 
-from cheaptalk.games.battle_royale.events import Shot, Turn
+from cheaptalk.games.battle_royale.rules import Shot, Turn
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy
 

@@ -12,9 +12,8 @@ from itertools import permutations, product
 from statistics import fmean
 from typing import NamedTuple
 
-from cheaptalk.games.chip_trading.events import Trading, Worths
 from cheaptalk.games.chip_trading.regret import Part, Regret, decisions
-from cheaptalk.games.chip_trading.rules import ChipTrading
+from cheaptalk.games.chip_trading.rules import ChipTrading, Trading, Worths
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
 

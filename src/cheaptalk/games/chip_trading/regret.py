@@ -20,7 +20,7 @@ missed offers is this package's.
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from cheaptalk.games.chip_trading.events import Exchange, Stock, Trading, can_give, move, worth
+from cheaptalk.games.chip_trading.rules import Exchange, Stock, Trading, can_give, move, worth
 
 Part: TypeAlias = Literal["proposer", "acceptor", "decliner"]
 Regret: TypeAlias = Literal["no", "forced", "unforced"]

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from cheaptalk.games.chip_trading.events import (
+from cheaptalk.games.chip_trading.rules import (
     Briefing,
     Holdings,
     Offered,

@@ -16,8 +16,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from cheaptalk.games.deal_or_no_deal.contexts import Context, Triple, rest
-from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
-from cheaptalk.games.deal_or_no_deal.rules import PLAYERS
+from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.talk import (
     ALL,
     KIND,

@@ -22,8 +22,15 @@ from cheaptalk.games.deal_or_no_deal.dialogue import (
     stated_counts,
     stated_values,
 )
-from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
-from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal, Division, Opening, paid
+from cheaptalk.games.deal_or_no_deal.rules import (
+    PLAYERS,
+    DealOrNoDeal,
+    Division,
+    MessageOrProposal,
+    Opening,
+    Proposal,
+    paid,
+)
 from cheaptalk.games.deal_or_no_deal.talk import read_offer
 from cheaptalk.games.language import ngram_entropy, vocabulary, words
 from cheaptalk.rules import COUNT, SHARE, Given, Metric, Point, Result, Series

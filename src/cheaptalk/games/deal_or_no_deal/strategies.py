@@ -18,7 +18,7 @@ from cheaptalk.games.deal_or_no_deal.dialogue import (
     standing,
     stated_values,
 )
-from cheaptalk.games.deal_or_no_deal.events import (
+from cheaptalk.games.deal_or_no_deal.rules import (
     Briefing,
     MessageOrProposal,
     Proposal,

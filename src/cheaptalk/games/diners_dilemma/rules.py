@@ -1,12 +1,53 @@
 """The diner's dilemma: all players order, and the bill is split equally."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from cheaptalk.games.diners_dilemma.events import Briefing, Dish, Order, RoundResult, Turn
 from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed
-from cheaptalk.rules import Event, Instance
+from cheaptalk.rules import Action, Event, Instance
+
+Dish = Literal["costly", "cheap"]
+
+
+class Order(Action):
+    """The dish that a player orders."""
+
+    chosen_dish: Dish
+
+
+class Briefing(Event):
+    """Information that a player receives at the start of the match."""
+
+    players: int
+    rounds: int
+    costly_price: float
+    costly_utility: float
+    cheap_price: float
+    cheap_utility: float
+
+
+class Turn(Event):
+    """A request that all players order simultaneously."""
+
+    round: int
+
+
+class RoundResult(Event):
+    """The result of a round: the orders, the total bill, and the player's share of it.
+
+    ``share`` is the amount that the player pays, and ``gain`` the utility of its dish minus this
+    amount.
+    """
+
+    round: int
+    costly: int
+    cheap: int
+    bill: float
+    share: float
+    chosen: Dish
+    gain: float
 
 
 class Orders(RoundsPlayed[Dish]):

@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from cheaptalk.games.diners_dilemma.events import Briefing, Dish, Order, RoundResult
+from cheaptalk.games.diners_dilemma.rules import Briefing, Dish, Order, RoundResult
 from cheaptalk.games.rounds import in_turn, last_report
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy

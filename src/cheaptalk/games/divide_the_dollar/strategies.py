@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from cheaptalk.games.divide_the_dollar.events import Bid, Briefing, RoundResult
+from cheaptalk.games.divide_the_dollar.rules import Bid, Briefing, RoundResult
 from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn, last_report
 from cheaptalk.games.seat_names import player_number
 from cheaptalk.rules import Action, DecisionRequest, strategy

@@ -8,8 +8,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from cheaptalk.games.el_farol_bar.events import Briefing, Decision, RoundResult, Visit
-from cheaptalk.games.el_farol_bar.rules import room
+from cheaptalk.games.el_farol_bar.rules import Briefing, Decision, RoundResult, Visit, room
 from cheaptalk.games.rounds import in_turn
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy

@@ -2,20 +2,63 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cheaptalk.games.guess_the_average.events import (
-    Briefing,
-    Claim,
-    NumberChoice,
-    RoundResult,
-    Turn,
-)
 from cheaptalk.games.guess_the_average.theory import equilibrium, winning_numbers
 from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed, out_of_range
-from cheaptalk.rules import Event, Instance
+from cheaptalk.rules import Action, Event, Instance, Whole
+
+Claim = Literal["nothing", "equilibrium", "smart", "random"]
+"""The claim about other players' choices (GAMA-Bench appendix G, settings a to c)."""
+
+
+class NumberChoice(Action):
+    """The number that a player chooses."""
+
+    chosen_number: Whole
+
+
+class Briefing(Event):
+    """Information that a player receives at the start of the match.
+
+    ``others`` is the claim about the other players; ``equilibrium`` is the number that they will
+    allegedly choose, or None.
+    """
+
+    players: int
+    rounds: int
+    minimum: int
+    maximum: int
+    ratio: Fraction
+    others: Claim
+    equilibrium: int | None
+
+
+class Turn(Event):
+    """A request that all players choose a number simultaneously."""
+
+    round: int
+    minimum: int
+    maximum: int
+    ratio: Fraction
+
+
+class RoundResult(Event):
+    """The result of a round.
+
+    ``winning`` contains the winning number, or both if two are equally close; ``winners`` is the
+    number of players who share the win, or None if the player lost.
+    """
+
+    round: int
+    average: float
+    ratio: Fraction
+    target: float
+    winning: tuple[int, ...]
+    chosen: int
+    winners: int | None
 
 
 def _read_ratio(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from cheaptalk.games.guess_the_average import theory
-from cheaptalk.games.guess_the_average.events import Briefing, NumberChoice, RoundResult
+from cheaptalk.games.guess_the_average.rules import Briefing, NumberChoice, RoundResult
 from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn, last_report
 from cheaptalk.rules import Action, DecisionRequest, strategy
 

@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from cheaptalk.games.item_bargaining.events import (
+from cheaptalk.games.item_bargaining.rules import (
+    SECOND,
     Briefing,
     Bundle,
     Move,
@@ -20,7 +21,6 @@ from cheaptalk.games.item_bargaining.events import (
     rest,
     worth,
 )
-from cheaptalk.games.item_bargaining.rules import SECOND
 from cheaptalk.rules import Ask, Chance, Decide, DecisionRequest, Event, Moment, Stream
 
 SMALL = 500

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from cheaptalk.games.extras import needed
-from cheaptalk.games.item_bargaining.events import Drawn
 from cheaptalk.games.item_bargaining.maxima import maxima, sample
 from cheaptalk.games.item_bargaining.metrics import MISTAKES
-from cheaptalk.games.item_bargaining.rules import PRESETS, SEATS, ItemBargaining
+from cheaptalk.games.item_bargaining.rules import PRESETS, SEATS, Drawn, ItemBargaining
 from cheaptalk.rules import EmpiricalView, Game, Histogram, MetricTable, Radar, ScaledMetric
 
 np = needed("numpy")

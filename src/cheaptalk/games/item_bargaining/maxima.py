@@ -10,8 +10,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, TypeAlias
 
 from cheaptalk.games.extras import needed
-from cheaptalk.games.item_bargaining.events import Drawn, Pool, no_pool
-from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.item_bargaining.rules import Drawn, ItemBargaining, Pool, no_pool
 
 if TYPE_CHECKING:
     import numpy as np

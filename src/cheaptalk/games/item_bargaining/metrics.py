@@ -16,9 +16,17 @@ from operator import mul
 from typing import Any, NamedTuple
 
 from cheaptalk.games.item_bargaining import metrics
-from cheaptalk.games.item_bargaining.events import Bundle, Move, Pool, Settlement, rest, worth
 from cheaptalk.games.item_bargaining.maxima import Pools, maxima
-from cheaptalk.games.item_bargaining.rules import SEATS, ItemBargaining
+from cheaptalk.games.item_bargaining.rules import (
+    SEATS,
+    Bundle,
+    ItemBargaining,
+    Move,
+    Pool,
+    Settlement,
+    rest,
+    worth,
+)
 from cheaptalk.rules import COUNT, SHARE, Action, Given, Metric, Point, Result, Series
 from cheaptalk.rules.assessment import Assessment, Mistakes
 

@@ -13,7 +13,8 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from cheaptalk.games.item_bargaining.best_response import Responder, candidate_hands, offers_seen
-from cheaptalk.games.item_bargaining.events import (
+from cheaptalk.games.item_bargaining.rules import (
+    FIRST,
     Briefing,
     Bundle,
     Move,
@@ -22,7 +23,6 @@ from cheaptalk.games.item_bargaining.events import (
     rest,
     worth,
 )
-from cheaptalk.games.item_bargaining.rules import FIRST
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import DecisionRequest, Moment, Strategy, by_name, strategy
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from math import inf
 
 from cheaptalk.games.alternating_offers import AlternatingOffers
-from cheaptalk.games.negotiation.events import Price
-from cheaptalk.games.negotiation.rules import Negotiation, Sale
+from cheaptalk.games.negotiation.rules import Negotiation, Price, Sale
 from cheaptalk.rules import COUNT, SHARE, Given, Instance, Metric, Point, Result, Series
 
 

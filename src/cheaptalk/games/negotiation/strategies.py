@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cheaptalk.games.manners import Choice, Topics, talker_of
-from cheaptalk.games.negotiation.events import (
+from cheaptalk.games.negotiation.rules import (
     Briefing,
     Price,
     PricePosted,

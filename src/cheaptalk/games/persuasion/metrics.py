@@ -14,8 +14,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from cheaptalk.games.persuasion.events import Pitch, Purchase, Recommendation
-from cheaptalk.games.persuasion.rules import Persuasion, Qualities, Trades
+from cheaptalk.games.persuasion.rules import (
+    Persuasion,
+    Pitch,
+    Purchase,
+    Qualities,
+    Recommendation,
+    Trades,
+)
 from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
 from cheaptalk.rules.assessment import (
     LATE,

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from cheaptalk.games.manners import Choice, Topics, talker_of
-from cheaptalk.games.persuasion.events import (
+from cheaptalk.games.persuasion.rules import (
     Pitch,
     ProductDrawn,
     ProductOffered,

@@ -8,8 +8,7 @@ optimal play.
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
-from cheaptalk.games.pirate_game.events import Majority
-from cheaptalk.games.pirate_game.rules import Ballot, PirateGame, Voyage
+from cheaptalk.games.pirate_game.rules import Ballot, Majority, PirateGame, Voyage
 from cheaptalk.games.pirate_game.strategies import optimal_plan, prices
 from cheaptalk.rules import COUNT, PERCENT, SHARE, Metric, Point, Result, Series
 

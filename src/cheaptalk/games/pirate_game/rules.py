@@ -1,21 +1,85 @@
 """The pirate game: the most senior pirate divides the gold, or goes overboard."""
 
 from functools import partial
+from typing import Literal
 
 from pydantic import Field
 
-from cheaptalk.games.pirate_game.events import (
-    Alone,
-    Briefing,
-    Counted,
-    Majority,
-    Plan,
-    PlanMade,
-    Turn,
-    Vote,
-)
 from cheaptalk.games.seat_names import find_seat
-from cheaptalk.rules import Ask, Chance, Game, Instance, Outcome, Play, Tell, Value, numbered
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Chance,
+    Event,
+    Game,
+    Instance,
+    Outcome,
+    Play,
+    Tell,
+    Value,
+    Whole,
+    numbered,
+)
+
+Majority = Literal["half", "strict"]
+"""The votes required for a plan: at least half of the living pirates, or more than half."""
+Shares = tuple[tuple[str, int], ...]
+"""Coins for each living pirate, the most senior first."""
+
+
+class Plan(Action):
+    """Coins for every living pirate, by name."""
+
+    proposal: dict[str, Whole]
+
+
+class Vote(Action):
+    """A vote on a plan."""
+
+    decision: Literal["accept", "reject"]
+
+
+class Briefing(Event):
+    """Information that a pirate receives at the start; ``crew`` lists pirates by seniority."""
+
+    rank: int
+    crew: tuple[str, ...]
+    gold: int
+    majority: Majority
+
+
+class Turn(Event):
+    """A request to the most senior living pirate to propose a plan."""
+
+    round: int
+    living: tuple[str, ...]
+    gold: int
+
+
+class PlanMade(Event):
+    """A proposed plan to vote on; ``own`` is the share of the pirate who receives the event."""
+
+    round: int
+    proposer: str
+    plan: Shares
+    own: int
+
+
+class Counted(Event):
+    """The result of a ballot, without individual votes; ``own`` is the pirate's share."""
+
+    round: int
+    proposer: str
+    accepted: int
+    living: int
+    passed: bool
+    own: int
+
+
+class Alone(Event):
+    """The last pirate keeps the gold because all others are overboard."""
+
+    gold: int
 
 
 def votes_needed(living: int, majority: Majority) -> int:

@@ -11,8 +11,15 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from cheaptalk.games.pirate_game.events import Briefing, Majority, Plan, PlanMade, Turn, Vote
-from cheaptalk.games.pirate_game.rules import votes_needed
+from cheaptalk.games.pirate_game.rules import (
+    Briefing,
+    Majority,
+    Plan,
+    PlanMade,
+    Turn,
+    Vote,
+    votes_needed,
+)
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy
 

@@ -6,7 +6,7 @@ contributor, and R to all players together.
 
 from functools import lru_cache
 
-from cheaptalk.games.public_goods.events import Briefing, Contribution, RoundResult
+from cheaptalk.games.public_goods.rules import Briefing, Contribution, RoundResult
 from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn, last_report
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy

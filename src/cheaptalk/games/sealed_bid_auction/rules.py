@@ -2,13 +2,65 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
 from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed, out_of_range
-from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, Price, Prior, RoundResult, Turn
-from cheaptalk.rules import Chance, Event, Instance, Secret
+from cheaptalk.rules import Action, Chance, Event, Instance, Secret, Whole
+
+Price = Literal["first", "second"]
+"""The price that the winner pays: the highest or the second highest bid."""
+
+
+class Bid(Action):
+    """What a player offers for the item."""
+
+    bid: Whole
+
+
+class Prior(NamedTuple):
+    """The distribution of valuations: low, low + step, ... to high, each equally likely."""
+
+    low: int
+    high: int
+    step: int
+    distinct: bool
+
+
+class Briefing(Event):
+    """Information that a player receives at the start; ``prior`` is None if it isn't shown."""
+
+    players: int
+    rounds: int
+    price: Price
+    prior: Prior | None
+    limits: bool
+
+
+class Turn(Event):
+    """A request to bid simultaneously, with the player's valuation and highest legal bid."""
+
+    round: int
+    valuation: int
+    highest: int | None
+
+
+class RoundResult(Event):
+    """The result of a round for a player, with the winning bid but not the winner or other bids.
+
+    ``tied`` is whether the player was one of several with the winning bid.
+    """
+
+    round: int
+    valuation: int
+    bid: int
+    winning_bid: int
+    paid: int
+    won: bool
+    tied: bool
+    gain: float
+
 
 FIRST_SEED = 42
 """The seed with which GAMA-Bench's code draws the valuations of the first round."""

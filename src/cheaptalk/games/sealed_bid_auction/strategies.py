@@ -4,7 +4,7 @@ from functools import lru_cache
 from math import floor
 
 from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn
-from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, Price, Turn
+from cheaptalk.games.sealed_bid_auction.rules import Bid, Briefing, Price, Turn
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, varying
-from cheaptalk.games.chip_trading.events import Trading
 from cheaptalk.games.chip_trading.metrics import proposed, surplus_by_turn
 from cheaptalk.games.chip_trading.regret import decisions
+from cheaptalk.games.chip_trading.rules import Trading
 from cheaptalk.records import MatchRecord, line_up
 from cheaptalk.records.lineup import query_of
 from cheaptalk.reports.charts.chart import Lead

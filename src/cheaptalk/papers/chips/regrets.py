@@ -6,7 +6,6 @@ from typing import Any, TypeAlias, get_args
 
 import polars as pl
 
-from cheaptalk.games.chip_trading.events import Stock, Trading, chips, worth
 from cheaptalk.games.chip_trading.regret import (
     Decision,
     Part,
@@ -15,6 +14,7 @@ from cheaptalk.games.chip_trading.regret import (
     decisions,
     stocks_held,
 )
+from cheaptalk.games.chip_trading.rules import Stock, Trading, chips, worth
 from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of
 from cheaptalk.papers.chips.surplus import INTERVALS, VARIANT
 from cheaptalk.records import MatchRecord

@@ -27,8 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.negotiation.rules import Negotiation
-from cheaptalk.games.persuasion.events import Signal
-from cheaptalk.games.persuasion.rules import Persuasion, Qualities
+from cheaptalk.games.persuasion.rules import Persuasion, Qualities, Signal
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, path_name, read_json, read_text, walk
 from cheaptalk.records.imports.importers import Importer, of_folder

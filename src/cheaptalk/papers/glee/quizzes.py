@@ -8,9 +8,9 @@ persuasion, the value of a high-quality product replaces the paper's product of 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from cheaptalk.games.bargaining.events import Briefing as BargainingBriefing
-from cheaptalk.games.negotiation.events import Briefing as NegotiationBriefing
-from cheaptalk.games.persuasion.events import Briefing as PersuasionBriefing
+from cheaptalk.games.bargaining.rules import Briefing as BargainingBriefing
+from cheaptalk.games.negotiation.rules import Briefing as NegotiationBriefing
+from cheaptalk.games.persuasion.rules import Briefing as PersuasionBriefing
 from cheaptalk.rules import Event, Game
 from cheaptalk.rules.chance import Stream
 from cheaptalk.studies.people.items import Item, Words
