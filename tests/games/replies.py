@@ -2,38 +2,10 @@
 
 from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, bundles
 from cheaptalk.games.deal_or_no_deal.rules import MessageOrProposal, Proposal
-from cheaptalk.games.deal_or_no_deal.strategies import noisy, say
+from cheaptalk.games.deal_or_no_deal.strategies import say
 from cheaptalk.games.deal_or_no_deal.talk import say_bundle
 from cheaptalk.rules import Action, DecisionRequest
 from cheaptalk.styles import Codec, TaggedCodec
-
-
-def noisy_reply(
-    request: DecisionRequest,
-    codec: Codec,
-    *,
-    ill_formed: float = 0.2,
-    attempt: int = 0,
-    impossible: float = 0.1,
-    lying: float = 0.1,
-    contradicting: float = 0.1,
-) -> str:
-    """Return the reply of a simulated model: :func:`noisy`'s answer or an ill-formed one.
-
-    Args:
-        request: the decision request.
-        codec: the codec that writes answers.
-        ill_formed: the probability of a reply that the codec or the rules reject.
-        attempt: the number of earlier attempts; each attempt is drawn independently.
-        impossible: as in :func:`noisy`.
-        lying: as in :func:`noisy`.
-        contradicting: as in :func:`noisy`.
-    """
-    action = noisy(request, impossible=impossible, lying=lying, contradicting=contradicting)
-    draw = request.chance("reply", request.number, attempt)
-    if draw.happens(ill_formed):
-        return draw.pick(ill_formed_replies(request, codec, action))
-    return codec.write(action)
 
 
 def ill_formed_replies(request: DecisionRequest, codec: Codec, action: Action) -> list[str]:

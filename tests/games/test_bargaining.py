@@ -12,19 +12,15 @@ from cheaptalk.games.bargaining.rules import (
     Bargaining,
     Briefing,
     Division,
-    NoAgreement,
     Offer,
     OfferMade,
     OfferRejected,
     Reply,
-    SpokenOffer,
     Turn,
 )
 from cheaptalk.rules import IllegalAction, Instance, Result, Table
-from cheaptalk.styles import style
 
 INSTANCE = Instance()
-STYLE = style("bargaining")
 discounts = st.floats(0.05, 1.0)
 
 
@@ -66,16 +62,6 @@ def test_proposers_take_turns_until_an_offer_is_accepted() -> None:
     ]
 
 
-def test_no_agreement_notifies_both_players() -> None:
-    table = new_table(money=100, horizon=2)
-    for _ in range(2):
-        propose(table, 70, 30)
-        reply(table, "reject")
-    assert table.outcome == Division()
-    for seat in ("alice", "bob"):
-        assert table.heard[seat][-1].event == NoAgreement()
-
-
 def test_invalid_divisions_are_rejected() -> None:
     cases = [
         (70, 31, "the two parts must add up to 100, not 101"),
@@ -96,19 +82,6 @@ def test_offer_sum_tolerates_rounding_errors() -> None:
     assert list(table.pending) == ["bob"]
 
 
-def test_offers_carry_messages_only_if_enabled() -> None:
-    table = new_table(messages=True)
-    assert table.pending["alice"].action is SpokenOffer
-    table.answer("alice", SpokenOffer(alice_gain=5_000, bob_gain=5_000, message=" Half.\n"))
-    event = table.request("bob").event
-    assert isinstance(event, OfferMade)
-    assert event.message == " Half.\n"
-    table = new_table(messages=False)
-    assert table.pending["alice"].action is Offer
-    propose(table, 5_000, 5_000)
-    assert table.request("bob").event.message is None
-
-
 def test_complete_information_reveals_both_discounts() -> None:
     table = new_table(discounts=(0.9, 0.8), horizon=3)
     assert table.heard["alice"][0].event == Briefing("alice", "bob", 10_000, 0.9, 0.8, 3, False)
@@ -123,23 +96,6 @@ def test_complete_information_reveals_both_discounts() -> None:
     propose(table, 1, 9_999)
     worth = 0.8**2, 0.9**2
     assert table.request("bob").event == OfferMade(3, "alice", 1, 9_999, None, True, *worth)
-
-
-def test_incomplete_information_hides_rival_discount() -> None:
-    table = new_table(discounts=(0.9, 0.8), complete_information=False)
-    assert table.heard["alice"][0].event.rival_discount is None  # type: ignore[attr-defined]
-    propose(table, 1, 9_999)
-    reply(table, "reject")
-    assert table.request("bob").event == Turn(2, 10_000, False, 0.8, None)
-
-
-def test_hidden_horizon_is_not_revealed() -> None:
-    table = new_table(horizon={"rounds": 1, "hidden": True})
-    assert table.heard["alice"][0].event.rounds is None  # type: ignore[attr-defined]  # a briefing
-    propose(table, 1, 9_999)
-    assert table.request("bob").event.last is False
-    reply(table, "reject")
-    assert table.outcome == Division()
 
 
 def test_reminders_can_be_disabled() -> None:
@@ -194,11 +150,3 @@ def test_metrics_match_paper_and_published_code() -> None:
         result = Result.of(GAME, INSTANCE, outcome)
         assert SPEC.metrics[metric].variant(as_published=False)(result) == pytest.approx(paper)
         assert SPEC.metrics[metric].variant(as_published=True)(result) == pytest.approx(published)
-
-
-# Prompts.
-
-
-def briefing(seat: str = "alice", **parameters: Any) -> str:
-    table = new_table(**parameters)
-    return STYLE.tell(table.heard[seat][0].event, table.game, seat)

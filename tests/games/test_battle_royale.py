@@ -18,8 +18,6 @@ from cheaptalk.games.battle_royale.rules import (
     Hits,
     Over,
     Shot,
-    ShotFired,
-    Turn,
 )
 from cheaptalk.games.battle_royale.strategies import MAX_SHOOTERS, Solution, solve
 from cheaptalk.rules import Horizon, IllegalAction, Result, Table, play
@@ -86,25 +84,6 @@ def test_survivors_take_turns_until_one_remains() -> None:
         living=("player_2",),
     )
     assert TRUEL.payoffs(table.outcome) == {"player_1": 0, "player_2": 1, "player_3": 0}
-
-
-def test_eliminated_player_observes_only_its_elimination_and_the_end() -> None:
-    table = new_table(TRUEL, True, False, True)
-    shoot(table, "player_2", "player_1", "player_3")
-    assert events(table, "player_2")[1:] == [
-        ShotFired(1, "player_1", "player_2", True, 2),
-        Over("player_1", ("player_1",), 3, False),
-    ]
-    assert events(table, "player_3")[-2:] == [
-        ShotFired(3, "player_1", "player_3", True, 1),
-        Over("player_1", ("player_1",), 3, False),
-    ]
-
-
-def test_turn_lists_survivors_and_hit_rates() -> None:
-    table = new_table(TRUEL, True)
-    shoot(table, "player_2")
-    assert table.pending["player_3"].event == Turn(2, (("player_1", 0.3), ("player_3", 1.0)))
 
 
 def test_hit_frequency_matches_hit_rate() -> None:

@@ -25,11 +25,10 @@ from cheaptalk.games.deal_or_no_deal.strategies import pretence
 from cheaptalk.games.deal_or_no_deal.talk import read_offer, say_values
 from cheaptalk.models import ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
-from cheaptalk.players.person import Person
 from cheaptalk.rules import Chance, Decide, DecisionRequest, Result, Table, play
 from cheaptalk.styles import CODECS, IllegalMove, Unparsable, style_in
 from tests.cli.terminal import Terminal
-from tests.games.replies import ill_formed_replies, noisy_reply
+from tests.games.replies import ill_formed_replies
 from tests.games.tables import styles
 
 OFFERING = ("honest", "greedy", "fair", "conceding", "liar")
@@ -311,29 +310,6 @@ def test_table_1_lists_all_corrections() -> None:
     assert seen == set(TABLE_1)
 
 
-def test_ill_formed_replies_are_rejected_in_json() -> None:
-    for seed in SEEDS:
-        for request, action in honest_requests(seed):
-            for reply in ill_formed_replies(request, CODECS["json"], action):
-                with pytest.raises(Unparsable):
-                    CODECS["json"].read(reply, request.ask)
-
-
-def test_noisy_replies_follow_ill_formed_probability() -> None:
-    for codec in CODECS:
-        refused = count = 0
-        for seed in SEEDS:
-            for request, _ in honest_requests(seed):
-                for attempt in range(4):
-                    reply = noisy_reply(request, CODECS[codec], ill_formed=0.3, attempt=attempt)
-                    count += 1
-                    try:
-                        CODECS[codec].read(reply, request.ask)
-                    except Unparsable:
-                        refused += 1
-        assert refused / count == pytest.approx(0.3, abs=0.06)
-
-
 def test_fifth_invalid_reply_fails_turn() -> None:
     for bad in range(6):
         for name in styles(SPEC):
@@ -453,17 +429,3 @@ def test_person_talks_and_proposes_at_terminal(tmp_path: Path) -> None:
         (record,) = store.records(bodies=True)
     answers = [answer for answer in record.answers if answer.actor == "player_1"]
     assert [answer.kind for answer in answers] == [Kind.REPAIRED, Kind.OK]
-
-
-def test_form_is_read_in_every_style() -> None:
-    for name in styles(SPEC):
-        game = DealOrNoDeal()
-        table = Table(game, game.draw_instance(Chance("1")), "1")
-        (seat,) = table.pending
-        thinking = Person(game, style_in(SPEC, name)).answer(table.request(seat))
-        next(thinking)
-        with pytest.raises(StopIteration) as end:
-            thinking.send(
-                Reply(text='{"message": "Hi.", "books": null, "hats": null, "balls": null}')
-            )
-        assert end.value.value == (MessageOrProposal(message="Hi."), Kind.OK)

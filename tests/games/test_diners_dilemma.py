@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.diners_dilemma import SPEC
-from cheaptalk.games.diners_dilemma.rules import DinersDilemma, Dish, RoundResult, Turn
+from cheaptalk.games.diners_dilemma.rules import DinersDilemma, Dish
 from cheaptalk.games.diners_dilemma.strategies import dominant_dish, efficient_dish
 from cheaptalk.rules import Instance
-from tests.games.tables import events, play_out, result_of, score_of, table_of
+from tests.games.tables import play_out, result_of, score_of
 
 TABLE_8 = (
     (10, 15, 20, 20),
@@ -56,14 +56,6 @@ def test_bill_is_split_equally() -> None:
         "player_3": 2.5,
         "player_4": 2.5,
     }
-
-
-def test_round_result_hides_individual_orders() -> None:
-    table = table_of(new_game(players=4, rounds=2), orders("hlll"))
-    assert events(table, "player_1")[-1] == RoundResult(1, 1, 3, 50, 12.5, "costly", 7.5)
-    assert events(table, "player_2")[-1] == RoundResult(1, 1, 3, 50, 12.5, "cheap", 2.5)
-    assert events(table, "player_3") == events(table, "player_2")
-    assert table.pending["player_1"].event == Turn(2)
 
 
 def test_invalid_menus_are_rejected() -> None:

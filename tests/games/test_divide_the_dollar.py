@@ -12,7 +12,7 @@ from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
 from cheaptalk.games.divide_the_dollar.strategies import best_bid, equilibrium_bid
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
 from cheaptalk.rules import IllegalAction
-from tests.games.tables import events, play_out, result_of, score_of, table_of
+from tests.games.tables import play_out, result_of, score_of, table_of
 
 bids = st.lists(st.integers(0, 100), min_size=2, max_size=8)
 
@@ -67,14 +67,6 @@ def test_payoff_bounds_are_reached() -> None:
     assert result_of(rules(), (100, 0, 0)).outcome.gains[0][0] == 100
     unlimited = rules(limits=False)
     assert unlimited.payoff_bounds()["player"] == (-UNLIMITED, UNLIMITED)
-
-
-# Prompts.
-
-
-def test_individual_bids_are_hidden() -> None:
-    views = [events(table_of(rules(), row), "player_1") for row in ((10, 37, 43), (10, 41, 39))]
-    assert views[0] == views[1]
 
 
 # Score.

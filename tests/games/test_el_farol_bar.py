@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.el_farol_bar import SPEC
-from cheaptalk.games.el_farol_bar.rules import Decision, ElFarolBar, RoundResult, room
+from cheaptalk.games.el_farol_bar.rules import Decision, ElFarolBar, room
 from cheaptalk.games.el_farol_bar.strategies import probability_of_at_most, symmetric_equilibrium
 from cheaptalk.games.rounds import RoundsPlayed
 from cheaptalk.rules import Instance
-from tests.games.tables import events, play_out, result_of, score_of, table_of
+from tests.games.tables import play_out, result_of, score_of
 
 INSTANCE = Instance()
 
@@ -69,25 +69,6 @@ def test_invalid_parameters_are_rejected() -> None:
     for parameters, message in cases:
         with pytest.raises(ValidationError, match=message):
             game(**parameters)
-
-
-# Observations and prompts.
-
-
-def test_implicit_feedback_hides_attendance_from_absent_players() -> None:
-    reports = [events(table_of(game(), going(count, 5)), "player_5")[-2] for count in (0, 1, 3, 4)]
-    assert reports == [RoundResult(1, "stay", 5.0, None, 5, 3)] * 4
-
-
-def test_attending_players_observe_attendance() -> None:
-    for feedback in ("implicit", "explicit"):
-        table = table_of(game(feedback=feedback), going(4, 5))
-        assert events(table, "player_1")[-2] == RoundResult(1, "go", 0.0, 4, 5, 3)
-
-
-def test_explicit_feedback_shows_attendance_to_absent_players() -> None:
-    table = table_of(game(feedback="explicit"), going(3, 5))
-    assert events(table, "player_5")[-2] == RoundResult(1, "stay", 5.0, 3, 5, 3)
 
 
 # Score.

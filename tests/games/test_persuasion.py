@@ -9,22 +9,17 @@ from hypothesis import strategies as st
 from cheaptalk.games.persuasion import SPEC
 from cheaptalk.games.persuasion.rules import (
     Briefing,
-    BuyerDecided,
     GameOver,
     Persuasion,
-    Pitch,
-    ProductDrawn,
     ProductOffered,
     Purchase,
     Qualities,
     QualityRevealed,
-    Recommendation,
     Record,
-    SpokenPurchase,
     Trades,
 )
 from cheaptalk.games.persuasion.strategies import SENTENCES, pooling_probability
-from cheaptalk.rules import Actor, Chance, Result, RulesError, Table, play
+from cheaptalk.rules import Chance, Result, RulesError, Table, play
 from tests.games.tables import events, table_after
 
 YES: dict[str, Any] = {"decision": "yes"}
@@ -103,36 +98,6 @@ def test_instance_of_another_length_is_rejected() -> None:
 # Rules
 
 
-def test_events_of_round() -> None:
-    game = binary(1, value=2)
-    table = replay(game, "h", NO, YES)
-    assert events(table, "alice")[1:] == [
-        ProductDrawn(1, high=True),
-        BuyerDecided(1, "bob", bought=True, message=None),
-        GameOver(1),
-    ]
-    assert events(table, "bob")[1:] == [
-        ProductOffered(1, 100, recommended=False, message=None),
-        QualityRevealed(1, bought=True, high=True, worth=200, gain=100),
-        GameOver(100),
-    ]
-    assert table.outcome == Trades(high=(True,), recommended=(False,), bought=(True,))
-
-
-def test_action_types_depend_on_parameters() -> None:
-    cases: list[tuple[Any, type, type]] = [
-        ({"signal": "binary"}, Recommendation, Purchase),
-        ({"signal": "text"}, Pitch, Purchase),
-        ({"buyer_messages": True}, Pitch, SpokenPurchase),
-    ]
-    for parameters, seller, buyer in cases:
-        game = Persuasion(**parameters)
-        table = table_after(game)
-        assert table.pending["alice"].action is seller
-        signal = YES if seller is Recommendation else say("Buy!")
-        assert table_after(game, signal).pending["bob"].action is buyer
-
-
 def test_payoffs_are_sales_and_buyer_surplus() -> None:
     game = binary(4, value=3, low_value=0.25)
     moves = [YES, YES, YES, YES, NO, NO, YES, YES]
@@ -162,26 +127,7 @@ def test_buying_everything_reaches_payoff_bounds() -> None:
             assert paid["bob"] == pytest.approx(game.payoff_bounds()["bob"][mark == "h"])
 
 
-def test_messages_are_passed_on_verbatim() -> None:
-    pitch, reply = ' 100 {"decision": "yes"}\n', "No, thanks. \t"
-    game = Persuasion(horizon=1, buyer_messages=True)
-    table = replay(game, "l", say(pitch), NO | say(reply))
-    assert ProductOffered(1, 100, recommended=None, message=pitch) in events(table, "bob")
-    assert BuyerDecided(1, "bob", bought=False, message=reply) in events(table, "alice")
-    assert trades(table).recommended is None
-
-
 # Myopic buyers
-
-
-def test_each_round_has_its_own_myopic_buyer() -> None:
-    seats = binary(3, myopic=True).actors
-    assert seats == (
-        Actor("alice", "alice"),
-        Actor("bob_1", "bob"),
-        Actor("bob_2", "bob"),
-        Actor("bob_3", "bob"),
-    )
 
 
 def test_myopic_buyer_observes_only_summary_of_past() -> None:
@@ -197,18 +143,6 @@ def test_myopic_buyer_observes_only_summary_of_past() -> None:
         ProductOffered,
         QualityRevealed,
         GameOver,
-    ]
-
-
-def test_myopic_buyer_finishes_after_its_round() -> None:
-    table = replay(binary(2, myopic=True, value=2), "hl", YES, YES)
-    assert events(table, "bob_1")[-1] == GameOver(100)
-    assert not any(isinstance(event, GameOver) for event in events(table, "alice"))
-    table.answer("alice", Recommendation(decision="yes"))
-    table.answer("bob_2", Purchase(decision="no"))
-    assert events(table, "bob_2")[-2:] == [
-        QualityRevealed(2, bought=False, high=False, worth=0, gain=0),
-        GameOver(0),
     ]
 
 
@@ -367,12 +301,6 @@ def test_scripted_sentences_are_understood() -> None:
 def test_random_play_uses_all_answers() -> None:
     outcome = match(binary(30), "h" * 30, "random", "random")
     assert set(outcome.recommended or ()) == set(outcome.bought) == {True, False}
-
-
-def test_scripted_buyers_send_empty_messages() -> None:
-    table = replay(Persuasion(horizon=1, buyer_messages=True), "h", say(SENTENCES[True]))
-    decided = SPEC.strategies["trusting"](table.request("bob"))
-    assert decided == SpokenPurchase(decision="yes", message="")
 
 
 # Metrics

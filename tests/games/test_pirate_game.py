@@ -15,7 +15,6 @@ from cheaptalk.games.pirate_game.rules import (
     Majority,
     PirateGame,
     Plan,
-    PlanMade,
     Turn,
     Voyage,
     votes_needed,
@@ -125,18 +124,6 @@ def test_overboard_pirates_observe_nothing_and_last_one_keeps_gold() -> None:
     assert game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0, "player_3": 100}
     assert events(table, "player_1")[-1] == Counted(1, "player_1", 1, 3, False, 100)
     assert events(table, "player_3")[-1] == Alone(100)
-
-
-def test_votes_are_simultaneous_and_anonymous() -> None:
-    table = new_table(PirateGame(players=3))
-    propose(table, 10, 20, 70)
-    plan = (("player_1", 10), ("player_2", 20), ("player_3", 70))
-    assert [ask.event for ask in table.pending.values()] == [
-        PlanMade(1, "player_1", plan, 20),
-        PlanMade(1, "player_1", plan, 70),
-    ]
-    cast(table, "-+")
-    assert events(table, "player_2")[-1] == Counted(1, "player_1", 2, 3, True, 20)
 
 
 def test_invalid_plans_are_rejected_with_reason() -> None:

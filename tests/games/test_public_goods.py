@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.public_goods import SPEC
-from cheaptalk.games.public_goods.rules import PublicGoods, RoundResult
+from cheaptalk.games.public_goods.rules import PublicGoods
 from cheaptalk.games.public_goods.strategies import dominant_contribution
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
 from cheaptalk.rules import IllegalAction, Instance
-from tests.games.tables import events, play_out, result_of, score_of, table_of, transcript
+from tests.games.tables import play_out, result_of, score_of, table_of
 
 INSTANCE = Instance()
 PUBLISHED = (10, 5, 1, 5, 0, 10, 10, 20, 20, 10)
@@ -79,26 +79,6 @@ def test_disabled_limits_accept_any_contribution() -> None:
         assert result.outcome.gains[0][3] == pytest.approx(20 + 2 * (tokens + 20) / 4)
         low, high = game.payoff_bounds()["player"]
         assert all(low <= payoff <= high for payoff in game.payoffs(result.outcome).values())
-
-
-# Prompts.
-
-
-def test_players_observe_all_contributions_and_holdings() -> None:
-    table = table_of(rules(), (0, 5, 10, 20))
-    holdings = (37.5, 32.5, 27.5, 17.5)
-    for number, (gave, after) in enumerate(zip((0, 5, 10, 20), holdings, strict=True), start=1):
-        assert events(table, f"player_{number}")[-2] == RoundResult(
-            1, (0, 5, 10, 20), gave, 35, 17.5, 20, after, holdings
-        )
-    assert transcript(table, "player_4").endswith(
-        "Results of round 1:\nContributed by each player, from Player 1 on: 0, 5, 10, 20\n"
-        "You contributed: 20\nTokens in the pot: 35\n"
-        "Your part of the multiplied pot: 17.5\n"
-        "Your tokens after the round: 17.5 (2.5 fewer than the 20 that you began with)\n"
-        "Tokens of each player after the round: 37.5, 32.5, 27.5, 17.5\n\n"
-        "The game is over. You have 17.5 tokens."
-    )
 
 
 # Score.

@@ -14,9 +14,7 @@ from cheaptalk.games.sealed_bid_auction.rules import (
     Bid,
     Bids,
     Briefing,
-    RoundResult,
     SealedBidAuction,
-    Turn,
     Valuations,
 )
 from cheaptalk.games.sealed_bid_auction.strategies import equilibrium_bid
@@ -62,15 +60,6 @@ def test_highest_bid_wins_and_pays_first_or_second_price() -> None:
             choices=((60, 70, 10),), gains=((0, 90 - paid, 0),), winners=("player_2",)
         )
         assert game.payoffs(match.outcome) == {"player_1": 0, "player_2": 90 - paid, "player_3": 0}
-
-
-def test_round_result_hides_identity_of_winner() -> None:
-    table = table_of(
-        auction(rounds=2, price="second"), (60, 70, 10), instance=hands((100, 90, 80), (10, 20, 30))
-    )
-    assert events(table, "player_1")[-1] == RoundResult(1, 100, 60, 70, 60, False, False, 0)
-    assert events(table, "player_2")[-1] == RoundResult(1, 90, 70, 70, 60, True, False, 30)
-    assert table.pending["player_2"].event == Turn(2, 20, 20)
 
 
 def test_precedence_decides_only_ties() -> None:

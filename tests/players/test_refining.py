@@ -8,7 +8,7 @@ import pytest
 from cheaptalk.games.chip_trading.rules import Proposal, Response
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel, ModelSeat
-from cheaptalk.players.language_model.candidates import refinable
+from cheaptalk.players.language_model.replies import refinable
 from cheaptalk.rules import Chance, DecisionRequest, Table, get_game
 from tests.players.thinking import think
 
