@@ -14,6 +14,11 @@ SLACK = 0.011
 """Tolerance in dollars, because offers are rounded to cents."""
 
 
+def round_limits(game: Any) -> tuple[float, float]:
+    """Return the minimum and maximum number of rounds in a match."""
+    return 1.0, float(game.horizon.rounds)
+
+
 class Turn(NamedTuple):
     """An offer that a player made or answered.
 
@@ -69,23 +74,19 @@ class AlternatingOffers(Assessment):
         game, turns = result.game, [*self._turns(result, seat)]
         rounds = game.horizon.rounds
         answers = [turn for turn in turns if turn.taken is not None]
-        fair = [
-            answer
-            for answer in answers
-            if answer.share >= FAIR and answer.stage == rounds and not game.horizon.hidden
-        ]
-        low = [answer for answer in answers if answer.share <= LOW and answer.stage < rounds]
+        before = [turn for turn in answers if turn.stage < rounds]
+        last = [turn for turn in answers if turn.stage == rounds]
+        fair = [turn for turn in last if turn.share >= FAIR and not game.horizon.hidden]
+        low = [turn for turn in before if turn.share <= LOW]
         low = low if self.waiting_costs and rounds < LONG else []
-        losses = [answer for answer in answers if answer.share < -1e-3]
         last_word = rounds % 2 == (seat == next(iter(game.seats))) and not game.horizon.hidden
         gifts = [turn for turn in turns if turn.taken is None and turn.stage < rounds]
         gifts = gifts if last_word and not self.waiting_costs else []
-        early = [loss for loss in losses if loss.stage < rounds]
-        last = [loss for loss in losses if loss.stage == rounds]
+        early, late = ([turn for turn in part if turn.share < -1e-3] for part in (before, last))
         lapse = first_lapse(turns, rounds) if rounds >= LONG else None
         reached = any(turn.stage >= LATE for turn in turns) and rounds >= LONG
         return Conduct(
-            yielded=any(answer.taken and answer.stage < rounds for answer in answers),
+            yielded=any(turn.taken for turn in before),
             fair=len(fair),
             fair_refused=sum(not offer.taken for offer in fair),
             low=len(low),
@@ -94,8 +95,8 @@ class AlternatingOffers(Assessment):
             gift_made=sum(offer.share <= LOW for offer in gifts),
             loss=len(early),
             loss_taken=sum(bool(offer.taken) for offer in early),
-            last_loss=len(last),
-            last_loss_taken=sum(bool(offer.taken) for offer in last),
+            last_loss=len(late),
+            last_loss_taken=sum(bool(offer.taken) for offer in late),
             late=lapse is not None and lapse >= LATE if reached else None,
             early=lapse is not None and lapse < LATE,
         )

@@ -7,24 +7,12 @@ tables will be removed in version 1.0.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-RENAMED_KEYS: Mapping[str, str] = MappingProxyType(
-    {
-        "deals": "instances",
-        "deals_from": "instances_from",
-        "least": "min",
-        "may_stop": "can_stop",
-        "measure": "metric",
-        "most": "max",
-        "nothing": "at_zero",
-        "otherwise": "on_fail",
-        "redeals": "max_replacements",
-        "right": "correct",
-        "same": "same_treatment",
-        "stand_ins": "substitutes",
-        "together": "fixed_groups",
-        "why": "feedback",
-    }
-)
+KEYS = """
+deals instances, deals_from instances_from, least min, may_stop can_stop, measure metric, most max,
+nothing at_zero, otherwise on_fail, redeals max_replacements, right correct, same same_treatment,
+stand_ins substitutes, together fixed_groups, why feedback
+"""
+RENAMED_KEYS: Mapping[str, str] = MappingProxyType(dict(map(str.split, KEYS.split(","))))
 """New keys of study files by old key."""
 RENAMED_POLICIES: Mapping[str, str] = MappingProxyType({"redeal": "replace"})
 """New names of policies for invalid answers by old name."""

@@ -1,6 +1,6 @@
 """Matches in progress: the open requests, each actor's observations, and finally the result."""
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -94,6 +94,10 @@ class Result:
     @classmethod
     def of(cls, game: Game, instance: Instance, outcome: Outcome) -> "Result":
         return cls(game, instance, outcome)
+
+    def moves(self, *kinds: type[Action]) -> Iterator[tuple[int, str, Any]]:
+        """Yield request, actor and action of the answers of these types, in order."""
+        return (given for given in self.given() if isinstance(given.action, kinds))
 
 
 made = tuple.__new__

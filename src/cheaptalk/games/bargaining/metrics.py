@@ -5,7 +5,7 @@ Metrics by stage describe the proposed divisions, as undiscounted shares of the 
 
 from collections.abc import Iterator
 
-from cheaptalk.games.alternating_offers import AlternatingOffers
+from cheaptalk.games.alternating_offers import AlternatingOffers, round_limits
 from cheaptalk.games.bargaining.rules import Bargaining, Division, Offer
 from cheaptalk.rules import COUNT, SHARE, Given, Instance, Metric, Point, Result, Series
 
@@ -63,47 +63,33 @@ def published_fairness(result: Result) -> float:
     return 0.0 if result.outcome.stage is None else fairness(result)
 
 
+MONEY = "share of the money"
 METRICS = (
     Metric("agreement", agreement, unit="share of matches", bounds=SHARE),
-    Metric("alice_gain", alice_gain, role="alice", unit="share of the money", bounds=SHARE),
-    Metric(
-        "bob_gain",
-        bob_gain,
-        published_bob_gain,
-        role="bob",
-        unit="share of the money",
-        bounds=SHARE,
-    ),
-    Metric("efficiency", efficiency, published_efficiency, unit="share of the money", bounds=SHARE),
+    Metric("alice_gain", alice_gain, None, MONEY, SHARE, role="alice"),
+    Metric("bob_gain", bob_gain, published_bob_gain, MONEY, SHARE, role="bob"),
+    Metric("efficiency", efficiency, published_efficiency, MONEY, SHARE),
     Metric("fairness", fairness, published_fairness, unit="1 is even", bounds=SHARE),
-    Metric(
-        "rounds",
-        rounds,
-        unit="rounds",
-        bounds=COUNT,
-        limits=lambda game: (1.0, float(game.horizon.rounds)),
-    ),
+    Metric("rounds", rounds, unit="rounds", bounds=COUNT, limits=round_limits),
 )
 
 
 def demand(result: Result) -> Iterator[Point]:
     """The share of the money that the proposer would keep, by stage, in [0, 1]."""
-    for request, seat, action in result.given():
-        if isinstance(action, Offer):
-            demanded = action.alice_gain if seat == "alice" else action.bob_gain
-            yield Point(request // 2 + 1, seat, demanded / result.game.money)
+    for request, seat, action in result.moves(Offer):
+        demanded = action.alice_gain if seat == "alice" else action.bob_gain
+        yield Point(request // 2 + 1, seat, demanded / result.game.money)
 
 
 def alice_share(result: Result) -> Iterator[Point]:
     """The share of the money that a proposal gives to Alice, by stage, in [0, 1]."""
-    for request, seat, action in result.given():
-        if isinstance(action, Offer):
-            yield Point(request // 2 + 1, seat, action.alice_gain / result.game.money)
+    for request, seat, action in result.moves(Offer):
+        yield Point(request // 2 + 1, seat, action.alice_gain / result.game.money)
 
 
 SERIES = (
-    Series("demand", demand, unit="share of the money", bounds=SHARE),
-    Series("alice_share", alice_share, unit="share of the money", bounds=SHARE),
+    Series("demand", demand, unit=MONEY, bounds=SHARE),
+    Series("alice_share", alice_share, unit=MONEY, bounds=SHARE),
 )
 
 

@@ -174,15 +174,12 @@ def counted(part: Part, regret: Regret) -> Callable[[Result], float]:
     return count
 
 
-KINDS: tuple[tuple[Part, Regret], ...] = (
-    ("proposer", "no"),
-    ("proposer", "forced"),
-    ("acceptor", "no"),
-    ("acceptor", "forced"),
-    ("acceptor", "unforced"),
-    ("decliner", "no"),
-    ("decliner", "unforced"),
-)
+REGRETS: dict[Part, tuple[Regret, ...]] = {
+    "proposer": ("no", "forced"),
+    "acceptor": ("no", "forced", "unforced"),
+    "decliner": ("no", "unforced"),
+}
+KINDS = [(part, regret) for part, regrets in REGRETS.items() for regret in regrets]
 """The combinations of role and regret."""
 
 METRICS = (

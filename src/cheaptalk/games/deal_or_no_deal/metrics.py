@@ -192,11 +192,8 @@ def faulty_turns(result: Result, moves: Sequence[Move]) -> set[int]:
 
 def requests_and_moves(result: Result) -> list[tuple[int, Move]]:
     """Return the messages and proposals of a match in order, with the number of each request."""
-    return [
-        (request, Move(actor, action))
-        for request, actor, action in result.given()
-        if isinstance(action, MessageOrProposal | Proposal)
-    ]
+    answers = result.moves(MessageOrProposal, Proposal)
+    return [(request, Move(actor, action)) for request, actor, action in answers]
 
 
 def moves_of(result: Result) -> list[Move]:
@@ -228,8 +225,8 @@ METRICS = (
         "pareto_optimality",
         pareto_optimality,
         published_pareto_optimality,
-        unit="share of matches",
-        bounds=SHARE,
+        "share of matches",
+        SHARE,
     ),
     Metric("joint_points", joint_points, unit="points", bounds=(0.0, 2 * PILE - 1.0)),
     Metric("efficiency", efficiency, unit="share of the best sum", bounds=SHARE),
@@ -325,6 +322,6 @@ class DealOrNoDealAssessment(Assessment):
                 read_offer(action.message, result.instance.context.counts),
                 true.get((request, actor)),
             ]
-            for request, actor, action in result.given()
-            if isinstance(action, MessageOrProposal) and action.message
+            for request, actor, action in result.moves(MessageOrProposal)
+            if action.message
         }

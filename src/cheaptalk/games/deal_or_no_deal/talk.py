@@ -12,22 +12,8 @@ from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, rest
 
 REMEMBERED = 4_096
 """Size of the caches of messages; negotiators read all messages again in every turn."""
-NUMBERS = {
-    "no": 0,
-    "zero": 0,
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-}
+COUNTED = "zero one two three four five six seven eight nine ten"
+NUMBERS = {"no": 0, "a": 1, "an": 1} | {word: n for n, word in enumerate(COUNTED.split())}
 KIND = r"(?:book|hat|(?:basket)?ball)s?"
 NUMBER = rf"(?:\d+|{'|'.join(NUMBERS)})"
 ALL = r"(?:all of the|all the|all|both the|both|the)"

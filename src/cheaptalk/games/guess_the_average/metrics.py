@@ -48,11 +48,7 @@ def published_score(result: Result) -> float:
 
 METRICS = (
     Metric(
-        "score",
-        score,
-        published_score,
-        unit="0 to 100",
-        published_unit="0 to 100 * MAX / (MAX - MIN)",
+        "score", score, published_score, "0 to 100", published_unit="0 to 100 * MAX / (MAX - MIN)"
     ),
     Metric("mean_number", mean_number, unit="number", bounds=COUNT),
     Metric("first_round", first_round, unit="number", bounds=COUNT),

@@ -32,15 +32,12 @@ from cheaptalk.rules.assessment import Assessment, Mistakes
 
 
 class Turn(NamedTuple):
-    """A player's turn: its information, its move, and the values of the bundles to the player.
+    """A player's turn: its information and its move.
 
     Attributes:
         player: the index of the player, 0 or 1.
         offered: the bundle offered to the player; None if there was no offer.
         move: the player's answer; None if it was invalid.
-        given: the bundle that the player offers.
-        kept: the value of the rest of the items after this offer.
-        table: the value of the bundle offered to the player.
     """
 
     player: int
@@ -49,13 +46,26 @@ class Turn(NamedTuple):
     quantities: Bundle
     values: tuple[int, ...]
     outside: int
-    given: Bundle | None
-    kept: int | None
-    table: int | None
 
     @property
     def action(self) -> str | None:
         return self.move.action if self.move else None
+
+    @property
+    def given(self) -> Bundle | None:
+        """The bundle that the player offers."""
+        return self.move.offer if self.move else None
+
+    @property
+    def kept(self) -> int | None:
+        """The value to the player of the rest of the items after its offer."""
+        given = self.given
+        return None if given is None else worth(rest(self.quantities, given), self.values)
+
+    @property
+    def table(self) -> int | None:
+        """The value to the player of the bundle offered to it."""
+        return None if self.offered is None else worth(self.offered, self.values)
 
 
 def turns(result: Result) -> Sequence[Turn]:
@@ -64,29 +74,14 @@ def turns(result: Result) -> Sequence[Turn]:
 
 
 def _turns(result: Result) -> Sequence[Turn]:
-    instance: Pool = result.instance
-    offered: Bundle | None = None
-    result_turns = []
+    pool: Pool = result.instance
+    found: list[Turn] = []
     for number, (_, _, action) in enumerate(result.given()):
         player, move = number % 2, action if isinstance(action, Move) else None
-        values, bundle = instance.values[player], move.offer if move else None
-        kept_worth = None if bundle is None else worth(rest(instance.quantities, bundle), values)
-        table = None if offered is None else worth(offered, values)
-        result_turns.append(
-            Turn(
-                player,
-                offered,
-                move,
-                instance.quantities,
-                values,
-                instance.outside[player],
-                bundle,
-                kept_worth,
-                table,
-            )
-        )
-        offered = bundle
-    return result_turns
+        offered = found[-1].given if found else None
+        information = pool.quantities, pool.values[player], pool.outside[player]
+        found.append(Turn(player, offered, move, *information))
+    return found
 
 
 def asked_less(turn: Turn) -> bool:
@@ -402,28 +397,23 @@ def metrics_of(unit: str, *functions: Any, bounds: tuple[float, float] = COUNT) 
     return (Metric(function.__name__, function, unit=unit, bounds=bounds) for function in functions)
 
 
+OF_MAXIMUM = "share of the instance's maximum"
 METRICS = (
     *metrics_of("share of matches", agreement, bounds=SHARE),
     *metrics_of("points", utilitarian_welfare, nash_welfare),
-    Metric(
-        "nash_welfare_plus",
-        nash_welfare_plus,
-        nash_welfare_plus_discounted,
-        unit="points",
-        bounds=COUNT,
-    ),
+    Metric("nash_welfare_plus", nash_welfare_plus, nash_welfare_plus_discounted, "points", COUNT),
     *metrics_of("share of agreements", ef1, bounds=SHARE),
     Metric(
         "utilitarian_of_maximum",
         utilitarian_of_maximum,
         utilitarian_of_allocated,
-        unit="share of the instance's maximum",
-        bounds=COUNT,
+        OF_MAXIMUM,
+        COUNT,
     ),
-    *metrics_of("share of the instance's maximum", utilitarian_of_allocated),
-    *metrics_of("share of the instance's maximum", nash_of_maximum, bounds=SHARE),
-    *metrics_of("share of the instance's maximum", nash_of_allocated),
-    *metrics_of("share of the instance's maximum", nash_plus_of_maximum, bounds=SHARE),
+    *metrics_of(OF_MAXIMUM, utilitarian_of_allocated),
+    *metrics_of(OF_MAXIMUM, nash_of_maximum, bounds=SHARE),
+    *metrics_of(OF_MAXIMUM, nash_of_allocated),
+    *metrics_of(OF_MAXIMUM, nash_plus_of_maximum, bounds=SHARE),
     *metrics_of("rounds", rounds),
     *metrics_of(
         "points",

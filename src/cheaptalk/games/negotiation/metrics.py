@@ -7,7 +7,7 @@ and p_f = (V_A + V_B) / 2 is the fairest price. A metric by stage describes the 
 from collections.abc import Iterator
 from math import inf
 
-from cheaptalk.games.alternating_offers import AlternatingOffers
+from cheaptalk.games.alternating_offers import AlternatingOffers, round_limits
 from cheaptalk.games.negotiation.rules import Negotiation, Price, Sale
 from cheaptalk.rules import COUNT, SHARE, Given, Instance, Metric, Point, Result, Series
 
@@ -74,21 +74,14 @@ METRICS = (
     Metric("efficiency", efficiency, unit="share of matches", bounds=SHARE),
     Metric("fairness", fairness, published_fairness, unit="1 is even", bounds=(-inf, 1.0)),
     Metric("price", price, unit="multiples of the scale", bounds=COUNT),
-    Metric(
-        "rounds",
-        rounds,
-        unit="rounds",
-        bounds=COUNT,
-        limits=lambda game: (1.0, float(game.horizon.rounds)),
-    ),
+    Metric("rounds", rounds, unit="rounds", bounds=COUNT, limits=round_limits),
 )
 
 
 def offered_price(result: Result) -> Iterator[Point]:
     """Each price that a player names, as a multiple of the scale, by stage."""
-    for request, seat, action in result.given():
-        if isinstance(action, Price):
-            yield Point(request // 2 + 1, seat, action.price / result.game.scale)
+    for request, seat, action in result.moves(Price):
+        yield Point(request // 2 + 1, seat, action.price / result.game.scale)
 
 
 SERIES = (Series("offered_price", offered_price, unit="multiples of the scale", bounds=COUNT),)

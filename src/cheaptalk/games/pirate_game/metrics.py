@@ -138,13 +138,12 @@ def _overboard(game: PirateGame) -> tuple[float, float]:
     return 0.0, game.players - 1.0
 
 
+VOTES = "share of votes"
 METRICS = (
     Metric("score", score, published_score, unit="0 to 100", bounds=PERCENT),
     Metric("plan_distance", plan_distance, unit="coins", bounds=COUNT),
-    Metric(
-        "vote_accuracy", vote_accuracy, published_vote_accuracy, unit="share of votes", bounds=SHARE
-    ),
-    Metric("optimal_votes", optimal_votes, unit="share of votes", bounds=SHARE),
+    Metric("vote_accuracy", vote_accuracy, published_vote_accuracy, VOTES, SHARE),
+    Metric("optimal_votes", optimal_votes, unit=VOTES, bounds=SHARE),
     Metric("ballots", ballots, unit="ballots", bounds=COUNT, limits=_ballots),
     Metric("overboard", overboard, unit="pirates", bounds=COUNT, limits=_overboard),
 )
@@ -200,13 +199,7 @@ def _right(result: Result, right: Right) -> Iterator[Point]:
 
 SERIES = (
     Series("coins", coins, unit="coins", bounds=COUNT),
-    Series("accepted", accepted, unit="share of votes", bounds=SHARE),
+    Series("accepted", accepted, unit=VOTES, bounds=SHARE),
     Series("plan_distance", plan_distance_by_ballot, unit="coins", bounds=COUNT),
-    Series(
-        "vote_accuracy",
-        vote_accuracy_by_ballot,
-        published_accuracy_by_ballot,
-        unit="share of votes",
-        bounds=SHARE,
-    ),
+    Series("vote_accuracy", vote_accuracy_by_ballot, published_accuracy_by_ballot, VOTES, SHARE),
 )

@@ -78,12 +78,7 @@ def gain(result: Result) -> float:
 
 METRICS = (
     Metric(
-        "score",
-        score,
-        published_score,
-        unit="100 at most",
-        published_unit="0 to 100",
-        bounds=(-inf, 100.0),
+        "score", score, published_score, "100 at most", (-inf, 100.0), published_unit="0 to 100"
     ),
     Metric("bid_share", bid_share, unit="share of the valuation", bounds=COUNT),
     Metric("overbids", overbids, unit="share of bids", bounds=SHARE),
