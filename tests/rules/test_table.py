@@ -205,7 +205,7 @@ def test_events_can_have_one_or_several_recipients() -> None:
 
 
 def test_invalid_steps_raise_rules_error() -> None:
-    cases = [
+    cases: list[tuple[Any, str]] = [
         (
             (Ask("left", Guess, GuessNow(1)), Ask("left", Guess, GuessNow(2))),
             "two simultaneous requests to one actor",
