@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field, field_validator, model_validator
 
 from cheaptalk.rules import Value
-from cheaptalk.rules.errors import shown
+from cheaptalk.rules.errors import LocatedError, shown
 from cheaptalk.rules.renamed import RENAMED_PLACEHOLDERS
 from cheaptalk.studies.people.items import Words
 from cheaptalk.studies.people.steps import AnyStep, Games, Step, steps_within
@@ -94,9 +94,11 @@ class Recruitment(Value):
     @model_validator(mode="after")
     def _knows_whom(self) -> "Recruitment":
         if self.source == "open" and self.invited is not None:
-            raise ValueError("invited: source open admits anyone, without ids; set another source")
+            raise LocatedError(
+                "source open admits anyone, without ids; set another source", "invited"
+            )
         if self.source == "code" and self.invited is None:
-            raise ValueError("source: code requires a list of codes under invited")
+            raise LocatedError("code requires a list of codes under invited", "source")
         return self
 
     @property
@@ -254,15 +256,16 @@ class Protocol(Value):
     def _has_one_place_for_games(self) -> "Protocol":
         games = [step for step in self.path if isinstance(step, Games)]
         if len(games) != 1:
-            raise ValueError(
-                "path: exactly one step must be {games: ...}; it sets the number of games"
+            raise LocatedError(
+                "exactly one step must be {games: ...}; it sets the number of games", "path"
             )
         names = Counter(step.called for step in self.steps)
         duplicates = [name for name, count in names.items() if count > 1]
         if duplicates:
-            raise ValueError(
-                f'path: two steps have the name "{duplicates[0]}"; rename one, for example '
-                f"{{{duplicates[0]}: {{name: second, ...}}}}"
+            raise LocatedError(
+                f'two steps have the name "{duplicates[0]}"; rename one, for example '
+                f"{{{duplicates[0]}: {{name: second, ...}}}}",
+                "path",
             )
         return self
 
