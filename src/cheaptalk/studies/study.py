@@ -127,7 +127,9 @@ def _with_shared(shared: Mapping[str, Any], entry: object) -> object:
         return entry
     merged = {**shared, **entry}
     problem = _problem(merged)
-    for key in shared.keys() - entry.keys() if problem else ():
+    if problem is None:
+        return merged
+    for key in shared.keys() - entry.keys():
         if _problem({name: value for name, value in merged.items() if name != key}) != problem:
             if problem.location[:1] == (key,):
                 raise LocatedError(problem.message, "models", *problem.location)
@@ -316,7 +318,7 @@ class Study(Value):
     """A study: games x instances x seatings x repeats.
 
     Attributes:
-        name: name of the study in the store.
+        name: name of the study in the store, of letters, digits, dots, dashes and underscores.
         description: a description for readers.
         seed: random seed of the instances and the scripted players.
         games: the games, each with a parameter grid.
@@ -341,7 +343,7 @@ class Study(Value):
     """
 
     name: str
-    description: str = ""
+    description: str = Field(default="", json_schema_extra={"widget": "area"})
     seed: int = 0
     games: list[GameGrid] = Field(default_factory=list)
     instances_from: str | None = None
@@ -354,7 +356,7 @@ class Study(Value):
     instances: Count = 1
     repeats: Count = 1
     budget: Budget = Budget()
-    unanswered: Unanswered = Unanswered()
+    unanswered: Annotated[Unanswered, Field(title="Matches with invalid answers")] = Unanswered()
     people: Protocol | None = None
 
     if TYPE_CHECKING:  # entries may also have the form of a study file
