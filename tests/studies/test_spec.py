@@ -43,10 +43,10 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     (spec(name="--help"), 'name: "--help" is not a valid name; '),
     (spec(name="a\nb"), r'name: "a\nb" is not a valid name; '),
     (spec(instances=True), "instances: true is not a number; write it in digits"),
-    (spec(budget={"dollars": True}), "budget: dollars: true is not a number; write it in digits"),
+    (spec(budget={"dollars": True}), "budget.dollars: true is not a number; write it in digits"),
     (
         spec(**game(fixed={"discounts": [True, 0.9]})),
-        "games.0: bargaining: discounts: [true, 0.9] is not a number; write it in digits",
+        "games.0.bargaining.discounts: [true, 0.9] is not a number; write it in digits",
     ),
     (
         spec(**game(grid={name: list(range(200)) for name in ("a", "b", "c", "d")})),
@@ -70,33 +70,33 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ),
     (spec(**game(gird={})), 'games.0: unknown key "gird" (did you mean "grid"?)'),
     (spec(**game(fixed=[1])), "games.0.fixed: should be a mapping, not [1]"),
-    (spec(**game(fixed={"mony": 5})), 'games.0: bargaining: unknown key "mony" (did you mean "mon'),
+    (spec(**game(fixed={"mony": 5})), 'games.0.bargaining: unknown key "mony" (did you mean "mon'),
     (
         spec(**game(fixed={"money": -5})),
-        "games.0: bargaining: money: should be greater than 0, not -5",
+        "games.0.bargaining.money: should be greater than 0, not -5",
     ),
     (
         spec(**game(fixed={"discounts": [0.9, 1.2]})),
-        "games.0: bargaining: discounts.1: should be less than or equal to 1, not 1.2",
+        "games.0.bargaining.discounts.1: should be less than or equal to 1, not 1.2",
     ),
-    (spec(**game(fixed={"discounts": [0.9]})), "games.0: bargaining: discounts.1: is missing"),
+    (spec(**game(fixed={"discounts": [0.9]})), "games.0.bargaining.discounts.1: is missing"),
     (
         spec(**game(fixed={"horizon": {"rounds": 3, "hiden": True}})),
-        'games.0: bargaining: horizon: unknown key "hiden" (did you mean "hidden"?)',
+        'games.0.bargaining.horizon: unknown key "hiden" (did you mean "hidden"?)',
     ),
     (
         spec(**game(fixed={"horizon": "long"})),
-        "games.0: bargaining: horizon: write rounds, or {rounds: N, hidden: true}, not ",
+        "games.0.bargaining.horizon: write rounds, or {rounds: N, hidden: true}, not ",
     ),
     (
         spec(**game(fixed={"names": {"carol": "Ann"}})),
-        'games.0: bargaining: names: unknown seat "carol"; the seats are alice, bob',
+        'games.0.bargaining.names: unknown seat "carol"; the seats are alice, bob',
     ),
     (spec(**game(grid={"money": 5})), "games.0.grid.money: should be a list, not 5"),
     (spec(**game(grid={"money": []})), "games.0.grid.money: should have at least 1 item, not []"),
     (
         spec(**game(grid={"horizon": [12, 0]})),
-        "games.0: bargaining: horizon.rounds: should be greater than or equal to 1, not 0",
+        "games.0.bargaining.horizon.rounds: should be greater than or equal to 1, not 0",
     ),
     (spec(**game(cases=[])), "games.0.cases: should have at least 1 item, not []"),
     (
@@ -143,7 +143,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     (spec(pairing={"sample": 0}), "pairing.sample: should be greater than or equal to 1, not 0"),
     (
         spec(pairing="all", swap=True),
-        "swap requires listed pairs, such as [[A, B]]; other pairings include both orders",
+        "swap: requires listed pairs, such as [[A, B]]; other pairings include both orders",
     ),
 ]  # fmt: skip
 

@@ -14,6 +14,7 @@ from cheaptalk.models import Failure
 from cheaptalk.players.protocol import Answer, Kind, PersonCall, Player, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterEntry, SeatSpec, Sources
 from cheaptalk.rules import DecisionRequest, Game, Moment
+from cheaptalk.rules.errors import LocatedError
 from cheaptalk.rules.registry import Registry, instances
 from cheaptalk.styles import CODECS, Style, Unparsable, style
 
@@ -110,7 +111,7 @@ class PersonSeat(SeatSpec):
     @model_validator(mode="after")
     def _is_away_at_a_deadline(self) -> "PersonSeat":
         if self.away is not None and self.deadline is None:
-            raise ValueError("away requires a deadline; add deadline: SECONDS")
+            raise LocatedError("requires a deadline; add deadline: SECONDS", "away")
         return self
 
     @field_validator("person")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from sys import stdlib_module_names
 from types import FrameType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
@@ -98,6 +98,37 @@ def counted(number: int, noun: str) -> str:
 
 FORMS = ("str", "int", "constrained-int")
 """Last steps of pydantic's error locations for fields with several types."""
+Location: TypeAlias = tuple[str | int, ...]
+"""The keys and indices that lead to a value in a user's data, as in pydantic's ``loc``."""
+
+
+class Problem(NamedTuple):
+    """A problem in a user's data.
+
+    Attributes:
+        location: the invalid value; empty for the data as a whole.
+        code: the kind of problem, as in pydantic's ``type``.
+        message: cause and fix, without the location.
+
+    >>> print(Problem(("games", 0, "pairing"), "value_error", "null is not a pairing"))
+    games.0.pairing: null is not a pairing
+    """
+
+    location: Location
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        path = ".".join(map(str, self.location))
+        return f"{path}: {self.message}" if path else self.message
+
+
+class LocatedError(ValueError):
+    """An error of a validator about a value below the validated one, such as one of its keys."""
+
+    def __init__(self, message: str, *location: str | int) -> None:
+        self.problem = Problem(location, "value_error", message)
+        super().__init__(str(self.problem))
 
 
 def first_problem(error: ValidationError) -> str:
@@ -110,10 +141,24 @@ def first_problem(error: ValidationError) -> str:
     ...     print(first_problem(error))
     rounds: should be a whole number, not "many"
     """
-    problems = error.errors(include_url=False)
-    location = _place(problems[0])
-    alternatives = [problem for problem in problems if _place(problem) == location]
-    return f"{location}: {_plain(alternatives)}" if location else _plain(alternatives)
+    return str(problems_in(error)[0])
+
+
+def problems_in(error: ValidationError) -> list[Problem]:
+    """Return the problems that a validation error describes, one per location."""
+    alternatives: dict[Location, list[ErrorDetails]] = {}
+    for details in error.errors(include_url=False):
+        steps = [step for step in details["loc"] if not _machine(step)]
+        is_form = bool(steps) and steps[-1] in FORMS
+        alternatives.setdefault(tuple(steps[:-1] if is_form else steps), []).append(details)
+    return [_problem(location, details) for location, details in alternatives.items()]
+
+
+def _problem(location: Location, alternatives: Sequence[ErrorDetails]) -> Problem:
+    cause = alternatives[0].get("ctx", {}).get("error")
+    if isinstance(cause, LocatedError):
+        return cause.problem._replace(location=location + cause.problem.location)
+    return Problem(location, alternatives[0]["type"], _plain(alternatives))
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -130,12 +175,6 @@ def legal(kind: type[Model], data: Mapping[str, Any]) -> Model:
 def problem_of(error: BaseException) -> str | None:
     """Describe the first problem of a pydantic error; return None for any other error."""
     return first_problem(error) if isinstance(error, ValidationError) else None
-
-
-def _place(problem: ErrorDetails) -> str:
-    steps = [str(step) for step in problem["loc"] if not _machine(step)]
-    is_form = bool(steps) and steps[-1] in FORMS
-    return ".".join(steps[:-1] if is_form else steps)
 
 
 def _machine(step: int | str) -> bool:

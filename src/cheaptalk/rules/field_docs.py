@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -37,6 +38,16 @@ def documented_fields(owner: type) -> Iterator[tuple[str, str]]:
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
                 yield name, " ".join(inspect.cleandoc(text).split())
+
+
+def attribute_docs(owner: type) -> dict[str, str]:
+    """Return the field descriptions in the "Attributes" sections of a class and its bases."""
+    descriptions: dict[str, str] = {}
+    for base in reversed(owner.__mro__):
+        _, _, section = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")
+        for names, text in re.findall(r"^    ([\w, ]+): (.*(?:\n {5,}.*)*)", section, re.MULTILINE):
+            descriptions |= dict.fromkeys(names.split(", "), " ".join(text.split()))
+    return descriptions
 
 
 def field_ranges(model: type[BaseModel]) -> dict[str, str]:

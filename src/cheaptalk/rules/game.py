@@ -18,7 +18,7 @@ from cheaptalk.rules.actions import Action
 from cheaptalk.rules.bounds import Bounds, beyond, numbers, within
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.data import Data
-from cheaptalk.rules.errors import RulesError, describe, shown
+from cheaptalk.rules.errors import LocatedError, RulesError, describe, shown
 from cheaptalk.rules.renamed import RENAMED_KEYS
 from cheaptalk.rules.steps import Event, Play
 
@@ -94,7 +94,8 @@ class Value(Data):
                 if key not in fields:
                     raise ValueError(_unknown_key(str(key), list(fields)))
                 if fields[key] is not None and _is_boolean_for_number(value, fields[key]):
-                    raise ValueError(f"{key}: {shown(value)} is not a number; write it in digits")
+                    problem = f"{shown(value)} is not a number; write it in digits"
+                    raise LocatedError(problem, str(key))
         return data
 
 
@@ -210,12 +211,11 @@ class Game(Value):
     def _check_names(self) -> "Game":
         for seat in self.names:
             if seat not in self.seats:
-                raise ValueError(
-                    f'names: unknown seat "{seat}"; the seats are {", ".join(self.seats)}'
-                )
+                problem = f'unknown seat "{seat}"; the seats are {", ".join(self.seats)}'
+                raise LocatedError(problem, "names")
         names = [self.called(seat) for seat in self.seats]
         if len(set(names)) < len(names):
-            raise ValueError("names: two seats have the same name; choose different names")
+            raise LocatedError("two seats have the same name; choose different names", "names")
         return self
 
     def called(self, seat: str) -> str:

@@ -24,7 +24,7 @@ from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 from cheaptalk.rules import Strategy
-from cheaptalk.rules.errors import shown
+from cheaptalk.rules.errors import LocatedError, Problem, shown
 
 CROSS = "cross"
 """The key of an entry that lists factors."""
@@ -149,38 +149,40 @@ def _as_listed(name: str, levels: Levels) -> list[Any] | Levels:
     return levels
 
 
-def crossing_advice(players: object, message: str) -> str:
+def crossing_advice(players: object, problem: Problem) -> str:
     """Suggest the ``cross`` syntax if an error was caused by listing levels without it.
 
-    >>> crossing_advice({"seller": {"model": ["a/b", "a/c"]}}, "players.seller: model: should be")
+    >>> problem = Problem(("players", "seller", "model"), "string_type", "should be text")
+    >>> crossing_advice({"seller": {"model": ["a/b", "a/c"]}}, problem)
     '; to create a player for each value, write seller: {cross: {model: [a/b, a/c]}}'
 
     Args:
         players: the entries as written.
-        message: the error message.
 
     Returns:
-        The end of the message; empty if the message has another cause.
+        The end of the message; empty if the problem has another cause.
     """
-    if not isinstance(players, Mapping):
-        return ""
-    lists = {key: value for key, value in players.items() if _is_listed(value)}
-    if any(message.startswith(f"players.{key}: ") for key in lists):
+    match problem.location:
+        case ("players", str(label), *keys) if isinstance(players, Mapping):
+            pass
+        case _:
+            return ""
+    for crossed, entry in players.items():
+        if _is_crossed(entry) and label.startswith(f"{crossed}/"):
+            return _level_advice(entry[CROSS], problem.message)
+    entry = next((entry for key, entry in players.items() if str(key) == label), None)
+    if _is_listed(entry) and not keys:
+        lists = {key: value for key, value in players.items() if _is_listed(value)}
         return f"; to cross factors, write LABEL: {{cross: {_crossing_text(lists)}}}"
-    for label, entry in players.items():
-        if _is_crossed(entry) and message.startswith(f"players.{label}/"):
-            return _level_advice(entry[CROSS], message)
-        about = f"players.{label}"
-        if not isinstance(entry, Mapping) or not message.startswith((f"{about}.", f"{about}: ")):
-            continue
-        misspelt = get_close_matches(CROSS, map(str, entry), 1)
-        if misspelt and f'unknown key "{misspelt[0]}"' in message:
-            return f"; list factors under {CROSS}"
-        lists = {key: value for key, value in entry.items() if _is_listed(value)}
-        wrong = message.removeprefix(about).lstrip(".: ")
-        if any(wrong.startswith((f"{key}: ", f'unknown key "{key}"')) for key in lists):
-            entry_text = f"{label}: {{cross: {_crossing_text(lists)}}}"
-            return f"; to create a player for each value, write {entry_text}"
+    if not isinstance(entry, Mapping):
+        return ""
+    misspelt = get_close_matches(CROSS, map(str, entry), 1)
+    if misspelt and f'unknown key "{misspelt[0]}"' in problem.message:
+        return f"; list factors under {CROSS}"
+    lists = {key: value for key, value in entry.items() if _is_listed(value)}
+    if any(keys == [key] or f'unknown key "{key}"' in problem.message for key in lists):
+        entry_text = f"{label}: {{cross: {_crossing_text(lists)}}}"
+        return f"; to create a player for each value, write {entry_text}"
     return ""
 
 
@@ -216,9 +218,11 @@ def cross_players(players: Mapping[Any, Any]) -> Crossing:
             continue
         for cell, settings, levels in _cells(str(label), entry):
             if cell in plain:
-                raise ValueError(
-                    f'players.{label}: crossing creates a player "{cell}", but another player '
-                    "has this label; rename the other player"
+                raise LocatedError(
+                    f'crossing creates a player "{cell}", but another player has this label; '
+                    "rename the other player",
+                    "players",
+                    str(label),
                 )
             crossing.players[cell] = settings
             crossing.factors[cell] = levels
@@ -254,8 +258,8 @@ def with_crossed(factors: object, crossed: FactorTable) -> object:
         return factors
     for label, levels in crossed.items():
         if label in factors and factors[label] != levels:
-            raise ValueError(
-                f"factors.{label}: cross already sets the levels of this player; remove this entry"
+            raise LocatedError(
+                "cross already sets the levels of this player; remove this entry", "factors", label
             )
     return {**factors, **crossed}
 
@@ -268,7 +272,7 @@ def check_factors(factors: Mapping[str, Mapping[str, str]], players: Mapping[str
     """
     for label, levels in factors.items():
         if label not in players:
-            raise ValueError(f'factors: "{label}" is not a player of this study; remove it')
+            raise LocatedError(f'"{label}" is not a player of this study; remove it', "factors")
         for name in levels:
             check_factor_name(name)
 
@@ -292,23 +296,25 @@ def _is_crossed(entry: object) -> bool:
 
 def _cells(label: str, entry: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], Any]]:
     """Return the label, settings and levels of each player that crossed factors generate."""
-    path = f"players.{label}.{CROSS}"
+    path = ("players", label, CROSS)
     crossed = entry[CROSS]
     if not isinstance(crossed, Mapping) or not crossed:
-        raise ValueError(
-            f"{path}: {shown(crossed)} is not a mapping from factors to levels; write, for "
-            "example, {temperature: [0, 1]}"
+        raise LocatedError(
+            f"{shown(crossed)} is not a mapping from factors to levels; write, for example, "
+            "{temperature: [0, 1]}",
+            *path,
         )
     shared = {key: value for key, value in entry.items() if key != CROSS}
     factors = {name: _levels(path, name, levels) for name, levels in crossed.items()}
     size = prod(map(len, factors.values()))
     if size > MAX_CELLS:
-        raise ValueError(f"{path}: {size:,} players exceed {MAX_CELLS:,}; remove levels")
+        raise LocatedError(f"{size:,} players exceed {MAX_CELLS:,}; remove levels", *path)
     setters: dict[str, str] = dict.fromkeys(shared, "the entry itself")
     for name, levels in factors.items():
         for key in dict.fromkeys(key for settings in levels.values() for key in settings):
             if key in setters:
-                raise ValueError(f'{path}.{name}: "{key}" is also set by {setters[key]}; set one')
+                problem = f'"{key}" is also set by {setters[key]}; set one'
+                raise LocatedError(problem, *path, str(name))
             setters[key] = f"the factor {name}"
     cells = []
     for chosen in product(*factors.values()):
@@ -320,33 +326,34 @@ def _cells(label: str, entry: Mapping[str, Any]) -> list[tuple[str, dict[str, An
     return cells
 
 
-def _levels(path: str, name: object, levels: object) -> Levels:
+def _levels(path: tuple[str, ...], name: object, levels: object) -> Levels:
     try:
         check_factor_name(name)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    path = f"{path}.{name}"
+        raise LocatedError(str(error), *path) from None
+    path = (*path, str(name))
     if not isinstance(levels, list | tuple | Mapping) or len(levels) < 2:
-        raise ValueError(
-            f"{path}: {shown(levels)} is not a list of at least two levels; write "
-            "[VALUE, VALUE] or {LEVEL: {SETTING: VALUE}, LEVEL: {SETTING: VALUE}}"
+        raise LocatedError(
+            f"{shown(levels)} is not a list of at least two levels; write "
+            "[VALUE, VALUE] or {LEVEL: {SETTING: VALUE}, LEVEL: {SETTING: VALUE}}",
+            *path,
         )
     if isinstance(levels, Mapping):
         for level, settings in levels.items():
             if not isinstance(settings, Mapping):
-                raise ValueError(
-                    f"{path}.{level}: {shown(settings)} is not a mapping of settings; write "
-                    "{SETTING: VALUE}"
+                problem = (
+                    f"{shown(settings)} is not a mapping of settings; write {{SETTING: VALUE}}"
                 )
+                raise LocatedError(problem, *path, str(level))
         return {str(level): dict(settings) for level, settings in levels.items()}
     for value in levels:
         if isinstance(value, list | tuple | Mapping):
-            raise ValueError(
-                f"{path}: name the level {shown(value)}: write {{LEVEL: {{{name}: VALUE}}}}"
+            raise LocatedError(
+                f"name the level {shown(value)}: write {{LEVEL: {{{name}: VALUE}}}}", *path
             )
     names = _names(levels)
     if len(set(names)) < len(names):
-        raise ValueError(f"{path}: a level is listed twice; remove one")
+        raise LocatedError("a level is listed twice; remove one", *path)
     return {level: {str(name): value} for level, value in zip(names, levels, strict=True)}
 
 

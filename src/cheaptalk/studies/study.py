@@ -30,7 +30,7 @@ from cheaptalk.players.seats import entry_of, labelled
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, counted, get_game, suggest
 from cheaptalk.rules.display import brief
-from cheaptalk.rules.errors import first_problem, shown
+from cheaptalk.rules.errors import LocatedError, Location, Problem, problems_in, shown
 from cheaptalk.studies.factors import (
     FactorTable,
     check_factors,
@@ -87,21 +87,23 @@ def _with_cells(grid: Any, cells: Mapping[str, Sequence[str]]) -> Any:
 def _players_of_rosters(value: object) -> dict[Any, Any]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(
-            f"roster: {shown(value)} is not a roster; write a name, such as glee or "
-            "glee:gpt-4o,o3-mini, or a list of names"
+        raise LocatedError(
+            f"{shown(value)} is not a roster; write a name, such as glee or glee:gpt-4o,o3-mini, "
+            "or a list of names",
+            "roster",
         )
     merged: dict[Any, Any] = {}
     for name in names:
         try:
             players = chosen(name)
         except (UnknownName, ValueError) as error:
-            raise ValueError(f"roster: {error}") from None
+            raise LocatedError(str(error), "roster") from None
         duplicates = sorted(merged.keys() & players.keys())
         if duplicates:
-            raise ValueError(
-                f'roster: "{duplicates[0]}" is in two rosters; select other labels, or list the '
-                "player under players with another label"
+            raise LocatedError(
+                f'"{duplicates[0]}" is in two rosters; select other labels, or list the player '
+                "under players with another label",
+                "roster",
             )
         merged |= players
     return merged
@@ -109,14 +111,14 @@ def _players_of_rosters(value: object) -> dict[Any, Any]:
 
 def _check_shared(shared: object) -> None:
     if not isinstance(shared, Mapping):
-        raise ValueError(
-            f"models: {shown(shared)} is not a mapping of settings; write, for example, "
-            "{temperature: 1}"
+        raise LocatedError(
+            f"{shown(shared)} is not a mapping of settings; write, for example, {{temperature: 1}}",
+            "models",
         )
     names = [name for name in ModelSeat.model_fields if name not in ("model", "words")]
     for key in shared:
         if key not in names:
-            raise ValueError(f"models: unknown key {suggest(str(key), names)}")
+            raise LocatedError(f"unknown key {suggest(str(key), names)}", "models")
 
 
 def _with_shared(shared: Mapping[str, Any], entry: object) -> object:
@@ -125,29 +127,49 @@ def _with_shared(shared: Mapping[str, Any], entry: object) -> object:
         return entry
     merged = {**shared, **entry}
     problem = _problem(merged)
-    for key in shared.keys() - entry.keys() if problem else ():
+    if problem is None:
+        return merged
+    for key in shared.keys() - entry.keys():
         if _problem({name: value for name, value in merged.items() if name != key}) != problem:
-            if problem.startswith(key):
-                raise ValueError(f"models.{problem}")
-            raise ValueError(
-                f"models.{key}: {problem}; set {key} only for the players that support it"
+            if problem.location[:1] == (key,):
+                raise LocatedError(problem.message, "models", *problem.location)
+            raise LocatedError(
+                f"{problem}; set {key} only for the players that support it", "models", key
             )
     return merged
 
 
-def _problem(entry: Mapping[str, Any]) -> str:
-    """Return the error in a model's settings; empty if there is none."""
+def _problem(entry: Mapping[str, Any]) -> Problem | None:
+    """Return the error in a model's settings, if any."""
     try:
         ModelSeat.model_validate(entry).check()
     except ValidationError as error:
-        return first_problem(error)
+        return problems_in(error)[0]
     except ValueError as error:
-        return str(error)
-    return ""
+        return Problem((), "value_error", str(error))
+    return None
 
 
 class StudyError(CheaptalkError):
-    """Raised if a study is invalid; the message names the file, key, value and a solution."""
+    """Raised if a study is invalid; the message names the file, key, value and a solution.
+
+    Attributes:
+        problems: the known problems in the study file; the message describes the first.
+    """
+
+    problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def at(cls, location: Location, message: str) -> Self:
+        """Return an error about a value in the study file."""
+        return cls.of([Problem(location, "value_error", message)])
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem], source: str = "") -> Self:
+        """Return an error with one or more problems in a study file."""
+        error = cls(f"{source}: {problems[0]}" if source else str(problems[0]))
+        error.problems = tuple(problems)
+        return error
 
 
 FILES = (".yaml", ".yml", ".json")
@@ -281,7 +303,8 @@ class GameGrid(Value):
             try:
                 games.append(rules.model_validate(parameters))
             except ValidationError as error:
-                raise ValueError(f"{self.game}: {first_problem(error)}") from None
+                problem = problems_in(error)[0]
+                raise LocatedError(problem.message, self.game, *problem.location) from None
         return tuple(games)
 
 
@@ -295,7 +318,7 @@ class Study(Value):
     """A study: games x instances x seatings x repeats.
 
     Attributes:
-        name: name of the study in the store.
+        name: name of the study in the store, of letters, digits, dots, dashes and underscores.
         description: a description for readers.
         seed: random seed of the instances and the scripted players.
         games: the games, each with a parameter grid.
@@ -320,7 +343,7 @@ class Study(Value):
     """
 
     name: str
-    description: str = ""
+    description: str = Field(default="", json_schema_extra={"widget": "area"})
     seed: int = 0
     games: list[GameGrid] = Field(default_factory=list)
     instances_from: str | None = None
@@ -333,7 +356,7 @@ class Study(Value):
     instances: Count = 1
     repeats: Count = 1
     budget: Budget = Budget()
-    unanswered: Unanswered = Unanswered()
+    unanswered: Annotated[Unanswered, Field(title="Matches with invalid answers")] = Unanswered()
     people: Protocol | None = None
 
     if TYPE_CHECKING:  # entries may also have the form of a study file
@@ -395,18 +418,20 @@ class Study(Value):
         if bool(self.games) == bool(self.instances_from):
             raise ValueError("a study requires either games or instances_from")
         if self.instances_from == self.name:
-            raise ValueError(
-                f'instances_from: "{self.name}" is this study; change its name or instances_from'
+            raise LocatedError(
+                f'"{self.name}" is this study; change its name or instances_from', "instances_from"
             )
         if self.instances_from and self.unanswered.replace:
-            raise ValueError(
-                "unanswered: replace cannot be combined with instances_from, which has no new "
-                "instances; write drop"
+            raise LocatedError(
+                "replace cannot be combined with instances_from, which has no new instances; write "
+                "drop",
+                "unanswered",
             )
         pairings = [self.pairing, *(grid.pairing for grid in self.games)]
         if self.swap and not any(isinstance(pairing, list) for pairing in pairings):
-            raise ValueError(
-                "swap requires listed pairs, such as [[A, B]]; other pairings include both orders"
+            raise LocatedError(
+                "requires listed pairs, such as [[A, B]]; other pairings include both orders",
+                "swap",
             )
         return self
 
@@ -416,7 +441,7 @@ class Study(Value):
         check_factors(self.factors, self.players)
         for label, entry in self.players.items():
             if names and not entry.form.is_known(names):
-                raise ValueError(f"players.{label}: {entry.form.why_idle(names)}")
+                raise LocatedError(entry.form.why_idle(names), "players", label)
         return self
 
     @model_validator(mode="wrap")
@@ -425,9 +450,13 @@ class Study(Value):
         try:
             return read(data)
         except ValidationError as error:
-            problem = first_problem(error)
             players = data.get("players") if isinstance(data, Mapping) else None
-            raise StudyError(problem + crossing_advice(players, problem)) from None
+            raise StudyError.of(
+                [
+                    problem._replace(message=problem.message + crossing_advice(players, problem))
+                    for problem in problems_in(error)
+                ]
+            ) from None
 
     def __repr__(self) -> str:
         games, players = counted(len(self.games), "game"), counted(len(self.players), "player")
@@ -470,4 +499,4 @@ def parse_study(data: object, source: str) -> Study:
     try:
         return Study.model_validate(dict(data))
     except StudyError as error:
-        raise StudyError(f"{source}: {error}") from None
+        raise StudyError.of(error.problems, source) from None

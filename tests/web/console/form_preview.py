@@ -7,17 +7,16 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse
 from markupsafe import Markup
 
-from cheaptalk.studies.presets import study_of
+from cheaptalk.studies.presets import preset_text
 from cheaptalk.web.console.authentication import STYLE
-from cheaptalk.web.console.designs.filled_form import fields_from
-from cheaptalk.web.console.designs.study_fields import StudyFields
-from cheaptalk.web.console.designs.study_forecast import CostEstimator, no_estimate_reason
-from cheaptalk.web.console.designs.study_form_page import (
-    SCRIPT,
-    Addresses,
-    FormPage,
-    check_form,
+from cheaptalk.web.console.designs.study_forecast import (
+    CostEstimator,
+    no_estimate_reason,
+    size_of,
 )
+from cheaptalk.web.console.designs.study_form import StudyForm, check_form, filled_form
+from cheaptalk.web.console.designs.study_form_page import SCRIPT, Addresses, FormPage
+from cheaptalk.yaml_files import parse_yaml
 
 ADDRESSES = Addresses("/form", "/form/counts", "/form/cost")
 TIMEOUT = 20.0
@@ -38,9 +37,9 @@ def make_form_preview() -> FastAPI:
     """Make an application of only the form, without accounts or storage."""
     app, form_page, estimator = FastAPI(), FormPage(), CostEstimator()
 
-    async def posted(request: Request) -> tuple[StudyFields, dict[str, str]]:
+    async def posted(request: Request) -> tuple[StudyForm, dict[str, str]]:
         pairs = parse_qsl((await request.body()).decode(), keep_blank_values=True)
-        return StudyFields.read(pairs), dict(pairs)
+        return StudyForm.read(pairs), dict(pairs)
 
     @app.get("/form.js")
     def script() -> PlainTextResponse:
@@ -52,13 +51,15 @@ def make_form_preview() -> FastAPI:
 
     @app.get("/form")
     def form(preset: str | None = None) -> HTMLResponse:
-        filled = fields_from(study_of(preset)) if preset else StudyFields.blank()
+        filled = filled_form(parse_yaml(preset_text(preset))) if preset else StudyForm(players=[{}])
         return HTMLResponse(page(form_page.form(check_form(filled), ADDRESSES)))
 
     @app.post("/form")
     async def sent(request: Request) -> HTMLResponse:
         form, pairs = await posted(request)
-        focus = form.apply(pairs.get("do", ""), pairs.get("new-game", ""))
+        focus = form.apply(
+            pairs.get("do", ""), pairs.get("new-game", ""), pairs.get("new-step", "")
+        )
         checked = await asyncio.to_thread(check_form, form)
         cost = Markup()
         if pairs.get("do") == "estimate" and checked.plan is not None:
@@ -76,7 +77,7 @@ def make_form_preview() -> FastAPI:
     async def cost(request: Request) -> HTMLResponse:
         form, _ = await posted(request)
         checked = await asyncio.to_thread(check_form, form)
-        if checked.plan is None or checked.size is None or no_estimate_reason(checked.size):
+        if checked.plan is None or no_estimate_reason(size_of(checked.plan)):
             return HTMLResponse("")
         estimate = await estimator.wait_for(checked.plan, TIMEOUT)
         return HTMLResponse(form_page.cost(checked.plan.study, estimate))

@@ -15,7 +15,7 @@ from tests.web.console.form_preview import make_form_preview
 pytestmark = pytest.mark.browser
 
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-PROBLEM = "document.getElementById('p-games.0.value.money')"
+PROBLEM = "document.getElementById('p-games.0.values.money')"
 UNNAMED = """[...document.querySelectorAll("input:not([type=hidden]), textarea, select")]
   .filter(one => !one.labels.length).map(one => one.name).join()"""
 
@@ -37,18 +37,18 @@ def test_counts_update_and_rows_are_added_without_a_reload(tmp_path: Path, width
     async def steps(tab: Tab) -> None:
         await tab.run("window.same = true")
         await write(tab, "name", "pilot")
-        await tab.run("document.querySelector('[value=add-game]').click()")
-        await tab.until("document.activeElement.id == 'f-games.0.value.money'")
+        await tab.run("document.querySelector('[value=add-games]').click()")
+        await tab.until("document.activeElement.id == 'f-games.0.values.money'")
         await tab.write("100, -5")
         await tab.until(f"{PROBLEM}?.textContent.startsWith('Should be greater than 0')")
-        await write(tab, "games.0.value.money", "100, 500, 900")
+        await write(tab, "games.0.values.money", "100, 500, 900")
         await tab.until(f"{PROBLEM}.hidden && !document.querySelector('[aria-invalid]')")
         for number, name in enumerate(("fair", "firm")):
             await tab.run(f"document.getElementById('f-players.{number}.kind').value = 'strategy'")
             await write(tab, f"players.{number}.label", name)
             strategy = ("equal_split", "boulware")[number]
             await write(tab, f"players.{number}.name", strategy)
-            await tab.run("document.querySelector('[value=add-player]').click()")
+            await tab.run("document.querySelector('[value=add-players]').click()")
             await tab.until(f"!!document.getElementById('players.{number + 1}')")
         await tab.until("document.querySelector('.outlook .total b')?.textContent == '12'")
         assert await tab.run("document.getElementById('f-name').value") == "pilot"

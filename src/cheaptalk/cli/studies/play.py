@@ -88,7 +88,11 @@ def play(
         study = ct.studies.parse_study(data | {"pairing": [seating]}, "cheaptalk play")
         (match,) = ct.studies.plan(study).matches
     except ct.StudyError as error:
-        raise ct.StudyError(_problem(str(error), rival)) from None
+        if error.problems and error.problems[0].location[:2] == ("players", rival):
+            problem = error.problems[0]
+            named = problem._replace(location=("--opponent", *problem.location[2:]))
+            raise ct.StudyError(str(named)) from None
+        raise ct.StudyError(str(error).removeprefix("cheaptalk play: ")) from None
     match = match._replace(planned_instance=match.planned_instance._replace(key=str(number)))
     with opened(store) as earlier:
         planned = ct.studies.Plan.of(_with_earlier(study, earlier), [match])
@@ -110,13 +114,6 @@ def play(
     _print_end(record, own_seat, store)
     if progress.failed:
         raise typer.Exit(1)
-
-
-def _problem(message: str, rival: str) -> str:
-    """Reword a study's error message to name ``--opponent`` instead of a field of the study."""
-    message = message.removeprefix("cheaptalk play: ")
-    of_rival = message.removeprefix(f"players.{rival}").lstrip(".: ")
-    return message if of_rival == message else f"--opponent: {of_rival}"
 
 
 def _with_earlier(study: ct.Study, store: ct.Store | None) -> ct.Study:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field, field_validator, model_validator
 
 from cheaptalk.rules import Value
-from cheaptalk.rules.errors import shown
+from cheaptalk.rules.errors import LocatedError, shown
 from cheaptalk.rules.renamed import RENAMED_PLACEHOLDERS
 from cheaptalk.studies.people.items import Words
 from cheaptalk.studies.people.steps import AnyStep, Games, Step, steps_within
@@ -55,9 +55,9 @@ class Recruitment(Value):
     Attributes:
         source: the recruitment source, which determines the id parameter of the link. The source
             ``open`` requires no id; with ``code``, participants enter a code.
-        id_parameter: a custom URL parameter for the id; ids then match :data:`ANY_ID`.
-        invited: the invited ids or codes; None if anyone may participate.
-        places: maximum number of completions; None for the number that the study's matches require.
+        id_parameter: a custom URL parameter for the id; ids may then have any source's format.
+        invited: the invited ids or codes; by default, anyone may participate.
+        places: maximum number of completions; by default, as many as the study's matches require.
         one_browser: whether to reject a second participant in the same browser.
         return_url: the completion URL; ``{code}`` and ``{id}`` are replaced with the completion
             code and the participant's id.
@@ -94,9 +94,11 @@ class Recruitment(Value):
     @model_validator(mode="after")
     def _knows_whom(self) -> "Recruitment":
         if self.source == "open" and self.invited is not None:
-            raise ValueError("invited: source open admits anyone, without ids; set another source")
+            raise LocatedError(
+                "source open admits anyone, without ids; set another source", "invited"
+            )
         if self.source == "code" and self.invited is None:
-            raise ValueError("source: code requires a list of codes under invited")
+            raise LocatedError("code requires a list of codes under invited", "source")
         return self
 
     @property
@@ -141,7 +143,7 @@ class Limits(Value):
 
     visits: Annotated[int, Field(ge=1)] = 1
     games: Annotated[int, Field(ge=1)] = 1000
-    hours: Annotated[float, Field(ge=0, le=24 * 365)] = 0
+    hours: Annotated[float, Field(ge=0, le=24 * 365, title="Hours between games")] = 0
 
 
 class Bonus(Value):
@@ -193,21 +195,21 @@ class Pay(Value):
         base: payment for completing a visit.
         game: payment for each completed game.
         bonus: rules for performance-based payments.
-        aborted: payment for a game that another player forfeited; None to pay ``game`` and the
+        aborted: payment for a game that another player forfeited; by default, ``game`` and the
             bonus.
         one_game: whether only one randomly drawn game of the visit is paid.
-        max: maximum bonus of one participant over all visits; None for no maximum.
+        max: maximum bonus of one participant over all visits; by default, no maximum.
         ended: additional payments by ending; ``timed_out`` is paid to participants who waited in
             vain for others.
     """
 
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "USD"
-    base: Annotated[float, Field(ge=0)] = 0
-    game: Annotated[float, Field(ge=0)] = 0
+    base: Annotated[float, Field(ge=0, title="Base payment")] = 0
+    game: Annotated[float, Field(ge=0, title="Payment per game")] = 0
     bonus: list[Bonus] = Field(default_factory=list)
     aborted: Annotated[float, Field(ge=0)] | None = None
     one_game: bool = False
-    max: Annotated[float, Field(ge=0)] | None = None
+    max: Annotated[float, Field(ge=0)] | None = Field(None, title="Maximum bonus")
     ended: dict[Ending, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
 
     @property
@@ -224,18 +226,18 @@ class Protocol(Value):
         codes: completion codes by ending; for other endings, each participant gets a separate code.
         contact: contact details, such as an e-mail address.
         cohorts: groups within which participants are matched; the first group is the default.
-        keep_days: days to keep personal data after the study's end; None for no limit.
+        keep_days: days to keep personal data after the study's end; by default, no limit.
     """
 
     title: Words = ""
     recruitment: Recruitment = Recruitment()
     limits: Limits = Limits()
     path: Annotated[list[AnyStep], Field(min_length=1)]
-    pay: Pay = Pay()
-    codes: dict[Ending, str] = Field(default_factory=dict)
+    pay: Annotated[Pay, Field(title="Payment")] = Pay()
+    codes: dict[Ending, str] = Field(default_factory=dict, title="Completion codes")
     contact: str = ""
     cohorts: Annotated[list[str], Field(min_length=1)] = ["main"]  # noqa: RUF012 - frozen
-    keep_days: Annotated[float, Field(gt=0)] | None = None
+    keep_days: Annotated[float, Field(gt=0)] | None = Field(None, title="Retention in days")
 
     @model_validator(mode="before")
     @classmethod
@@ -254,15 +256,16 @@ class Protocol(Value):
     def _has_one_place_for_games(self) -> "Protocol":
         games = [step for step in self.path if isinstance(step, Games)]
         if len(games) != 1:
-            raise ValueError(
-                "path: exactly one step must be {games: ...}; it sets the number of games"
+            raise LocatedError(
+                "exactly one step must be {games: ...}; it sets the number of games", "path"
             )
         names = Counter(step.called for step in self.steps)
         duplicates = [name for name, count in names.items() if count > 1]
         if duplicates:
-            raise ValueError(
-                f'path: two steps have the name "{duplicates[0]}"; rename one, for example '
-                f"{{{duplicates[0]}: {{name: second, ...}}}}"
+            raise LocatedError(
+                f'two steps have the name "{duplicates[0]}"; rename one, for example '
+                f"{{{duplicates[0]}: {{name: second, ...}}}}",
+                "path",
             )
         return self
 

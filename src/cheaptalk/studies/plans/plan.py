@@ -153,9 +153,10 @@ def plan(
 
 def _not_too_many(matches: int) -> None:
     if matches > LARGEST:
-        raise StudyError(
-            f"instances: {matches:,} matches exceed the maximum, {LARGEST:,}; reduce instances or "
-            "repeats, or divide the study"
+        raise StudyError.at(
+            ("instances",),
+            f"{matches:,} matches exceed the maximum, {LARGEST:,}; reduce instances or repeats, or "
+            "divide the study",
         )
 
 
@@ -190,9 +191,10 @@ def _distinct(blocks: Sequence[Block]) -> Iterator[Block]:
 def _comparable(blocks: Sequence[Block]) -> None:
     if sum(map(len, blocks)) > MOST_COMPARED:
         game = blocks[0].configuration.game
-        raise StudyError(
-            f"games: a configuration of {game.name} with more than {MOST_COMPARED:,} matches is "
-            "listed twice; list it once"
+        raise StudyError.at(
+            ("games",),
+            f"a configuration of {game.name} with more than {MOST_COMPARED:,} matches is listed "
+            "twice; list it once",
         )
 
 
@@ -210,9 +212,9 @@ def _sampled(total: int, blocks: Sequence[Block], chance: Chance) -> list[Block]
 def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
     """Distribute a total over bins with limited capacity as evenly as possible."""
     if total > sum(rooms):
-        raise StudyError(
-            f"pairing.sample: {counted(total, 'match')} requested, but only {sum(rooms):,} are "
-            "possible"
+        raise StudyError.at(
+            ("pairing", "sample"),
+            f"{counted(total, 'match')} requested, but only {sum(rooms):,} are possible",
         )
     counts = [0] * len(rooms)
     open_rooms = [index for index, room in enumerate(rooms) if room]
@@ -272,13 +274,14 @@ def lay_out(study: Study, store: Store | None) -> Plan:
             planned.matches.extend(replaced(planned, store))
         return planned
     if store is None:
-        raise StudyError(
-            f'instances_from: no store with the study "{study.instances_from}"; set --store'
+        raise StudyError.at(
+            ("instances_from",), f'no store with the study "{study.instances_from}"; set --store'
         )
     tables = list(_tables_of(store, study.instances_from))
     if not tables:
         source = study.instances_from
-        raise StudyError(f'instances_from: "{source}" has no finished match in {store.name}')
+        problem = f'"{source}" has no finished match in {store.name}'
+        raise StudyError.at(("instances_from",), problem)
     return plan(study, tables)
 
 
@@ -287,7 +290,7 @@ def _tables_of(store: Store, name: str) -> Iterator[tuple[Configuration, list[Pl
     try:
         store.study(name)
     except StoreError as error:
-        raise StudyError(f"instances_from: {error}") from None
+        raise StudyError.at(("instances_from",), str(error)) from None
     configurations: dict[str, tuple[Configuration, dict[tuple[str, str], PlannedInstance]]] = {}
     for record in store.records(name, bodies=True):
         if record.status not in SETTLED:

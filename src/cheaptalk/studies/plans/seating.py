@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from cheaptalk.players import ModelSeat, SeatSpec
 from cheaptalk.records import player_digest
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, counted, suggest
-from cheaptalk.rules.errors import first_problem
+from cheaptalk.rules.errors import Location, problems_in
 from cheaptalk.studies.factors import crossing_advice
 from cheaptalk.studies.study import (
     MOST_SEATINGS,
@@ -103,7 +103,7 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
     ]  # fmt: skip
     for label, entry in study.players.items():
         if all((label, name) in idle for name in names):  # most likely a misspelt strategy
-            raise StudyError(f"players.{label}: {entry.form.why_idle(names)}")
+            raise StudyError.at(("players", label), entry.form.why_idle(names))
     seatings: dict[tuple[TableKind, str], Rows] = {}
     for game, pairing in tables:
         key = kind_of(game), str(pairing)
@@ -113,7 +113,9 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
     seated: set[str] = set()
     for (kind, _), rows in seatings.items():
         if not rows:
-            raise StudyError(f"players: they cannot fill all seats of {kind[0]}; add a player")
+            raise StudyError.at(
+                ("players",), f"they cannot fill all seats of {kind[0]}; add a player"
+            )
         players = dict.fromkeys(chain.from_iterable(rows))
         _check_distinct(kind[0], players)
         for player in players:
@@ -134,9 +136,8 @@ def _check_parts(study: Study, games: Sequence[Game]) -> None:
         for label, entry in study.players.items():
             for part in entry.parts(name):
                 if part not in parts:
-                    raise StudyError(
-                        f"players.{label}: unknown {kind} {suggest(str(part), parts)} of {name}"
-                    )
+                    problem = f"unknown {kind} {suggest(str(part), parts)} of {name}"
+                    raise StudyError.at(("players", label), problem)
 
 
 def _seats(study: Study, label: str, game: Game) -> Seats:
@@ -147,22 +148,23 @@ def _seats(study: Study, label: str, game: Game) -> Seats:
         try:
             spec = study.players[label].seat(game, seat)
         except ValidationError as error:
-            problem = f"players.{label}: {first_problem(error)}"
+            problem = problems_in(error)[0]
+            problem = problem._replace(location=("players", label, *problem.location))
             advice = crossing_advice({label: study.players[label].written()}, problem)
-            raise StudyError(problem + advice) from None
+            raise StudyError.at(problem.location, problem.message + advice) from None
         except (CheaptalkError, ValueError) as error:
-            raise StudyError(f"{_setting_path(study, label, game)}: {error}") from None
+            raise StudyError.at(_setting_path(study, label, game), str(error)) from None
         if spec is not None:
             seated = Seated(label, spec)
             seats[seat] = distinct.setdefault(seated.digest, seated)
     return seats
 
 
-def _setting_path(study: Study, label: str, game: Game) -> str:
+def _setting_path(study: Study, label: str, game: Game) -> Location:
     """Return where the study sets an incompatible value: in ``models`` or in the player's entry."""
     spec = study.players[label].form
     if not isinstance(spec, ModelSeat):
-        return f"players.{label}"
+        return "players", label
     for key, value in study.models.items():
         shared = ModelSeat.model_validate({"model": spec.model, key: value})
         if getattr(shared, key) == getattr(spec, key):
@@ -172,8 +174,8 @@ def _setting_path(study: Study, label: str, game: Game) -> str:
                 )
             except (UnknownName, ValueError):
                 continue
-            return "models"
-    return f"players.{label}"
+            return ("models",)
+    return "players", label
 
 
 def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[str, Seats]) -> Rows:
@@ -185,9 +187,10 @@ def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[s
     candidates = [[seats[seat] for seats in able.values() if seat in seats] for seat in game.seats]
     number = prod(map(len, candidates))
     if number > MOST_SEATINGS:
-        raise StudyError(
-            f"pairing: the players can fill the seats of {game.name} in {number:,} ways, more than "
-            f"{MOST_SEATINGS:,}; list the players by seat, write self, or remove players"
+        raise StudyError.at(
+            ("pairing",),
+            f"the players can fill the seats of {game.name} in {number:,} ways, more than "
+            f"{MOST_SEATINGS:,}; list the players by seat, write self, or remove players",
         )
     return list(product(*candidates))
 
@@ -197,7 +200,7 @@ def _listed(pairing: list[Listed], swap: bool, game: Game, able: Mapping[str, Se
     for listed in pairing:
         for label in listed:
             if label not in able:
-                raise StudyError(f"pairing: unknown player {suggest(label, list(able))}")
+                raise StudyError.at(("pairing",), f"unknown player {suggest(label, list(able))}")
         _check_size(listed, game)
         for order in _orders(listed, swap):
             pairs = list(zip(order, game.seats, strict=True))
@@ -213,9 +216,10 @@ def _check_size(listed: Listed, game: Game) -> None:
     if count != len(seats):
         names = ", ".join(seats) if len(seats) <= 3 else f"{seats[0]} to {seats[-1]}"
         cure = "" if seats == list(game.roles) else "; write a separate pairing for each game"
-        raise StudyError(
-            f"pairing: {seating_text(listed)} fills {counted(count, 'seat')}, but "
-            f"{game.name} has {len(seats)} ({names}){cure}"
+        raise StudyError.at(
+            ("pairing",),
+            f"{seating_text(listed)} fills {counted(count, 'seat')}, but {game.name} has "
+            f"{len(seats)} ({names}){cure}",
         )
 
 
@@ -240,7 +244,8 @@ def _check_listed(
     seated = {tuple(player.label for player in row) for rows in seatings for row in rows}
     for text, seating in listed.items():
         if seated.isdisjoint(_orders(seating, study.swap)):
-            raise StudyError(f"pairing: {text} cannot fill the seats of {' or '.join(games)}")
+            problem = f"{text} cannot fill the seats of {' or '.join(games)}"
+            raise StudyError.at(("pairing",), problem)
 
 
 def _check_unchanged(player: Seated) -> None:
@@ -248,7 +253,7 @@ def _check_unchanged(player: Seated) -> None:
     try:
         player.spec.check()
     except (CheaptalkError, ValueError) as error:
-        raise StudyError(f"players.{player.label}: {error}") from None
+        raise StudyError.at(("players", player.label), str(error)) from None
 
 
 def _check_distinct(game: str, players: Iterable[Seated]) -> None:
@@ -257,7 +262,8 @@ def _check_distinct(game: str, players: Iterable[Seated]) -> None:
     for player in players:
         first = labels.setdefault(player.digest, player.label)
         if first != player.label:
-            raise StudyError(
-                f'players: "{first}" and "{player.label}" are the same player in {game}; '
-                "change a setting of one, or remove it"
+            raise StudyError.at(
+                ("players",),
+                f'"{first}" and "{player.label}" are the same player in {game}; change a setting '
+                "of one, or remove it",
             )

@@ -108,7 +108,7 @@ def check_prices(planned: Plan, prices: Prices, cap: Cap) -> None:
 
 
 def _unreachable(player: Seated, reason: str) -> StudyError:
-    return StudyError(f"players.{player.label}: {reason}")
+    return StudyError.at(("players", player.label), reason)
 
 
 def check_collected(store: Store, study: str, matches: Iterable[PlannedMatch]) -> None:

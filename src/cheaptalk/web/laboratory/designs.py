@@ -29,34 +29,34 @@ def read_design(name: str, text: str) -> Study:
     except ValueError as error:
         raise StudyError(str(error)) from None
     if isinstance(data, Mapping):
-        check_rosters(data.get("roster"))
-        check_policies(data.get("players"))
+        check_references(data)
     study = parse_study(data, name)
     if study.name != name:
-        raise StudyError(f"name: must be {name}, the study's name here, not {study.name}")
+        problem = f"must be {name}, the study's name here, not {study.name}"
+        raise StudyError.at(("name",), problem)
     return study
 
 
-def check_rosters(written: object) -> None:
-    """Raise a StudyError if a design refers to a roster file on the server."""
-    for roster in [written] if isinstance(written, str) else written or []:  # type: ignore[attr-defined]
+def check_references(data: Mapping[str, Any]) -> None:
+    """Check that a design refers to no roster file, and only to policies that can be loaded.
+
+    Raises:
+        StudyError: it refers to others; the message reveals no details about files.
+    """
+    written = data.get("roster")
+    for roster in written if isinstance(written, list) else [written]:
         if isinstance(roster, str) and roster.partition(":")[0].endswith(FILES):
-            raise StudyError(
-                f"roster: {shown(roster)} is a file; a laboratory reads only installed rosters, so "
-                "list its players under players"
-            )
-
-
-def check_policies(players: object) -> None:
-    """Raise a StudyError, without details, for a policy that the server cannot load."""
-    for label, policy in _policies(players):
+            problem = f"{shown(roster)} is a file; a laboratory reads only installed rosters, so "
+            raise StudyError.at(("roster",), f"{problem}list its players under players")
+    for label, policy in _policies(data.get("players")):
         try:
             read_policy(policy_file(policy))
         except Exception:  # noqa: BLE001 - a broken file may fail in any way
-            raise StudyError(
-                f"players.{label}: {shown(policy)} is not a policy that this laboratory can load; "
-                f"use one that comes with cheaptalk ({', '.join(policy_names())}), or a policy "
-                "file that was trained with the installed version"
+            raise StudyError.at(
+                ("players", label),
+                f"{shown(policy)} is not a policy that this laboratory can load; use one that "
+                f"comes with cheaptalk ({', '.join(policy_names())}), or a policy file that was "
+                "trained with the installed version",
             ) from None
 
 

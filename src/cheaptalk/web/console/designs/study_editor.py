@@ -9,25 +9,27 @@ from fastapi.responses import FileResponse, HTMLResponse, Response
 from markupsafe import Markup
 
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.studies.presets import preset_text, study_of
-from cheaptalk.studies.study import Study
+from cheaptalk.studies.presets import preset_text
 from cheaptalk.web.console.authentication import Authentication, CurrentVisit, Visit
-from cheaptalk.web.console.designs.filled_form import NotExpressible, fields_from
-from cheaptalk.web.console.designs.study_fields import StudyFields
-from cheaptalk.web.console.designs.study_forecast import CostEstimator, no_estimate_reason
-from cheaptalk.web.console.designs.study_form_page import (
-    SCRIPT,
-    Addresses,
-    CheckedForm,
-    FormPage,
-    check_form,
+from cheaptalk.web.console.designs.study_forecast import (
+    CostEstimator,
+    no_estimate_reason,
+    size_of,
 )
+from cheaptalk.web.console.designs.study_form import (
+    CheckedForm,
+    NotExpressible,
+    StudyForm,
+    check_form,
+    filled_form,
+)
+from cheaptalk.web.console.designs.study_form_page import SCRIPT, Addresses, FormPage
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.study_pages import check_design, conflict_page
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.drafts import BadName, Conflict, Draft, Taken
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.yaml_files import as_block
+from cheaptalk.yaml_files import as_block, parse_yaml
 
 COST_TIMEOUT = 20.0
 """Seconds to wait for a cost estimate before the page says that it is still being computed."""
@@ -85,31 +87,27 @@ class StudyEditor:
                 draft: Draft = self.drafts.read(copy or change)
                 origin = Origin(draft.name, draft.version) if change else None
                 text = draft.text
-                read = check_design(draft.name, draft.text)
-                if read.study is None:
-                    raise NotExpressible(read.problem)
-                fields = fields_from(read.study)
+                if problem := check_design(draft.name, text).problem:
+                    raise NotExpressible(problem)
             elif preset:
                 text = preset_text(preset)
-                fields = fields_from(study_of(preset))
-            else:
-                fields = StudyFields.blank()
-        except NotExpressible as reason:
+            form = filled_form(parse_yaml(text)) if text else StudyForm(players=[{}])
+        except CheaptalkError as reason:
             notice = f"The form cannot show this study: {reason}. Edit its study file instead."
             if origin is not None:
                 return visit.go(f"/studies/{origin.name}/design", notice)
             return visit.render("new_study.html.jinja", name="", text=text, problem=notice)
-        return self._form(visit, check_form(fields), origin)
+        return self._form(visit, check_form(form), origin)
 
     async def submit(self, visit: CurrentVisit) -> Response:
         """Process a submitted study form: change its rows, check it, or save the study."""
-        fields, action = StudyFields.read(visit.pairs), visit.form.get("do", "")
+        fields, action = StudyForm.read(visit.pairs), visit.form.get("do", "")
         origin = Origin.read(visit.form)
         focus = fields.apply(action, visit.form.get("new-game", ""), visit.form.get("new-step", ""))
         checked = await asyncio.to_thread(check_form, fields)
-        if action == "save" and checked.plan is not None:
+        if action == "save" and checked.study is not None:
             try:
-                return await asyncio.to_thread(self._save, visit, checked.plan.study, origin)
+                return await asyncio.to_thread(self._save, visit, checked, origin)
             except (BadName, Taken) as error:
                 checked = checked._replace(problems={"name": sentence(error)})
                 return self._form(visit, checked, origin, status_of(error), "name")
@@ -118,27 +116,27 @@ class StudyEditor:
             cost = await self._cost(checked)
         return self._form(visit, checked, origin, 422 if checked.problems else 200, focus, cost)
 
-    def _save(self, visit: Visit, study: Study, origin: Origin | None) -> Response:
-        text = as_block(study.model_dump(mode="json", exclude_defaults=True))
-        path = f"/studies/{study.name}/overview"
-        if origin is None or origin.name != study.name:
-            self.drafts.create(study.name, text, visit.account.name)
-            return visit.go(path, f"{study.name} was saved. Launch it when it is ready.")
+    def _save(self, visit: Visit, checked: CheckedForm, origin: Origin | None) -> Response:
+        name, text = checked.data["name"], as_block(checked.data)
+        path = f"/studies/{name}/overview"
+        if origin is None or origin.name != name:
+            self.drafts.create(name, text, visit.account.name)
+            return visit.go(path, f"{name} was saved. Launch it when it is ready.")
         try:
-            after = self.drafts.replace(study.name, text, origin.version, visit.account.name)
+            after = self.drafts.replace(name, text, origin.version, visit.account.name)
         except Conflict as conflict:
             return conflict_page(visit, conflict)
         return visit.go(path, f"Version {after.version} was saved.")
 
     async def counts(self, visit: CurrentVisit) -> Response:
         """Return the size of the study as an HTML fragment."""
-        checked = await asyncio.to_thread(check_form, StudyFields.read(visit.pairs))
+        checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs))
         return HTMLResponse(self.form_page.counts(checked), 422 if checked.problems else 200)
 
     async def cost(self, visit: CurrentVisit) -> Response:
         """Return the estimated cost of the study as an HTML fragment."""
-        checked = await asyncio.to_thread(check_form, StudyFields.read(visit.pairs))
-        if checked.plan is None or checked.size is None or no_estimate_reason(checked.size):
+        checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs))
+        if checked.plan is None or no_estimate_reason(size_of(checked.plan)):
             return HTMLResponse("", 422)
         return HTMLResponse(await self._cost(checked))
 

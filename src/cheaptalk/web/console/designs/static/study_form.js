@@ -88,7 +88,7 @@ async function changeRows(button) {
   try {
     const page = new DOMParser().parseFromString(await post(form().action, formData(button.value)), "text/html");
     form().replaceWith(page.querySelector("form.study-form"));
-    const add = `add-${/game|step|player/.exec(button.value)}`;
+    const add = `add-${/games|players|people\.path/.exec(button.value)}`;
     const next = form().querySelector("[autofocus]") || form().querySelector(`[value="${add}"]`);
     next.focus();
     updateCost();
