@@ -18,6 +18,7 @@ from cheaptalk.records.judgements import instances_of, judges_of, read_judgement
 from cheaptalk.records.store.queries import read_matches
 from cheaptalk.rules import counted, get_game
 from cheaptalk.rules.display import brief, html_table
+from cheaptalk.statistics.limits import percentiles
 from cheaptalk.studies.lookup import reads_study
 
 DRAWS = 2_000
@@ -289,7 +290,7 @@ def interval(
     if instances < ENOUGH:
         return Interval(value, None, None, instances)
     samples = _resampled(tables, statistic, np.random.default_rng(seed))
-    low, high = np.quantile(samples[~np.isnan(samples)], (0.025, 0.975))
+    low, high = percentiles(samples)
     if high - low < 1e-12:
         return Interval(value, None, None, instances)
     return Interval(value, float(low), float(high), instances)

@@ -6,20 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import polars as pl
 from scipy.optimize import brentq
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from cheaptalk.statistics.intervals import (
     STEEPEST,
     STRATA,
-    Bounds,
     BoundsColumns,
-    Numbers,
     hall_quantile,
 )
+from cheaptalk.statistics.limits import UNBOUNDED, Bounds, Numbers, t_quantile, unseen_share
 
 LEAST_FREEDOM = 2.0
 """Minimum degrees of freedom of a test; the quantile t is 4.3 with two, but 12.7 with one."""
-UNBOUNDED: Bounds = (-math.inf, math.inf)
 
 
 def two_sided_p(
@@ -90,7 +88,7 @@ def difference_limits(
     """
     if not error or not is_testable(freedom):
         return None, None
-    quantile = np.array(stdtrit(freedom, (1 + level) / 2))
+    quantile = t_quantile(freedom, level)
     below, above = (float(width) * error for width in wider_quantiles(quantile, np.array(skew)))
     minimum, maximum = bounds if bounds[0] <= difference <= bounds[1] else UNBOUNDED
     return max(difference - below, minimum), min(difference + above, maximum)
@@ -98,7 +96,7 @@ def difference_limits(
 
 def steepness(freedom: float, level: float, skew: float) -> float:
     """Return the steepness of Hall's transformation, relative to the maximum usable steepness."""
-    return skew * float(stdtrit(freedom, (1 + level) / 2)) / STEEPEST
+    return skew * float(t_quantile(freedom, level)) / STEEPEST
 
 
 def constant_limits(
@@ -112,7 +110,7 @@ def constant_limits(
     minimum, maximum = bounds
     if freedom <= 0 or not (-math.inf < minimum <= difference <= maximum < math.inf):
         return None, None
-    unseen = float(1 - (1 - level) ** (1 / (freedom + 1)))
+    unseen = unseen_share(freedom + 1, level)
     below, above = difference - minimum, maximum - difference
     return difference - unseen * below, difference + unseen * above
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtrit
+from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from cheaptalk.statistics.columns import (
@@ -21,7 +21,8 @@ from cheaptalk.statistics.columns import (
     with_numbers,
 )
 from cheaptalk.statistics.differences import LEAST_FREEDOM, wider_quantiles
-from cheaptalk.statistics.intervals import INSTANCES, ROUNDING
+from cheaptalk.statistics.intervals import INSTANCES
+from cheaptalk.statistics.limits import ROUNDING, percentile_tail
 from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.statistics.planning import correlations_of, growth_for_power
 from cheaptalk.statistics.printout import Tabular
@@ -159,7 +160,7 @@ def rank_ranges(
         errors = _errors_by_person(listed, groups, numbers, clusters)
         notes += (PERCENTILES_OF_PEOPLE,)
     above, growth, leads = _surely_above(names, means, parts, clusters, level, errors)
-    tail = float(ndtr(stdtrit(clusters.freedom, (1 - level) / 2)))
+    tail = percentile_tail(level, clusters.freedom)
     ranked = _ranked(names, np.bincount(groups), means, resampled, above, tail, highest)
     if clusters.freedom < ENOUGH_FREEDOM:
         ranked = ranked.with_columns(
@@ -307,7 +308,7 @@ def _errors_by_person(
     """Return standard errors, clustered by participant, and degrees of freedom for all pairs.
 
     Deviations are from the stratum's mean and then from the group's mean, with the correction of
-    :func:`.clustered_by_people`. With fewer than two participants, the variance is 0.
+    :func:`.people_variances`. With fewer than two participants, the variance is 0.
     """
     size = int(groups.max()) + 1
     codes = {name: code for code, name in enumerate(dict.fromkeys(chain(*listed)))}

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.columns import (
@@ -32,6 +32,7 @@ from cheaptalk.statistics.design_matrix import (
     is_number,
 )
 from cheaptalk.statistics.intervals import FEW, INSTANCES
+from cheaptalk.statistics.limits import t_quantile
 from cheaptalk.statistics.printout import Tabular
 
 Errors = Literal["classical", "HC3", "cluster"]
@@ -147,7 +148,7 @@ class Regression(Tabular):
         freedom = self.covariance.freedoms(weights)
         defined = ~unknown_error & (freedom > 0) & (not self.inference_problem)
         safe_freedom = np.where(defined, freedom, 1.0)
-        width = stdtrit(safe_freedom, (1 + self.level) / 2) * error
+        width = t_quantile(safe_freedom, self.level) * error
         size = np.divide(np.abs(estimate), error, out=np.full(len(error), np.nan), where=error > 0)
         columns = {
             "error": error, "low": estimate - width, "high": estimate + width,

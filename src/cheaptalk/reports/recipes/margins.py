@@ -11,21 +11,14 @@ from cheaptalk.rules import counted
 from cheaptalk.statistics import INSTANCES, STRATA, mean_intervals
 from cheaptalk.statistics.columns import FloatArray
 from cheaptalk.statistics.differences import (
-    UNBOUNDED,
     constant_limits,
     difference_bounds,
     difference_limits,
     is_testable,
     steepness,
 )
-from cheaptalk.statistics.intervals import (
-    CONSTANT,
-    ENOUGH,
-    ROUNDING,
-    Bounds,
-    BoundsColumns,
-    without_rounding,
-)
+from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, without_rounding
+from cheaptalk.statistics.limits import ROUNDING, UNBOUNDED, Bounds, BoundsColumns
 from cheaptalk.statistics.planning import correlations_of, growth_for_power
 from cheaptalk.text import fixed
 

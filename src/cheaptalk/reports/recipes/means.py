@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 import polars as pl
-from scipy.special import stdtrit
 
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.margins import Margin
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, FREEDOM, WANTED
 from cheaptalk.statistics import INSTANCES, STRATA, holm, mean_intervals, rank_ranges
-from cheaptalk.statistics.intervals import ENOUGH, Bounds, BoundsColumns
+from cheaptalk.statistics.intervals import ENOUGH
+from cheaptalk.statistics.limits import Bounds, BoundsColumns, t_quantile, welch
 
 PARTS = {
     "mean": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT, "clusters": CLUSTERS,
@@ -70,14 +70,12 @@ def over_games(by_game: pl.DataFrame, value: str) -> pl.DataFrame:
         pl.col(value + COUNT).sum(),
         pl.len().alias("games"),
         pl.when(error.null_count() == 0).then(squares.sqrt() / pl.len()).alias(value + ERROR),
-        pl.when(fourths > 0).then(squares.pow(2) / fourths).otherwise(1.0).alias("freedom"),
+        welch(squares, fourths).alias("freedom"),
         pl.col(value + LOW, value + HIGH).first(),
         pl.col(value + WANTED).max(),
     )
     mean_error = pl.col(value + ERROR)
-    width = pl.when(mean_error > 0).then(mean_error) * pl.Series(
-        stdtrit(pooled["freedom"].to_numpy(), 0.975)
-    )
+    width = pl.when(mean_error > 0).then(mean_error) * pl.Series(t_quantile(pooled["freedom"]))
     alone, few = pl.col("games") == 1, pl.col("freedom").round(6) < ENOUGH - 1
     ends = (
         pl.when(alone).then(end).otherwise(pl.col(value) + side * width).alias(end)

@@ -10,7 +10,6 @@ import polars.selectors as cs
 
 from cheaptalk.statistics import INSTANCES, STRATA, mean_intervals
 from cheaptalk.statistics.differences import (
-    UNBOUNDED,
     arrangements_of,
     combined_freedom,
     constant_difference_p,
@@ -20,7 +19,8 @@ from cheaptalk.statistics.differences import (
     steepness,
     two_sided_p,
 )
-from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, Bounds, BoundsColumns, without_rounding
+from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, without_rounding
+from cheaptalk.statistics.limits import UNBOUNDED, Bounds, BoundsColumns
 from cheaptalk.statistics.participants import PEOPLE
 
 LEVEL = 0.95

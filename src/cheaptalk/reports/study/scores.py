@@ -25,7 +25,7 @@ from cheaptalk.reports.study.roles import (
 )
 from cheaptalk.rules import Game, GameSpec, field_meanings, get_game
 from cheaptalk.statistics import STRATA
-from cheaptalk.statistics.intervals import Bounds, BoundsColumns
+from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital, decimals, plain
 
 ANSWERS, VALID, FAULTS = "answers", "valid", "faults"
