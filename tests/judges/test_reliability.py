@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.judges.reliability import Metric, coincidences_by_instance, krippendorff_alpha
+from cheaptalk.judges.agreement import Metric, coincidences_by_instance, krippendorff_alpha
 from cheaptalk.records import Store
 from tests.fakes import Canned
 from tests.judges.judged import STUDY, always, judge_of, play

@@ -18,7 +18,7 @@ from cheaptalk.reports.recipes.margins import (
 )
 from cheaptalk.reports.study.answers import answer, margins
 from cheaptalk.reports.study.scores import GameScores
-from cheaptalk.statistics.planning import growth_for_power
+from cheaptalk.statistics.differences import growth_for_power
 from tests.fakes import install_game
 from tests.statistics.hall import wider_interval
 from tests.toys import SPEC

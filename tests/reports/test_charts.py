@@ -20,8 +20,9 @@ from cheaptalk.reports.charts.chart import (
     Mark,
     Points,
     Rule,
+    coloured,
+    tones_of,
 )
-from cheaptalk.reports.charts.colours import coloured, tones_of
 from cheaptalk.reports.charts.kinds import Cell, cells, dots
 from cheaptalk.reports.charts.scales import scale, width_of
 from cheaptalk.reports.charts.svg import PAGE, drawing

@@ -16,8 +16,7 @@ from cheaptalk.equilibrium.analysis.analysis import LEAST, Analysis
 from cheaptalk.equilibrium.analysis.selection import metric_tables, selected
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.reports import Played, analysis_json, metagame_report
-from cheaptalk.reports.charts.chart import Lead
-from cheaptalk.reports.charts.colours import tones_of
+from cheaptalk.reports.charts.chart import Lead, tones_of
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.behaviour_figures import (
     concession_curves,

@@ -21,9 +21,13 @@ AGAIN = 10
 
 
 def write_curves(
-    records: Sequence[Mapping[str, Any]], out: Path, title: str, meanings: Mapping[str, str],
-    *, under_way: bool = False,
-) -> None:  # fmt: skip
+    records: Sequence[Mapping[str, Any]],
+    out: Path,
+    title: str,
+    meanings: Mapping[str, str],
+    *,
+    under_way: bool = False,
+) -> None:
     """Write a page with the learning curves of a training run.
 
     Args:
@@ -38,14 +42,24 @@ def write_curves(
     Raises:
         CheaptalkError: the page cannot be written.
     """
-    recipe = Recipe("training", "a training run", "The metrics that a training run reported.", (),
-                    heading=title, methods="methods/training.html.jinja")  # fmt: skip
+    recipe = Recipe(
+        "training",
+        "a training run",
+        "The metrics that a training run reported.",
+        (),
+        heading=title,
+        methods="methods/training.html.jinja",
+    )
     part = RecipePart("Learning", "", lambda _: ())
     content = tuple(_contents(records, meanings))
     write_page(
-        recipe, [MadePart(part, content, "")], out, name=title, meanings=meanings,
+        recipe,
+        [MadePart(part, content, "")],
+        out,
+        name=title,
+        meanings=meanings,
         again=AGAIN if under_way else 0,
-    )  # fmt: skip
+    )
 
 
 def _contents(records: Sequence[Mapping[str, Any]], meanings: Mapping[str, str]) -> Iterator[Shown]:
@@ -64,15 +78,24 @@ def _contents(records: Sequence[Mapping[str, Any]], meanings: Mapping[str, str])
     step = max(1, len(records) // MOST)
     rows = [*records[::step], *([] if records[::step][-1] is last else [last])]
     curves = [_chart(name, rows, [(name, [row[name] for row in rows])]) for name in meanings]
-    lines = [(f"player {seat + 1}", [row["returns"][seat] for row in rows])
-             for seat in range(seats)]  # fmt: skip
+    lines = [
+        (f"player {seat + 1}", [row["returns"][seat] for row in rows]) for seat in range(seats)
+    ]
     pace = [_pace(before, after) for before, after in pairwise(rows)]
     yield from _gains(records)
     yield Charts("learning", "Metrics", curves)
-    yield Charts("returns", "Payoffs", [
-        _chart("payoffs", rows, lines),
-        *([_chart("matches per second", rows[1:], [("rate", pace)], zero=True)] if pace else []),
-    ])  # fmt: skip
+    yield Charts(
+        "returns",
+        "Payoffs",
+        [
+            _chart("payoffs", rows, lines),
+            *(
+                [_chart("matches per second", rows[1:], [("rate", pace)], zero=True)]
+                if pace
+                else []
+            ),
+        ],
+    )
     yield _table(rows, meanings)
 
 
@@ -89,16 +112,28 @@ def _gains(records: Sequence[Mapping[str, Any]]) -> Iterator[Shown]:
     layers = [
         Line(
             [
-                Mark(row["seconds"], gain, y_ends=(gain - error, gain + error),
-                     text=f"{_give_or_take((gain, error))} after {row['matches']:,} matches")
-                for row in rows for gain, error in [row["gains"][seat]]
+                Mark(
+                    row["seconds"],
+                    gain,
+                    y_ends=(gain - error, gain + error),
+                    text=f"{_give_or_take((gain, error))} after {row['matches']:,} matches",
+                )
+                for row in rows
+                for gain, error in [row["gains"][seat]]
             ],
-            f"player {seat + 1}", seat, dots=True,
+            f"player {seat + 1}",
+            seat,
+            dots=True,
         )
         for seat in range(len(last["gains"]))
-    ]  # fmt: skip
-    chart = Chart("Gain of a best response to the policy", "", layers,
-                  Axis("seconds of training", zero=True), Axis(zero=True))  # fmt: skip
+    ]
+    chart = Chart(
+        "Gain of a best response to the policy",
+        "",
+        layers,
+        Axis("seconds of training", zero=True),
+        Axis(zero=True),
+    )
     yield Charts("gains", "Exploitability", [chart])
 
 
@@ -114,35 +149,55 @@ def _pace(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
 
 
 def _chart(
-    name: str, rows: Sequence[Mapping[str, Any]], lines: Sequence[tuple[str, Sequence[float]]],
-    *, zero: bool = False,
-) -> Chart:  # fmt: skip
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    lines: Sequence[tuple[str, Sequence[float]]],
+    *,
+    zero: bool = False,
+) -> Chart:
     several = len(lines) > 1
     layers = [
         Line(
-            [Mark(row["matches"], value, text=f"{label}: {value:.4g} after {row['matches']:,} "
-                  "matches") for row, value in zip(rows, values, strict=True)],
-            label if several else "", tone, dots=len(rows) < 20,
+            [
+                Mark(
+                    row["matches"],
+                    value,
+                    text=f"{label}: {value:.4g} after {row['matches']:,} matches",
+                )
+                for row, value in zip(rows, values, strict=True)
+            ],
+            label if several else "",
+            tone,
+            dots=len(rows) < 20,
         )
         for tone, (label, values) in enumerate(lines)
-    ]  # fmt: skip
+    ]
     return Chart(capital(plain(name)), "", layers, Axis("matches", zero=True), Axis(zero=zero))
 
 
 def _table(rows: Sequence[Mapping[str, Any]], meanings: Mapping[str, str]) -> ReportTable:
     seats = len(rows[-1]["returns"])
-    frame = pl.DataFrame([
-        {name: row[name] for name in ("matches", "seconds", *meanings)}
-        | {f"got_{seat + 1}": row["returns"][seat] for seat in range(seats)}
-        for row in rows
-    ])  # fmt: skip
+    frame = pl.DataFrame(
+        [
+            {name: row[name] for name in ("matches", "seconds", *meanings)}
+            | {f"got_{seat + 1}": row["returns"][seat] for seat in range(seats)}
+            for row in rows
+        ]
+    )
     return ReportTable(
-        "training", "Metrics during training", frame,
+        "training",
+        "Metrics during training",
+        frame,
         (
-            Header("matches", "Matches", "", 0), Header("seconds", "Seconds", "", 0),
-            *(Header(name, capital(plain(name)), "", 4, f"{capital(text)}.")
-              for name, text in meanings.items()),
-            *(Header(f"got_{seat + 1}", f"Payoff of player {seat + 1}", "",
-            2) for seat in range(seats)),
+            Header("matches", "Matches", "", 0),
+            Header("seconds", "Seconds", "", 0),
+            *(
+                Header(name, capital(plain(name)), "", 4, f"{capital(text)}.")
+                for name, text in meanings.items()
+            ),
+            *(
+                Header(f"got_{seat + 1}", f"Payoff of player {seat + 1}", "", 2)
+                for seat in range(seats)
+            ),
         ),
-    )  # fmt: skip
+    )

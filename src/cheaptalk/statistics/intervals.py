@@ -242,9 +242,13 @@ def _wider(end: Numbers | float, sign: int) -> Numbers:
 
 
 def _cells(
-    design: _Design, rows: NDArray[np.bool_], values: Numbers, limits: Sequence[Numbers | float],
-    listed: Numbers | None, level: float,
-) -> dict[str, Numbers]:  # fmt: skip
+    design: _Design,
+    rows: NDArray[np.bool_],
+    values: Numbers,
+    limits: Sequence[Numbers | float],
+    listed: Numbers | None,
+    level: float,
+) -> dict[str, Numbers]:
     """Return the moments of each cell's values, in the order in which cells first appear.
 
     Args:
@@ -277,10 +281,14 @@ def _cells(
     total = {
         name: _sums(of_part, column, size)
         for name, column in {
-            "clusters": clusters, "strata": None, "variance": variance, "squares": moments[0],
-            "cubes": moments[1], "fourths": fourths,
+            "clusters": clusters,
+            "strata": None,
+            "variance": variance,
+            "squares": moments[0],
+            "cubes": moments[1],
+            "fourths": fourths,
         }.items()
-    }  # fmt: skip
+    }
     still = total["variance"][of_part] == 0
     share = _sums(stratum, None, len(part_at)) / counts[of_part]
     reach = [
@@ -288,9 +296,11 @@ def _cells(
         for end in ends
     ]
     total["freedom"] = np.divide(
-        total["variance"] ** 2, total["fourths"], out=total["clusters"] - total["strata"] * 1.0,
+        total["variance"] ** 2,
+        total["fourths"],
+        out=total["clusters"] - total["strata"] * 1.0,
         where=total["fourths"] > 0,
-    )  # fmt: skip
+    )
     if listed is not None:
         by_people = people_variances(values, listed[rows], cell, stratum, cluster)
         raised = by_people[0] > total["variance"] * (1 + SLACK)
@@ -298,12 +308,15 @@ def _cells(
         total["freedom"] = np.fmin(total["freedom"], by_people[1])
         total["cubes"] = np.where(raised, 0.0, total["cubes"])
     return total | {
-        "row": np.flatnonzero(rows)[cell_at], "n": counts,
+        "row": np.flatnonzero(rows)[cell_at],
+        "n": counts,
         "mean": _exact_means(values, cell, size),
-        "least": ends[0].of_cell, "most": ends[1].of_cell,
+        "least": ends[0].of_cell,
+        "most": ends[1].of_cell,
         "share": ~(inner | ends[0].differs | ends[1].differs),
-        "below": reach[0], "above": reach[1],
-    }  # fmt: skip
+        "below": reach[0],
+        "above": reach[1],
+    }
 
 
 def _merged(stratum: Codes, cell: Codes) -> Codes:

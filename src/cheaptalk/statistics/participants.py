@@ -15,9 +15,12 @@ PEOPLE = "people"
 
 
 def people_variances(
-    values: FloatArray, listed: NDArray[Any], cell: NDArray[np.int64], stratum: NDArray[np.int64],
+    values: FloatArray,
+    listed: NDArray[Any],
+    cell: NDArray[np.int64],
+    stratum: NDArray[np.int64],
     unit: NDArray[np.int64],
-) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+) -> tuple[FloatArray, FloatArray]:
     """Return the variance of each cell's mean for participants who played several matches.
 
     Matches are dependent if they share an instance or a participant. With e a match's deviation

@@ -20,11 +20,15 @@ from cheaptalk.statistics.columns import (
     demand_level,
     with_numbers,
 )
-from cheaptalk.statistics.differences import LEAST_FREEDOM, wider_quantiles
+from cheaptalk.statistics.differences import (
+    LEAST_FREEDOM,
+    correlations_of,
+    growth_for_power,
+    wider_quantiles,
+)
 from cheaptalk.statistics.intervals import INSTANCES
 from cheaptalk.statistics.limits import ROUNDING, percentile_tail
 from cheaptalk.statistics.participants import PEOPLE
-from cheaptalk.statistics.planning import correlations_of, growth_for_power
 from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import Clusters, clusters_of
 
@@ -332,9 +336,13 @@ def _errors_by_person(
 
 
 def _surely_above(
-    names: Sequence[object], means: FloatArray, parts: _Parts, clusters: Clusters, level: float,
+    names: Sequence[object],
+    means: FloatArray,
+    parts: _Parts,
+    clusters: Clusters,
+    level: float,
     by_person: tuple[FloatArray, FloatArray] | None,
-) -> tuple[NDArray[np.bool_], float | None, tuple[Lead, ...]]:  # fmt: skip
+) -> tuple[NDArray[np.bool_], float | None, tuple[Lead, ...]]:
     """Return significant differences, the sample growth needed, and the best group's leads."""
     gaps = means[:, None] - means
     errors, freedom, skews = _errors(parts, clusters)
@@ -350,13 +358,17 @@ def _surely_above(
     lows, highs = gap - below[leader] * error, gap + beyond[leader] * error
     leads = tuple(
         Lead(
-            str(names[index]), float(gap[index]),
+            str(names[index]),
+            float(gap[index]),
             float(lows[index]) if is_testable else None,
             float(highs[index]) if is_testable else None,
-            float(freedom[leader, index]), bool(above[leader, index]), bool(error[index] == 0),
+            float(freedom[leader, index]),
+            bool(above[leader, index]),
+            bool(error[index] == 0),
         )
-        for index, is_testable in enumerate(testable[leader]) if index != leader
-    )  # fmt: skip
+        for index, is_testable in enumerate(testable[leader])
+        if index != leader
+    )
     return np.asarray(above), _growth(leads, error, parts, tail, leader), leads
 
 
@@ -369,8 +381,10 @@ def _growth(
     others = np.flatnonzero((np.arange(len(errors)) != leader) & (errors > 0))
     differences = (parts.deviations[:, [leader]] - parts.deviations[:, others]).T
     growth = growth_for_power(
-        [lead.size for lead in leads if not lead.constant], errors[others],
+        [lead.size for lead in leads if not lead.constant],
+        errors[others],
         min(lead.freedom for lead in leads if not lead.constant),
-        correlations_of(differences), tail=tail,
-    )  # fmt: skip
+        correlations_of(differences),
+        tail=tail,
+    )
     return math.inf if growth is None else growth

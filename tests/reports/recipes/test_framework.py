@@ -11,8 +11,7 @@ import cheaptalk as ct
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead
 from cheaptalk.reports.charts.kinds import columns
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.exports import write_tables
-from cheaptalk.reports.recipes.figures import write_figures
+from cheaptalk.reports.recipes.exports import write_figures, write_tables
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.means import means, over_games
 from cheaptalk.reports.recipes.parts import Charts, NoData, Recipe, RecipePart
@@ -284,7 +283,7 @@ def test_charts_are_written_as_svg_and_pdf(tmp_path: Path, monkeypatch: pytest.M
     ]  # fmt: skip
     assert written[0].read_text(encoding="utf-8").startswith("<svg")
     assert written[1].read_bytes().startswith(b"%PDF-")
-    monkeypatch.setattr("cheaptalk.reports.recipes.figures.find_spec", lambda name: None)
+    monkeypatch.setattr("cheaptalk.reports.recipes.exports.find_spec", lambda name: None)
     assert [path.suffix for path in write_figures(charts, tmp_path)] == [".svg", ".svg"]
     (tmp_path / "file").write_text("")
     with pytest.raises(ct.CheaptalkError, match="file: cannot be written"):

@@ -12,9 +12,15 @@ from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.statistics.limits import Bounds, BoundsColumns, t_quantile, welch
 
 PARTS = {
-    "mean": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT, "clusters": CLUSTERS,
-    "wanted": WANTED, "freedom": FREEDOM,
-}  # fmt: skip
+    "mean": "",
+    "low": LOW,
+    "high": HIGH,
+    "error": ERROR,
+    "n": COUNT,
+    "clusters": CLUSTERS,
+    "wanted": WANTED,
+    "freedom": FREEDOM,
+}
 """The suffix of a column's name for each column of :func:`.mean_intervals`."""
 
 
@@ -120,10 +126,13 @@ def ranked_over_games(
         weighted, value, "player", cluster=["unit"], strata=["pool"], draws=draws, seed=seed
     )
     ranks = ranges.frame.select(
-        pl.col("group").alias("player"), "rank",
-        pl.col("low").alias("rank.low"), pl.col("high").alias("rank.high"),
-        pl.format("{} to {}", "sure_low", "sure_high").alias("sure"), "first",
-    )  # fmt: skip
+        pl.col("group").alias("player"),
+        "rank",
+        pl.col("low").alias("rank.low"),
+        pl.col("high").alias("rank.high"),
+        pl.format("{} to {}", "sure_low", "sure_high").alias("sure"),
+        "first",
+    )
     pairs = len(ranks) * (len(ranks) - 1) // 2
     leads = []
     for lead in ranges.leads:
@@ -131,11 +140,19 @@ def ranked_over_games(
         instances = played.select("game", *INSTANCES).n_unique()
         leads.append(
             Margin(
-                lead.behind, lead.size, lead.low, lead.high, instances, pairs, ranges.growth,
+                lead.behind,
+                lead.size,
+                lead.low,
+                lead.high,
+                instances,
+                pairs,
+                ranges.growth,
                 lead.sure,
-                lead.constant, played.select("game", *STRATA).n_unique(), lead.freedom,
+                lead.constant,
+                played.select("game", *STRATA).n_unique(),
+                lead.freedom,
             )
-        )  # fmt: skip
+        )
     return ranks, ranges.notes, leads
 
 

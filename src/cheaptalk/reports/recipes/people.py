@@ -19,16 +19,23 @@ from cheaptalk.rules.bounds import COUNT
 from cheaptalk.text import capital, fixed, plain
 
 STAGES = {
-    "came": "Arrived", "consented": "Gave consent", "code_word": "Gave the code word",
-    "comprehension_first": "Passed comprehension at once", "comprehension": "Passed comprehension",
-    "began": "Started a game", "finished": "Finished a game", "quiz": "Passed the quiz",
+    "came": "Arrived",
+    "consented": "Gave consent",
+    "code_word": "Gave the code word",
+    "comprehension_first": "Passed comprehension at once",
+    "comprehension": "Passed comprehension",
+    "began": "Started a game",
+    "finished": "Finished a game",
+    "quiz": "Passed the quiz",
     "completed": "Completed",
-}  # fmt: skip
+}
 """Titles of the stages of :class:`.Funnel`."""
 CHECKS = {
-    "code_word": "Code word", "comprehension": "Comprehension", "quiz": "Quiz",
+    "code_word": "Code word",
+    "comprehension": "Comprehension",
+    "quiz": "Quiz",
     "attention": "Attention checks",
-}  # fmt: skip
+}
 KINDS = {"base": "Base pay", "bonus": "Bonus"}
 UNDER_WAY = "in progress"
 PERSON = ("participant",)
@@ -69,29 +76,41 @@ def participants(evidence: Evidence) -> Iterator[Shown]:
         for row, (title, people, part) in enumerate(rows)
     ]
     names = tuple(title for title, _, _ in rows)
-    chart = Chart("Participants by stage", "", [bars(lengths)],
-                  Axis("people", zero=True, integer=True), Axis(names=names))  # fmt: skip
+    chart = Chart(
+        "Participants by stage",
+        "",
+        [bars(lengths)],
+        Axis("people", zero=True, integer=True),
+        Axis(names=names),
+    )
     yield Charts("people-by-stage", "Participants by stage", [chart])
     people, part = Header("people", "People", "", 0), Header("share", "Share", "% of all", 1)
-    yield ReportTable("people-by-stage", "Participants by stage", stages,
-                      (Header("title", "Stage"), people, part))  # fmt: skip
-    steps = stages_by_people.steps.with_columns(title=pl.col("step").map_elements(_named,
-    pl.String),
-                                     share=_percent())  # fmt: skip
     yield ReportTable(
-        "people-by-step", "Participants by step", steps,
+        "people-by-stage", "Participants by stage", stages, (Header("title", "Stage"), people, part)
+    )
+    steps = stages_by_people.steps.with_columns(
+        title=pl.col("step").map_elements(_named, pl.String), share=_percent()
+    )
+    yield ReportTable(
+        "people-by-step",
+        "Participants by step",
+        steps,
         (
-            Header("title", "Step"), people, part, Header("answered", "Answered", "people", 0),
+            Header("title", "Step"),
+            people,
+            part,
+            Header("answered", "Answered", "people", 0),
             Header("under_way", "In progress", "people", 0),
             Header("stopped", "Dropped out", "people", 0),
         ),
-    )  # fmt: skip
+    )
     endings = stages_by_people.endings.with_columns(
         title=pl.col("ending").fill_null(UNDER_WAY).map_elements(_named, pl.String),
         share=_percent(),
     )
-    yield ReportTable("people-by-ending", "Endings", endings,
-                      (Header("title", "Ending"), people, part))  # fmt: skip
+    yield ReportTable(
+        "people-by-ending", "Endings", endings, (Header("title", "Ending"), people, part)
+    )
     if stages_by_people.checks.height:
         yield checks_table(stages_by_people.checks)
 
@@ -100,15 +119,18 @@ def checks_table(checks: pl.DataFrame) -> ReportTable:
     """Return a table of the results of attention and comprehension checks."""
     frame = checks.with_columns(title=pl.col("check").replace(CHECKS), failing=_percent("failing"))
     return ReportTable(
-        "people-by-check", "Checks", frame,
+        "people-by-check",
+        "Checks",
+        frame,
         (
-            Header("title", "Check"), Header("answered", "Answered", "people", 0),
+            Header("title", "Check"),
+            Header("answered", "Answered", "people", 0),
             Header("first", "Passed at once", "people", 0),
             Header("passed", "Passed", "people", 0),
             Header("failed", "Not passed", "people", 0),
             Header("failing", "Not passed", "% of answered", 1),
         ),
-    )  # fmt: skip
+    )
 
 
 def spread(evidence: Evidence) -> Iterator[Shown]:
@@ -117,9 +139,10 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
     if balance.treatments.is_empty():
         raise NoData("no participant has been assigned to a game yet")
     numbers = (
-        Header("assigned", "Assigned", "people", 0), Header("finished", "Finished", "people", 0),
+        Header("assigned", "Assigned", "people", 0),
+        Header("finished", "Finished", "people", 0),
         Header("dropped", "Dropped out", "people", 0),
-    )  # fmt: skip
+    )
     test = balance.tests.row(0, named=True)
     if test["p"] is not None:
         p = Header("p", "p").number(test["p"], 3)
@@ -132,32 +155,48 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
             f"{'unbalanced' if uneven else 'balanced'} assignment",
         )
     game = Header("title", "Game")
-    yield ReportTable("people-by-treatment", "Treatments", _titled(balance.treatments),
-                      (Header("treatment", "Treatment"), game, Header("settings", "Settings"),
-                       *numbers))  # fmt: skip
+    yield ReportTable(
+        "people-by-treatment",
+        "Treatments",
+        _titled(balance.treatments),
+        (Header("treatment", "Treatment"), game, Header("settings", "Settings"), *numbers),
+    )
     level, size = Header("level", "Level"), Header("treatments", "Treatments", "", 0)
     if balance.levels.height:
         yield ReportTable(
-            "people-by-level", "Levels", _titled(balance.levels),
+            "people-by-level",
+            "Levels",
+            _titled(balance.levels),
             (game, Header("parameter", "Parameter"), level, size, *numbers),
-        )  # fmt: skip
+        )
     if balance.crossings.height:
         yield ReportTable(
-            "people-by-crossing", "Combinations of two parameters", _titled(balance.crossings),
+            "people-by-crossing",
+            "Combinations of two parameters",
+            _titled(balance.crossings),
             (
-                game, Header("parameter", "Parameter"), level, Header("other", "And"),
-                Header("other_level", "Level"), size, *numbers,
+                game,
+                Header("parameter", "Parameter"),
+                level,
+                Header("other", "And"),
+                Header("other_level", "Level"),
+                size,
+                *numbers,
             ),
-        )  # fmt: skip
+        )
     yield ReportTable(
-        "balance", "Balance", _titled(balance.tests),
+        "balance",
+        "Balance",
+        _titled(balance.tests),
         (
-            game, Header("of", "Across"), Header("cells", "Cells", "", 0),
+            game,
+            Header("of", "Across"),
+            Header("cells", "Cells", "", 0),
             Header("people", "People", "", 0),
-            Header("largest", "Largest difference", "people", 1), Header("p", "p",
-            "of equal shares", 3),
+            Header("largest", "Largest difference", "people", 1),
+            Header("p", "p", "of equal shares", 3),
         ),
-    )  # fmt: skip
+    )
 
 
 class Currency(NamedTuple):
@@ -189,8 +228,13 @@ def paid(evidence: Evidence) -> Iterator[Shown]:
     people = evidence.once(pay)
     payments = frames.payments(evidence.store, evidence.study)
     titles = {"all": "Total"} | KINDS
-    mean_pay = means(people.with_columns(one=pl.lit("")), list(titles), ["one"], cluster=PERSON,
-                  bounds=dict.fromkeys(titles, COUNT))  # fmt: skip
+    mean_pay = means(
+        people.with_columns(one=pl.lit("")),
+        list(titles),
+        ["one"],
+        cluster=PERSON,
+        bounds=dict.fromkeys(titles, COUNT),
+    )
     unit, sign = currency(evidence)
     yield _mean_pay(mean_pay, sign)
     chart = histogram("Pay per participant", people["all"].to_list(), f"pay, {unit}", "people")
@@ -198,23 +242,32 @@ def paid(evidence: Evidence) -> Iterator[Shown]:
     rows = []
     for key, title in titles.items():
         selected = payments if key == "all" else payments.filter(kind=key)
-        cells = {name.replace(key, "mean", 1): mean_pay[name][0] for name in mean_pay.columns
-                 if name == key or name.startswith(f"{key}.")}  # fmt: skip
+        cells = {
+            name.replace(key, "mean", 1): mean_pay[name][0]
+            for name in mean_pay.columns
+            if name == key or name.startswith(f"{key}.")
+        }
         rows.append(
             {"title": title, "people": people.filter(pl.col(key) > 0).height}
             | cells
-            | {"total": selected["cents"].sum() / 100,
-               "out": selected.filter("paid_out")["cents"].sum() / 100}
-        )  # fmt: skip
+            | {
+                "total": selected["cents"].sum() / 100,
+                "out": selected.filter("paid_out")["cents"].sum() / 100,
+            }
+        )
     yield ReportTable(
-        "pay", "Pay", pl.DataFrame(rows, infer_schema_length=None),
+        "pay",
+        "Pay",
+        pl.DataFrame(rows, infer_schema_length=None),
         (
-            Header("title", "Pay"), Header("people", "Recipients", "", 0),
-            Header("mean", "Mean", unit, 2), Header("total", "Total", unit, 2),
+            Header("title", "Pay"),
+            Header("people", "Recipients", "", 0),
+            Header("mean", "Mean", unit, 2),
+            Header("total", "Total", unit, 2),
             Header("out", "Paid out", unit, 2),
         ),
         counts=("person", "person"),
-    )  # fmt: skip
+    )
 
 
 def _mean_pay(mean_pay: pl.DataFrame, sign: str) -> Answer:
@@ -261,6 +314,7 @@ def _named(name: str) -> str:
 def _titled(frame: pl.DataFrame) -> pl.DataFrame:
     """Add a column with the title of each row's game, or "all" for rows about all games."""
     return frame.with_columns(
-        title=pl.col("game").map_elements(lambda name: game_title(name) if name else "all",
-                                          pl.String)
-    )  # fmt: skip
+        title=pl.col("game").map_elements(
+            lambda name: game_title(name) if name else "all", pl.String
+        )
+    )

@@ -50,9 +50,10 @@ class Activity:
         self._count(record.game, None, by_actor.values())
         for label in dict.fromkeys(labels.values()):
             own = [
-                tally for actor, tally in by_actor.items()
+                tally
+                for actor, tally in by_actor.items()
                 if (labels.get(seats.get(actor, actor)) or record.label(actor)) == label
-            ]  # fmt: skip
+            ]
             self._count(record.game, label, own)
         self.firsts[record.id] = answers[0]["action"] if answers else None
 
@@ -89,16 +90,19 @@ def played(evidence: Evidence) -> Iterator[ReportTable]:
     frame = pl.DataFrame(rows, infer_schema_length=None)
     games = frame.filter(pl.col("player").is_null()).drop("player")
     yield ReportTable(
-        "played", "Matches by game", games, (Header("title", "Game"), *COLUMNS),
+        "played",
+        "Matches by game",
+        games,
+        (Header("title", "Game"), *COLUMNS),
         leads=lambda row: Lead(row["game"], {"status": "finished"}),
-    )  # fmt: skip
+    )
     yield ReportTable(
-        "played-by-player", "Matches by player", frame.drop_nulls("player").select(
-            "player", pl.exclude("player")
-        ),
+        "played-by-player",
+        "Matches by player",
+        frame.drop_nulls("player").select("player", pl.exclude("player")),
         (Header("player", "Player"), Header("title", "Game"), *COLUMNS),
         leads=lambda row: Lead(row["game"], {"status": "finished", "player": row["player"]}),
-    )  # fmt: skip
+    )
 
 
 def _natural(label: str) -> list[tuple[int, str]]:

@@ -80,9 +80,9 @@ class Estimate(NamedTuple):
         """
         parts = ("value", "low", "high", "error")
         hundred = {part: getattr(self, part) for part in parts}
-        return self._replace(**{
-            part: None if number is None else 100 * number for part, number in hundred.items()
-        })  # fmt: skip
+        return self._replace(
+            **{part: None if number is None else 100 * number for part, number in hundred.items()}
+        )
 
     def spread(self, decimals: int) -> str:
         """Return the uncertainty as text: the interval or, without one, the standard error."""
@@ -140,10 +140,15 @@ def estimate(row: Mapping[str, Any], key: str) -> Estimate:
 
 def estimated(key: str, estimate: Estimate) -> dict[str, Any]:
     """Return the columns of a frame's row that represent an estimate."""
-    return {key: estimate.value, f"{key}{LOW}": estimate.low, f"{key}{HIGH}": estimate.high,
-            f"{key}{ERROR}": estimate.error, f"{key}{COUNT}": estimate.n,
-            f"{key}{CLUSTERS}": estimate.clusters,
-            f"{key}{WANTED}": estimate.wanted}  # fmt: skip
+    return {
+        key: estimate.value,
+        f"{key}{LOW}": estimate.low,
+        f"{key}{HIGH}": estimate.high,
+        f"{key}{ERROR}": estimate.error,
+        f"{key}{COUNT}": estimate.n,
+        f"{key}{CLUSTERS}": estimate.clusters,
+        f"{key}{WANTED}": estimate.wanted,
+    }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -231,8 +236,11 @@ class ReportTable(Printed):
     @property
     def caution(self) -> str:
         """Return the explanation of the mark for too few clusters; empty if no number is marked."""
-        keys = [column.key for column in self.columns
-                 if column.spread and column.key + LOW in self.frame.columns]  # fmt: skip
+        keys = [
+            column.key
+            for column in self.columns
+            if column.spread and column.key + LOW in self.frame.columns
+        ]
         needed = (estimate(row, key).wanted for row in self.rows for key in keys)
         maximum = max((count for count in needed if count is not None), default=None)
         return "" if maximum is None else f"{few_text(maximum)} {self.cure}".rstrip()
