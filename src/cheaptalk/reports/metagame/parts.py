@@ -222,20 +222,14 @@ def strategies(analysis: Analysis, prefix: str) -> ReportTable:
     if analysis.no_draws_reason:
         notes.insert(0, f"There are no intervals: {analysis.no_draws_reason}.")
         means = "At the equilibrium of the mean payoffs."
-    return ReportTable(
-        f"{prefix}-strategies",
-        "Strategies",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("strategy", "Strategy"),
-            Header("share", "Share", "of the equilibrium", 3, SHARE),
-            Header("regret", "Regret", figures.unit_of(analysis), analysis.payoff_decimals, REGRET),
-            Header("payoff", "Payoff", "against the equilibrium", analysis.payoff_decimals, PAYOFF),
-            Header("reply", "Best response", "% of draws, over rivals", 1, REPLY),
-        ),
-        means,
-        tuple(notes),
-    )
+    columns = [
+        Header("strategy", "Strategy"),
+        Header("share", "Share", "of the equilibrium", 3, SHARE),
+        Header("regret", "Regret", figures.unit_of(analysis), analysis.payoff_decimals, REGRET),
+        Header("payoff", "Payoff", "against the equilibrium", analysis.payoff_decimals, PAYOFF),
+        Header("reply", "Best response", "% of draws, over rivals", 1, REPLY),
+    ]
+    return ReportTable.of(f"{prefix}-strategies", "Strategies", rows, columns, means, tuple(notes))
 
 
 def _order(analysis: Analysis, prefix: str) -> ReportTable:
@@ -244,19 +238,15 @@ def _order(analysis: Analysis, prefix: str) -> ReportTable:
         | spread_out("lead", gap.lead)
         for gap in analysis.gaps
     ]
-    return ReportTable(
-        f"{prefix}-order",
-        "Uncertainty of the order",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("ahead", "Ahead"),
-            Header("behind", "Behind"),
-            Header("lead", "Lead", figures.unit_of(analysis), analysis.payoff_decimals),
-            Header("p", "p", "two-sided", 3, ORDER),
-            Header("corrected", "p corrected", "Holm's rule", 3),
-        ),
-        "The difference in regret between each strategy and the next one, by draw.",
-    )
+    columns = [
+        Header("ahead", "Ahead"),
+        Header("behind", "Behind"),
+        Header("lead", "Lead", figures.unit_of(analysis), analysis.payoff_decimals),
+        Header("p", "p", "two-sided", 3, ORDER),
+        Header("corrected", "p corrected", "Holm's rule", 3),
+    ]
+    caption = "The difference in regret between each strategy and the next one, by draw."
+    return ReportTable.of(f"{prefix}-order", "Uncertainty of the order", rows, columns, caption)
 
 
 def best_responses(analysis: Analysis, tones: Mapping[str, int], prefix: str) -> Drawing:
@@ -335,19 +325,17 @@ def _equilibria(analysis: Analysis, prefix: str) -> ReportTable:
     )
     sentences = (analysis.count_in_words, analysis.choice_in_words, analysis.reach_in_words)
     dominated = [analysis.dominated_in_words] if analysis.dominated else []
-    return ReportTable(
-        f"{prefix}-equilibria",
-        "Equilibria of the mean payoffs",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("mixture", "Mixture"),
-            Header("payoff", "Payoff", "", analysis.payoff_decimals),
-            *(() if analysis.uncertain else draw_columns),
-            Header("entropy", "Entropy", "nats", 3),
-            Header("regret", "Regret", about="The distance from an exact equilibrium."),
-            Header("extent", "Extent"),
-        ),
-        " ".join([f"{sentence}." for sentence in sentences if sentence] + dominated),
+    columns = [
+        Header("mixture", "Mixture"),
+        Header("payoff", "Payoff", "", analysis.payoff_decimals),
+        *(() if analysis.uncertain else draw_columns),
+        Header("entropy", "Entropy", "nats", 3),
+        Header("regret", "Regret", about="The distance from an exact equilibrium."),
+        Header("extent", "Extent"),
+    ]
+    caption = " ".join([f"{sentence}." for sentence in sentences if sentence] + dominated)
+    return ReportTable.of(
+        f"{prefix}-equilibria", "Equilibria of the mean payoffs", rows, columns, caption
     )
 
 
@@ -362,22 +350,19 @@ def _ratings(analysis: Analysis, prefix: str) -> Iterator[ReportTable | Text]:
         for index in analysis.ranking
     ]
     absent = tuple(f"{name} is missing: {why}." for name, why in ranked.absent.items())
-    yield ReportTable(
-        f"{prefix}-ratings",
-        "Other ratings",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("strategy", "Strategy"),
-            Header("regret", "Regret", figures.unit_of(analysis), analysis.payoff_decimals),
-            *(
-                Header(kind.name, kind.name, kind.about, kind.decimals, kind.meaning)
-                for kind in (rating.kind for rating in ranked.ratings)
-            ),
+    columns = [
+        Header("strategy", "Strategy"),
+        Header("regret", "Regret", figures.unit_of(analysis), analysis.payoff_decimals),
+        *(
+            Header(kind.name, kind.name, kind.about, kind.decimals, kind.meaning)
+            for kind in (rating.kind for rating in ranked.ratings)
         ),
+    ]
+    caption = (
         "Computed from all matches, without intervals. These ratings ignore the equilibrium, so "
-        "the best-rated strategy need not be in it.",
-        absent,
+        "the best-rated strategy need not be in it."
     )
+    yield ReportTable.of(f"{prefix}-ratings", "Other ratings", rows, columns, caption, absent)
     if ranked.ratings and ranked.pairs:
         turned = [
             {
@@ -389,16 +374,14 @@ def _ratings(analysis: Analysis, prefix: str) -> Iterator[ReportTable | Text]:
             }
             for rating in ranked.ratings
         ]
-        yield ReportTable(
-            f"{prefix}-disagreements",
-            "Where ratings disagree with regret",
-            pl.DataFrame(turned),
-            (
-                Header("rating", "Rating"),
-                Header("first", "Top strategy"),
-                Header("turned", "Reversed pairs", f"of {ranked.pairs}", 0),
-                Header("among", "Examples"),
-            ),
+        columns = [
+            Header("rating", "Rating"),
+            Header("first", "Top strategy"),
+            Header("turned", "Reversed pairs", f"of {ranked.pairs}", 0),
+            Header("among", "Examples"),
+        ]
+        yield ReportTable.of(
+            f"{prefix}-disagreements", "Where ratings disagree with regret", turned, columns
         )
 
 
@@ -413,15 +396,12 @@ def readings(analysis: Analysis, prefix: str) -> Iterator[ReportTable]:
             rows[0] |= spread_out(title, analysis.at_equilibrium(title))
             for row, index in zip(rows[1:], analysis.ranking, strict=True):
                 row |= spread_out(title, against[index])
-        yield ReportTable(
-            f"{prefix}-{anchor(reading.title).lower()}",
-            reading.title,
-            pl.DataFrame(rows, infer_schema_length=None),
-            (
-                Header("strategy", "Against the equilibrium"),
-                *(Header(title, title, "", 2) for title in titles),
-            ),
-            reading.about,
+        columns = [
+            Header("strategy", "Against the equilibrium"),
+            *(Header(title, title, "", 2) for title in titles),
+        ]
+        yield ReportTable.of(
+            f"{prefix}-{anchor(reading.title).lower()}", reading.title, rows, columns, reading.about
         )
 
 

@@ -154,24 +154,19 @@ def _likely_pairs(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
             else "Every draw has a pure equilibrium."
         )
     support = [Header("support", "Support", OF_DRAWS, 1, SUPPORT)] if analysis.draws else []
-    return ReportTable(
-        f"{prefix}-pure",
-        "Pure equilibria",
-        pl.DataFrame(
-            [_row(analysis, pair) for pair in analysis.likely_pairs], infer_schema_length=None
+    rows = [_row(analysis, pair) for pair in analysis.likely_pairs]
+    columns = [
+        *_names(analysis),
+        *support,
+        Header("stable", "Of the means", about=STABLE),
+        *_payoff_headers(analysis),
+        *(
+            Header(f"regrets.{seat}", f"{capital(seat)} regrets", about=REGRET * (not index))
+            for index, seat in enumerate(analysis.seats)
         ),
-        (
-            *_names(analysis),
-            *support,
-            Header("stable", "Of the means", about=STABLE),
-            *_payoff_headers(analysis),
-            *(
-                Header(f"regrets.{seat}", f"{capital(seat)} regrets", about=REGRET * (not index))
-                for index, seat in enumerate(analysis.seats)
-            ),
-        ),
-        caption,
-        leads=partial(_lead, analysis),
+    ]
+    return ReportTable.of(
+        f"{prefix}-pure", "Pure equilibria", rows, columns, caption, leads=partial(_lead, analysis)
     )
 
 
@@ -181,25 +176,23 @@ def _pairs(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
     caution = analysis.game.few_instances if analysis.selected else ""
     if analysis.no_draws_reason:
         caution = f"There are no intervals: {analysis.no_draws_reason}"
-    return ReportTable(
+    rows = [_row(analysis, pair) for pair in analysis.pairs]
+    columns = [
+        *_names(analysis),
+        *_payoff_headers(analysis),
+        *(
+            Header(
+                f"replies.{seat}", f"Best response of {capital(seat)}", unit, 1, REPLY * (not index)
+            )
+            for index, seat in enumerate(analysis.seats)
+        ),
+        *(behind if analysis.selected else ()),
+    ]
+    return ReportTable.of(
         f"{prefix}-pairs",
         "Pairs",
-        pl.DataFrame([_row(analysis, pair) for pair in analysis.pairs], infer_schema_length=None),
-        (
-            *_names(analysis),
-            *_payoff_headers(analysis),
-            *(
-                Header(
-                    f"replies.{seat}",
-                    f"Best response of {capital(seat)}",
-                    unit,
-                    1,
-                    REPLY * (not index),
-                )
-                for index, seat in enumerate(analysis.seats)
-            ),
-            *(behind if analysis.selected else ()),
-        ),
+        rows,
+        columns,
         notes=(f"{caution}.",) * bool(caution),
         leads=partial(_lead, analysis),
     )

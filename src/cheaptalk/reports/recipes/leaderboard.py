@@ -188,14 +188,12 @@ class _Board:
         names = [name for name, _ in stages]
         last = frame.filter(stage=names[-1])["player"].to_list()
         order = pl.col("player").replace_strict(last, range(len(last)), default=len(last))
-        yield ReportTable(
-            "moves",
-            "Ranks by stage",
-            wide.sort(order),
-            (Header("player", "Player"), *(Header(name, name, "rank", 0) for name in names)),
+        columns = [Header("player", "Player"), *(Header(name, name, "rank", 0) for name in names)]
+        caption = (
             "The rank, with the ranks in 95 % of draws if they can be estimated; empty before "
-            "the player joined.",
+            "the player joined."
         )
+        yield ReportTable("moves", "Ranks by stage", wide.sort(order), columns, caption)
         yield Charts("moves", "Ranks by stage", [_slopes(frame, names)])
 
     def stages(self) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -1,6 +1,6 @@
 """Tables: frames of numbers with their uncertainty, and their printed format."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import isfinite
@@ -58,6 +58,16 @@ class Header(NamedTuple):
         if is_p and value < 0.5 * 10**-decimals:
             return f"< {fixed(10**-decimals, decimals)}"
         return fixed(value, decimals)
+
+
+def texts(**titles: str) -> list[Header]:
+    """Return columns of text, from their titles by key."""
+    return [Header(key, title) for key, title in titles.items()]
+
+
+def counts(unit: str = "", **titles: str) -> list[Header]:
+    """Return columns of whole numbers, from their titles by key."""
+    return [Header(key, title, unit, 0) for key, title in titles.items()]
 
 
 class Estimate(NamedTuple):
@@ -178,7 +188,7 @@ class ReportTable(Printed):
     name: str
     title: str
     frame: pl.DataFrame
-    columns: tuple[Header, ...]
+    columns: Sequence[Header]
     caption: str = ""
     notes: tuple[str, ...] = ()
     leads: Callable[[Mapping[str, Any]], Lead | None] = field(default=lambda _: None, repr=False)
@@ -187,6 +197,20 @@ class ReportTable(Printed):
     counts: tuple[str, str] = ("observation", "cluster")
     cure: str = ""
     stacked: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        title: str,
+        rows: Sequence[Mapping[str, Any]],
+        columns: Sequence[Header],
+        *others: Any,
+        **options: Any,
+    ) -> "ReportTable":
+        """Return a table of rows with equal keys; see the class for further arguments."""
+        frame = pl.DataFrame(rows, infer_schema_length=None)
+        return cls(name, title, frame, columns, *others, **options)
 
     def __post_init__(self) -> None:
         absent = [column.key for column in self.columns if column.key not in self.frame.columns]

@@ -244,21 +244,17 @@ def served_table(ways: Iterable[Served]) -> ReportTable:
         }
         for way in ways
     ]
-    return ReportTable(
-        "models",
-        "Requested and returned models",
-        pl.DataFrame(rows),
-        (
-            Header("player", "Player"),
-            Header("asked", "Requested model"),
-            Header("answered", "Returned model"),
-            Header("settings", "Settings sent"),
-            Header("route", "Route"),
-            Header("sendings", "Attempts", "", 0),
-            Header("cached", "From the cache", "attempts", 0),
-            Header("ended", "Matches ended"),
-        ),
-    )
+    columns = [
+        Header("player", "Player"),
+        Header("asked", "Requested model"),
+        Header("answered", "Returned model"),
+        Header("settings", "Settings sent"),
+        Header("route", "Route"),
+        Header("sendings", "Attempts", "", 0),
+        Header("cached", "From the cache", "attempts", 0),
+        Header("ended", "Matches ended"),
+    ]
+    return ReportTable.of("models", "Requested and returned models", rows, columns)
 
 
 def _span(first: float | None, last: float | None) -> str:
