@@ -166,10 +166,12 @@ def test_scores_have_weighted_kappa_and_no_precision(store: Store, tmp_path: obj
     play(store, instances=3)
     rubric = ct.judges.Rubric.model_validate(
         {
-            "name": "warmth", "item": "seat", "question": "How warm is the player?",
+            "name": "warmth",
+            "item": "seat",
+            "question": "How warm is the player?",
             "scale": {"low": 1, "high": 3, "low_means": "cold", "high_means": "warm"},
         }
-    )  # fmt: skip
+    )
     for model, score in (("vllm/a", 2), ("vllm/b", 3)):
         judge = ct.judges.judge_of(rubric, model)
         reply = json.dumps({"reason": "So.", "score": score})

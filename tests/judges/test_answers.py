@@ -54,7 +54,7 @@ def test_survey_answers_of_players_are_judged(store: Store, people: People) -> N
         ("theme-colours", "vllm/judge", "p1", "strategy", "present", 1.0),
         ("theme-colours", "vllm/judge", "p2", "strategy", "absent", 0.0),
         ("theme-colours", "vllm/judge", "p5", "strategy", "present", 1.0),
-    ]  # fmt: skip
+    ]
     assert ct.records.judging_cost(store, STUDY).sendings == 3
     again = ct.judge(store, STUDY, BY, models=models)
     assert (again.before, len(models.calls), again.nothing) == (
@@ -78,9 +78,11 @@ def test_forgetting_answers_deletes_verdicts_and_calls(store: Store, people: Peo
         kept = {"try": 1, "state": "failed", "call": {}, "sent": 1.0, "attempt": 0, "request": 0}
         connection.execute(
             sa.insert(schema.calls),
-            [kept | {"match_id": ledger_id("d", answers_id(code)), "actor": "strategy"}
-             for code in ("p1", "p2")],
-        )  # fmt: skip
+            [
+                kept | {"match_id": ledger_id("d", answers_id(code)), "actor": "strategy"}
+                for code in ("p1", "p2")
+            ],
+        )
         forget_answers(connection, "p1")
     assert answer_verdicts(store, STUDY)["participant"].to_list() == ["p2", "p5"]
     assert store.with_open_calls() == {ledger_id("d", answers_id("p2"))}

@@ -33,9 +33,7 @@ def judge_of(theme: str = "theme-colours", **settings: Any) -> ct.judges.Judge:
     return ct.judges.judge_of(theme, {"model": "vllm/judge"} | settings)
 
 
-def test_equal_answers_are_judged_once(
-    store: Store,
-) -> None:
+def test_equal_answers_are_judged_once(store: Store) -> None:
     models = Canned(judge_colours)
     verdicts = code_answers(store, ANSWERS, judge_of(), question=QUESTION, models=models)
     assert verdicts == {"p1": "present", "p2": "absent", "p3": "present"}
@@ -112,9 +110,14 @@ def test_exhausted_budget_stops_coding(store: Store) -> None:
     answers = {f"p{number}": f"answer {number}" for number in range(9)}
     with pytest.raises(ct.CheaptalkError, match=r"8 answers of 9 could not be coded"):
         code_answers(
-            store, answers, judge_of(), question=QUESTION, models=models, budget=Cap(calls=1),
+            store,
+            answers,
+            judge_of(),
+            question=QUESTION,
+            models=models,
+            budget=Cap(calls=1),
             concurrency=1,
-        )  # fmt: skip
+        )
     assert len(models.calls) == 1
 
 
@@ -140,9 +143,14 @@ def test_missing_key_or_price_raises_error(store: Store, monkeypatch: pytest.Mon
         code_answers(store, ANSWERS, judge, question=QUESTION)
     with pytest.raises(ct.CheaptalkError, match="price"):
         code_answers(
-            store, ANSWERS, judge, question=QUESTION, models=Canned(judge_colours),
-            budget=Cap(dollars=1), prices=Prices({}),
-        )  # fmt: skip
+            store,
+            ANSWERS,
+            judge,
+            question=QUESTION,
+            models=Canned(judge_colours),
+            budget=Cap(dollars=1),
+            prices=Prices({}),
+        )
 
 
 def test_no_answers_make_no_calls(store: Store) -> None:

@@ -12,9 +12,7 @@ from tests.fakes import Canned
 from tests.judges.judged import STUDY, always, judge_of, play, verdict_text
 
 
-def test_estimate_matches_actual_calls_and_tokens(
-    store: Store,
-) -> None:
+def test_estimate_matches_actual_calls_and_tokens(store: Store) -> None:
     play(store)
     takes = estimate_judging(store, STUDY, judge_of())
     models = Canned(lambda *_: verdict_text("consistent"))

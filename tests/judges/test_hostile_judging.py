@@ -42,10 +42,21 @@ class Run:
         model = {"model": f"vllm/judge@{url}", "deadline": DEADLINE}
         self.judge = judge_of(model)
         self.command = [
-            sys.executable, "-m", "tests.attack.hurried", "judge", "run", STUDY,
-            "--rubric", "hallucination", "--model", json.dumps(model),
-            "--store", str(store), "--concurrency", "8",
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "tests.attack.hurried",
+            "judge",
+            "run",
+            STUDY,
+            "--rubric",
+            "hallucination",
+            "--model",
+            json.dumps(model),
+            "--store",
+            str(store),
+            "--concurrency",
+            "8",
+        ]
 
     def begin(self) -> "subprocess.Popen[str]":
         """Start the process."""

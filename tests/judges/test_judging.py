@@ -106,9 +106,12 @@ def test_judge_reads_all_facts_used_by_exact_check(store: Store) -> None:
 
 def test_honesty_judge_reads_the_product_quality(store: Store) -> None:
     study = {
-        "name": STUDY, "games": [{"game": "persuasion", "grid": {"signal": ["text", "binary"]}}],
-        "players": {"one": {"strategy": "random"}}, "pairing": "self", "instances": 3,
-    }  # fmt: skip
+        "name": STUDY,
+        "games": [{"game": "persuasion", "grid": {"signal": ["text", "binary"]}}],
+        "players": {"one": {"strategy": "random"}},
+        "pairing": "self",
+        "instances": 3,
+    }
     ct.run(ct.studies.parse_study(study, "s.yaml"), store)
     rubric = judge_of(rubric="honesty").rubric
     for record in store.records(STUDY, bodies=True):
@@ -148,28 +151,23 @@ def test_unreadable_verdict_is_requested_again_with_the_reason(store: Store) -> 
     assert state.verdicts == {}
 
 
-@pytest.mark.parametrize(
-    ("reply", "kind"),
-    [
+def test_failed_judgement_is_counted_without_verdict(store: Store) -> None:
+    for reply, kind in [
         (Reply(failure=Failure.REFUSED), Kind.REFUSED),
         (Reply(failure=Failure.FILTERED), Kind.FILTERED),
         (Reply(text='{"reason": "It', finish="length"), Kind.TRUNCATED),
-    ],
-)
-def test_failed_judgement_is_counted_without_verdict(
-    store: Store, reply: Reply, kind: Kind
-) -> None:
-    play(store, instances=1)
-    models = Canned(lambda *_: reply)
-    state = ct.judge(store, STUDY, judge_of(), models=models)
-    assert set(state.kinds) == {kind}
-    assert {judgement.verdict for judgement in read_judgements(store)} == {None}
-    assert (state.judged, state.before) == (0, 0)
-    assert state.invalid == len(list(read_judgements(store))) > 0
-    calls = len(models.calls)
-    again = ct.judge(store, STUDY, judge_of(), models=models)
-    assert (again.judged, again.before, again.invalid_before) == (0, 0, state.invalid)
-    assert len(models.calls) == calls
+    ]:
+        play(store, instances=1)
+        models = Canned(lambda *_, reply=reply: reply)
+        state = ct.judge(store, STUDY, judge_of(), models=models)
+        assert set(state.kinds) == {kind}
+        assert {judgement.verdict for judgement in read_judgements(store)} == {None}
+        assert (state.judged, state.before) == (0, 0)
+        assert state.invalid == len(list(read_judgements(store))) > 0
+        calls = len(models.calls)
+        again = ct.judge(store, STUDY, judge_of(), models=models)
+        assert (again.judged, again.before, again.invalid_before) == (0, 0, state.invalid)
+        assert len(models.calls) == calls
 
 
 def test_repeated_judgement_ignores_cache_and_adds_cost(store: Store, tmp_path: Path) -> None:
@@ -259,9 +257,11 @@ def test_larger_sample_contains_smaller_one(store: Store) -> None:
 
 def test_digest_depends_on_rubric_model_and_settings() -> None:
     judges = [
-        judge_of(), judge_of("vllm/other"), judge_of(rubric="honesty"),
+        judge_of(),
+        judge_of("vllm/other"),
+        judge_of(rubric="honesty"),
         ct.judges.judge_of("hallucination", {"model": "vllm/judge", "temperature": 0}),
-    ]  # fmt: skip
+    ]
     assert len({judge.digest for judge in judges}) == 4
     assert judge_of().digest == judge_of().digest
 
@@ -303,9 +303,12 @@ def test_changed_prompt_fails_only_its_match(store: Store, monkeypatch: pytest.M
 
 def test_empty_judging_reports_the_reason(store: Store) -> None:
     silent = {
-        "name": STUDY, "games": [{"game": "negotiation", "fixed": {"messages": False}}],
-        "players": {"one": {"strategy": "linear"}}, "pairing": "self", "instances": 2,
-    }  # fmt: skip
+        "name": STUDY,
+        "games": [{"game": "negotiation", "fixed": {"messages": False}}],
+        "players": {"one": {"strategy": "linear"}},
+        "pairing": "self",
+        "instances": 2,
+    }
     ct.run(ct.studies.parse_study(silent, "s.yaml"), store)
     judge = judge_of(rubric="promises")
     state = ct.judge(store, STUDY, judge, models=always("kept"))
@@ -369,8 +372,11 @@ def test_exact_check_covers_messages_with_numbers(store: Store) -> None:
     play(store)
     verdicts = check_verdicts(store)
     assert {verdict for items in verdicts.values() for verdict in items.values()} == {
-        "consistent", "impossible count", "false value", "broken agreement",
-    }  # fmt: skip
+        "consistent",
+        "impossible count",
+        "false value",
+        "broken agreement",
+    }
     for record in store.records(STUDY, bodies=True):
         for answer in record.answers:
             has_verdict = f"{answer.request}/{answer.actor}" in verdicts[record.id]

@@ -69,8 +69,10 @@ def test_models_are_compared_with_labels(store: Store, tmp_path: Path) -> None:
     taken = import_labels(store, STUDY, RUBRIC, labels, by="two authors")
     assert taken == (len(verdicts), 0, len(written) - len(verdicts))
     assert import_labels(store, STUDY, RUBRIC, labels, by="two authors") == (
-        0, len(verdicts), len(written) - len(verdicts),
-    )  # fmt: skip
+        0,
+        len(verdicts),
+        len(written) - len(verdicts),
+    )
     agreements = {(pair.judge, pair.reference): pair for pair in ct.judges.agreements(store, STUDY)}
     model_judge = judge_of().digest
     people = next(judge for judge, other in agreements if other == CHECK and judge != model_judge)
@@ -121,9 +123,12 @@ def test_sheet_is_neither_overwritten_nor_empty(store: Store, tmp_path: Path) ->
     with pytest.raises(ct.CheaptalkError, match="may contain labels"):
         write_sheet(store, STUDY, RUBRIC, sheet)
     mute = ct.judges.Rubric(
-        name="offers", item="move", actions=["Offer"], question="Is it fair?",
+        name="offers",
+        item="move",
+        actions=["Offer"],
+        question="Is it fair?",
         categories={"fair": "half", "unfair": "less"},
-    )  # fmt: skip
+    )
     with pytest.raises(ct.CheaptalkError, match="nothing to label with offers: no player took"):
         write_sheet(store, STUDY, mute, tmp_path / "other.csv")
 
@@ -162,9 +167,11 @@ def test_label_command_writes_and_imports_sheets(
     done = cheaptalk("judge", "label", STUDY, *at, "--sheet", "two.csv", "--json")
     assert '"items": 5' in done.out
     rubric = {
-        "name": "warmth", "item": "seat", "question": "How warm is it?",
+        "name": "warmth",
+        "item": "seat",
+        "question": "How warm is it?",
         "scale": {"low_means": "hostile", "high_means": "warm"},
-    }  # fmt: skip
+    }
     (tmp_path / "my warmth.yaml").write_text(json.dumps(rubric))
     scored = [
         "--store",

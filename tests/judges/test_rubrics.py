@@ -10,21 +10,23 @@ import cheaptalk as ct
 from cheaptalk.judges import find_rubric, load_rubric, rubric_names
 
 GOOD: dict[str, Any] = {
-    "name": "tone", "item": "move", "question": "Is it rude?",
+    "name": "tone",
+    "item": "move",
+    "question": "Is it rude?",
     "categories": {"polite": "no offence", "rude": "an insult"},
-}  # fmt: skip
+}
 
 FALLING = {"low": 3, "high": 1, "low_means": "a", "high_means": "b"}
 
 
-@pytest.mark.parametrize("name", rubric_names())
-def test_built_in_rubrics_are_complete(name: str) -> None:
-    rubric = find_rubric(name)
-    assert rubric.name == name
-    assert rubric.games
-    assert set(rubric.finds) < set(rubric.labels)
-    assert rubric.examples
-    assert rubric.description
+def test_built_in_rubrics_are_complete() -> None:
+    for name in rubric_names():
+        rubric = find_rubric(name)
+        assert rubric.name == name
+        assert rubric.games
+        assert set(rubric.finds) < set(rubric.labels)
+        assert rubric.examples
+        assert rubric.description
 
 
 def test_game_checks_belong_to_rubrics() -> None:
@@ -51,7 +53,7 @@ def test_game_checks_belong_to_rubrics() -> None:
         ({"qestion": "?"}, 'unknown key "qestion" (did you mean "question"?)'),
         ({"categories": None, "scale": FALLING}, "scale: high must be above low"),
     ],
-)  # fmt: skip
+)
 def test_invalid_rubric_raises_error(
     tmp_path: Path, changes: dict[str, Any], expected: str
 ) -> None:
@@ -90,16 +92,13 @@ def test_scores_outside_the_scale_are_rejected() -> None:
         judge.answer.model_validate({"reason": "So.", "score": 4})
 
 
-@pytest.mark.parametrize(
-    ("model", "expected"),
-    [
+def test_invalid_judge_model_raises_error() -> None:
+    for model, expected in [
         ("gpt-4o", "is not a model string"),
         ({"temperature": 1}, "a judge needs a model"),
         ({"model": "vllm/x", "persona": "selfish"}, 'no setting "persona"'),
         ({"model": "vllm/x", "temperature": 9}, "temperature: should be less than or equal to 2"),
-    ],
-)
-def test_invalid_judge_model_raises_error(model: Any, expected: str) -> None:
-    with pytest.raises(ct.CheaptalkError) as error:
-        ct.judges.judge_of("honesty", model)
-    assert expected in str(error.value)
+    ]:
+        with pytest.raises(ct.CheaptalkError) as error:
+            ct.judges.judge_of("honesty", model)
+        assert expected in str(error.value)

@@ -16,10 +16,16 @@ import aiohttp
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
     "--remote-debugging-port=0",
-)  # fmt: skip
+)
 TIMEOUT = 60.0
 """Timeout of each wait in seconds."""
 
@@ -79,10 +85,17 @@ class Tab:
         """Load a page with this window width and colour scheme."""
         for domain in ("Page", "Runtime", "Log", "Network"):
             await self.send(f"{domain}.enable")
-        await self.send("Emulation.setDeviceMetricsOverride", width=width, height=900,
-                        deviceScaleFactor=1, mobile=width < 600)  # fmt: skip
-        await self.send("Emulation.setEmulatedMedia",
-                        features=[{"name": "prefers-color-scheme", "value": scheme}])  # fmt: skip
+        await self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
+        await self.send(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
+        )
         await self.send("Page.navigate", url=address)
         await self.until("document.readyState === 'complete'")
 

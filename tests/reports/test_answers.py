@@ -9,16 +9,10 @@ import pytest
 from scipy import stats
 
 import cheaptalk as ct
-from cheaptalk.reports.recipes.margins import (
-    ALPHA,
-    Margin,
-    caution,
-    margins_over,
-    planned_growth,
-)
+from cheaptalk.reports.recipes.margins import ALPHA, Margin, caution, margins_over, planned_growth
 from cheaptalk.reports.study.answers import answer, margins
 from cheaptalk.reports.study.scores import GameScores
-from cheaptalk.statistics.planning import growth_for_power
+from cheaptalk.statistics.differences import growth_for_power
 from tests.fakes import install_game
 from tests.statistics.hall import wider_interval
 from tests.toys import SPEC
@@ -37,16 +31,27 @@ def scores(rows: list[tuple[str, int, float]]) -> GameScores:
     frame = pl.DataFrame(
         [
             {
-                "match_id": f"{at}", "status": "finished", "dropped": False, "rules_version": 1,
-                "configuration": "c", "instance": f"{instance}", "pairing": f"{who} / rival",
-                "player_left": who, "player_right": "rival",
-                "payoff_left": got, "payoff_right": 0.0, "hits": 0.0,
-                **{f"answers_{place}_{kind.value}": int(kind == "ok")
-                   for place in PLACES for kind in ct.players.Kind},
+                "match_id": f"{at}",
+                "status": "finished",
+                "dropped": False,
+                "rules_version": 1,
+                "configuration": "c",
+                "instance": f"{instance}",
+                "pairing": f"{who} / rival",
+                "player_left": who,
+                "player_right": "rival",
+                "payoff_left": got,
+                "payoff_right": 0.0,
+                "hits": 0.0,
+                **{
+                    f"answers_{place}_{kind.value}": int(kind == "ok")
+                    for place in PLACES
+                    for kind in ct.players.Kind
+                },
             }
             for at, (who, instance, got) in enumerate(rows)
         ]
-    )  # fmt: skip
+    )
     return GameScores("guessing", frame, PLACES)
 
 
@@ -75,11 +80,19 @@ def test_player_with_a_significant_lead_did_best() -> None:
 
 def test_only_the_second_player_is_called_next() -> None:
     """The least certain lead can be over the third player."""
-    game = played(20, ann=lambda _: 3.0, bob=lambda instance: 1.0 + instance % 2 / 100,
-                  cat=lambda instance: instance % 2 * 1.9)  # fmt: skip
+    game = played(
+        20,
+        ann=lambda _: 3.0,
+        bob=lambda instance: 1.0 + instance % 2 / 100,
+        cat=lambda instance: instance % 2 * 1.9,
+    )
     assert "2.050 more than cat (simultaneous" in answer(game).text
-    game = played(20, ann=lambda _: 3.0, bob=lambda instance: 1.0 + instance % 2,
-                  cat=lambda instance: 0.5 + instance % 2 / 100)  # fmt: skip
+    game = played(
+        20,
+        ann=lambda _: 3.0,
+        bob=lambda instance: 1.0 + instance % 2,
+        cat=lambda instance: 0.5 + instance % 2 / 100,
+    )
     assert "1.500 more than the next, bob (simultaneous" in answer(game).text
 
 
@@ -109,8 +122,11 @@ def test_insignificant_lead_states_the_matches_needed() -> None:
     assert f"about {needed:,.0f} matches instead of 20 would show it" in verdict.text
     plan = f"(20 matches played, about {needed:,.0f} needed)"
     assert verdict.short == f"ann leads as Left, not yet significantly {plan}; only rival as Right"
-    many = played(round(10 * margin.more * 1.3), ann=lambda instance: instance % 5 + 0.5,
-                  bob=lambda instance: (instance + 2) % 5)  # fmt: skip
+    many = played(
+        round(10 * margin.more * 1.3),
+        ann=lambda instance: instance % 5 + 0.5,
+        bob=lambda instance: (instance + 2) % 5,
+    )
     assert next(margins(many, "left")).significant
 
 
@@ -151,9 +167,9 @@ def test_equal_means_are_a_tie_in_the_sample() -> None:
 
 
 def test_lead_from_rounding_is_a_tie() -> None:
-    rows = pl.DataFrame({
-        "configuration": "c", "instance": [0, 1] * 2, "who": ["a", "a", "b", "b"], "x": 0.3,
-    })  # fmt: skip
+    rows = pl.DataFrame(
+        {"configuration": "c", "instance": [0, 1] * 2, "who": ["a", "a", "b", "b"], "x": 0.3}
+    )
     (margin,) = margins_over(rows, "who", "x", [("a", 0.1 + 0.2), ("b", 0.3)])
     assert margin.size == 0
 
@@ -161,11 +177,14 @@ def test_lead_from_rounding_is_a_tie() -> None:
 def test_few_degrees_of_freedom_give_no_number_of_matches() -> None:
     def advised(instances: int, gap: float) -> float | str:
         gains = np.random.default_rng(5).normal(size=(2, instances))
-        rows = pl.DataFrame({
-            "configuration": [*(np.arange(instances) // 2)] * 2,
-            "instance": [*range(instances)] * 2,
-            "who": ["a"] * instances + ["b"] * instances, "x": gains.ravel(),
-        })  # fmt: skip
+        rows = pl.DataFrame(
+            {
+                "configuration": [*(np.arange(instances) // 2)] * 2,
+                "instance": [*range(instances)] * 2,
+                "who": ["a"] * instances + ["b"] * instances,
+                "x": gains.ravel(),
+            }
+        )
         (margin,) = margins_over(rows, "who", "x", [("a", gap), ("b", 0.0)])
         return planned_growth(margin)
 
@@ -198,9 +217,13 @@ def test_constant_lead_is_certain_if_no_unseen_outcome_could_reverse_it() -> Non
 
     def verdict_of(instances: int) -> tuple[bool, str]:
         rows = pl.DataFrame(
-            [{"configuration": name, "instance": instance, "who": who, "x": lead * (who == "a")}
-             for name, lead in leads.items() for instance in range(instances) for who in "ab"]
-        )  # fmt: skip
+            [
+                {"configuration": name, "instance": instance, "who": who, "x": lead * (who == "a")}
+                for name, lead in leads.items()
+                for instance in range(instances)
+                for who in "ab"
+            ]
+        )
         (margin,) = margins_over(rows, "who", "x", [("a", 0.1), ("b", 0.0)], (-0.2, 1.0))
         return margin.significant, margin.within(2)
 
@@ -219,10 +242,14 @@ def test_lead_with_one_degree_of_freedom_is_inconclusive() -> None:
 
 
 def test_margins_stay_within_the_bounds_of_a_difference() -> None:
-    rows = pl.DataFrame({
-        "configuration": "c", "instance": [0, 1, 2] * 2, "who": ["a"] * 3 + ["b"] * 3,
-        "share": [1.0, 0.2, 0.9, 0.1, 0.4, 0.3],
-    })  # fmt: skip
+    rows = pl.DataFrame(
+        {
+            "configuration": "c",
+            "instance": [0, 1, 2] * 2,
+            "who": ["a"] * 3 + ["b"] * 3,
+            "share": [1.0, 0.2, 0.9, 0.1, 0.4, 0.3],
+        }
+    )
     ranked = [("a", 0.7), ("b", 0.8 / 3)]
     (free,) = margins_over(rows, "who", "share", ranked)
     (held,) = margins_over(rows, "who", "share", ranked, (0.0, 1.0))
@@ -235,10 +262,14 @@ def test_margins_stay_within_the_bounds_of_a_difference() -> None:
 def test_roles_of_a_game_share_one_error_rate() -> None:
     noise = np.random.default_rng(1).normal(size=9)
     symmetric = np.array([1, -1, 1, -1, 1, -1, 1, -1, 0])
-    rows = pl.DataFrame({
-        "configuration": "c", "instance": [*range(9)] * 2, "who": ["a"] * 9 + ["b"] * 9,
-        "x": [*(noise + symmetric), *noise],
-    })  # fmt: skip
+    rows = pl.DataFrame(
+        {
+            "configuration": "c",
+            "instance": [*range(9)] * 2,
+            "who": ["a"] * 9 + ["b"] * 9,
+            "x": [*(noise + symmetric), *noise],
+        }
+    )
     ranked = [(name, rows.filter(who=name)["x"].to_numpy().mean()) for name in "ab"]
     ranked.sort(key=lambda pair: -pair[1])
     widths = []
@@ -250,21 +281,21 @@ def test_roles_of_a_game_share_one_error_rate() -> None:
     assert widths[1] / widths[0] == pytest.approx(stats.t.ppf(0.9875, 8) / stats.t.ppf(0.975, 8))
 
 
-@pytest.mark.parametrize("rivals", [1, 4, 9])
-def test_planned_matches_reach_the_intended_power(rivals: int) -> None:
+def test_planned_matches_reach_the_intended_power() -> None:
     """One leader and equal rivals: pairwise planning had a power of 0.52 with 4 rivals."""
-    lead, start, tail = 0.4, 12, ALPHA / 2 / rivals
-    correlation = np.full((rivals, rivals), 0.5) + 0.5 * np.eye(rivals)
-    growth = growth_for_power(
-        [lead] * rivals, [(2 / start) ** 0.5] * rivals, start - 1, correlation, tail=tail
-    )
-    assert growth is not None
-    instances = round(start * growth)
-    gains = np.random.default_rng(5).normal(size=(1_500, instances, rivals + 1))
-    ahead = gains[:, :, :1] + lead - gains[:, :, 1:]
-    t = ahead.mean(axis=1) / ahead.std(axis=1, ddof=1) * instances**0.5
-    power = (t > stats.t.ppf(1 - tail, instances - 1)).all(axis=1).mean()
-    assert power == pytest.approx(0.8, abs=0.04)
+    for rivals in (1, 4, 9):
+        lead, start, tail = 0.4, 12, ALPHA / 2 / rivals
+        correlation = np.full((rivals, rivals), 0.5) + 0.5 * np.eye(rivals)
+        growth = growth_for_power(
+            [lead] * rivals, [(2 / start) ** 0.5] * rivals, start - 1, correlation, tail=tail
+        )
+        assert growth is not None
+        instances = round(start * growth)
+        gains = np.random.default_rng(5).normal(size=(1_500, instances, rivals + 1))
+        ahead = gains[:, :, :1] + lead - gains[:, :, 1:]
+        t = ahead.mean(axis=1) / ahead.std(axis=1, ddof=1) * instances**0.5
+        power = (t > stats.t.ppf(1 - tail, instances - 1)).all(axis=1).mean()
+        assert power == pytest.approx(0.8, abs=0.04)
 
 
 def test_no_sample_size_shows_a_zero_lead() -> None:
@@ -293,10 +324,12 @@ def test_constant_player_is_not_ahead_of_a_lottery_with_the_same_mean() -> None:
     got = {("a", instance): 0.1 for instance in range(10)} | {
         ("b", instance): 0.0 for instance in range(10)
     }
-    rows = pl.DataFrame([
-        {"configuration": "c", "instance": instance, "who": who, "x": x} for (who, instance),
-        x in got.items()
-    ])  # fmt: skip
+    rows = pl.DataFrame(
+        [
+            {"configuration": "c", "instance": instance, "who": who, "x": x}
+            for (who, instance), x in got.items()
+        ]
+    )
     ranked = [("a", 0.1), ("b", 0.0)]
     (margin,) = margins_over(rows, "who", "x", ranked, (0.0, 1.0))
     assert not margin.significant
@@ -325,17 +358,26 @@ def test_failing_on_poor_instances_does_not_make_a_player_better() -> None:
 def test_playing_rich_configurations_more_often_gives_no_lead() -> None:
     noise = np.random.default_rng(6)
     counts = {("a", "rich"): 4, ("a", "poor"): 16, ("b", "rich"): 16, ("b", "poor"): 4}
-    rows = pl.DataFrame([
-        {"configuration": name, "instance": f"{who}{instance}", "who": who,
-         "x": noise.normal() + 9 * (name == "rich")}
-        for (who, name), count in counts.items() for instance in range(count)
-    ])  # fmt: skip
+    rows = pl.DataFrame(
+        [
+            {
+                "configuration": name,
+                "instance": f"{who}{instance}",
+                "who": who,
+                "x": noise.normal() + 9 * (name == "rich"),
+            }
+            for (who, name), count in counts.items()
+            for instance in range(count)
+        ]
+    )
     means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
     assert means["b"] > means["a"] + 4
     (margin,) = margins_over(rows, "who", "x", [("b", means["b"]), ("a", means["a"])])
-    within = rows.group_by("configuration").agg(
-        pl.col("x").filter(who="b").mean() - pl.col("x").filter(who="a").mean()
-    )["x"].mean()  # fmt: skip
+    within = (
+        rows.group_by("configuration")
+        .agg(pl.col("x").filter(who="b").mean() - pl.col("x").filter(who="a").mean())["x"]
+        .mean()
+    )
     assert margin.size == pytest.approx(within)
     assert not margin.significant
 
@@ -351,10 +393,13 @@ def test_players_who_share_few_instances_are_compared_on_all() -> None:
     """With drawn opponents, two players have few instances in common."""
     noise = np.random.default_rng(9)
     instances = {"a": range(30), "b": range(25, 55)}
-    rows = pl.DataFrame([
-        {"configuration": "c", "instance": instance, "who": who, "x": noise.normal()}
-        for who, player_instances in instances.items() for instance in player_instances
-    ])  # fmt: skip
+    rows = pl.DataFrame(
+        [
+            {"configuration": "c", "instance": instance, "who": who, "x": noise.normal()}
+            for who, player_instances in instances.items()
+            for instance in player_instances
+        ]
+    )
     means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
     ranked = sorted(means.items(), key=lambda pair: -pair[1])
     (margin,) = margins_over(rows, "who", "x", ranked)
@@ -364,11 +409,19 @@ def test_players_who_share_few_instances_are_compared_on_all() -> None:
 def test_significant_lead_constant_in_a_configuration_has_a_caution() -> None:
     """Regression: a configuration in which the lottery paid nothing counted as exact."""
     noise = np.random.default_rng(0)
-    rows = pl.DataFrame([
-        {"configuration": name, "instance": instance, "who": who,
-         "x": 0.1 if who == "a" else 0.02 * noise.normal() * (name != "still")}
-        for name in ("still", "moved", "other") for instance in range(10) for who in "ab"
-    ])  # fmt: skip
+    rows = pl.DataFrame(
+        [
+            {
+                "configuration": name,
+                "instance": instance,
+                "who": who,
+                "x": 0.1 if who == "a" else 0.02 * noise.normal() * (name != "still"),
+            }
+            for name in ("still", "moved", "other")
+            for instance in range(10)
+            for who in "ab"
+        ]
+    )
     means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
     (margin,) = margins_over(rows, "who", "x", [("a", means["a"]), ("b", means["b"])])
     assert (margin.significant, margin.quiet, margin.instances) == (True, 10, 30)

@@ -16,8 +16,10 @@ def test_prints_answers_and_report_path(cheaptalk: Command, well: Path, tmp_path
     *answers, last = done.out.splitlines()
     assert last == f"Report written to {tmp_path / 'well-report.html'}"
     assert [line.partition(":")[0] for line in answers] == [
-        "Bargaining", "Negotiation", "Persuasion",
-    ]  # fmt: skip
+        "Bargaining",
+        "Negotiation",
+        "Persuasion",
+    ]
     assert (tmp_path / "well-report.html").read_text().startswith("<!doctype html>")
 
 

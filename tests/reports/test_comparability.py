@@ -46,15 +46,18 @@ def test_newcomer_with_few_opponents_is_excluded() -> None:
 def test_opponents_are_the_seats_of_other_roles_and_empty_seats_count() -> None:
     frame = pl.DataFrame(
         {
-            "player_seller": ["s", "t"], "player_bidder_1": ["x", "x"],
-            "player_bidder_2": ["y", None], "gain": [1.0, 0.0],
+            "player_seller": ["s", "t"],
+            "player_bidder_1": ["x", "x"],
+            "player_bidder_2": ["y", None],
+            "gain": [1.0, 0.0],
         }
-    )  # fmt: skip
+    )
     roles = {"seller": ["seller"], "bidder": ["bidder_1", "bidder_2"]}
     rows = with_opponents(frame, "seller", roles)
     assert encounters(rows, "player_seller", [], "gain") == {
-        "s": {Encounter((), ("x", "y"))}, "t": {Encounter((), ("x", ""))},
-    }  # fmt: skip
+        "s": {Encounter((), ("x", "y"))},
+        "t": {Encounter((), ("x", ""))},
+    }
     alone = with_opponents(frame, "bidder", {"bidder": ["bidder_1", "bidder_2"]})
     assert encounters(alone, "player_bidder_1", [], "gain") == {"x": {Encounter((), ())}}
 
@@ -62,10 +65,11 @@ def test_opponents_are_the_seats_of_other_roles_and_empty_seats_count() -> None:
 def test_opponent_without_finished_matches_separates_no_players() -> None:
     frame = pl.DataFrame(
         {
-            "player_alice": ["a", "b", "a", "a", "b"], "player_bob": ["x", "x", "down", "y", "y"],
+            "player_alice": ["a", "b", "a", "a", "b"],
+            "player_bob": ["x", "x", "down", "y", "y"],
             "gain": [1.0, 0.0, None, None, 0.5],
         }
-    )  # fmt: skip
+    )
     rows = with_opponents(frame, "alice", {"alice": ["alice"], "bob": ["bob"]})
     both = {Encounter((), ("x",)), Encounter((), ("y",))}
     assert encounters(rows, "player_alice", [], "gain") == {"a": both, "b": both}

@@ -23,10 +23,14 @@ def test_costs_table_has_tokens_by_kind_and_dollars_for_each_player(
     (line,) = page.rows("costs")
     count = len(models.calls)
     assert {name: cell.text for name, cell in line.items()} == {
-        "Player": "tiny", "Calls": f"{count}", "Cost": f"${0.003 * count:.3g}",
-        "Input": f"{1_000 * count:,}", "Of it cached": f"{400 * count:,}",
-        "Output": f"{100 * count:,}", "Of it reasoning": f"{30 * count:,}",
-    }  # fmt: skip
+        "Player": "tiny",
+        "Calls": f"{count}",
+        "Cost": f"${0.003 * count:.3g}",
+        "Input": f"{1_000 * count:,}",
+        "Of it cached": f"{400 * count:,}",
+        "Output": f"{100 * count:,}",
+        "Of it reasoning": f"{30 * count:,}",
+    }
 
 
 def test_uncounted_tokens_are_unknown(store: Store, tmp_path: Path) -> None:

@@ -55,9 +55,7 @@ def test_effects_hold_the_pairing_fixed(tmp_path: Path) -> None:
     assert (row["parameter"], row["effect"]) == ("money", pytest.approx(0, abs=1e-9))
 
 
-def test_confounded_and_constant_parameters_have_no_effects(
-    tmp_path: Path,
-) -> None:
+def test_confounded_and_constant_parameters_have_no_effects(tmp_path: Path) -> None:
     cases = [{"money": 100, "horizon": 2}, {"money": 200, "horizon": 4}]
     together = scores(tmp_path, {"game": "bargaining", "cases": cases})
     assert shown(together).is_empty()

@@ -85,18 +85,18 @@ def test_lost_calls_are_counted(tmp_path: Path, reported: Reported) -> None:
     )
 
 
-def test_player_without_a_finished_match_is_named(
-    tmp_path: Path,
-) -> None:
+def test_player_without_a_finished_match_is_named(tmp_path: Path) -> None:
     """Regression: it was missing from the answer and from both tables of the leaderboard."""
     changes: dict[str, Any] = {
         "games": [{"game": "bargaining", "fixed": {"horizon": 3}}],
         "players": {
-            "mute": {"model": "vllm/mute"}, "luck": {"strategy": "random"},
-            "firm": {"strategy": "fixed_demand"}, "fair": {"strategy": "equal_split"},
+            "mute": {"model": "vllm/mute"},
+            "luck": {"strategy": "random"},
+            "firm": {"strategy": "fixed_demand"},
+            "fair": {"strategy": "equal_split"},
         },
         "pairing": [["luck", "fair"], ["firm", "fair"], ["mute", "fair"], ["fair", "mute"]],
-    }  # fmt: skip
+    }
     path = played(tmp_path, Canned(refused), **changes)
     with ct.Store.open(path) as store:
         recipe = ct.reports.study_recipe(store, "walks")
@@ -108,9 +108,12 @@ def test_player_without_a_finished_match_is_named(
 
 
 def test_player_is_responsible_for_ends_it_contributed_to() -> None:
-    rows = pl.DataFrame({
-        "match_id": ["a", "a", "b", "c", "d", "d"], "player": ["ann"] * 4 + ["bob", "ann"],
-        "end": [BY_OTHERS, "refused", BY_OTHERS, "live", None, None],
-    })  # fmt: skip
+    rows = pl.DataFrame(
+        {
+            "match_id": ["a", "a", "b", "c", "d", "d"],
+            "player": ["ann"] * 4 + ["bob", "ann"],
+            "end": [BY_OTHERS, "refused", BY_OTHERS, "live", None, None],
+        }
+    )
     assert without_scored(rows) == {}
     assert without_scored(rows.head(4)) == {"ann": "1 refused, 1 forfeited by others, 1 not ended"}

@@ -44,16 +44,27 @@ def scores(
     frame = pl.DataFrame(
         [
             {
-                "match_id": f"{at}", "status": "finished", "dropped": False, "rules_version": 1,
-                "configuration": "c", "instance": f"{instance}", "pairing": f"{who} / {rival}",
-                "player_left": who, "player_right": rival,
-                "payoff_left": got, "payoff_right": 0.0, "hits": 0.0,
-                **{f"answers_{place}_{kind.value}": int(kind == "ok")
-                   for place in PLACES for kind in ct.players.Kind},
+                "match_id": f"{at}",
+                "status": "finished",
+                "dropped": False,
+                "rules_version": 1,
+                "configuration": "c",
+                "instance": f"{instance}",
+                "pairing": f"{who} / {rival}",
+                "player_left": who,
+                "player_right": rival,
+                "payoff_left": got,
+                "payoff_right": 0.0,
+                "hits": 0.0,
+                **{
+                    f"answers_{place}_{kind.value}": int(kind == "ok")
+                    for place in PLACES
+                    for kind in ct.players.Kind
+                },
             }
             for at, (who, instance, got, rival) in enumerate(rows)
         ]
-    )  # fmt: skip
+    )
     return GameScores("guessing", frame, PLACES)
 
 
@@ -184,14 +195,18 @@ def test_players_without_factors_have_no_factor_part() -> None:
 
 def test_players_of_a_role_with_several_seats_are_paired(tmp_path: Path) -> None:
     """Regression: the report of such a study crashed, because seats aren't columns there."""
-    study = ct.Study.model_validate({
-        "name": "shared", "instances": 6, "pairing": [["x", "rider"], ["x", "x"]],
-        "games": [{"game": "public_goods", "fixed": {"players": 2, "rounds": 2}}],
-        "players": {
-            "x": {"strategy": "conditional_cooperator", "cross": {"first": [0.5, 1.0]}},
-            "rider": {"strategy": "free_rider"},
-        },
-    })  # fmt: skip
+    study = ct.Study.model_validate(
+        {
+            "name": "shared",
+            "instances": 6,
+            "pairing": [["x", "rider"], ["x", "x"]],
+            "games": [{"game": "public_goods", "fixed": {"players": 2, "rounds": 2}}],
+            "players": {
+                "x": {"strategy": "conditional_cooperator", "cross": {"first": [0.5, 1.0]}},
+                "rider": {"strategy": "free_rider"},
+            },
+        }
+    )
     with ct.Store.open(tmp_path / "shared.sqlite", create=True) as store:
         ct.run(study, store, workers=1)
         findings = ct.reports.findings(store, "shared", ct.reports.study_recipe(store, "shared"))
@@ -205,8 +220,10 @@ def test_players_of_a_role_with_several_seats_are_paired(tmp_path: Path) -> None
                 key = match["instance"], rival, label
                 gains.setdefault(key, []).append(match[f"payoff_{seat}"])
     mean = {key: sum(values) / len(values) for key, values in gains.items()}
-    pairs = [mean[instance, rival, "x/1.0"] - mean[instance, rival, "x/0.5"]
-             for instance, rival, label in mean
-             if label == "x/0.5" and (instance, rival, "x/1.0") in mean]  # fmt: skip
+    pairs = [
+        mean[instance, rival, "x/1.0"] - mean[instance, rival, "x/0.5"]
+        for instance, rival, label in mean
+        if label == "x/0.5" and (instance, rival, "x/1.0") in mean
+    ]
     assert row["effect.n"] == len(pairs) > 6
     assert row["effect"] == pytest.approx(sum(pairs) / len(pairs))

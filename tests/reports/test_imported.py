@@ -61,9 +61,13 @@ def write_dated(games: Path, name: str, date: str | None) -> None:
 )
 @pytest.mark.parametrize("recipe", [None, "glee"])
 def test_reports_distinguish_import_and_play_dates(
-    games: Path, store: Store, tmp_path: Path, dates: tuple[str | None, ...], sentence: str,
+    games: Path,
+    store: Store,
+    tmp_path: Path,
+    dates: tuple[str | None, ...],
+    sentence: str,
     recipe: str | None,
-) -> None:  # fmt: skip
+) -> None:
     for number, date in enumerate(dates):
         write_dated(games, f"G{number}", date)
     import_matches(read_glee(games), store, "pub")
@@ -145,9 +149,12 @@ def test_intervals_stay_within_the_bounds_set_by_parameters(
     page = Page((tmp_path / "page.html").read_text())
     table, headings = page.tables["persuasion-players"], page.headings("persuasion-players")
     for title, bounds in {
-        "Sales": (0, 2), "Alice gain": (0, 1), "Bob gain": (-1, 2), "Payoff Alice": (0, 2),
+        "Sales": (0, 2),
+        "Alice gain": (0, 1),
+        "Bob gain": (-1, 2),
+        "Payoff Alice": (0, 2),
         "Payoff Bob": (-2 * 11_110 / 4, 4 * 11_110 / 4),
-    }.items():  # fmt: skip
+    }.items():
         cell = table[1][headings.index(title)]
         low, high = cell.number("data-low"), cell.number("data-high")
         assert low is not None

@@ -48,33 +48,40 @@ def gain(record: ct.MatchRecord, label: str) -> float:
     """Return the mean payoff of the givers with this label."""
     assert record.payoffs is not None
     return fmean(
-        record.payoffs[place] for place, role in record.roles.items()
+        record.payoffs[place]
+        for place, role in record.roles.items()
         if role == "giver" and record.label(place) == label
-    )  # fmt: skip
+    )
 
 
-@pytest.mark.parametrize("game", ["giving", "collecting"])
-def test_match_counts_once_for_each_player_of_a_role(crowd: Path, game: str) -> None:
-    records = records_of(crowd, game)
-    for line in scores(crowd, game).players["giver"].iter_rows(named=True):
-        label = line["player_giver"]
-        matches = [
-            record for record in records
-            if label in [record.label(at) for at, role in record.roles.items() if role == "giver"]
-        ]  # fmt: skip
-        assert line["finished"] == len(matches)
-        assert line["payoff_giver.n"] == len(matches)
-        assert line["payoff_giver.clusters"] == len(
-            {(str(r.parameters), r.instance_key) for r in matches}
-        )
-        assert math.isclose(line["payoff_giver"], fmean(gain(record, label) for record in matches))
-        pots = [sum((record.outcome or {})["gifts"].values()) for record in matches]
-        assert math.isclose(line["pot"], fmean(pots))
-        valid_answers = [
-            record.kinds[at]["ok"] for record in matches for at, role in record.roles.items()
-            if role == "giver" and record.label(at) == label
-        ]  # fmt: skip
-        assert line["answers_ok"] == sum(valid_answers)
+def test_match_counts_once_for_each_player_of_a_role(crowd: Path) -> None:
+    for game in ("giving", "collecting"):
+        records = records_of(crowd, game)
+        for line in scores(crowd, game).players["giver"].iter_rows(named=True):
+            label = line["player_giver"]
+            matches = [
+                record
+                for record in records
+                if label
+                in [record.label(at) for at, role in record.roles.items() if role == "giver"]
+            ]
+            assert line["finished"] == len(matches)
+            assert line["payoff_giver.n"] == len(matches)
+            assert line["payoff_giver.clusters"] == len(
+                {(str(r.parameters), r.instance_key) for r in matches}
+            )
+            assert math.isclose(
+                line["payoff_giver"], fmean(gain(record, label) for record in matches)
+            )
+            pots = [sum((record.outcome or {})["gifts"].values()) for record in matches]
+            assert math.isclose(line["pot"], fmean(pots))
+            valid_answers = [
+                record.kinds[at]["ok"]
+                for record in matches
+                for at, role in record.roles.items()
+                if role == "giver" and record.label(at) == label
+            ]
+            assert line["answers_ok"] == sum(valid_answers)
 
 
 def test_players_sharing_a_role_are_sorted_by_gain(crowd: Path) -> None:
@@ -88,17 +95,27 @@ def test_role_with_one_seat_is_averaged_over_matches(crowd: Path) -> None:
     (free, luck) = scores(crowd, "collecting").players["keeper"].iter_rows(named=True)
     records = records_of(crowd, "collecting")
     for line in (free, luck):
-        payoffs = [r.payoffs["keeper"] for r in records  # type: ignore[index]  # all finished
-                   if r.label("keeper") == line["player_keeper"]]  # fmt: skip
+        payoffs = [
+            r.payoffs["keeper"]
+            for r in records  # type: ignore[index]  # all finished
+            if r.label("keeper") == line["player_keeper"]
+        ]
         assert line["payoff_keeper.n"] == len(payoffs) == 20
         assert math.isclose(line["payoff_keeper"], fmean(payoffs))
 
 
 def test_pairings_have_payoffs_by_seat_if_there_are_few(crowd: Path, page: Page) -> None:
     assert page.headings("collecting-pairings") == [
-        "Giver 1", "Giver 2", "Keeper", "Payoff Keeper", "Pot", "Payoff Giver 1", "Payoff Giver 2",
-        "Finished", "Valid at first try",
-    ]  # fmt: skip
+        "Giver 1",
+        "Giver 2",
+        "Keeper",
+        "Payoff Keeper",
+        "Pot",
+        "Payoff Giver 1",
+        "Payoff Giver 2",
+        "Finished",
+        "Valid at first try",
+    ]
     records = records_of(crowd, "collecting")
     for row in page.tables["collecting-pairings"][1:]:
         seated = [cell.text for cell in row[:3]]
@@ -111,16 +128,23 @@ def test_pairings_have_payoffs_by_seat_if_there_are_few(crowd: Path, page: Page)
 
 def test_many_seats_share_one_column_and_one_payoff_for_each_role(crowd: Path, page: Page) -> None:
     assert page.headings("giving-pairings") == [
-        "Players", "Payoff Giver", "Pot", "Finished", "Valid at first try",
-    ]  # fmt: skip
+        "Players",
+        "Payoff Giver",
+        "Pot",
+        "Finished",
+        "Valid at first try",
+    ]
     assert page.headings("giving-players")[:2] == ["Player", "Payoff Giver"]
     rows = {row[0].text: row for row in page.tables["giving-pairings"][1:]}
     assert len(rows) == 9 + 3
     records = records_of(crowd, "giving")
     for record in records:
         shown = ct.records.line_up([record.label(place) for place in record.seats])
-        matching = [r for r in records if [r.label(at) for at in r.seats]
-                    == [record.label(at) for at in record.seats]]  # fmt: skip
+        matching = [
+            r
+            for r in records
+            if [r.label(at) for at in r.seats] == [record.label(at) for at in record.seats]
+        ]
         means = [fmean((r.payoffs or {}).values()) for r in matching]
         assert rows[shown][3].number() == len(matching) == 5
         assert rows[shown][1].number() == pytest.approx(fmean(means), rel=2e-6)
@@ -129,8 +153,12 @@ def test_many_seats_share_one_column_and_one_payoff_for_each_role(crowd: Path, p
 def test_links_name_the_seats_and_exclude_larger_matches(page: Page) -> None:
     rows = {row[0].text: row for row in page.tables["giving-pairings"][1:]}
     two = parse_qs(urlsplit(rows["luck / luck"][1].link or "").query)
-    assert two == {"player_giver_1": ["luck"], "player_giver_2": ["luck"],
-                   "without": ["giver_3"], "status": ["finished"]}  # fmt: skip
+    assert two == {
+        "player_giver_1": ["luck"],
+        "player_giver_2": ["luck"],
+        "without": ["giver_3"],
+        "status": ["finished"],
+    }
     ten = parse_qs(urlsplit(rows["luck x 10"][1].link or "").query)
     assert list(ten) == [*(f"player_giver_{number}" for number in range(1, 11)), "status"]
 
@@ -141,8 +169,10 @@ def test_figures_show_payoffs_of_roles_without_gain_metrics(crowd: Path) -> None
     assert [panel.title for panel in figures.metrics(giving)] == ["Pot"]
     panels = [*figures.gains(collecting), *figures.metrics(collecting)]
     assert [(panel.title, len(panel.layers)) for panel in panels] == [
-        ("Payoff Giver", 1), ("Payoff Keeper", 1), ("Pot", 2),
-    ]  # fmt: skip
+        ("Payoff Giver", 1),
+        ("Payoff Keeper", 1),
+        ("Pot", 2),
+    ]
     assert figures.matrices(scores(crowd, "giving")) == []
 
 
@@ -153,8 +183,10 @@ def test_two_seats_of_one_role_have_a_payoff_matrix_of_the_first(
     panels = {panel.title: panel for panel in figures.matrices(scores(path, "giving"))}
     assert list(panels) == ["Payoff Giver 1", "Pot"]
     chart = panels["Payoff Giver 1"]
-    shown = {(chart.y.names[round(sum(box.y) / 2)], chart.x.names[round(sum(box.x) / 2)]): box.label
-             for box in boxes(chart)}  # fmt: skip
+    shown = {
+        (chart.y.names[round(sum(box.y) / 2)], chart.x.names[round(sum(box.x) / 2)]): box.label
+        for box in boxes(chart)
+    }
     assert float(shown["kind", "free"]) == 10.0  # nine of ten coins given, doubled and halved
     assert float(shown["free", "kind"]) == 19.0
 
@@ -175,10 +207,7 @@ def test_transcripts_show_messages_to_all_seats_once(page: Page) -> None:
 def test_mean_over_copies_stays_within_its_bounds(tmp_path: Path) -> None:
     games: list[dict[str, Any]] = [
         {"game": "pirate_game", "fixed": {"gold": 70, "players": 7}, "pairing": [["first"] * 7]},
-        {
-            "game": "battle_royale",
-            "pairing": [["first"] * 10, ["first"] * 5 + ["second"] * 5],
-        },
+        {"game": "battle_royale", "pairing": [["first"] * 10, ["first"] * 5 + ["second"] * 5]},
     ]
     players = {
         "first": {"strategies": {"battle_royale": "random", "pirate_game": "random"}},

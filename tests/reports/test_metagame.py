@@ -16,8 +16,7 @@ from cheaptalk.equilibrium.analysis.analysis import LEAST, Analysis
 from cheaptalk.equilibrium.analysis.selection import metric_tables, selected
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.reports import Played, analysis_json, metagame_report
-from cheaptalk.reports.charts.chart import Lead
-from cheaptalk.reports.charts.colours import tones_of
+from cheaptalk.reports.charts.chart import Lead, tones_of
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.behaviour_figures import (
     concession_curves,
@@ -95,22 +94,24 @@ def test_edge_strength_increases_with_payoff() -> None:
     assert (by_payoff[-1].source, by_payoff[-1].target) == ("b", "a")
 
 
-@pytest.mark.parametrize("size", [1, 2, 9])
-def test_drawing_is_self_contained_and_shows_all_edges(size: int) -> None:
-    labels = [f"<{number}> & a name that is far too long" for number in range(size)]
-    graph = best_response_graph(
-        labels, np.zeros((size, size)), np.ones((size, size)), np.full(size, 1 / size)
-    )
-    drawing = ElementTree.fromstring(graph.svg())  # noqa: S314 - made here
-    x, y, width, height = graph.box
-    numbers = [re.findall(r"-?[\d.]+", edge.line + edge.head) for edge in graph.edges]
-    points = np.array([float(text) for texts in numbers for text in texts]).reshape(-1, 2)
-    assert len(graph.edges) == size**2
-    assert (points >= [x, y]).all()
-    assert (points <= [x + width, y + height]).all()
-    assert all(label in drawing.attrib["aria-label"] for label in labels)
-    titles = [element.text or "" for element in drawing.iter("{http://www.w3.org/2000/svg}title")]
-    assert any(title.startswith(labels[-1]) for title in titles)
+def test_drawing_is_self_contained_and_shows_all_edges() -> None:
+    for size in (1, 2, 9):
+        labels = [f"<{number}> & a name that is far too long" for number in range(size)]
+        graph = best_response_graph(
+            labels, np.zeros((size, size)), np.ones((size, size)), np.full(size, 1 / size)
+        )
+        drawing = ElementTree.fromstring(graph.svg())  # noqa: S314 - made here
+        x, y, width, height = graph.box
+        numbers = [re.findall(r"-?[\d.]+", edge.line + edge.head) for edge in graph.edges]
+        points = np.array([float(text) for texts in numbers for text in texts]).reshape(-1, 2)
+        assert len(graph.edges) == size**2
+        assert (points >= [x, y]).all()
+        assert (points <= [x + width, y + height]).all()
+        assert all(label in drawing.attrib["aria-label"] for label in labels)
+        titles = [
+            element.text or "" for element in drawing.iter("{http://www.w3.org/2000/svg}title")
+        ]
+        assert any(title.startswith(labels[-1]) for title in titles)
 
 
 def test_no_best_responses_give_no_edges() -> None:
@@ -125,17 +126,14 @@ def test_no_best_responses_give_no_edges() -> None:
 PAYS_MOST = "of those with maximum entropy, the one with the highest payoff"
 
 
-@pytest.mark.parametrize(
-    ("payoffs", "count", "taken"),
-    [
+def test_other_equilibria_are_mentioned() -> None:
+    for payoffs, count, taken in [
         ([[2, 0], [0, 1]], "3 symmetric equilibria", "the one with maximum entropy"),
         ([[5, 2], [1, 2]], "2 symmetric equilibria", PAYS_MOST),
         ([[1, 1], [1, 1]], "1 continuum of symmetric equilibria", "the one with maximum entropy"),
-    ],
-)
-def test_other_equilibria_are_mentioned(payoffs: object, count: str, taken: str) -> None:
-    text = answer(analyse_payoffs("coordination", table(payoffs, "a", "b"))).text
-    assert text.endswith(f" The mean payoffs have {count}, and no others; {taken} is selected.")
+    ]:
+        text = answer(analyse_payoffs("coordination", table(payoffs, "a", "b"))).text
+        assert text.endswith(f" The mean payoffs have {count}, and no others; {taken} is selected.")
 
 
 def test_single_equilibrium_mentions_no_others() -> None:
@@ -147,25 +145,24 @@ def test_single_equilibrium_mentions_no_others() -> None:
 UNCERTAIN = "The choice at equilibrium is still uncertain: ben 100 % (0 to 100)"
 
 
-@pytest.mark.parametrize(
-    ("uncertain", "tied", "sentence"),
-    [
+def test_stated_equilibrium_is_that_of_the_mean_payoffs() -> None:
+    """Regression: shares of draws were stated, and more matches advised for tied strategies."""
+    for uncertain, tied, sentence in [
         ("few", {}, "At the equilibrium of the mean payoffs, everyone chooses ben. Take care."),
         ("", {}, f"{UNCERTAIN}; more matches may help (cheaptalk metagame --propose lists them). "),
         ("", {"ann": 1.0}, f"{UNCERTAIN}. "),
-    ],
-)
-def test_stated_equilibrium_is_that_of_the_mean_payoffs(
-    uncertain: str, tied: dict[str, float], sentence: str
-) -> None:
-    """Regression: shares of draws were stated, and more matches advised for tied strategies."""
-    only = SimpleNamespace(components=[SimpleNamespace(isolated=True)], complete=True)
-    shares = [Spread(0.0, 0.4, 0.5, 0.0, 1.0), Spread(1.0, 0.6, 0.5, 0.0, 1.0)]
-    analysis = SimpleNamespace(
-        labels=("ann", "ben"), against=lambda _: shares, solution=only, tied=tied,
-        uncertain=uncertain, cautions=["Take care"],
-    )  # fmt: skip
-    assert answer(cast("Analysis", analysis)).text.startswith(sentence)
+    ]:
+        only = SimpleNamespace(components=[SimpleNamespace(isolated=True)], complete=True)
+        shares = [Spread(0.0, 0.4, 0.5, 0.0, 1.0), Spread(1.0, 0.6, 0.5, 0.0, 1.0)]
+        analysis = SimpleNamespace(
+            labels=("ann", "ben"),
+            against=lambda _, shares=shares: shares,
+            solution=only,
+            tied=tied,
+            uncertain=uncertain,
+            cautions=["Take care"],
+        )
+        assert answer(cast("Analysis", analysis)).text.startswith(sentence)
 
 
 # Selection of games
@@ -251,8 +248,10 @@ def test_equilibria_report_the_share_of_draws_that_contain_them(path: Path) -> N
     shares = dict(
         zip((point.support for point in bg4.solution.equilibria), bg4.recurring, strict=True)
     )
-    taken = {support: ((bg4.bootstrap.mixtures > 0) == np.isin([0, 1], support)).all(axis=1).mean()
-             for support in shares}  # fmt: skip
+    taken = {
+        support: ((bg4.bootstrap.mixtures > 0) == np.isin([0, 1], support)).all(axis=1).mean()
+        for support in shares
+    }
     for support, recurrence in shares.items():
         assert recurrence is not None
         assert recurrence.chosen == pytest.approx(taken[support])
@@ -339,12 +338,15 @@ def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
     assert cell.label == fixed(bg4.payoffs[1][0].estimate or 0, 2)
     assert "24 matches on 12 instances" in cell.text
     (configuration,) = bg4.selected.frame["configuration"].unique()  # type: ignore[union-attr]
-    assert cell.lead == Lead("item_bargaining", {
-        "player_player_1": "tough",
-        "player_player_2": "soft",
-        "configuration": configuration,
-        "status": "finished",
-    })  # fmt: skip
+    assert cell.lead == Lead(
+        "item_bargaining",
+        {
+            "player_player_1": "tough",
+            "player_player_2": "soft",
+            "configuration": configuration,
+            "status": "finished",
+        },
+    )
 
 
 def test_large_map_has_a_scale_instead_of_printed_numbers() -> None:

@@ -105,9 +105,8 @@ def test_winner_of_all_matches_has_no_finite_strength(path: Path) -> None:
 # Providers
 
 
-@pytest.mark.parametrize(
-    ("model", "provider"),
-    [
+def test_provider_is_read_from_the_model_name() -> None:
+    for model, provider in [
         ("openai/gpt-4o", "openai"),
         ("openrouter/meta-llama/llama-3", "meta-llama"),
         ("vllm/qwen2", None),
@@ -115,11 +114,9 @@ def test_winner_of_all_matches_has_no_finite_strength(path: Path) -> None:
         ("gpt-4o", None),
         ("nobody/x", None),
         (None, None),
-    ],
-)
-def test_provider_is_read_from_the_model_name(model: str | None, provider: str | None) -> None:
-    spec = {"strategy": "soft"} if model is None else {"model": model}
-    assert providers_of_models({"a": spec}) == ({"a": provider} if provider else {})
+    ]:
+        spec = {"strategy": "soft"} if model is None else {"model": model}
+        assert providers_of_models({"a": spec}) == ({"a": provider} if provider else {})
 
 
 def test_study_of_heuristics_has_no_providers(path: Path) -> None:
@@ -270,9 +267,7 @@ def test_cell_link_finds_only_matches_of_its_configurations(path: Path) -> None:
             assert count(store, "table", wanted) == games * 12
 
 
-def test_unsolvable_reading_is_absent_with_a_reason(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_unsolvable_reading_is_absent_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, reading: str, **__: object) -> ct.equilibrium.ProviderGame:
         raise EquilibriumError(f"no end of {reading}")
 

@@ -33,11 +33,13 @@ SEXES = np.array([[3.0, 0], [0, 2]]), np.array([[2.0, 0], [0, 3]])
 IDLE = {
     "name": "idle",
     "instances": 2,
-    "games": [{"game": "negotiation", "fixed": {"horizon": 1, "seller_factor": 1.5,
-                                                "buyer_factor": 0.8}}],
-    "players": {f"adds {number}": {"strategy": "fixed_price", "markup": number / 10}
-                for number in range(4)},
-}  # fmt: skip
+    "games": [
+        {"game": "negotiation", "fixed": {"horizon": 1, "seller_factor": 1.5, "buyer_factor": 0.8}}
+    ],
+    "players": {
+        f"adds {number}": {"strategy": "fixed_price", "markup": number / 10} for number in range(4)
+    },
+}
 """A sale without gains from trade, whose players ask for more than the buyer's value."""
 FILE = "row,column,payoff,other\nbox,box,3,2\nbox,dance,0,0\ndance,box,0,0\ndance,dance,2,3\n"
 
@@ -225,8 +227,12 @@ def test_pooling_allows_missing_configurations(well: Path) -> None:
     assert pooled.game.payoffs()[1].ravel() == pytest.approx(ordered)
     assert not pooled.paired
     none = chosen.frame.filter(pl.col("player_alice") != "luck")
-    disjoint = none.with_columns(pl.when(pl.col("player_bob") == "luck").then(pl.lit("new"))
-                              .otherwise("player_alice").alias("player_alice"))  # fmt: skip
+    disjoint = none.with_columns(
+        pl.when(pl.col("player_bob") == "luck")
+        .then(pl.lit("new"))
+        .otherwise("player_alice")
+        .alias("player_alice")
+    )
     with pytest.raises(ct.CheaptalkError, match=r"or omit strategies$"):
         analyse_seats(chosen._replace(frame=disjoint), pooled=True)
 
@@ -237,11 +243,14 @@ def test_pooling_allows_missing_configurations(well: Path) -> None:
 def test_maps_frame_best_responses_and_equilibria() -> None:
     analysis = analyse_bimatrix("game", table([[3, 1], [0, 2]], [[2, 2], [0, 3]]))
     at = [
-        {(round(sum(box.x) / 2), round(sum(box.y) / 2), layer.frame > 2)
-         for layer in chart.layers if isinstance(layer, Boxes) and layer.frame
-         for box in layer.boxes}
+        {
+            (round(sum(box.x) / 2), round(sum(box.y) / 2), layer.frame > 2)
+            for layer in chart.layers
+            if isinstance(layer, Boxes) and layer.frame
+            for box in layer.boxes
+        }
         for chart in payoff_maps(analysis)
-    ]  # fmt: skip
+    ]
     assert at[0] == {(0, 0, True), (1, 1, True)}
     assert at[1] == {(0, 0, True), (1, 0, False), (1, 1, True)}
 
@@ -403,10 +412,7 @@ def test_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
     ("arguments", "message"),
     [
         (["--payoff", "gain"], "--payoff: only valid with --two-populations"),
-        (
-            ["--two-populations", "--propose", "9"],
-            "--propose: not valid for two populations",
-        ),
+        (["--two-populations", "--propose", "9"], "--propose: not valid for two populations"),
         (["--two-populations", "--payoff", "joy"], 'share no metric "joy" (known: payoff, gain)'),
         (
             ["--two-populations", "--payoff", "gain", "--exclude", "x"],

@@ -47,9 +47,21 @@ COMMANDS = (
     ("compare", "first", "second", "--out", "compare.html"),
     ("leaderboard", "first", "second", "--out", "leaderboard.html"),
     ("metagame", "first", "--game", "item_bargaining", "--out", "metagame.html"),
-    ("profile", "random", "--battery", "../mine.yaml", "--compare-to", "../before.json",
-     "--workers", "1", "--out", "profile.html", "--json-file", "profile.json"),
-)  # fmt: skip
+    (
+        "profile",
+        "random",
+        "--battery",
+        "../mine.yaml",
+        "--compare-to",
+        "../before.json",
+        "--workers",
+        "1",
+        "--out",
+        "profile.html",
+        "--json-file",
+        "profile.json",
+    ),
+)
 SCRIPT = """
 import sys
 from cheaptalk.cli.main import main
@@ -81,16 +93,23 @@ def test_reports_are_byte_identical_in_every_process(tmp_path: Path) -> None:
     for place, folder in enumerate(folders):
         folder.mkdir()
         done = subprocess.run(
-            [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False,
+            [sys.executable, "-c", script],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
             env=os.environ | {"PYTHONHASHSEED": str(place + 1)},
-        )  # fmt: skip
+        )
         assert done.returncode == 0, done.stderr
         (folder / "printed").write_text(done.stdout.replace(str(folder), ""))
     first, second = (
-        {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*")
-         if file.is_file()}
+        {
+            str(file.relative_to(folder)): file.read_bytes()
+            for file in folder.rglob("*")
+            if file.is_file()
+        }
         for folder in folders
-    )  # fmt: skip
+    )
     assert first.keys() == second.keys()
     assert {name for name in first if first[name] != second[name]} == set()
     assert {"report.html", "compare.html", "leaderboard.html", "metagame.html"} <= set(first)

@@ -11,9 +11,13 @@ from tests.played import EVIL
 from tests.reports.conftest import Reported
 
 ANSWER: dict[str, Any] = {
-    "text": "yes", "model": "m-2026", "route": "schema", "sent": {"temperature": 0.5},
-    "usage": {"input_tokens": 10, "output_tokens": 2}, "dollars": 0.25,
-}  # fmt: skip
+    "text": "yes",
+    "model": "m-2026",
+    "route": "schema",
+    "sent": {"temperature": 0.5},
+    "usage": {"input_tokens": 10, "output_tokens": 2},
+    "dollars": 0.25,
+}
 FAILED = {"failure": "provider_error", "route": "schema", "sent": {"temperature": 0.5}}
 
 

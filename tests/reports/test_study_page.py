@@ -64,39 +64,41 @@ def bounds_of(record: ct.MatchRecord, heading: str) -> tuple[float, float]:
     return ct.get_game(record.game).metrics[name].bounds_in(record.rules)
 
 
-@pytest.mark.parametrize("game", ["bargaining", "negotiation", "persuasion"])
-def test_pairing_numbers_agree_with_their_matches(
-    well: Path, reported: Reported, game: str
-) -> None:
-    page = reported(well)
-    records = [record for record in records_of(well) if record.game == game]
-    rows = page.rows(f"{game}-pairings")
-    assert len(rows) == 4
-    checked = 0
-    for row in rows:
-        who = (row.pop("Alice").text, row.pop("Bob").text)
-        matches = [record for record in records if labels(record) == who]
-        assert row.pop("Finished").number() == len(matches) > 0
-        assert row.pop("Valid at first try").number() == 100
-        for heading, cell in row.items():
-            known = [
-                ((str(r.parameters), r.instance_key), value, bounds_of(r, heading))
-                for r in matches
-                if (value := metrics_of(r)[heading.lower()]) is not None
-            ]
-            if not known:
-                assert cell.text == "none"
-                continue
-            checked += 1
-            names = ("data-v", "data-low", "data-high", "data-n", "data-clusters")
-            shown = [cell.number(name) if name in cell.attributes else None for name in names]
-            summary = summarise(known)
-            expected = [summary[name] for name in ("mean", "low", "high", "n", "clusters")]
-            assert summary["mean"] == pytest.approx(math.fsum(v for _, v, _ in known) / len(known))
-            pairs = [pair for pair in zip(shown, expected, strict=True) if pair != (None, None)]
-            assert all(value == pytest.approx(other, rel=2e-6, abs=2e-6) for value, other in pairs)
-            assert ("†" in cell.text) == (summary["wanted"] is not None)
-    assert checked > 20
+def test_pairing_numbers_agree_with_their_matches(well: Path, reported: Reported) -> None:
+    for game in ("bargaining", "negotiation", "persuasion"):
+        page = reported(well)
+        records = [record for record in records_of(well) if record.game == game]
+        rows = page.rows(f"{game}-pairings")
+        assert len(rows) == 4
+        checked = 0
+        for row in rows:
+            who = (row.pop("Alice").text, row.pop("Bob").text)
+            matches = [record for record in records if labels(record) == who]
+            assert row.pop("Finished").number() == len(matches) > 0
+            assert row.pop("Valid at first try").number() == 100
+            for heading, cell in row.items():
+                known = [
+                    ((str(r.parameters), r.instance_key), value, bounds_of(r, heading))
+                    for r in matches
+                    if (value := metrics_of(r)[heading.lower()]) is not None
+                ]
+                if not known:
+                    assert cell.text == "none"
+                    continue
+                checked += 1
+                names = ("data-v", "data-low", "data-high", "data-n", "data-clusters")
+                shown = [cell.number(name) if name in cell.attributes else None for name in names]
+                summary = summarise(known)
+                expected = [summary[name] for name in ("mean", "low", "high", "n", "clusters")]
+                assert summary["mean"] == pytest.approx(
+                    math.fsum(v for _, v, _ in known) / len(known)
+                )
+                pairs = [pair for pair in zip(shown, expected, strict=True) if pair != (None, None)]
+                assert all(
+                    value == pytest.approx(other, rel=2e-6, abs=2e-6) for value, other in pairs
+                )
+                assert ("†" in cell.text) == (summary["wanted"] is not None)
+        assert checked > 20
 
 
 def test_player_rows_average_over_rivals(well: Path, reported: Reported) -> None:
@@ -265,8 +267,13 @@ def test_matches_of_other_rules_versions_are_excluded_and_named(
 
 
 def cells_with_links(page: Page) -> list[Cell]:
-    return [cell for rows in page.tables.values() for row in rows[1:] for cell in row[2:]
-            if cell.link is not None and cell.link.startswith("http")]  # fmt: skip
+    return [
+        cell
+        for rows in page.tables.values()
+        for row in rows[1:]
+        for cell in row[2:]
+        if cell.link is not None and cell.link.startswith("http")
+    ]
 
 
 def test_every_number_links_to_its_matches(badly: Path, reported: Reported) -> None:
@@ -325,8 +332,11 @@ def test_nothing_is_fetched_and_only_own_scripts_run(well: Path, reported: Repor
     assert not re.search(r"url\(|@import", style[0])
     for link in page.attributes("href"):
         assert link.startswith(("#", "http://127.0.0.1:8642/studies/well"))
-    (policy,) = [attributes["content"] or "" for tag, attributes in page.elements
-                 if tag == "meta" and "http-equiv" in attributes]  # fmt: skip
+    (policy,) = [
+        attributes["content"] or ""
+        for tag, attributes in page.elements
+        if tag == "meta" and "http-equiv" in attributes
+    ]
     digests = [
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         for script in page.running()

@@ -44,21 +44,21 @@ def test_linear_model_fits_additive_effects() -> None:
     assert result.scores.equals(again.scores)
 
 
-@pytest.mark.parametrize("learner", TREES)
-def test_trees_find_interactions_that_linear_models_miss(learner: str) -> None:
-    pytest.importorskip(learner)
-    frame = games()
-    regression = prediction_baselines(
-        frame, "alike", ["one", "two"], learners=["linear", learner], seeds=[1, 2]
-    )
-    assert scores(regression, "r2")["linear"] < 0.1
-    assert scores(regression, "r2")[learner] > 0.5
-    binary = prediction_baselines(
-        frame, "odd", ["one", "two"], learners=["linear", learner], seeds=[1]
-    )
-    assert binary.scores["metric"].unique().sort().to_list() == ["accuracy", "auc"]
-    assert scores(binary, "auc")[learner] == 1 > scores(binary, "accuracy")["linear"]
-    assert binary.frame["spread"].null_count() == 4
+def test_trees_find_interactions_that_linear_models_miss() -> None:
+    for learner in TREES:
+        pytest.importorskip(learner)
+        frame = games()
+        regression = prediction_baselines(
+            frame, "alike", ["one", "two"], learners=["linear", learner], seeds=[1, 2]
+        )
+        assert scores(regression, "r2")["linear"] < 0.1
+        assert scores(regression, "r2")[learner] > 0.5
+        binary = prediction_baselines(
+            frame, "odd", ["one", "two"], learners=["linear", learner], seeds=[1]
+        )
+        assert binary.scores["metric"].unique().sort().to_list() == ["accuracy", "auc"]
+        assert scores(binary, "auc")[learner] == 1 > scores(binary, "accuracy")["linear"]
+        assert binary.frame["spread"].null_count() == 4
 
 
 def test_missing_levels_are_a_category_and_undefined_scores_are_null() -> None:
@@ -80,9 +80,8 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         prediction_baselines(games(), "sum", ["one"], learners=["catboost"])
 
 
-@pytest.mark.parametrize(
-    ("outcome", "factors", "options", "message"),
-    [
+def test_invalid_arguments_raise_error() -> None:
+    for outcome, factors, options, message in [
         (
             "sum",
             ["one"],
@@ -93,10 +92,6 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         ("flat", ["one"], {}, '"flat" has 240 values, 1 of them distinct'),
         ("sum", ["three"], {}, 'no column "three" .* to predict with'),
         ("sum", [], {}, "at least one factor"),
-    ],
-)
-def test_invalid_arguments_raise_error(
-    outcome: str, factors: list[str], options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises((StatisticsError, ValueError), match=message):
-        prediction_baselines(games(), outcome, factors, **options)
+    ]:
+        with pytest.raises((StatisticsError, ValueError), match=message):
+            prediction_baselines(games(), outcome, factors, **options)

@@ -15,9 +15,19 @@ from cheaptalk.statistics.intervals import CONSTANT, ONE_CLUSTER
 from tests.statistics.hall import halls_interval
 
 COLUMNS = [
-    "cell", "metric", "n", "clusters", "mean", "freedom", "error", "low", "high", "wanted", "note",
+    "cell",
+    "metric",
+    "n",
+    "clusters",
+    "mean",
+    "freedom",
+    "error",
+    "low",
+    "high",
+    "wanted",
+    "note",
     "skew",
-]  # fmt: skip
+]
 
 
 def clustered(
@@ -42,27 +52,27 @@ def row_of(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
     return row
 
 
-@pytest.mark.parametrize("level", [0.95, 0.9])
-def test_agrees_with_statsmodels(level: float) -> None:
-    frame = clustered(np.random.default_rng(1), 5, 12, (1, 9), 0.4)
-    intervals = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"], level=level)
-    assert intervals.columns == COLUMNS
-    assert intervals["cell"].to_list() == [0, 1, 2, 3, 4]
-    for row in intervals.rows(named=True):
-        cell = frame.filter(cell=row["cell"])
-        fit = sm.OLS(cell["x"].to_numpy(), np.ones(len(cell))).fit(
-            cov_type="cluster", cov_kwds={"groups": cell["instance"].to_numpy()}, use_t=True
-        )
-        assert (row["n"], row["clusters"]) == (len(cell), 12)
-        assert row["mean"] == pytest.approx(fit.params[0], abs=1e-12)
-        assert row["error"] == pytest.approx(fit.bse[0], rel=1e-10)
-        residual = pl.col("x").sum() - pl.col("x").len() * row["mean"]
-        instances = cell.group_by("instance").agg(residual, pl.len().alias("n"))
-        freedom = freedom_of(instances["n"].to_numpy())
-        assert row["freedom"] == pytest.approx(freedom)
-        off = instances["x"].to_numpy() / len(cell)
-        low, high = halls_interval(off, row["mean"], level, freedom)
-        assert (row["low"], row["high"]) == pytest.approx((low, high), rel=1e-6)
+def test_agrees_with_statsmodels() -> None:
+    for level in (0.95, 0.9):
+        frame = clustered(np.random.default_rng(1), 5, 12, (1, 9), 0.4)
+        intervals = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"], level=level)
+        assert intervals.columns == COLUMNS
+        assert intervals["cell"].to_list() == [0, 1, 2, 3, 4]
+        for row in intervals.rows(named=True):
+            cell = frame.filter(cell=row["cell"])
+            fit = sm.OLS(cell["x"].to_numpy(), np.ones(len(cell))).fit(
+                cov_type="cluster", cov_kwds={"groups": cell["instance"].to_numpy()}, use_t=True
+            )
+            assert (row["n"], row["clusters"]) == (len(cell), 12)
+            assert row["mean"] == pytest.approx(fit.params[0], abs=1e-12)
+            assert row["error"] == pytest.approx(fit.bse[0], rel=1e-10)
+            residual = pl.col("x").sum() - pl.col("x").len() * row["mean"]
+            instances = cell.group_by("instance").agg(residual, pl.len().alias("n"))
+            freedom = freedom_of(instances["n"].to_numpy())
+            assert row["freedom"] == pytest.approx(freedom)
+            off = instances["x"].to_numpy() / len(cell)
+            low, high = halls_interval(off, row["mean"], level, freedom)
+            assert (row["low"], row["high"]) == pytest.approx((low, high), rel=1e-6)
 
 
 def freedom_of(sizes: np.ndarray) -> float:
@@ -179,10 +189,10 @@ def test_few_large_clusters_reduce_degrees_of_freedom() -> None:
     assert intervals.filter(pl.col("wanted") > 50).height == 1_500  # reported beside it
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_non_finite_values_raise_error(value: float) -> None:
-    with pytest.raises(StatisticsError, match='"x" has values that are not finite'):
-        row_of(pl.DataFrame({"x": [1.0, value], "instance": [0, 1]}))
+def test_non_finite_values_raise_error() -> None:
+    for value in (math.nan, math.inf, -math.inf):
+        with pytest.raises(StatisticsError, match='"x" has values that are not finite'):
+            row_of(pl.DataFrame({"x": [1.0, value], "instance": [0, 1]}))
 
 
 def test_shares_have_wilson_intervals_of_effective_size() -> None:
@@ -211,10 +221,14 @@ def test_intervals_stay_within_bounds_unless_values_violate_them() -> None:
 
 
 def test_row_bounds_limit_the_mean_by_their_means() -> None:
-    frame = pl.DataFrame({
-        "x": [0.0, 1.0, 1.0, 90.0], "instance": range(4),
-        "least": [0.0, 0.0, -4.0, 0.0], "most": [1.0, 2.0, 5.0, 100.0],
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "x": [0.0, 1.0, 1.0, 90.0],
+            "instance": range(4),
+            "least": [0.0, 0.0, -4.0, 0.0],
+            "most": [1.0, 2.0, 5.0, 100.0],
+        }
+    )
     free, bounded = row_of(frame), row_of(frame, bounds={"x": ("least", "most")})
     assert free["low"] < -1
     assert bounded == free | {"low": -1.0, "high": min(free["high"], 27.0)}
@@ -244,10 +258,14 @@ def test_rounded_share_has_the_interval_of_a_share() -> None:
 
 
 def test_values_with_different_bounds_are_not_shares() -> None:
-    frame = pl.DataFrame({
-        "x": [0.0, 1.0, 0.0, 100.0] * 5, "instance": range(20), "least": [0.0] * 20,
-        "most": [1.0, 1.0, 100.0, 100.0] * 5,
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "x": [0.0, 1.0, 0.0, 100.0] * 5,
+            "instance": range(20),
+            "least": [0.0] * 20,
+            "most": [1.0, 1.0, 100.0, 100.0] * 5,
+        }
+    )
     row = row_of(frame, bounds={"x": ("least", "most")})
     assert (row["low"], row["high"]) == (row_of(frame)["low"], 50.5)
 
@@ -365,25 +383,28 @@ def people_matches(rng: np.random.Generator, people: int, matches: int, both: bo
     other = rng.permutation(seat)
     x = habits[seat] + rng.normal(size=len(seat)) * 0.8 + habits[other] * both
     names = [[f"{a}", f"{b}"] if both else [f"{a}"] for a, b in zip(seat, other, strict=True)]
-    return pl.DataFrame({
-        "configuration": rng.integers(0, 3, len(seat)), "instance": np.arange(len(seat)) // 2,
-        "x": x,
-        "people": names,
-    })  # fmt: skip
+    return pl.DataFrame(
+        {
+            "configuration": rng.integers(0, 3, len(seat)),
+            "instance": np.arange(len(seat)) // 2,
+            "x": x,
+            "people": names,
+        }
+    )
 
 
-@pytest.mark.parametrize("both", [False, True])
-def test_intervals_account_for_participants_in_many_matches(both: bool) -> None:
-    rng = np.random.default_rng(6)
-    inside: list[bool] = []
-    apart: list[bool] = []
-    for _ in range(60):
-        frame = people_matches(rng, 30, 10, both)
-        for people, covered in (("people", inside), (None, apart)):
-            row = mean_intervals(frame, ["x"], people=people).row(0, named=True)
-            covered.append(row["low"] < 0 < row["high"])
-    assert np.mean(inside) >= 0.88
-    assert np.mean(apart) < 0.75
+def test_intervals_account_for_participants_in_many_matches() -> None:
+    for both in (False, True):
+        rng = np.random.default_rng(6)
+        inside: list[bool] = []
+        apart: list[bool] = []
+        for _ in range(60):
+            frame = people_matches(rng, 30, 10, both)
+            for people, covered in (("people", inside), (None, apart)):
+                row = mean_intervals(frame, ["x"], people=people).row(0, named=True)
+                covered.append(row["low"] < 0 < row["high"])
+        assert np.mean(inside) >= 0.88
+        assert np.mean(apart) < 0.75
 
 
 def test_matches_sharing_an_instance_or_participant_are_dependent() -> None:
@@ -393,11 +414,14 @@ def test_matches_sharing_an_instance_or_participant_are_dependent() -> None:
     names, instances = frame["people"].to_list(), frame["instance"].to_list()
     total = sum(
         off[a] * off[b]
-        for a in range(len(off)) for b in range(len(off))
+        for a in range(len(off))
+        for b in range(len(off))
         if instances[a] == instances[b] or set(names[a]) & set(names[b])
-    )  # fmt: skip
-    by_person = {name: sum(off[a] for a in range(len(off)) if name in names[a]) ** 2
-                 for name in map(str, range(8))}  # fmt: skip
+    )
+    by_person = {
+        name: sum(off[a] for a in range(len(off)) if name in names[a]) ** 2
+        for name in map(str, range(8))
+    }
     by_instance = mean_intervals(frame, ["x"], people=None)["error"].item() ** 2
     assert row["error"] ** 2 == pytest.approx(
         max(8 / 7 * total, 8 / 7 * sum(by_person.values()), by_instance)
@@ -411,11 +435,14 @@ def test_participants_in_thin_configurations_widen_intervals() -> None:
     draw, estimates = np.random.default_rng(6), []
     for _ in range(40):
         person, configuration = np.arange(200) // 10, draw.permutation(np.arange(200) % 100)
-        frame = pl.DataFrame({
-            "configuration": configuration, "instance": np.arange(200),
-            "people": person.astype(str),
-            "x": draw.normal(size=20)[person] + draw.normal(size=200),
-        }).with_columns(pl.concat_list("people"))  # fmt: skip
+        frame = pl.DataFrame(
+            {
+                "configuration": configuration,
+                "instance": np.arange(200),
+                "people": person.astype(str),
+                "x": draw.normal(size=20)[person] + draw.normal(size=200),
+            }
+        ).with_columns(pl.concat_list("people"))
         row = mean_intervals(frame, ["x"]).row(0, named=True)
         estimates.append((row["mean"], row["error"] ** 2))
     means, variances = np.array(estimates).T

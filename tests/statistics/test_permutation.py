@@ -46,14 +46,14 @@ def test_few_values_use_all_permutations() -> None:
     assert result.p == pytest.approx(two_sided(shuffled, float(np.mean(first) - np.mean(second))))
 
 
-@pytest.mark.parametrize("paired", [True, False])
-def test_many_values_use_random_permutations(paired: bool) -> None:
-    draw = np.random.default_rng(1)
-    first, second = draw.normal(0.9, 1, 40), draw.normal(0, 1, 40)
-    result = permutation_test(first, second, paired=paired, draws=999, seed=1)
-    assert not result.exact
-    assert 0.001 <= result.p < 0.05
-    assert result == permutation_test(first, second, paired=paired, draws=999, seed=1)
+def test_many_values_use_random_permutations() -> None:
+    for paired in (True, False):
+        draw = np.random.default_rng(1)
+        first, second = draw.normal(0.9, 1, 40), draw.normal(0, 1, 40)
+        result = permutation_test(first, second, paired=paired, draws=999, seed=1)
+        assert not result.exact
+        assert 0.001 <= result.p < 0.05
+        assert result == permutation_test(first, second, paired=paired, draws=999, seed=1)
 
 
 def test_size_is_nominal_under_the_null() -> None:
@@ -72,19 +72,14 @@ def test_equal_samples_do_not_differ() -> None:
     assert permutation_test([1.0], [2.0], paired=True).p == 1
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "paired", "message"),
-    [
+def test_incomparable_samples_raise_error() -> None:
+    for first, second, paired, message in [
         ([1.0], [1.0, 2.0], True, "of equal length, not 1 values with 2"),
         ([], [1.0], False, "two samples, not 0 values with 1"),
         ([float("nan")], [1.0], True, "finite"),
-    ],
-)
-def test_incomparable_samples_raise_error(
-    first: list[float], second: list[float], paired: bool, message: str
-) -> None:
-    with pytest.raises((StatisticsError, ValueError), match=message):
-        permutation_test(first, second, paired=paired)
+    ]:
+        with pytest.raises((StatisticsError, ValueError), match=message):
+            permutation_test(first, second, paired=paired)
 
 
 def test_corrections_agree_with_statsmodels() -> None:
@@ -148,21 +143,22 @@ def test_groups_without_shared_instances_are_noted() -> None:
     assert result.notes == (
         "cannot compare a with b: they share no instance",
         "cannot compare b with c: they share no instance",
-    )  # fmt: skip
+    )
     apart = pairwise_tests(frame.head(4), "gain", "who", paired=True, cluster=["instance"])
     assert apart.frame.is_empty()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_invalid_pairwise_tests_raise_error() -> None:
+    for options, message in [
         ({"value": "profit"}, 'no column "profit" .* to compare by'),
         ({"by": "one"}, "fewer than two groups"),
         ({"cluster": []}, "paired tests need"),
-    ],
-)
-def test_invalid_pairwise_tests_raise_error(options: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"value": "gain", "by": "who", "cluster": ["instance"]} | options
-    frame = populations().with_columns(one=1)
-    with pytest.raises((StatisticsError, ValueError), match=message):
-        pairwise_tests(frame, paired=True, **arguments)
+    ]:
+        arguments: dict[str, Any] = {
+            "value": "gain",
+            "by": "who",
+            "cluster": ["instance"],
+        } | options
+        frame = populations().with_columns(one=1)
+        with pytest.raises((StatisticsError, ValueError), match=message):
+            pairwise_tests(frame, paired=True, **arguments)

@@ -52,29 +52,29 @@ def fitted(frame: pl.DataFrame, **options: Any) -> Regression:
     )
 
 
-@pytest.mark.parametrize("errors", ["classical", "HC3", "cluster"])
-@pytest.mark.parametrize("level", [0.9, 0.95])
-def test_agrees_with_statsmodels(errors: Any, level: float) -> None:
-    frame = games()
-    result = fitted(frame, errors=errors, level=level)
-    plain = sm.OLS(frame["gain"].to_numpy(), columns(frame)).fit()
-    kinds = {
-        "classical": plain,
-        "HC3": plain.get_robustcov_results("HC3", use_t=True),
-        "cluster": plain.get_robustcov_results(
-            "cluster", groups=frame["instance"].to_numpy(), use_t=True
-        ),
-    }
-    oracle = kinds[errors]
-    rows = result.frame.filter(~pl.col("reference"))
-    assert_allclose(rows["estimate"], oracle.params, atol=1e-12)
-    assert_allclose(rows["error"], oracle.bse, rtol=1e-9)
-    assert_allclose(rows["p"], oracle.pvalues, rtol=1e-7)
-    limits = oracle.conf_int(alpha=1 - level)
-    assert_allclose(rows.select("low", "high").to_numpy(), limits, rtol=1e-8)
-    assert result.r2 == pytest.approx(plain.rsquared)
-    assert result.adjusted_r2 == pytest.approx(plain.rsquared_adj)
-    assert (result.rows, result.notes) == (400, ())
+def test_agrees_with_statsmodels() -> None:
+    for errors in ("classical", "HC3", "cluster"):
+        for level in (0.9, 0.95):
+            frame = games()
+            result = fitted(frame, errors=errors, level=level)
+            plain = sm.OLS(frame["gain"].to_numpy(), columns(frame)).fit()
+            kinds = {
+                "classical": plain,
+                "HC3": plain.get_robustcov_results("HC3", use_t=True),
+                "cluster": plain.get_robustcov_results(
+                    "cluster", groups=frame["instance"].to_numpy(), use_t=True
+                ),
+            }
+            oracle = kinds[errors]
+            rows = result.frame.filter(~pl.col("reference"))
+            assert_allclose(rows["estimate"], oracle.params, atol=1e-12)
+            assert_allclose(rows["error"], oracle.bse, rtol=1e-9)
+            assert_allclose(rows["p"], oracle.pvalues, rtol=1e-7)
+            limits = oracle.conf_int(alpha=1 - level)
+            assert_allclose(rows.select("low", "high").to_numpy(), limits, rtol=1e-8)
+            assert result.r2 == pytest.approx(plain.rsquared)
+            assert result.adjusted_r2 == pytest.approx(plain.rsquared_adj)
+            assert (result.rows, result.notes) == (400, ())
 
 
 def with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
@@ -86,34 +86,36 @@ def with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(age=pl.Series(age), second=pl.Series(second), gain=outcome)
 
 
-@pytest.mark.parametrize("errors", ["classical", "HC3", "cluster"])
-def test_numeric_factors_agree_with_statsmodels(errors: Any) -> None:
-    frame = with_numbers(games())
-    result = ols(
-        frame,
-        "gain",
-        ["model", "age"],
-        reference={"model": "b"},
-        errors=errors,
-        cluster=["instance"],
-    )
-    models = [(frame["model"] == name).to_numpy().astype(float) for name in "acd"]
-    matrix = np.column_stack([np.ones(len(frame)), *models, frame["age"].to_numpy()])
-    fit = sm.OLS(frame["gain"].to_numpy(), matrix).fit()
-    r2 = fit.rsquared
-    if errors == "HC3":
-        fit = fit.get_robustcov_results("HC3", use_t=True)
-    elif errors == "cluster":
-        fit = fit.get_robustcov_results("cluster", groups=frame["instance"].to_numpy(), use_t=True)
-    rows = result.frame.filter(~pl.col("reference"))
-    assert rows["factor"].to_list() == ["(constant)", "model", "model", "model", "age"]
-    assert rows["level"].to_list() == [None, "a", "c", "d", None]
-    assert_allclose(rows["estimate"], fit.params, rtol=1e-12, atol=1e-12)
-    assert_allclose(rows["error"], fit.bse, rtol=1e-12)
-    assert_allclose(rows["p"], fit.pvalues, rtol=1e-9)
-    assert_allclose(rows.select("low", "high").to_numpy(), fit.conf_int(), rtol=1e-9)
-    assert_allclose(result.coefficients, fit.params, rtol=1e-12, atol=1e-12)
-    assert result.r2 == pytest.approx(r2, rel=1e-12)
+def test_numeric_factors_agree_with_statsmodels() -> None:
+    for errors in ("classical", "HC3", "cluster"):
+        frame = with_numbers(games())
+        result = ols(
+            frame,
+            "gain",
+            ["model", "age"],
+            reference={"model": "b"},
+            errors=errors,
+            cluster=["instance"],
+        )
+        models = [(frame["model"] == name).to_numpy().astype(float) for name in "acd"]
+        matrix = np.column_stack([np.ones(len(frame)), *models, frame["age"].to_numpy()])
+        fit = sm.OLS(frame["gain"].to_numpy(), matrix).fit()
+        r2 = fit.rsquared
+        if errors == "HC3":
+            fit = fit.get_robustcov_results("HC3", use_t=True)
+        elif errors == "cluster":
+            fit = fit.get_robustcov_results(
+                "cluster", groups=frame["instance"].to_numpy(), use_t=True
+            )
+        rows = result.frame.filter(~pl.col("reference"))
+        assert rows["factor"].to_list() == ["(constant)", "model", "model", "model", "age"]
+        assert rows["level"].to_list() == [None, "a", "c", "d", None]
+        assert_allclose(rows["estimate"], fit.params, rtol=1e-12, atol=1e-12)
+        assert_allclose(rows["error"], fit.bse, rtol=1e-12)
+        assert_allclose(rows["p"], fit.pvalues, rtol=1e-9)
+        assert_allclose(rows.select("low", "high").to_numpy(), fit.conf_int(), rtol=1e-9)
+        assert_allclose(result.coefficients, fit.params, rtol=1e-12, atol=1e-12)
+        assert result.r2 == pytest.approx(r2, rel=1e-12)
 
 
 def test_numeric_factor_is_one_regressor_without_reference() -> None:
@@ -166,22 +168,17 @@ def test_predicted_means_use_the_mean_or_given_values_of_numbers() -> None:
         predicted_means(fit, ["age"])
 
 
-@pytest.mark.parametrize(
-    ("change", "options", "message"),
-    [
+def test_invalid_numeric_factors_raise_error() -> None:
+    for change, options, message in [
         ([], {"reference": {"age": 30}}, r'"age" is numeric .* write "C\(age\)"'),
         ([pl.lit(None, pl.Float64).alias("age")], {}, '"age" is missing in 400 of 400 rows'),
         ([pl.lit(float("inf")).alias("age")], {}, '"age" has values that are not finite'),
         ([pl.lit([1, 2]).alias("age")], {}, r'"age" has type List\(Int64\)'),
         ([], {"cluster": ["nowhere"]}, r'no column "nowhere" .* name the columns in cluster'),
-    ],
-)  # fmt: skip
-def test_invalid_numeric_factors_raise_error(
-    change: list[pl.Expr], options: dict[str, Any], message: str
-) -> None:
-    frame = with_numbers(games()).with_columns(change)
-    with pytest.raises(StatisticsError, match=message):
-        ols(frame, "gain", ["age"], **{"cluster": ["instance"]} | options)
+    ]:
+        frame = with_numbers(games()).with_columns(change)
+        with pytest.raises(StatisticsError, match=message):
+            ols(frame, "gain", ["age"], **{"cluster": ["instance"]} | options)
 
 
 def test_constant_numeric_factor_is_omitted_with_a_note() -> None:
@@ -208,8 +205,11 @@ def test_joint_regressions_equal_separate_ones() -> None:
         single = ols(frame, outcome, ["kind"], errors=kind, **shared)
         assert result.frame.equals(single.frame)
         assert (result.rows, result.clusters, result.r2, result.notes) == (
-            single.rows, single.clusters, single.r2, single.notes,
-        )  # fmt: skip
+            single.rows,
+            single.clusters,
+            single.r2,
+            single.notes,
+        )
     with pytest.raises(ValueError, match="errors must be"):
         regressions(frame, ["gain"], ["kind"], errors=["robust"], **shared)  # type: ignore[list-item]
 
@@ -233,8 +233,10 @@ def test_reference_levels_have_an_effect_of_zero() -> None:
     frame = games()
     rows = fitted(frame).frame.filter("reference").rows(named=True)
     assert [(row["factor"], row["level"]) for row in rows] == [
-        ("horizon", "12"), ("loss", "0.9"), ("model", "b"),
-    ]  # fmt: skip
+        ("horizon", "12"),
+        ("loss", "0.9"),
+        ("model", "b"),
+    ]
     for row in rows:
         assert (row["estimate"], row["error"], row["p"]) == (0, None, None)
     assert rows[2]["n"] == (frame["model"] == "b").sum()
@@ -243,16 +245,26 @@ def test_reference_levels_have_an_effect_of_zero() -> None:
 def test_composite_contains_all_interactions() -> None:
     frame = games()
     result = ols(
-        frame, "gain", ["market"], composites={"market": ["talk", "horizon"]},
-        reference={"market": (False, 12)}, cluster=["instance"],
-    )  # fmt: skip
+        frame,
+        "gain",
+        ["market"],
+        composites={"market": ["talk", "horizon"]},
+        reference={"market": (False, 12)},
+        cluster=["instance"],
+    )
     cells = frame.partition_by("talk", "horizon", as_dict=True)
     means = {key: float(part["gain"].to_numpy().mean()) for key, part in cells.items()}
     effects = {row["level"]: row["estimate"] for row in result.frame.rows(named=True)}
     assert effects["talk=true horizon=1"] == pytest.approx(means[True, 1] - means[False, 12])
     text = {"market": "talk=false horizon=12"}
-    again = ols(frame, "gain", ["market"], composites={"market": ["talk", "horizon"]},
-                reference=text, cluster=["instance"])  # fmt: skip
+    again = ols(
+        frame,
+        "gain",
+        ["market"],
+        composites={"market": ["talk", "horizon"]},
+        reference=text,
+        cluster=["instance"],
+    )
     assert again.frame.equals(result.frame)
 
 
@@ -335,53 +347,59 @@ def test_few_clusters_are_noted_and_one_gives_no_errors() -> None:
     assert single.notes == ("errors cannot be estimated from one cluster",)
 
 
-@pytest.mark.parametrize(
-    ("change", "options", "message"),
-    [
+def test_undetermined_effects_raise_error() -> None:
+    for change, options, message in [
         ([], {"reference": REFERENCE | {"model": "z"}}, '"model" has no reference level z'),
         ([], {"reference": REFERENCE | {"horizon": True}}, '"horizon" has no reference level true'),
         ([pl.lit("x").alias("gone")], {"cluster": ["nowhere"], "errors": "cluster"}, "nowhere"),
-        ([pl.col("model").alias("loss")], {"reference": REFERENCE | {"loss": "a"}},
-         "loss and model cannot be separated"),
+        (
+            [pl.col("model").alias("loss")],
+            {"reference": REFERENCE | {"loss": "a"}},
+            "loss and model cannot be separated",
+        ),
         ([pl.when("talk").then("model").alias("model")], {}, '"model" is missing in'),
         ([pl.lit(None).alias("gain")], {}, "no row has a value"),
         ([pl.lit(float("nan")).alias("gain")], {}, "not finite"),
         ([pl.lit("much").alias("gain")], {}, '"gain" has type String; numbers'),
-    ],
-)  # fmt: skip
-def test_undetermined_effects_raise_error(
-    change: list[pl.Expr], options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(StatisticsError, match=message):
-        fitted(games().with_columns(change), **options)
+    ]:
+        with pytest.raises(StatisticsError, match=message):
+            fitted(games().with_columns(change), **options)
 
 
-@pytest.mark.parametrize("errors", ["classical", "HC3", "cluster"])
-def test_identifiable_effects_are_estimated_beside_others(errors: Any) -> None:
-    frame = games().with_columns(pl.col("model").alias("loss"))
-    factors = ["C(horizon)", "talk", "model", "loss"]
-    reference = REFERENCE | {"talk": True, "loss": "b"}
-    (result,) = regressions(
-        frame, ["gain"], factors, reference=reference, errors=[errors],
-        cluster=["instance"], partial=True,
-    ).values()  # fmt: skip
-    separable = ols(
-        frame,
-        "gain",
-        factors[:-1],
-        reference=REFERENCE | {"talk": True},
-        errors=errors,
-        cluster=["instance"],
-    )
-    cols = ["estimate", "error", "low", "high", "p"]
-    tied = pl.col("factor").is_in(["model", "loss"])
-    assert (
-        result.frame.filter(tied, ~pl.col("reference")).select(cols).null_count().row(0) == (6,) * 5
-    )
-    actual, oracle = (fit.frame.filter(~tied).select(cols) for fit in (result, separable))
-    assert actual.equals(oracle) or actual.rows() == [pytest.approx(row) for row in oracle.rows()]
-    assert result.adjusted_r2 == pytest.approx(separable.adjusted_r2)
-    assert "the effects of model and loss cannot be separated" in result.notes[0]
+def test_identifiable_effects_are_estimated_beside_others() -> None:
+    for errors in ("classical", "HC3", "cluster"):
+        frame = games().with_columns(pl.col("model").alias("loss"))
+        factors = ["C(horizon)", "talk", "model", "loss"]
+        reference = REFERENCE | {"talk": True, "loss": "b"}
+        (result,) = regressions(
+            frame,
+            ["gain"],
+            factors,
+            reference=reference,
+            errors=[errors],
+            cluster=["instance"],
+            partial=True,
+        ).values()
+        separable = ols(
+            frame,
+            "gain",
+            factors[:-1],
+            reference=REFERENCE | {"talk": True},
+            errors=errors,
+            cluster=["instance"],
+        )
+        cols = ["estimate", "error", "low", "high", "p"]
+        tied = pl.col("factor").is_in(["model", "loss"])
+        assert (
+            result.frame.filter(tied, ~pl.col("reference")).select(cols).null_count().row(0)
+            == (6,) * 5
+        )
+        actual, oracle = (fit.frame.filter(~tied).select(cols) for fit in (result, separable))
+        assert actual.equals(oracle) or actual.rows() == [
+            pytest.approx(row) for row in oracle.rows()
+        ]
+        assert result.adjusted_r2 == pytest.approx(separable.adjusted_r2)
+        assert "the effects of model and loss cannot be separated" in result.notes[0]
 
 
 def test_missing_cluster_is_a_cluster() -> None:
@@ -399,19 +417,16 @@ def test_missing_column_raises_error() -> None:
         ols(games(), "gain", ["pair"], reference={"pair": "a"})
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"errors": "HC9"}, "not \"HC9\""),
+def test_invalid_arguments_raise_error() -> None:
+    for options, message in [
+        ({"errors": "HC9"}, 'not "HC9"'),
         ({"level": 95}, "between 0 and 1"),
         ({"cluster": [], "errors": "cluster"}, "at least one column"),
         ({"reference": {}}, 'declare a reference level for "horizon": one of 1, 2, 12'),
         ({"reference": REFERENCE | {"model": ("a", "b")}}, "has no reference level"),
-    ],
-)  # fmt: skip
-def test_invalid_arguments_raise_error(options: dict[str, Any], message: str) -> None:
-    with pytest.raises((ValueError, StatisticsError), match=message):
-        fitted(games(), **options)
+    ]:
+        with pytest.raises((ValueError, StatisticsError), match=message):
+            fitted(games(), **options)
 
 
 def test_factors_must_be_distinct_names() -> None:
@@ -419,8 +434,13 @@ def test_factors_must_be_distinct_names() -> None:
         with pytest.raises(ValueError, match="distinct names"):
             ols(games(), "gain", factors, reference={"model": "a"})
     with pytest.raises(ValueError, match="has 2 parts"):
-        ols(games(), "gain", ["both"], reference={"both": (1,)},
-            composites={"both": ["talk", "model"]})  # fmt: skip
+        ols(
+            games(),
+            "gain",
+            ["both"],
+            reference={"both": (1,)},
+            composites={"both": ["talk", "model"]},
+        )
 
 
 def test_predicted_means_of_a_saturated_model_are_cell_means() -> None:
@@ -440,8 +460,13 @@ def test_predicted_means_weight_cells_by_one_distribution() -> None:
     rows = [("a", "easy", 3.0)] * 9 + [("a", "hard", 1.0)] + [("b", "easy", 4.0)] * 2
     rows += [("b", "hard", 2.0)] * 8
     frame = pl.DataFrame(rows, schema=["model", "game", "gain"], orient="row")
-    fit = ols(frame, "gain", ["model", "game"], reference={"model": "a", "game": "easy"},
-              errors="classical")  # fmt: skip
+    fit = ols(
+        frame,
+        "gain",
+        ["model", "game"],
+        reference={"model": "a", "game": "easy"},
+        errors="classical",
+    )
     means = dict(predicted_means(fit, ["model"]).frame.select("model", "estimate").rows())
     assert means == pytest.approx({"a": 2.1, "b": 3.1})
     hard = pl.DataFrame({"game": ["easy", "hard"], "share": [1, 3]})
@@ -503,9 +528,13 @@ def test_only_clustered_intervals_cover_the_truth() -> None:
         )
         for errors in covered:
             fit = ols(
-                frame, "gain", ["C(late)"], reference={"late": 0}, cluster=["instance"],
+                frame,
+                "gain",
+                ["C(late)"],
+                reference={"late": 0},
+                cluster=["instance"],
                 errors=errors,  # type: ignore[arg-type]
-            )  # fmt: skip
+            )
             low, high = fit.frame.filter(level="1").select("low", "high").row(0)
             covered[errors] += low <= 0 <= high
     assert 0.92 <= covered["cluster"] / 300 <= 0.98
@@ -515,11 +544,15 @@ def test_only_clustered_intervals_cover_the_truth() -> None:
 def test_few_degrees_of_freedom_are_noted() -> None:
     rng = np.random.default_rng(4)
     frame = pl.DataFrame(
-        {"instance": range(24), "model": [str(number // 2) for number in range(24)],
-         "gain": rng.normal(size=24)}
-    )  # fmt: skip
-    result = ols(frame, "gain", ["model"], reference={"model": "0"}, errors="cluster",
-                cluster=["instance"])  # fmt: skip
+        {
+            "instance": range(24),
+            "model": [str(number // 2) for number in range(24)],
+            "gain": rng.normal(size=24),
+        }
+    )
+    result = ols(
+        frame, "gain", ["model"], reference={"model": "0"}, errors="cluster", cluster=["instance"]
+    )
     assert "24 rows for 12 columns leave 12 degrees of freedom" in " ".join(result.notes)
     fewer = ols(frame.head(18), "gain", ["model"], reference={"model": "0"}, errors="HC3")
     problem = "9 degrees of freedom; at least 10 are needed"
@@ -545,27 +578,32 @@ def test_levels_with_constant_outcome_are_noted() -> None:
         {"instance": instance, "kind": instance % 3, "won": (instance % 3 != 1) | (instance < 45)}
     )
     for reference in (0, 1):
-        fit = ols(frame.with_columns(pl.col("won").cast(int)), "won", ["C(kind)"],
-                  reference={"kind": reference}, errors="cluster",
-                  cluster=["instance"])  # fmt: skip
+        fit = ols(
+            frame.with_columns(pl.col("won").cast(int)),
+            "won",
+            ["C(kind)"],
+            reference={"kind": reference},
+            errors="cluster",
+            cluster=["instance"],
+        )
         (note,) = fit.notes
         assert note.startswith("the outcome never varied at these levels")
         assert note.endswith("too narrow: kind 0, kind 2")
 
 
-@pytest.mark.parametrize("instances", [10, 15])  # of about 8 rows, more than columns, and of 5
-def test_levels_in_few_clusters_have_bias_reduced_errors(instances: int) -> None:
-    frame = games(80).with_columns(pl.col("instance") % instances)
-    rare = (pl.col("instance") < 3) & (pl.col("model") == "c")
-    frame = frame.with_columns(model=pl.when(rare).then(pl.lit("e")).otherwise("model"))
-    result = fitted(frame, errors="cluster").frame.filter(~pl.col("reference"))
-    errors, freedom = bias_reduced(
-        columns(frame), frame["gain"].to_numpy(), frame["instance"].to_numpy()
-    )
-    assert_allclose(result["error"], errors, rtol=1e-9)
-    assert_allclose(result["freedom"], freedom, rtol=1e-9)
-    assert "cluster-robust (CR2) by instance" in result["interval"][0]
-    assert "t with Satterthwaite's degrees of freedom" in result["interval"][0]
+def test_levels_in_few_clusters_have_bias_reduced_errors() -> None:
+    for instances in (10, 15):
+        frame = games(80).with_columns(pl.col("instance") % instances)
+        rare = (pl.col("instance") < 3) & (pl.col("model") == "c")
+        frame = frame.with_columns(model=pl.when(rare).then(pl.lit("e")).otherwise("model"))
+        result = fitted(frame, errors="cluster").frame.filter(~pl.col("reference"))
+        errors, freedom = bias_reduced(
+            columns(frame), frame["gain"].to_numpy(), frame["instance"].to_numpy()
+        )
+        assert_allclose(result["error"], errors, rtol=1e-9)
+        assert_allclose(result["freedom"], freedom, rtol=1e-9)
+        assert "cluster-robust (CR2) by instance" in result["interval"][0]
+        assert "t with Satterthwaite's degrees of freedom" in result["interval"][0]
 
 
 def test_two_group_difference_is_welch_with_bell_mccaffrey_freedom() -> None:
@@ -575,8 +613,14 @@ def test_two_group_difference_is_welch_with_bell_mccaffrey_freedom() -> None:
     frame = pl.DataFrame({"instance": range(few + many), "gain": gain}).with_columns(
         treated=pl.col("instance") < few
     )
-    fit = ols(frame, "gain", ["treated"], reference={"treated": False}, errors="cluster",
-              cluster=["instance"])  # fmt: skip
+    fit = ols(
+        frame,
+        "gain",
+        ["treated"],
+        reference={"treated": False},
+        errors="cluster",
+        cluster=["instance"],
+    )
     row = fit.frame.row(-1, named=True)
     welch = gain[:few].var(ddof=1) / few + gain[few:].var(ddof=1) / many
     assert row["error"] == pytest.approx(np.sqrt(welch))

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from cheaptalk.frames.reader import parameters_in
 from cheaptalk.rules import Game, get_game
 from cheaptalk.rules.bounds import SLACK, mean_bounds
-from cheaptalk.statistics.intervals import Bounds, BoundsColumns
+from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import plain
 
 LEAST, MOST = ".least", ".most"

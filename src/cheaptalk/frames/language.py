@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from cheaptalk.games.language import WORD
 from cheaptalk.statistics.intervals import INSTANCES
+from cheaptalk.statistics.limits import jackknife_error, t_limits
 
 VOCABULARY = "vocabulary"
 NGRAMS = (1, 2, 3)
@@ -97,10 +97,8 @@ def _measured(
         value, without = (_entropies if n else _sizes)(own, total, instance - 1, instances)
         error = low = high = None
         if instances > 1 and not np.isnan(without).any():  # no instance has all n-grams
-            squares = float(((without - without.mean()) ** 2).sum())
-            error = math.sqrt((instances - 1) / instances * squares)
-            width = float(stdtrit(instances - 1, (1 + level) / 2)) * error
-            low, high = max(0.0, value - width), value + width
+            error = jackknife_error(without)
+            low, high = t_limits(value, error, instances - 1, level, (0.0, math.inf))
         name = entropy_name(n) if n else VOCABULARY
         yield [name, value, error, low, high, int(own.sum()), instances]
 

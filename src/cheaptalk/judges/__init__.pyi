@@ -1,4 +1,4 @@
-from .agreement import CHECK, Agreement, Interval, Share, agreements
+from .agreement import CHECK, Agreement, Interval, Reliability, Share, agreements, reliabilities
 from .answers import answer_verdicts
 from .coding import code_answers
 from .estimate import JudgingEstimate, estimate_judging
@@ -6,7 +6,6 @@ from .items import Item, items_of
 from .judge_runs import Judging, judge, judge_async, verdict_frame
 from .judges import Judge, Verdict, first_item, judge_of, matches_for
 from .labels import Labels, import_labels, write_sheet
-from .reliability import Reliability, reliabilities
 from .rubrics import RUBRICS, Rubric, Scale, find_rubric, load_rubric, rubric_names
 
 __all__ = [

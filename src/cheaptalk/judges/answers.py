@@ -1,11 +1,13 @@
 """Participants' free-text survey answers as items to judge, and the judges' verdicts."""
 
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from cheaptalk.frames.people import plays, survey_answers
-from cheaptalk.judges.items import Item, answer_item
+from cheaptalk.judges.items import Item, answer_item, items_of
 from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import (
@@ -15,14 +17,21 @@ from cheaptalk.records.judgements import (
     read_judged_answers,
     specs_of_judges,
 )
+from cheaptalk.records.store.queries import read_matches
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.lookup import reads_study
 from cheaptalk.text import capital
 
 COLUMNS: dict[str, Any] = {
-    "judge": pl.String, "rubric": pl.String, "model": pl.String, "participant": pl.String,
-    "item": pl.String, "kind": pl.String, "verdict": pl.String, "score": pl.Float64,
-}  # fmt: skip
+    "judge": pl.String,
+    "rubric": pl.String,
+    "model": pl.String,
+    "participant": pl.String,
+    "item": pl.String,
+    "kind": pl.String,
+    "verdict": pl.String,
+    "score": pl.Float64,
+}
 
 
 def people_for(store: Store, study: str, rubric: Rubric) -> list[str]:
@@ -55,10 +64,12 @@ def answers_of(store: Store, study: str, rubric: Rubric) -> dict[str, list[Item]
     """Return the survey answers to judge by a rubric, from participants who played its games."""
     responses = survey_answers(store, study)
     texts = [
-        name for name, kind in responses.schema.items()
-        if kind == pl.String and name != "participant"
+        name
+        for name, kind in responses.schema.items()
+        if kind == pl.String
+        and name != "participant"
         and (rubric.answers is None or name in rubric.answers)
-    ]  # fmt: skip
+    ]
     games = plays(store, study).select("participant", "game").iter_rows()
     eligible = {person for person, game in games if rubric.fits(game)}
     items_by_person: dict[str, list[Item]] = {}
@@ -91,11 +102,17 @@ def answer_verdicts(store: Store, study: str) -> pl.DataFrame:
     rows = []
     for judgement in judgements:
         rubric, model = (specs[judgement.judge][key] for key in ("rubric", "model"))
-        rows.append((
-            judgement.judge, rubric["name"], model["model"],
-            judgement.match_id.removeprefix(ANSWERS), judgement.item, judgement.kind.value,
-            *verdict_of(judgement, Rubric.model_validate(rubric)),
-        ))  # fmt: skip
+        rows.append(
+            (
+                judgement.judge,
+                rubric["name"],
+                model["model"],
+                judgement.match_id.removeprefix(ANSWERS),
+                judgement.item,
+                judgement.kind.value,
+                *verdict_of(judgement, Rubric.model_validate(rubric)),
+            )
+        )
     return pl.DataFrame(rows, schema=COLUMNS, orient="row")
 
 
@@ -110,3 +127,33 @@ def verdict_of(judgement: Judgement, rubric: Rubric) -> tuple[str | None, float 
 def label(verdict: dict[str, Any]) -> str:
     """Return the category or score of a verdict as text."""
     return str(verdict.get("category", verdict.get("score")))
+
+
+class Subject(NamedTuple):
+    """A match, or a participant with survey answers.
+
+    Attributes:
+        id: the id of the match, or of the participant (see :func:`.answers_id`).
+        items: creates the items to judge.
+    """
+
+    id: str
+    items: Callable[[], list[Item]]
+
+
+def subjects(
+    store: Store, study: str, rubric: Rubric, ids: Sequence[str], batch: int = 200
+) -> Iterator[Subject]:
+    """Yield the matches or participants with the given ids, in the given order.
+
+    Args:
+        ids: ids of matches, or of participants if the rubric is for answers.
+        batch: number of matches read together.
+    """
+    if rubric.item == "answer":
+        items_by_person = answers_of(store, study, rubric)
+        for id_ in ids:
+            yield Subject(id_, partial(items_by_person.__getitem__, id_))
+        return
+    for record in read_matches(store, study, ids, batch):
+        yield Subject(record.id, partial(items_of, record, rubric))

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from cheaptalk.judges.answers import subjects
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing
-from cheaptalk.judges.subjects import subjects
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.usage import characters
 from cheaptalk.records import Store
@@ -113,7 +113,13 @@ def estimate_judging(
         assumes.append(f"the {len(ids):,} matches resemble the {len(read):,} that were read")
     amounts = amounts_of((low, high), by.seat, known_prices)
     return JudgingEstimate(
-        len(ids), items, before, invalid, len(read), judge_cost(store, by.digest, study),
-        amounts, tuple(assumes),
+        len(ids),
+        items,
+        before,
+        invalid,
+        len(read),
+        judge_cost(store, by.digest, study),
+        amounts,
+        tuple(assumes),
         None if items else why_nothing(by.rubric, before, invalid),
-    )  # fmt: skip
+    )

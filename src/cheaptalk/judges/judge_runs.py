@@ -21,11 +21,10 @@ from cheaptalk.calls.commands import MatchCounts, RunState
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.dispatcher import Caller, Dispatcher, Models
 from cheaptalk.calls.event_loop import CALLED_OFF, INTERRUPTED, awaitable, drive, open_dispatcher
-from cheaptalk.judges.answers import label, verdict_of
+from cheaptalk.judges.answers import Subject, label, subjects, verdict_of
 from cheaptalk.judges.items import Item
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing
 from cheaptalk.judges.rubrics import Rubric
-from cheaptalk.judges.subjects import Subject, subjects
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Store, configuration_digest
@@ -362,7 +361,15 @@ def _row(record: MatchRecord, judgement: Judgement, rubric: Rubric) -> list[Any]
     seat = record.at.get(actor)
     verdict, score = verdict_of(judgement, rubric)
     return [
-        judgement.judge, record.id, record.game, configuration_digest(record.rules),
-        record.instance_key, judgement.item, seat, None if seat is None else record.label(seat),
-        judgement.kind.value, verdict, score,
-    ]  # fmt: skip
+        judgement.judge,
+        record.id,
+        record.game,
+        configuration_digest(record.rules),
+        record.instance_key,
+        judgement.item,
+        seat,
+        None if seat is None else record.label(seat),
+        judgement.kind.value,
+        verdict,
+        score,
+    ]

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, create_model
 
-from cheaptalk.judges.answers import people_for
+from cheaptalk.judges.answers import people_for, subjects
 from cheaptalk.judges.items import Item, quote
 from cheaptalk.judges.rubrics import Rubric, find_rubric
-from cheaptalk.judges.subjects import subjects
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Kind, ModelSeat
 from cheaptalk.players.language_model.player import DECLINED, FAILED
@@ -171,9 +170,14 @@ def judge_of(rubric: Rubric | Path | str, model: object) -> Judge:
 
 @reads_study
 def matches_for(
-    store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0,
+    store: Store,
+    study: str,
+    by: Judge,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
     player: str | None = None,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Return the ids of the matches to judge, or of the participants if the rubric is for answers.
 
     Args:
@@ -213,9 +217,14 @@ def _matches(store: Store, study: str, by: Judge, player: str | None) -> list[st
 
 @reads_study
 def first_item(
-    store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0,
+    store: Store,
+    study: str,
+    by: Judge,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
     player: str | None = None,
-) -> tuple[str, Item]:  # fmt: skip
+) -> tuple[str, Item]:
     """Return the id of the first match or participant with an item to judge, and the item.
 
     Raises:

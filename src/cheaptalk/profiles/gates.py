@@ -7,8 +7,6 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree
 
-from scipy.special import stdtrit
-
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import Change
 from cheaptalk.profiles.metrics.definitions import known_keys
@@ -16,6 +14,7 @@ from cheaptalk.profiles.profiles import Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.statistics.intervals import ENOUGH
+from cheaptalk.statistics.limits import t_quantile, unseen_share
 from cheaptalk.text import fixed
 
 CHANGE = "change."
@@ -246,16 +245,11 @@ def _decides(criterion: Gate, estimate: Estimate, freedom: float, times: float) 
     value, low, high = estimate.value or 0.0, estimate.low or 0.0, estimate.high or 0.0
     reach = value - low if value >= criterion.limit else high - value
     if estimate.error:
-        narrower = stdtrit(times * freedom, 0.975) / stdtrit(freedom, 0.975) / times**0.5
+        narrower = t_quantile(times * freedom) / t_quantile(freedom) / times**0.5
     else:
         clusters = estimate.clusters or 1
-        narrower = _unseen(times * clusters) / _unseen(clusters)
+        narrower = unseen_share(times * clusters) / unseen_share(clusters)
     return bool(reach * narrower < abs(value - criterion.limit))
-
-
-def _unseen(clusters: float) -> float:
-    """Return the event probability at which 5 % of samples of this size lack the event."""
-    return float(1 - 0.05 ** (1 / clusters))
 
 
 def _few(profile: Profile, estimate: Estimate) -> str:

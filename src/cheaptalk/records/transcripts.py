@@ -10,7 +10,8 @@ from cheaptalk.records.encoding import text_of
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
 from cheaptalk.rules import Moment, Table, counted, unknown
 from cheaptalk.rules.display import brief, html_table
-from cheaptalk.styles import Style, style
+from cheaptalk.styles import style
+from cheaptalk.styles.templates import Teller
 
 LONG = 4
 """Minimum number of lines of a text that may be shortened to its differences from another."""
@@ -190,8 +191,8 @@ class _Writer:
         self.read = dict.fromkeys(table.heard, 0)
         seats = {actor.name: actor.seat for actor in table.game.actors}
         self.names = {actor: table.game.called(seat) for actor, seat in seats.items()}
-        self.styles: dict[str, Style] = {
-            actor: style(record.game, record.seats[seat]["spec"].get("style"))
+        self.tellers: dict[str, Teller] = {
+            actor: style(record.game, record.seats[seat]["spec"].get("style")).to(table.game, actor)
             for actor, seat in seats.items()
         }
 
@@ -204,7 +205,7 @@ class _Writer:
         return sorted(lines, key=lambda line: line.kind is None)
 
     def line(self, actor: str, moment: Moment) -> Line:
-        text = self.styles[actor].tell(moment.event, self.table.game, actor)
+        text = self.tellers[actor].tell(moment.event)
         record = self._answer_to(actor, moment)
         answer = record and (record.request, record.action, record.kind, tuple(record.calls))
         return Line(actor, self.names[actor], text, *(answer or ()))

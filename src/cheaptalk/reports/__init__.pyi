@@ -2,8 +2,7 @@ from .curves import write_curves
 from .metagame.data import analysis_json, seats_json
 from .metagame.page import Played, analyses_by_seat, metagame_report, seats_report
 from .recipes.comparison import compare, comparison
-from .recipes.exports import write_tables
-from .recipes.figures import write_figures
+from .recipes.exports import write_figures, write_tables
 from .recipes.findings import Findings, findings, recipe_of, write_findings
 from .recipes.latex import latex
 from .recipes.leaderboard import leaderboard

@@ -3,17 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark
 from cheaptalk.reports.output import write_page
 from cheaptalk.reports.recipes.parts import Answer, Charts, MadePart, Recipe, RecipePart, Shown
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import Header, ReportTable, counts
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed, plain
 
+Records: TypeAlias = Sequence[Mapping[str, Any]]
+Meanings: TypeAlias = Mapping[str, str]
 MOST = 400
 """Maximum number of points of a curve; longer curves are thinned evenly."""
 AGAIN = 10
@@ -21,9 +23,8 @@ AGAIN = 10
 
 
 def write_curves(
-    records: Sequence[Mapping[str, Any]], out: Path, title: str, meanings: Mapping[str, str],
-    *, under_way: bool = False,
-) -> None:  # fmt: skip
+    records: Records, out: Path, title: str, meanings: Meanings, *, under_way: bool = False
+) -> None:
     """Write a page with the learning curves of a training run.
 
     Args:
@@ -38,17 +39,14 @@ def write_curves(
     Raises:
         CheaptalkError: the page cannot be written.
     """
-    recipe = Recipe("training", "a training run", "The metrics that a training run reported.", (),
-                    heading=title, methods="methods/training.html.jinja")  # fmt: skip
-    part = RecipePart("Learning", "", lambda _: ())
-    content = tuple(_contents(records, meanings))
-    write_page(
-        recipe, [MadePart(part, content, "")], out, name=title, meanings=meanings,
-        again=AGAIN if under_way else 0,
-    )  # fmt: skip
+    about, methods = "The metrics that a training run reported.", "methods/training.html.jinja"
+    recipe = Recipe("training", "a training run", about, (), heading=title, methods=methods)
+    part = MadePart(RecipePart("Learning", "", lambda _: ()), tuple(_contents(records, meanings)))
+    again = AGAIN if under_way else 0
+    write_page(recipe, [part], out, name=title, meanings=meanings, again=again)
 
 
-def _contents(records: Sequence[Mapping[str, Any]], meanings: Mapping[str, str]) -> Iterator[Shown]:
+def _contents(records: Records, meanings: Meanings) -> Iterator[Shown]:
     if not records:
         yield Answer("The training run has not reported any metrics yet.")
         return
@@ -64,19 +62,20 @@ def _contents(records: Sequence[Mapping[str, Any]], meanings: Mapping[str, str])
     step = max(1, len(records) // MOST)
     rows = [*records[::step], *([] if records[::step][-1] is last else [last])]
     curves = [_chart(name, rows, [(name, [row[name] for row in rows])]) for name in meanings]
-    lines = [(f"player {seat + 1}", [row["returns"][seat] for row in rows])
-             for seat in range(seats)]  # fmt: skip
+    lines = [
+        (f"player {seat + 1}", [row["returns"][seat] for row in rows]) for seat in range(seats)
+    ]
     pace = [_pace(before, after) for before, after in pairwise(rows)]
     yield from _gains(records)
     yield Charts("learning", "Metrics", curves)
-    yield Charts("returns", "Payoffs", [
-        _chart("payoffs", rows, lines),
-        *([_chart("matches per second", rows[1:], [("rate", pace)], zero=True)] if pace else []),
-    ])  # fmt: skip
+    payoffs = [_chart("payoffs", rows, lines)]
+    if pace:
+        payoffs.append(_chart("matches per second", rows[1:], [("rate", pace)], zero=True))
+    yield Charts("returns", "Payoffs", payoffs)
     yield _table(rows, meanings)
 
 
-def _gains(records: Sequence[Mapping[str, Any]]) -> Iterator[Shown]:
+def _gains(records: Records) -> Iterator[Shown]:
     rows = [row for row in records if row.get("gains")]
     if not rows:
         return
@@ -86,19 +85,21 @@ def _gains(records: Sequence[Mapping[str, Any]]) -> Iterator[Shown]:
         f"After {counted(last['matches'], 'match')}, a player that deviates from the policy while "
         f"all others follow it can gain {gained}."
     )
-    layers = [
-        Line(
-            [
-                Mark(row["seconds"], gain, y_ends=(gain - error, gain + error),
-                     text=f"{_give_or_take((gain, error))} after {row['matches']:,} matches")
-                for row in rows for gain, error in [row["gains"][seat]]
-            ],
-            f"player {seat + 1}", seat, dots=True,
-        )
-        for seat in range(len(last["gains"]))
-    ]  # fmt: skip
-    chart = Chart("Gain of a best response to the policy", "", layers,
-                  Axis("seconds of training", zero=True), Axis(zero=True))  # fmt: skip
+    layers = []
+    for seat in range(len(last["gains"])):
+        marks = [
+            Mark(
+                row["seconds"],
+                gain,
+                y_ends=(gain - error, gain + error),
+                text=f"{_give_or_take((gain, error))} after {row['matches']:,} matches",
+            )
+            for row in rows
+            for gain, error in [row["gains"][seat]]
+        ]
+        layers.append(Line(marks, f"player {seat + 1}", seat))
+    axes = Axis("seconds of training", zero=True), Axis(zero=True)
+    chart = Chart("Gain of a best response to the policy", "", layers, *axes)
     yield Charts("gains", "Exploitability", [chart])
 
 
@@ -114,35 +115,33 @@ def _pace(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
 
 
 def _chart(
-    name: str, rows: Sequence[Mapping[str, Any]], lines: Sequence[tuple[str, Sequence[float]]],
-    *, zero: bool = False,
-) -> Chart:  # fmt: skip
-    several = len(lines) > 1
-    layers = [
-        Line(
-            [Mark(row["matches"], value, text=f"{label}: {value:.4g} after {row['matches']:,} "
-                  "matches") for row, value in zip(rows, values, strict=True)],
-            label if several else "", tone, dots=len(rows) < 20,
-        )
-        for tone, (label, values) in enumerate(lines)
-    ]  # fmt: skip
+    name: str, rows: Records, lines: Sequence[tuple[str, Sequence[float]]], *, zero: bool = False
+) -> Chart:
+    layers = []
+    for tone, (label, values) in enumerate(lines):
+        marks = [
+            Mark(row["matches"], value, f"{label}: {value:.4g} after {row['matches']:,} matches")
+            for row, value in zip(rows, values, strict=True)
+        ]
+        layers.append(Line(marks, label if len(lines) > 1 else "", tone, dots=len(rows) < 20))
     return Chart(capital(plain(name)), "", layers, Axis("matches", zero=True), Axis(zero=zero))
 
 
-def _table(rows: Sequence[Mapping[str, Any]], meanings: Mapping[str, str]) -> ReportTable:
-    seats = len(rows[-1]["returns"])
-    frame = pl.DataFrame([
-        {name: row[name] for name in ("matches", "seconds", *meanings)}
-        | {f"got_{seat + 1}": row["returns"][seat] for seat in range(seats)}
-        for row in rows
-    ])  # fmt: skip
-    return ReportTable(
-        "training", "Metrics during training", frame,
-        (
-            Header("matches", "Matches", "", 0), Header("seconds", "Seconds", "", 0),
-            *(Header(name, capital(plain(name)), "", 4, f"{capital(text)}.")
-              for name, text in meanings.items()),
-            *(Header(f"got_{seat + 1}", f"Payoff of player {seat + 1}", "",
-            2) for seat in range(seats)),
-        ),
-    )  # fmt: skip
+def _table(rows: Records, meanings: Meanings) -> ReportTable:
+    payoffs = {f"got_{seat + 1}": seat for seat in range(len(rows[-1]["returns"]))}
+    frame = pl.DataFrame(
+        [
+            {name: row[name] for name in ("matches", "seconds", *meanings)}
+            | {name: row["returns"][seat] for name, seat in payoffs.items()}
+            for row in rows
+        ]
+    )
+    columns = counts(matches="Matches", seconds="Seconds")
+    columns += [
+        Header(name, capital(plain(name)), "", 4, f"{capital(text)}.")
+        for name, text in meanings.items()
+    ]
+    columns += [
+        Header(name, f"Payoff of player {seat + 1}", "", 2) for name, seat in payoffs.items()
+    ]
+    return ReportTable("training", "Metrics during training", frame, tuple(columns))

@@ -58,17 +58,26 @@ def write_page(
         .get_template("page.html.jinja")
         .stream(
             _of_study(evidence) if evidence else {},
-            scripts=code, policy=page_policy(), viewer=viewer, href=href if leads_to else None,
-            recipe=recipe, parts=[part for part in parts if part.shown], name=name,
+            scripts=code,
+            policy=page_policy(),
+            viewer=viewer,
+            href=href if leads_to else None,
+            recipe=recipe,
+            parts=[part for part in parts if part.shown],
+            name=name,
             evidence=evidence,
-            leads_to=leads_to, versions=versions(), command=_command(viewer, leads_to, shown),
+            leads_to=leads_to,
+            versions=versions(),
+            command=_command(viewer, leads_to, shown),
             lacking={
                 part.part.title: part.lacking
-            for part in parts if part.lacking and not part.part.design
+                for part in parts
+                if part.lacking and not part.part.design
             },
-            ids={part.part.title: anchor(part.part.title).lower() for part in parts}, **shown,
+            ids={part.part.title: anchor(part.part.title).lower() for part in parts},
+            **shown,
         )
-    )  # fmt: skip
+    )
     page.enable_buffering(100)
     out = Path(out)
     try:

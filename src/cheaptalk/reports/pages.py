@@ -92,8 +92,11 @@ def set_values(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def single(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings with a single value: neither None nor a list or mapping."""
-    return {name: value for name, value in values.items()
-            if value is not None and not isinstance(value, list | dict)}  # fmt: skip
+    return {
+        name: value
+        for name, value in values.items()
+        if value is not None and not isinstance(value, list | dict)
+    }
 
 
 def lined_up(record: MatchRecord) -> str:
@@ -184,14 +187,29 @@ def environment(*folders: Path) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     templates.filters |= {
-        "anchor": anchor, "brief_moment": brief_moment, "drawn": drawn, "capital": capital,
-        "counted": counted, "day": day, "exactly": exactly, "fixed": fixed,
+        "anchor": anchor,
+        "brief_moment": brief_moment,
+        "drawn": drawn,
+        "capital": capital,
+        "counted": counted,
+        "day": day,
+        "exactly": exactly,
+        "fixed": fixed,
         "game_title": game_title,
-        "lined_up": lined_up, "moment": moment, "money": money, "plain": plain,
-        "prose": prose, "readable": readable, "runs": runs, "set_values": set_values,
+        "lined_up": lined_up,
+        "moment": moment,
+        "money": money,
+        "plain": plain,
+        "prose": prose,
+        "readable": readable,
+        "runs": runs,
+        "set_values": set_values,
         "single": single,
-    }  # fmt: skip
+    }
     templates.globals |= {
-        "source": source, "STATUSES": STATUSES, "KINDS": KINDS, "FEW": FEW,
-    }  # fmt: skip
+        "source": source,
+        "STATUSES": STATUSES,
+        "KINDS": KINDS,
+        "FEW": FEW,
+    }
     return templates

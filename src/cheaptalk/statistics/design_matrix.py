@@ -275,9 +275,12 @@ def design_of(
         start += len(factor.effect_levels)
     numbers = [covariate.standardised(frame) for covariate in covariates]
     return Design(
-        tuple(factors), np.column_stack(active), partial, tuple(covariates),
+        tuple(factors),
+        np.column_stack(active),
+        partial,
+        tuple(covariates),
         np.column_stack(numbers) if numbers else np.empty((len(frame), 0)),
-    )  # fmt: skip
+    )
 
 
 def is_number(frame: pl.DataFrame, name: str) -> bool:

@@ -5,27 +5,30 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import stdtr, stdtrit
 
+from cheaptalk.statistics.columns import FloatArray
 from cheaptalk.statistics.intervals import (
     STEEPEST,
     STRATA,
-    Bounds,
     BoundsColumns,
-    Numbers,
     hall_quantile,
 )
+from cheaptalk.statistics.limits import UNBOUNDED, Bounds, Numbers, t_quantile, unseen_share
 
 LEAST_FREEDOM = 2.0
 """Minimum degrees of freedom of a test; the quantile t is 4.3 with two, but 12.7 with one."""
-UNBOUNDED: Bounds = (-math.inf, math.inf)
 
 
 def two_sided_p(
-    difference: float, error: float | None, freedom: float, constant_p: float | None = None,
+    difference: float,
+    error: float | None,
+    freedom: float,
+    constant_p: float | None = None,
     skew: float = 0.0,
-) -> float | None:  # fmt: skip
+) -> float | None:
     """Return the two-sided p-value for no difference, consistent with confidence intervals.
 
     Args:
@@ -77,9 +80,13 @@ def wider_quantiles(quantile: Numbers, skew: Numbers) -> tuple[Numbers, Numbers]
 
 
 def difference_limits(
-    difference: float, error: float | None, freedom: float, level: float,
-    bounds: Bounds = UNBOUNDED, skew: float = 0.0,
-) -> tuple[float, float] | tuple[None, None]:  # fmt: skip
+    difference: float,
+    error: float | None,
+    freedom: float,
+    level: float,
+    bounds: Bounds = UNBOUNDED,
+    skew: float = 0.0,
+) -> tuple[float, float] | tuple[None, None]:
     """Return a difference's confidence interval; (None, None) if its error is unknown or 0.
 
     Args:
@@ -90,7 +97,7 @@ def difference_limits(
     """
     if not error or not is_testable(freedom):
         return None, None
-    quantile = np.array(stdtrit(freedom, (1 + level) / 2))
+    quantile = t_quantile(freedom, level)
     below, above = (float(width) * error for width in wider_quantiles(quantile, np.array(skew)))
     minimum, maximum = bounds if bounds[0] <= difference <= bounds[1] else UNBOUNDED
     return max(difference - below, minimum), min(difference + above, maximum)
@@ -98,7 +105,7 @@ def difference_limits(
 
 def steepness(freedom: float, level: float, skew: float) -> float:
     """Return the steepness of Hall's transformation, relative to the maximum usable steepness."""
-    return skew * float(stdtrit(freedom, (1 + level) / 2)) / STEEPEST
+    return skew * float(t_quantile(freedom, level)) / STEEPEST
 
 
 def constant_limits(
@@ -112,7 +119,7 @@ def constant_limits(
     minimum, maximum = bounds
     if freedom <= 0 or not (-math.inf < minimum <= difference <= maximum < math.inf):
         return None, None
-    unseen = float(1 - (1 - level) ** (1 / (freedom + 1)))
+    unseen = unseen_share(freedom + 1, level)
     below, above = difference - minimum, maximum - difference
     return difference - unseen * below, difference + unseen * above
 
@@ -210,3 +217,70 @@ def _mean_bounds(frame: pl.DataFrame, bounds: Bounds | BoundsColumns) -> Iterato
             yield unknown
         else:
             yield float(frame[end].cast(pl.Float64).to_numpy().mean())
+
+
+DRAWS = 3_000
+"""Monte Carlo draws for the power, which give a standard error of 0.7 percentage points."""
+SMALLEST, LARGEST = 0.05, 1e6
+"""The minimum and maximum growth factor."""
+
+
+def correlations_of(deviations: FloatArray) -> FloatArray:
+    """Return the correlations between rows with mean 0; those with a row of zeros are 0."""
+    norms = np.sqrt((deviations**2).sum(axis=1))
+    norms = np.where(norms > 0, norms, np.inf)
+    correlation: FloatArray = deviations @ deviations.T / np.outer(norms, norms)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
+
+
+def growth_for_power(
+    sizes: ArrayLike,
+    errors: ArrayLike,
+    freedom: float,
+    correlation: ArrayLike,
+    *,
+    tail: float,
+    power: float = 0.8,
+) -> float | None:
+    """Return the factor by which the sample must grow to detect all the given differences.
+
+    A difference is detected if it exceeds t standard errors, with t the quantile of Student's t at
+    1 - ``tail``. The joint power is that of a multivariate noncentral t distribution with the given
+    correlation, estimated from the same draws for every growth.
+
+    Args:
+        sizes: the assumed true differences; shape (differences,).
+        errors: the standard errors of these differences with the current observations.
+        freedom: the current degrees of freedom, which grow with the observations.
+        correlation: the correlation of the estimates, shape (differences, differences).
+        tail: the one-sided probability of detecting a zero difference, in (0, 0.5).
+        power: the probability of detecting all differences, in (0, 1).
+
+    Returns:
+        The factor, or None if a difference is not positive or is too small.
+    """
+    shifts = np.asarray(sizes, dtype=np.float64) / np.asarray(errors, dtype=np.float64)
+    if not (shifts > 0).all():
+        return None
+    generator = np.random.default_rng(0)
+    values, vectors = np.linalg.eigh(np.asarray(correlation, dtype=np.float64))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    normal = generator.normal(size=(DRAWS, len(shifts))) @ root.T
+    scale = generator.normal(size=DRAWS)
+
+    def power_at(growth: float) -> float:
+        grown = max(freedom * growth, 1.0)
+        part = 2 / (9 * grown)  # chi square by Wilson and Hilferty (1931)
+        spread = np.maximum(1 - part + scale * part**0.5, 0.0) ** 1.5
+        exceeds: FloatArray = normal + shifts * growth**0.5
+        quantile = float(stdtrit(grown, 1 - tail))
+        return float((exceeds > quantile * spread[:, None]).all(axis=1).mean())
+
+    low, high = np.log(SMALLEST), np.log(LARGEST)
+    if power_at(LARGEST) < power:
+        return None
+    for _ in range(24):
+        middle = (low + high) / 2
+        low, high = (low, middle) if power_at(float(np.exp(middle))) >= power else (middle, high)
+    return float(np.exp(high))

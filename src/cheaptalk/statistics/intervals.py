@@ -6,12 +6,11 @@ Treating these matches as independent would make intervals too narrow.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from cheaptalk.rules.bounds import SHARE, SLACK
 from cheaptalk.statistics.columns import (
@@ -22,13 +21,17 @@ from cheaptalk.statistics.columns import (
     demand_numbers,
     with_numbers,
 )
-from cheaptalk.statistics.participants import PEOPLE, clustered_by_people
+from cheaptalk.statistics.limits import (
+    ROUNDING,
+    UNBOUNDED,
+    Bounds,
+    BoundsColumns,
+    Numbers,
+    t_quantile,
+)
+from cheaptalk.statistics.participants import PEOPLE, freedom_of_sizes, people_variances
 
-Numbers: TypeAlias = NDArray[Any]
-Bounds: TypeAlias = tuple[float, float]
-"""The minimum and the maximum of a value."""
-BoundsColumns: TypeAlias = tuple[str, str]
-"""The names of two columns with the bounds of each row."""
+Codes: TypeAlias = NDArray[np.int64]
 
 INSTANCES = ("configuration", "instance")
 """The columns that identify instances."""
@@ -40,10 +43,9 @@ ENOUGH = 25
 """The number of clusters needed to estimate skewness."""
 SYMMETRIC = 1e-6
 """Values with a smaller absolute skewness count as symmetric."""
-AT_ONCE = 500_000
-"""The maximum number of values processed together."""
-ROUNDING = 1e-14
-"""The relative size of rounding errors in a difference of 0."""
+SIGNS = (-1, 1)
+"""The directions of the lower and the upper bound."""
+ROW = "mean_intervals.row"
 ONE_CLUSTER = "one cluster: the standard error is unknown"
 CONSTANT = "nothing varied within strata: the standard error is unknown"
 """Notes on means without an estimated standard error."""
@@ -129,7 +131,7 @@ def mean_intervals(
         bounds: the minimum and the maximum of each column's values: two numbers, or the names of
             two columns if bounds differ between rows. By default, booleans have the bounds 0 and 1.
         people: the optional column that lists the participants of each match; matches that share a
-            participant are then also clustered (see :func:`.clustered_by_people`). None to ignore
+            participant are then also clustered (see :func:`.people_variances`). None to ignore
             participants.
 
     Returns:
@@ -154,193 +156,271 @@ def mean_intervals(
     if not values:
         raise StatisticsError("name at least one column to average")
     demand_columns(frame, values, "average")
-    cell = [*by, "metric"]
     all_bounds = bounds or {}
-    ends = (end for name in values for end in all_bounds.get(name, ()) if isinstance(end, str))
-    demand_numbers(frame, list(ends), "bound means by")
-    participants = [pl.col(people).alias(PEOPLE)] if people in frame.columns else []
-
-    def moments(names: Sequence[str]) -> pl.DataFrame:
-        long = pl.concat(
-            with_numbers(frame, [name], "average").select(
-                *by, *cluster, pl.lit(name).alias("metric"), pl.col(name).alias("value"),
-                *_ends(*all_bounds.get(name, _natural_bounds(frame.schema[name]))), *participants,
-            )
-            for name in names
-        )  # fmt: skip
-        long, stratum = _stratified(long, cell, cluster, strata)
-        cells = _together(_moments(_bounded(long, cell), cell, cluster, stratum), cell, level)
-        inside = [*cell, *stratum]
-        return clustered_by_people(long, cells, cell, inside, cluster) if participants else cells
-
-    chunk = max(1, AT_ONCE // max(1, len(frame)))
-    parts = [values[start : start + chunk] for start in range(0, len(values), chunk)]
-    cells = pl.concat(map(moments, parts)).with_columns(
-        skew=pl.when(pl.col("squares") > 0).then(pl.col("cubes") / pl.col("squares").pow(1.5))
-        .otherwise(0.0)
-    )  # fmt: skip
-    low, high = _limits(cells, level)
-    freedoms = cells["freedom"].to_numpy()
-    freedom, within = pl.col("freedom"), pl.col("clusters") - pl.col("strata")
-    varied = (freedom > 0) & (pl.col("variance") > 0) & ~pl.col("share")
-    steep = pl.lit(cells["skew"].abs() * stdtrit(freedoms, (1 + level) / 2) / STEEPEST)
-    enough = pl.when(varied).then(
-        pl.max_horizontal(
-            within * (ENOUGH - 1) / freedom + pl.col("strata"), pl.col("clusters") * steep.pow(2)
-        ).round(6)
-    )  # fmt: skip
-    fixed, single, still = pl.col("least") == pl.col("most"), freedom <= 0, pl.col("variance") == 0
-    return cells.select(
-        *cell, "n", "clusters", "mean", "freedom",
-        error=pl.when(fixed | ~(single | still)).then(pl.col("variance").sqrt()),
-        low=pl.Series(low, dtype=pl.Float64).fill_nan(None),
-        high=pl.Series(high, dtype=pl.Float64).fill_nan(None),
-        wanted=pl.when(enough > pl.col("clusters")).then(enough).ceil().cast(pl.Int64),
-        note=pl.when(fixed).then(None)
-        .when(single).then(pl.lit(ONE_CLUSTER)).when(still).then(pl.lit(CONSTANT)),
-        skew="skew",
-    )  # fmt: skip
-
-
-def _natural_bounds(kind: pl.DataType) -> Bounds:
-    return SHARE if kind == pl.Boolean else (-math.inf, math.inf)
-
-
-def _ends(minimum: float | str, maximum: float | str) -> Iterator[pl.Expr]:
-    """Yield expressions for the lower and the upper bound of each value; null if unbounded."""
-    for name, end in (("least", minimum), ("most", maximum)):
-        bound = pl.col(end) if isinstance(end, str) else pl.lit(end)
-        yield bound.cast(pl.Float64).alias(name)
-
-
-def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
-    """Add columns with bounds of each value and the mean, and whether values are between them.
-
-    Bounds that a value of the cell violates are infinite. ``inner`` is whether a value differs from
-    both bounds by more than rounding, or the bounds differ within the cell.
-    """
-    value = pl.col("value")
-    minimum, maximum = pl.col("least").fill_null(-math.inf), pl.col("most").fill_null(math.inf)
-    above, below = value >= _wider(minimum, -1), value <= _wider(maximum, 1)
-    bounded = long.with_columns(
-        least=pl.when(above.all().over(cell)).then(minimum).otherwise(-math.inf),
-        most=pl.when(below.all().over(cell)).then(maximum).otherwise(math.inf),
+    ends = [end for name in values for end in all_bounds.get(name, ()) if isinstance(end, str)]
+    demand_numbers(frame, ends, "bound means by")
+    design = _Design.of(frame, by, cluster, strata)
+    listed = frame[people].to_numpy() if people in frame.columns else None
+    parts = []
+    for name in values:
+        rows = frame[name].is_not_null().to_numpy()
+        numbers = with_numbers(frame.select(name), [name], "average")[name].to_numpy()
+        natural = SHARE if frame.schema[name] == pl.Boolean else UNBOUNDED
+        limits = [
+            _rows_of(frame, end, sign)[rows] if isinstance(end, str) else end
+            for end, sign in zip(all_bounds.get(name, natural), SIGNS, strict=True)
+        ]
+        parts.append(_cells(design, rows, numbers, limits, listed, level))
+    cells = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    keys = frame.select(by)[cells["row"]] if by else pl.DataFrame()
+    metric = pl.Series(
+        "metric",
+        [name for name, part in zip(values, parts, strict=True) for _ in part["row"]],
+        pl.String,
     )
-    differ = [pl.col(end).min().over(cell) < pl.col(end).max().over(cell)
-              for end in ("least", "most")]  # fmt: skip
-    return bounded.with_columns(
-        low="least", high="most",
-        inner=(value > _wider(pl.col("least"), 1)) & (value < _wider(pl.col("most"), -1))
-        | differ[0] | differ[1],
-        least=_exact_mean(cell, "least"), most=_exact_mean(cell, "most"),
-    )  # fmt: skip
+    return pl.DataFrame([*keys, metric, *_columns(cells, level)])
 
 
-def _wider(end: pl.Expr, sign: int) -> pl.Expr:
-    """Shift a finite bound up (``sign`` 1) or down (-1) by the rounding error of sums."""
-    moved = end + sign * SLACK * pl.max_horizontal(1, end.abs())
-    return pl.when(end.is_finite()).then(moved).otherwise(end)
+class _Design(NamedTuple):
+    """The number of each row's cell, of its stratum within the cell, and of its cluster."""
+
+    cell: Codes
+    stratum: Codes
+    cluster: Codes
+
+    @classmethod
+    def of(
+        cls, frame: pl.DataFrame, by: Sequence[str], cluster: Sequence[str], strata: Sequence[str]
+    ) -> "_Design":
+        return cls(*(_codes(frame, [*by, *keys]) for keys in ((), strata, cluster)))
 
 
-def _moments(
-    long: pl.DataFrame, cell: Sequence[str], cluster: Sequence[str], stratum: Sequence[str]
-) -> pl.DataFrame:
-    inside = [*cell, *stratum]
-    long = long.with_columns(
-        mean=_exact_mean(cell), centre=_exact_mean(inside), size=pl.len().over(cell),
-        low=_exact_mean(inside, "low"), high=_exact_mean(inside, "high"),
-    )  # fmt: skip
-    constants = pl.col("mean", "least", "most", "centre", "low", "high", "size").first()
-    deviation = without_rounding(
-        (pl.col("value") - pl.col("centre")).sum(), pl.col("value").abs().max(), pl.len()
-    )
-    clusters = long.group_by(*inside, *cluster, maintain_order=True).agg(
-        constants,
-        pl.len().alias("n"),
-        (deviation / pl.col("size").first()).alias("off"),
-        pl.col("inner").any(),
-    )
-    count, deviation = pl.len(), pl.col("off")
-    size, squares = pl.col("clusters"), pl.col("squares")
-    share = pl.col("n") / pl.col("n").sum()
-    return (
-        clusters.group_by(inside, maintain_order=True)
-        .agg(
-            constants,
-            pl.col("n").sum(),
-            pl.col("inner").any(),
-            count.alias("clusters"),
-            deviation.pow(2).sum().alias("squares"),
-            deviation.pow(3).sum().alias("cubes"),
-            freedom=pl.when(share.n_unique() == 1).then(count - 1.0).otherwise(_freedom(share)),
+def _codes(frame: pl.DataFrame, keys: Sequence[str]) -> Codes:
+    """Number the combinations of values in these columns, for each row."""
+    codes = np.zeros(len(frame), dtype=np.int64)
+    if keys and len(frame):
+        rows = frame.select(pl.int_range(pl.len()).alias(ROW), *dict.fromkeys(keys))
+        groups = rows.group_by(pl.exclude(ROW), maintain_order=True).agg(ROW)[ROW]
+        codes[groups.explode().to_numpy()] = np.repeat(
+            np.arange(len(groups)), groups.list.len().to_numpy()
         )
-        .with_columns(variance=pl.when(size > 1).then(size / (size - 1) * squares).otherwise(0.0))
-    )
+    return codes
 
 
-def _freedom(share: pl.Expr) -> pl.Expr:
-    """Return Satterthwaite's degrees of freedom from each cluster's share of the matches.
+def _renumbered(codes: Codes) -> tuple[Codes, Codes]:
+    """Number codes from 0 in the order of their first appearance, and return these positions."""
+    first = np.full(int(codes.max(initial=-1)) + 1, len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
+    numbers = np.empty(len(first), dtype=np.int64)
+    numbers[order] = np.arange(len(order))
+    return numbers[codes], first[order]
 
-    The variance is the sum of share ** 2 times the squared deviations of cluster means from the
-    overall mean. The terms are those of the deviations' covariance for equal variances.
+
+def _rows_of(frame: pl.DataFrame, end: str, sign: int) -> Numbers:
+    """Return each row's bound; infinite if it is null."""
+    return frame[end].cast(pl.Float64).fill_null(sign * math.inf).to_numpy()
+
+
+def _sums(codes: Codes, weights: Numbers | None, size: int) -> Numbers:
+    return np.bincount(codes, weights, size)
+
+
+def _exact_means(values: Numbers, codes: Codes, size: int) -> Numbers:
+    """Return the mean of each group, without rounding error if all of its values are equal."""
+    first = np.empty(size)
+    first[codes[::-1]] = values[::-1]
+    varied = _sums(codes, values != first[codes], size) > 0
+    return np.where(varied, _sums(codes, values, size) / _sums(codes, None, size), first)
+
+
+def _wider(end: Numbers | float, sign: int) -> Numbers:
+    """Shift a finite bound up (``sign`` 1) or down (-1) by the rounding error of sums."""
+    finite = np.isfinite(end)
+    shift = SLACK * np.maximum(1, np.abs(end, where=finite, out=np.ones_like(end, dtype=float)))
+    return np.where(finite, end + sign * shift, end)
+
+
+def _cells(
+    design: _Design,
+    rows: NDArray[np.bool_],
+    values: Numbers,
+    limits: Sequence[Numbers | float],
+    listed: Numbers | None,
+    level: float,
+) -> dict[str, Numbers]:
+    """Return the moments of each cell's values, in the order in which cells first appear.
+
+    Args:
+        rows: the rows with a value.
+        values: these values.
+        limits: the lower and the upper bound of all values, or of each value.
+        listed: the participants of each row of the frame.
     """
-    squares = share.pow(2)
-    total, cubes, fourths = squares.sum(), squares.dot(share), squares.dot(squares)
-    diagonal = squares * (1 - 2 * share + total)
-    crossed = total.pow(4) - 4 * total.pow(2) * cubes + 2 * total * fourths + 2 * cubes.pow(2)
-    diagonal_part = (diagonal.pow(2) - (squares * (total - 2 * share)).pow(2)).sum()
-    return diagonal.sum().pow(2) / (diagonal_part + crossed)
-
-
-def _together(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.DataFrame:
-    count, variance = pl.col("clusters"), pl.col("variance")
-    cells = parts.group_by(cell, maintain_order=True).agg(
-        pl.col("mean", "least", "most").first(),
-        pl.col("n").sum(),
-        ~pl.col("inner").any().alias("share"),
-        count.sum(),
-        pl.len().alias("strata"),
-        variance.sum(),
-        pl.col("squares", "cubes").sum(),
-        (variance.pow(2) / pl.col("freedom")).filter(count > 1).sum().alias("fourths"),
+    cell, cell_at = _renumbered(design.cell[rows])
+    cluster, cluster_at = _renumbered(design.cluster[rows])
+    of_cluster = cell[cluster_at]
+    part, part_at = _renumbered(_merged(design.stratum[rows][cluster_at], of_cluster))
+    stratum, of_part, size = part[cluster], of_cluster[part_at], len(cell_at)
+    counts = _sums(cell, None, size)
+    ends = [
+        _end(end, sign, values, cell, stratum, of_part)
+        for end, sign in zip(limits, SIGNS, strict=True)
+    ]
+    inner = _sums(cell, ends[0].inner & ends[1].inner, size) > 0
+    centre = _exact_means(values, stratum, len(part_at))
+    off, sizes = _deviations(values - centre[stratum], values, cluster, len(cluster_at))
+    off /= counts[of_cluster]
+    clusters, moments = (
+        _sums(part, None, len(part_at)),
+        [_sums(part, off**k, len(part_at)) for k in (2, 3)],
     )
-    still = parts.filter(variance.sum().over(cell) == 0)
-    for end, room in (("below", pl.col("centre") - pl.col("low")),
-                      ("above", pl.col("high") - pl.col("centre"))):  # fmt: skip
-        reach = _unseen(still.with_columns(room=pl.col("n") / pl.col("size") * room), cell, level)
-        cells = cells.join(
-            reach.rename({"reach": end}), on=list(cell), how="left", nulls_equal=True,
-            maintain_order="left", validate="1:1",
-        )  # fmt: skip
-    return cells.with_columns(
-        pl.col("below", "above").fill_null(0.0),
-        freedom=pl.when(pl.col("fourths") > 0)
-        .then(variance.pow(2) / pl.col("fourths"))
-        .otherwise((count - pl.col("strata")).cast(pl.Float64)),
+    freedom = freedom_of_sizes(sizes, part, len(part_at))
+    variance = np.where(clusters > 1, clusters / np.maximum(clusters - 1, 1) * moments[0], 0.0)
+    fourths = np.divide(variance**2, freedom, out=np.zeros(len(freedom)), where=clusters > 1)
+    total = {
+        name: _sums(of_part, column, size)
+        for name, column in {
+            "clusters": clusters,
+            "strata": None,
+            "variance": variance,
+            "squares": moments[0],
+            "cubes": moments[1],
+            "fourths": fourths,
+        }.items()
+    }
+    still = total["variance"][of_part] == 0
+    share = _sums(stratum, None, len(part_at)) / counts[of_part]
+    reach = [
+        _unseen(share * np.abs(centre - end.of_part), clusters, of_part, still, size, level)
+        for end in ends
+    ]
+    total["freedom"] = np.divide(
+        total["variance"] ** 2,
+        total["fourths"],
+        out=total["clusters"] - total["strata"] * 1.0,
+        where=total["fourths"] > 0,
     )
+    if listed is not None:
+        by_people = people_variances(values, listed[rows], cell, stratum, cluster)
+        raised = by_people[0] > total["variance"] * (1 + SLACK)
+        total["variance"] = np.fmax(total["variance"], by_people[0])
+        total["freedom"] = np.fmin(total["freedom"], by_people[1])
+        total["cubes"] = np.where(raised, 0.0, total["cubes"])
+    return total | {
+        "row": np.flatnonzero(rows)[cell_at],
+        "n": counts,
+        "mean": _exact_means(values, cell, size),
+        "least": ends[0].of_cell,
+        "most": ends[1].of_cell,
+        "share": ~(inner | ends[0].differs | ends[1].differs),
+        "below": reach[0],
+        "above": reach[1],
+    }
 
 
-def _unseen(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.DataFrame:
-    """Return how far the true means of strata without variation can be from the observed ones.
+def _merged(stratum: Codes, cell: Codes) -> Codes:
+    """Merge strata with one cluster within each cell; merge all if there is only one of them.
+
+    Args:
+        stratum, cell: the numbers of each cluster's stratum and cell.
+    """
+    alone = np.bincount(stratum)[stratum] == 1 if len(stratum) else np.zeros(0, dtype=bool)
+    merged = alone | (_sums(cell, alone, 0)[cell] == 1)
+    return np.where(merged, cell, 1 + cell.max(initial=0) + stratum)
+
+
+class _End(NamedTuple):
+    """A bound of the values: its mean by cell and by stratum, and which values are within it.
+
+    Attributes:
+        of_cell, of_part: infinite if a value of the cell violates the bound.
+        inner: whether each value differs from the bound by more than rounding.
+        differs: whether the bound differs within each cell.
+    """
+
+    of_cell: Numbers
+    of_part: Numbers
+    inner: Numbers
+    differs: Numbers
+
+
+def _end(
+    end: Numbers | float, sign: int, values: Numbers, cell: Codes, stratum: Codes, of_part: Codes
+) -> _End:
+    size, parts = int(cell.max(initial=-1)) + 1, len(of_part)
+    violated = _sums(cell, sign * (values - _wider(end, sign)) > 0, size) > 0
+    if isinstance(end, float | int):
+        of_cell = np.where(violated, sign * math.inf, end)
+        each, of_part, differs = of_cell[cell], of_cell[of_part], np.zeros(size, dtype=bool)
+    else:
+        each = np.where(violated[cell], sign * math.inf, end)
+        of_cell, of_part = _exact_means(each, cell, size), _exact_means(each, stratum, parts)
+        differs = _sums(cell, each != of_cell[cell], size) > 0
+    return _End(of_cell, of_part, sign * (_wider(each, -sign) - values) > 0, differs)
+
+
+def _deviations(
+    off: Numbers, values: Numbers, cluster: Codes, clusters: int
+) -> tuple[Numbers, Numbers]:
+    """Return the sum of each cluster's deviations, 0 within rounding, and its number of values."""
+    sizes, largest = _sums(cluster, None, clusters), np.zeros(clusters)
+    np.maximum.at(largest, cluster, np.abs(values))
+    sums = _sums(cluster, off, clusters)
+    return np.where(np.abs(sums) <= ROUNDING * largest * sizes, 0.0, sums), sizes
+
+
+def _unseen(
+    room: Numbers, clusters: Numbers, cell: Codes, still: Numbers, cells: int, level: float
+) -> Numbers:
+    """Return how far the true means of cells without variation can be from the observed ones.
 
     In a stratum of G clusters, an unobserved outcome with a probability of q at a distance of
     ``room`` adds q * room. The sum is maximal at q = 1 - t * G / room, with a common t for all
     strata with q >= 0, such that the product of (1 - q) ** G is 1 - ``level``.
+
+    Args:
+        room, clusters, cell: of each stratum.
+        still: whether no stratum of the cell varies.
     """
-    size, room = pl.col("clusters"), pl.col("room")
-    ordered = parts.filter(room > 0).sort(room / size, descending=True, maintain_order=True)
-    cumulated = ordered.with_columns(
-        clusters=size.cum_sum().over(cell), logs=(size * (size / room).log()).cum_sum().over(cell),
-        rooms=room.cum_sum().over(cell), steep=(room / size).log(),
-    ).with_columns(log=(math.log(1 - level) - pl.col("logs")) / size)  # fmt: skip
-    endless = pl.col("rooms").is_infinite()
-    last = (
-        cumulated.filter((pl.col("log") <= pl.col("steep")) | endless)
-        .group_by(cell, maintain_order=True)
-        .last()
-    )
-    reach = pl.when(endless).then(math.inf).otherwise(pl.col("rooms") - pl.col("log").exp() * size)
-    return last.select(*cell, reach=reach)
+    reach = np.zeros(cells)
+    reach[cell[still & np.isinf(room)]] = math.inf
+    parts = np.flatnonzero(still & (room > 0) & np.isfinite(reach)[cell])
+    ratio = room[parts] / clusters[parts]
+    parts = parts[np.lexsort([-ratio, cell[parts]])]
+    for members in np.split(parts, np.flatnonzero(np.diff(cell[parts])) + 1):
+        rooms, sizes = room[members], clusters[members]
+        size = np.cumsum(sizes)
+        log = (math.log(1 - level) - np.cumsum(sizes * np.log(sizes / rooms))) / size
+        last = np.flatnonzero(log <= np.log(rooms / sizes))[-1:]
+        reach[cell[members[last]]] = (np.cumsum(rooms) - np.exp(log) * size)[last]
+    return reach
+
+
+def _columns(cells: Mapping[str, Numbers], level: float) -> Iterator[pl.Series]:
+    """Yield the columns of :func:`mean_intervals` that follow the metric."""
+    freedom, variance = cells["freedom"], cells["variance"]
+    clusters, strata = cells["clusters"], cells["strata"]
+    fixed, single, still = cells["least"] == cells["most"], freedom <= 0, variance == 0
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        skew = np.where(cells["squares"] > 0, cells["cubes"] / cells["squares"] ** 1.5, 0.0)
+        low, high = _limits(cells, skew, level)
+        steep = np.abs(skew) * t_quantile(freedom, level) / STEEPEST
+        for_freedom = (clusters - strata) * (ENOUGH - 1) / freedom + strata
+        enough = np.round(np.maximum(for_freedom, clusters * steep**2), 6)
+    wanted = ~single & ~still & ~cells["share"] & (enough > clusters)
+    yield pl.Series("n", cells["n"], pl.UInt32)
+    yield pl.Series("clusters", clusters.astype(np.int64), pl.UInt32)
+    yield pl.Series("mean", cells["mean"], pl.Float64)
+    yield pl.Series("freedom", freedom, pl.Float64)
+    error = np.where(fixed | ~(single | still), np.sqrt(variance), np.nan)
+    for name, numbers in (("error", error), ("low", low), ("high", high)):
+        yield pl.Series(name, numbers, pl.Float64).fill_nan(None)
+    needed = pl.Series("wanted", np.where(wanted, np.ceil(enough), np.nan), pl.Float64)
+    yield needed.fill_nan(None).cast(pl.Int64)
+    notes = np.select([fixed, single, still], [None, ONE_CLUSTER, CONSTANT], None)
+    yield pl.Series("note", notes.tolist(), pl.String)
+    yield pl.Series("skew", skew, pl.Float64)
 
 
 def without_rounding(difference: pl.Expr, size: pl.Expr, terms: pl.Expr | int = 1) -> pl.Expr:
@@ -348,19 +428,17 @@ def without_rounding(difference: pl.Expr, size: pl.Expr, terms: pl.Expr | int = 
     return pl.when(difference.abs() <= ROUNDING * size * terms).then(0.0).otherwise(difference)
 
 
-def _limits(cells: pl.DataFrame, level: float) -> tuple[Numbers, Numbers]:
+def _limits(cells: Mapping[str, Numbers], skew: Numbers, level: float) -> tuple[Numbers, Numbers]:
     mean, variance, freedom, minimum, maximum = (
-        cells[name].to_numpy() for name in ("mean", "variance", "freedom", "least", "most")
+        cells[name] for name in ("mean", "variance", "freedom", "least", "most")
     )
-    quantile = stdtrit(freedom, (1 + level) / 2)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        constant = mean - cells["below"].to_numpy(), mean + cells["above"].to_numpy()
-        share = _wilson(mean, variance, quantile, minimum, maximum, cells["n"].to_numpy())
-        skew = cells["skew"].to_numpy()
-        transformed = tuple(
-            mean - hall_quantile(end, skew) * variance**0.5 for end in (quantile, -quantile)
-        )
-    forms = [freedom <= 0, variance == 0, cells["share"].to_numpy()]
+    quantile = t_quantile(freedom, level)
+    constant = mean - cells["below"], mean + cells["above"]
+    share = _wilson(mean, variance, quantile, minimum, maximum, cells["n"])
+    transformed = tuple(
+        mean - hall_quantile(end, skew) * variance**0.5 for end in (quantile, -quantile)
+    )
+    forms = [freedom <= 0, variance == 0, cells["share"]]
     low, high = (
         np.select(forms, [np.nan, constant[end], share[end]], transformed[end]) for end in (0, 1)
     )
@@ -401,34 +479,3 @@ def _wilson(
     centre = (share + quantile**2 / (2 * size)) / shrunk
     width = quantile / shrunk * np.sqrt(square / size + (quantile / (2 * size)) ** 2)
     return minimum + span * (centre - width), minimum + span * (centre + width)
-
-
-def _exact_mean(over: Sequence[str], column: str = "value") -> pl.Expr:
-    """Return the mean within groups, without rounding error if all values are equal."""
-    value = pl.col(column)
-    constant = (value.min() == value.max()).over(over)
-    return pl.when(constant).then(value).otherwise(value.mean().over(over))
-
-
-def _stratified(
-    long: pl.DataFrame, cell: Sequence[str], cluster: Sequence[str], strata: Sequence[str]
-) -> tuple[pl.DataFrame, list[str]]:
-    """Add columns that identify each row's stratum (null if merged), and return their names."""
-    names = {column: f"stratum.{column}" for column in strata}
-    single = pl.len().over([*cell, *strata]) == 1
-    collapsed = pl.col("alone") | (pl.col("alone").sum().over(cell) == 1)
-    cluster_strata = (
-        long.select(*cell, *cluster)
-        .unique(maintain_order=True)
-        .with_columns(alone=single)
-        .with_columns(
-            pl.when(~collapsed).then(pl.col(column)).alias(new_name)
-            for column, new_name in names.items()
-        )
-        .drop("alone")
-    )
-    stratified = long.join(
-        cluster_strata, on=[*cell, *cluster], how="left", nulls_equal=True, maintain_order="left",
-        validate="m:1",
-    )  # fmt: skip
-    return stratified, [*names.values()]

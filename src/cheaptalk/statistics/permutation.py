@@ -96,9 +96,11 @@ def permutation_test(
         (sample_1 - sample_2,) if paired else (sample_1, sample_2),
         np.mean if paired else _difference,
         permutation_type="samples" if paired else "independent",
-        vectorized=True, n_resamples=draws, batch=max(1, CELLS // sum(sizes)),
+        vectorized=True,
+        n_resamples=draws,
+        batch=max(1, CELLS // sum(sizes)),
         rng=np.random.default_rng(seed),
-    )  # fmt: skip
+    )
     exact = bool(arrangements < draws + 0.5)
     return PermutationTest(difference, float(result.pvalue), sizes, paired, exact)
 
@@ -182,9 +184,14 @@ def pairwise_tests(
 
 def _corrected(rows: list[tuple[str, str, int, int, float, float, str]]) -> pl.DataFrame:
     schema = {
-        "first": pl.String, "second": pl.String, "n_first": pl.Int64, "n_second": pl.Int64,
-        "difference": pl.Float64, "p": pl.Float64, "test": pl.String,
-    }  # fmt: skip
+        "first": pl.String,
+        "second": pl.String,
+        "n_first": pl.Int64,
+        "n_second": pl.Int64,
+        "difference": pl.Float64,
+        "p": pl.Float64,
+        "test": pl.String,
+    }
     tests = pl.DataFrame(rows, schema=schema, orient="row")
     p = tests["p"].to_numpy()
     return tests.with_columns(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtrit
+from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from cheaptalk.statistics.columns import (
@@ -20,10 +20,15 @@ from cheaptalk.statistics.columns import (
     demand_level,
     with_numbers,
 )
-from cheaptalk.statistics.differences import LEAST_FREEDOM, wider_quantiles
-from cheaptalk.statistics.intervals import INSTANCES, ROUNDING
+from cheaptalk.statistics.differences import (
+    LEAST_FREEDOM,
+    correlations_of,
+    growth_for_power,
+    wider_quantiles,
+)
+from cheaptalk.statistics.intervals import INSTANCES
+from cheaptalk.statistics.limits import ROUNDING, percentile_tail
 from cheaptalk.statistics.participants import PEOPLE
-from cheaptalk.statistics.planning import correlations_of, growth_for_power
 from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import Clusters, clusters_of
 
@@ -159,7 +164,7 @@ def rank_ranges(
         errors = _errors_by_person(listed, groups, numbers, clusters)
         notes += (PERCENTILES_OF_PEOPLE,)
     above, growth, leads = _surely_above(names, means, parts, clusters, level, errors)
-    tail = float(ndtr(stdtrit(clusters.freedom, (1 - level) / 2)))
+    tail = percentile_tail(level, clusters.freedom)
     ranked = _ranked(names, np.bincount(groups), means, resampled, above, tail, highest)
     if clusters.freedom < ENOUGH_FREEDOM:
         ranked = ranked.with_columns(
@@ -307,7 +312,7 @@ def _errors_by_person(
     """Return standard errors, clustered by participant, and degrees of freedom for all pairs.
 
     Deviations are from the stratum's mean and then from the group's mean, with the correction of
-    :func:`.clustered_by_people`. With fewer than two participants, the variance is 0.
+    :func:`.people_variances`. With fewer than two participants, the variance is 0.
     """
     size = int(groups.max()) + 1
     codes = {name: code for code, name in enumerate(dict.fromkeys(chain(*listed)))}
@@ -331,9 +336,13 @@ def _errors_by_person(
 
 
 def _surely_above(
-    names: Sequence[object], means: FloatArray, parts: _Parts, clusters: Clusters, level: float,
+    names: Sequence[object],
+    means: FloatArray,
+    parts: _Parts,
+    clusters: Clusters,
+    level: float,
     by_person: tuple[FloatArray, FloatArray] | None,
-) -> tuple[NDArray[np.bool_], float | None, tuple[Lead, ...]]:  # fmt: skip
+) -> tuple[NDArray[np.bool_], float | None, tuple[Lead, ...]]:
     """Return significant differences, the sample growth needed, and the best group's leads."""
     gaps = means[:, None] - means
     errors, freedom, skews = _errors(parts, clusters)
@@ -349,13 +358,17 @@ def _surely_above(
     lows, highs = gap - below[leader] * error, gap + beyond[leader] * error
     leads = tuple(
         Lead(
-            str(names[index]), float(gap[index]),
+            str(names[index]),
+            float(gap[index]),
             float(lows[index]) if is_testable else None,
             float(highs[index]) if is_testable else None,
-            float(freedom[leader, index]), bool(above[leader, index]), bool(error[index] == 0),
+            float(freedom[leader, index]),
+            bool(above[leader, index]),
+            bool(error[index] == 0),
         )
-        for index, is_testable in enumerate(testable[leader]) if index != leader
-    )  # fmt: skip
+        for index, is_testable in enumerate(testable[leader])
+        if index != leader
+    )
     return np.asarray(above), _growth(leads, error, parts, tail, leader), leads
 
 
@@ -368,8 +381,10 @@ def _growth(
     others = np.flatnonzero((np.arange(len(errors)) != leader) & (errors > 0))
     differences = (parts.deviations[:, [leader]] - parts.deviations[:, others]).T
     growth = growth_for_power(
-        [lead.size for lead in leads if not lead.constant], errors[others],
+        [lead.size for lead in leads if not lead.constant],
+        errors[others],
         min(lead.freedom for lead in leads if not lead.constant),
-        correlations_of(differences), tail=tail,
-    )  # fmt: skip
+        correlations_of(differences),
+        tail=tail,
+    )
     return math.inf if growth is None else growth

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.columns import (
@@ -32,6 +32,7 @@ from cheaptalk.statistics.design_matrix import (
     is_number,
 )
 from cheaptalk.statistics.intervals import FEW, INSTANCES
+from cheaptalk.statistics.limits import t_quantile
 from cheaptalk.statistics.printout import Tabular
 
 Errors = Literal["classical", "HC3", "cluster"]
@@ -147,12 +148,15 @@ class Regression(Tabular):
         freedom = self.covariance.freedoms(weights)
         defined = ~unknown_error & (freedom > 0) & (not self.inference_problem)
         safe_freedom = np.where(defined, freedom, 1.0)
-        width = stdtrit(safe_freedom, (1 + self.level) / 2) * error
+        width = t_quantile(safe_freedom, self.level) * error
         size = np.divide(np.abs(estimate), error, out=np.full(len(error), np.nan), where=error > 0)
         columns = {
-            "error": error, "low": estimate - width, "high": estimate + width,
-            "p": 2 * stdtr(safe_freedom, -size), "freedom": freedom,
-        }  # fmt: skip
+            "error": error,
+            "low": estimate - width,
+            "high": estimate + width,
+            "p": 2 * stdtr(safe_freedom, -size),
+            "freedom": freedom,
+        }
         estimable = self.design.estimable(weights)
         conditions = {"estimate": estimable, **dict.fromkeys(columns, defined & estimable)}
         return pl.DataFrame({"estimate": estimate, **columns}).with_columns(
@@ -212,9 +216,15 @@ def ols(
             missing, no row has an outcome, or factors are confounded.
     """
     results = regressions(
-        frame, [outcome], factors, reference=reference, composites=composites, errors=[errors],
-        cluster=cluster, level=level,
-    )  # fmt: skip
+        frame,
+        [outcome],
+        factors,
+        reference=reference,
+        composites=composites,
+        errors=[errors],
+        cluster=cluster,
+        level=level,
+    )
     return results[outcome, errors]
 
 
@@ -269,11 +279,17 @@ def regressions(
             warnings = _warnings(design, covariance, residuals, values)
             cluster_method = f"cluster-robust ({covariance.method}) by {', '.join(cluster)}"
             results[outcome, kind] = Regression(
-                outcome, design, design.unstandardised(coefficients), covariance, len(rows_used),
-                None if covariance.clusters is None else covariance.clusters.count, r2,
-                cluster_method if kind == "cluster" else kind, level, (*notes, *design_notes,
-                *warnings),
-            )  # fmt: skip
+                outcome,
+                design,
+                design.unstandardised(coefficients),
+                covariance,
+                len(rows_used),
+                None if covariance.clusters is None else covariance.clusters.count,
+                r2,
+                cluster_method if kind == "cluster" else kind,
+                level,
+                (*notes, *design_notes, *warnings),
+            )
     return results
 
 
@@ -375,8 +391,11 @@ def _constant(design: Design, values: FloatArray) -> list[str]:
         np.maximum.at(maximum, levels, values)
         unvaried = (minimum == maximum) & (np.bincount(levels, minlength=design.width + 1) > 1)
         columns = dict(zip(factor.effect_levels, design.columns(factor.name), strict=True))
-        constant += [f"{factor.name} {level}" for level in factor.levels
-                  if unvaried[columns.get(level, design.width)]]  # fmt: skip
+        constant += [
+            f"{factor.name} {level}"
+            for level in factor.levels
+            if unvaried[columns.get(level, design.width)]
+        ]
     return constant
 
 

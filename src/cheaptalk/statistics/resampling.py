@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtrit
 
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.columns import (
@@ -17,6 +16,7 @@ from cheaptalk.statistics.columns import (
     demand_level,
 )
 from cheaptalk.statistics.intervals import FEW, INSTANCES, few_clusters, without_rounding
+from cheaptalk.statistics.limits import draw_summary, percentile_tail
 from cheaptalk.statistics.printout import Tabular
 
 Indices = NDArray[np.int64]
@@ -155,41 +155,29 @@ def bootstrap(
         )
     drawing = clusters.draws(draws, np.random.default_rng(seed))
     results = [statistic(frame[rows]) for rows in clusters.rows(drawing)]
-    columns = {name: [_finite_or_none(result[name]) for result in results] for name in estimate}
-    resampled = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64))
+    if not estimate:
+        raise StatisticsError("the statistic returned no numbers")
+    columns = {name: [result[name] for result in results] for name in estimate}
+    defined = pl.when(pl.all().is_finite()).then(pl.all())
+    replicates = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64)).select(defined)
     label = (
         f"{level * 100:g} %, expanded percentiles of {draws} bootstrap draws of {clusters.label}"
     )
-    if not estimate:
-        raise StatisticsError("the statistic returned no numbers")
-    tail, value = float(ndtr(stdtrit(clusters.freedom, (1 - level) / 2))), pl.col("value")
-    numbers = pl.Series([_finite_or_none(number) for number in estimate.values()], dtype=pl.Float64)
-    long = resampled.unpivot(variable_name="statistic")
-    summary = long.group_by("statistic", maintain_order=True).agg(
-        error=without_rounding(value.std(), value.abs().max()),
-        low=pl.when(value.count() > 1).then(value.quantile(tail, "linear")),
-        high=pl.when(value.count() > 1).then(value.quantile(1 - tail, "linear")),
-        undefined=value.null_count() / draws,
+    values = [math.nan if value is None else value for value in estimate.values()]
+    matrix = replicates.fill_null(math.nan).to_numpy()
+    numbers = draw_summary(values, matrix, percentile_tail(level, clusters.freedom))
+    largest = replicates.select(pl.all().abs().max()).transpose().to_series()
+    several = numbers["error"].is_not_null()
+    summary = numbers.select(
+        pl.Series("statistic", list(estimate)),
+        "estimate",
+        error=without_rounding(pl.col("error"), pl.lit(largest)),
+        low=pl.when(several).then("low"),
+        high=pl.when(several).then("high"),
+        undefined="undefined",
         interval=pl.lit(label),
     )
-    return Resampled(
-        summary.insert_column(1, numbers.alias("estimate")), resampled, label, clusters.notes
-    )
-
-
-def _finite_or_none(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)
-
-
-def expanded(level: float, freedom: int) -> float:
-    """Return the tail probability of percentile intervals, corrected for few clusters.
-
-    Independent draws of clusters understate the variance of means by 1 / (freedom + 1).
-
-    >>> round(expanded(0.95, 10_000), 3), round(expanded(0.95, 19), 3)
-    (0.025, 0.016)
-    """
-    return float(ndtr(stdtrit(freedom, (1 - level) / 2) * math.sqrt((freedom + 1) / freedom)))
+    return Resampled(summary, replicates, label, clusters.notes)
 
 
 def clusters_of(frame: pl.DataFrame, cluster: Sequence[str], strata: Sequence[str]) -> Clusters:

@@ -104,9 +104,7 @@ def test_matches_on_the_same_instances_are_paired(store: Path) -> None:
     assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
 
 
-def test_different_instances_are_compared_by_their_means_over_pairings(
-    store: Path,
-) -> None:
+def test_different_instances_are_compared_by_their_means_over_pairings(store: Path) -> None:
     row = row_of(compared(store, "first", "elsewhere"), "luck")
     by_instance: list[list[float]] = []
     for study in ("first", "elsewhere"):
@@ -151,13 +149,22 @@ def test_pairings_with_one_instance_each_show_no_change() -> None:
     draw, significant = np.random.default_rng(8), 0
     for _ in range(40):
         before, after = (
-            pl.DataFrame([
-                {"who": "p", "configuration": f"c{cell}", "pairing": f"q{rival} / p",
-                 "instance": f"{rival}", "repeat": 0, "x": draw.normal()}
-                for cell in range(5) for rival in range(3)
-            ])
+            pl.DataFrame(
+                [
+                    {
+                        "who": "p",
+                        "configuration": f"c{cell}",
+                        "pairing": f"q{rival} / p",
+                        "instance": f"{rival}",
+                        "repeat": 0,
+                        "x": draw.normal(),
+                    }
+                    for cell in range(5)
+                    for rival in range(3)
+                ]
+            )
             for _ in range(2)
-        )  # fmt: skip
+        )
         result = difference(before, after, "x", paired=False)
         assert result is not None
         significant += result.p is not None and result.p < 0.05
@@ -178,29 +185,39 @@ def outcomes(luck: np.random.Generator, instances: Sequence[int], share: float) 
     """Return a player's wins, with these numbers of instances by configuration."""
     return pl.DataFrame(
         {
-            "who": "gpt", "configuration": str(place), "pairing": "gpt / rival",
+            "who": "gpt",
+            "configuration": str(place),
+            "pairing": "gpt / rival",
             "instance": str(instance),
-            "repeat": 0, "gain": float(luck.random() < share),
+            "repeat": 0,
+            "gain": float(luck.random() < share),
         }
-        for place, count in enumerate(instances) for instance in range(count)
-    )  # fmt: skip
+        for place, count in enumerate(instances)
+        for instance in range(count)
+    )
 
 
-@pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize(
-    "instances", [[1], [2], [3], [2] * 20, [1, *[2] * 19], [1] * 20, [*[1] * 10, *[3] * 10]]
-)
-def test_equal_players_rarely_differ_on_few_instances(instances: list[int], paired: bool) -> None:
-    luck, significant = np.random.default_rng(11), 0
-    for _ in range(60):
-        before, after = (outcomes(luck, instances, 0.6) for _ in range(2))
-        result = difference(before, after, "gain", paired, (0.0, 1.0))
-        assert result is not None
-        low, high = result.limits
-        if low is not None and high is not None:
-            assert -1 <= low <= result.difference <= high <= 1
-        significant += result.p is not None and result.p < 0.05
-    assert significant <= 7  # 60 if a missing p counted as a change
+def test_equal_players_rarely_differ_on_few_instances() -> None:
+    for paired in (True, False):
+        for instances in (
+            [1],
+            [2],
+            [3],
+            [2] * 20,
+            [1, *[2] * 19],
+            [1] * 20,
+            [*[1] * 10, *[3] * 10],
+        ):
+            luck, significant = np.random.default_rng(11), 0
+            for _ in range(60):
+                before, after = (outcomes(luck, instances, 0.6) for _ in range(2))
+                result = difference(before, after, "gain", paired, (0.0, 1.0))
+                assert result is not None
+                low, high = result.limits
+                if low is not None and high is not None:
+                    assert -1 <= low <= result.difference <= high <= 1
+                significant += result.p is not None and result.p < 0.05
+            assert significant <= 7  # 60 if a missing p counted as a change
 
 
 def test_configuration_with_one_instance_leaves_the_others_testable() -> None:
@@ -234,10 +251,17 @@ def played(luck: np.random.Generator, *, pairings: int, instances: int) -> pl.Da
         moved = scale * luck.normal(size=instances)
         gained = moved[:, None] + luck.normal(size=(instances, pairings))
         rows += [
-            {"who": "gpt", "configuration": configuration, "pairing": f"gpt / {rival}",
-             "instance": f"{instance}", "repeat": 0, "gain": gained[instance, rival]}
-            for instance in range(instances) for rival in range(pairings)
-        ]  # fmt: skip
+            {
+                "who": "gpt",
+                "configuration": configuration,
+                "pairing": f"gpt / {rival}",
+                "instance": f"{instance}",
+                "repeat": 0,
+                "gain": gained[instance, rival],
+            }
+            for instance in range(instances)
+            for rival in range(pairings)
+        ]
     return pl.DataFrame(rows)
 
 
@@ -274,25 +298,27 @@ def test_matches_in_both_studies_are_excluded(
     assert "share only 48 stored matches, so nothing can differ" in " ".join(done.out.split())
 
 
-@pytest.mark.parametrize(
-    ("shift", "sentence"),
-    [
+def test_nothing_changed_requires_equal_outcomes(store: Path) -> None:
+    """A shift gives each match the outcome of another instance, so all means coincide."""
+    for shift, sentence in [
         (0, "nothing changed: the outcome is the same in all 48 pairs of matches."),
         (1, "no significant change in 20 differences."),  # equal means
-    ],
-)
-def test_nothing_changed_requires_equal_outcomes(store: Path, shift: int, sentence: str) -> None:
-    """A shift gives each match the outcome of another instance, so all means coincide."""
-    with ct.Store.open(store) as opened:
-        before, after = Evidence(opened, "first"), Evidence(opened, "first")
-        frames = cast("dict[str, pl.DataFrame]", after.frames)
-        instances = pl.col("instance").gather((pl.int_range(pl.len()) + shift) % pl.len())
-        frames["bargaining"] = frames["bargaining"].sort("instance").with_columns(
-            instances.over("configuration", "pairing"), match_id=pl.col("match_id") + " again"
-        )  # fmt: skip
-        made = [*_Comparison(after, {}, ("bargaining",)).changes("bargaining", before)]
-    assert isinstance(made[0], Answer)
-    assert made[0].text == f"From “first” to “first”, {sentence}"
+    ]:
+        with ct.Store.open(store) as opened:
+            before, after = Evidence(opened, "first"), Evidence(opened, "first")
+            frames = cast("dict[str, pl.DataFrame]", after.frames)
+            instances = pl.col("instance").gather((pl.int_range(pl.len()) + shift) % pl.len())
+            frames["bargaining"] = (
+                frames["bargaining"]
+                .sort("instance")
+                .with_columns(
+                    instances.over("configuration", "pairing"),
+                    match_id=pl.col("match_id") + " again",
+                )
+            )
+            made = [*_Comparison(after, {}, ("bargaining",)).changes("bargaining", before)]
+        assert isinstance(made[0], Answer)
+        assert made[0].text == f"From “first” to “first”, {sentence}"
 
 
 def test_outcome_defined_in_only_one_study_has_changed() -> None:

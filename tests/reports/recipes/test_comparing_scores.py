@@ -53,10 +53,11 @@ def test_role_metrics_are_gains() -> None:
 @pytest.mark.usefixtures("toys")
 def test_score_shared_by_all_seats_is_one_difference(tmp_path: Path) -> None:
     changes: dict[str, Any] = {
-        "games": [{"game": "guessing"}], "instances": 4,
+        "games": [{"game": "guessing"}],
+        "instances": 4,
         "players": {"x": {"strategy": "random"}, "y": {"strategy": "own_card"}},
         "pairing": [["x", "y"]],
-    }  # fmt: skip
+    }
     findings = compared(tmp_path, changes, changes | {"seed": 9})
     frame = findings.tables["compare-guessing"].frame
     assert frame.select("who", "role", "score").rows() == [

@@ -11,8 +11,7 @@ import cheaptalk as ct
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead
 from cheaptalk.reports.charts.kinds import columns
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.exports import write_tables
-from cheaptalk.reports.recipes.figures import write_figures
+from cheaptalk.reports.recipes.exports import write_figures, write_tables
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.means import means, over_games
 from cheaptalk.reports.recipes.parts import Charts, NoData, Recipe, RecipePart
@@ -38,9 +37,14 @@ COLUMNS = (Header("player", "Player"), Header("gain", "Gain", "% of the pie", 2,
 def gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Gain of each player: ``won / played``."""
     yield ReportTable(
-        "gains", "Gains & losses", NUMBERS, COLUMNS, "Of all matches.", ("Nobody else played.",),
+        "gains",
+        "Gains & losses",
+        NUMBERS,
+        COLUMNS,
+        "Of all matches.",
+        ("Nobody else played.",),
         leads=lambda row: Lead("bargaining", {"player": "luck"}) if row["gain"] else None,
-    )  # fmt: skip
+    )
     drawn = columns([(0, 1, "a"), (1, evidence.draws, "b")])
     yield Charts("bars", "Bars", [Chart("Bars", "units", [drawn])], "Two bars.")
 
@@ -53,9 +57,11 @@ def nothing(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 RECIPE = Recipe(
-    "toy", "toys", "A Paper on Toys (2026)",
+    "toy",
+    "toys",
+    "A Paper on Toys (2026)",
     (PLAYED, RecipePart("Gains", "Table 7", gains), RecipePart("Parrots", "Figure 8", nothing)),
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -66,31 +72,38 @@ def page(well: Path, tmp_path: Path) -> Path:
     return out
 
 
-@pytest.mark.parametrize(
-    ("cell", "text"),
-    [
+def test_constant_numbers_are_marked() -> None:
+    for cell, text in [
         (Estimate(3.0, error=0.0), "constant"),
         (Estimate(3.0, 3.0, 3.0, error=0.0), "constant"),
         (Estimate(1.0, 0.74, 1.0, error=0.0, clusters=10), "at least 0.74 (10 of 10)"),
         (Estimate(3.0, error=0.25), "(0.25)"),
         (Estimate(3.0), ""),
-    ],
-)
-def test_constant_numbers_are_marked(cell: Estimate, text: str) -> None:
-    assert cell.spread(2) == text
+    ]:
+        assert cell.spread(2) == text
 
 
 def test_constant_games_have_no_joint_interval() -> None:
-    rows = {"player": "a", "game": ["x"] * 3 + ["y"] * 3, "configuration": "c",
-            "instance": [1, 2, 3] * 2, "score": [1.0] * 3 + [2.0] * 3}  # fmt: skip
+    rows = {
+        "player": "a",
+        "game": ["x"] * 3 + ["y"] * 3,
+        "configuration": "c",
+        "instance": [1, 2, 3] * 2,
+        "score": [1.0] * 3 + [2.0] * 3,
+    }
     pooled = over_games(means(pl.DataFrame(rows), ["score"], ["player", "game"]), "score")
     row = pooled.row(0, named=True)
     assert (row["score"], row["score.low"], row["score.high"]) == (1.5, None, None)
 
 
 def test_pooling_a_single_game_keeps_its_interval() -> None:
-    rows = {"player": "a", "game": "x", "configuration": "c",
-            "instance": range(6), "score": [1.0, 1.0, 2.0, 1.0, 9.0, 1.0]}  # fmt: skip
+    rows = {
+        "player": "a",
+        "game": "x",
+        "configuration": "c",
+        "instance": range(6),
+        "score": [1.0, 1.0, 2.0, 1.0, 9.0, 1.0],
+    }
     by_game = means(pl.DataFrame(rows), ["score"], ["player", "game"])
     ends = ["score", "score.low", "score.high"]
     assert over_games(by_game, "score").select(ends).equals(by_game.select(ends))
@@ -107,24 +120,21 @@ def test_table_prints_numbers_with_their_uncertainty() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("known", "few"),
-    [
+def test_interval_of_few_instances_has_a_caution_unless_they_suffice() -> None:
+    for known, few in [
         ({"gain.clusters": 24}, 25),
         ({"gain.clusters": 25}, None),
         ({"gain.n": 24}, 25),
         ({"gain.n": 24, "gain.clusters": 30}, None),
         ({"gain.clusters": 3, "gain.wanted": 40}, 40),
         ({"gain.clusters": 3, "gain.wanted": None}, None),
-    ],
-)
-def test_interval_of_few_instances_has_a_caution_unless_they_suffice(
-    known: dict[str, int | None], few: int | None
-) -> None:
-    frame = NUMBERS.head(1).drop("gain.n").with_columns(**{k: pl.lit(v) for k, v in known.items()})
-    table = ReportTable("gains", "Gains", frame, COLUMNS)
-    assert table.cell(next(iter(table.rows)), COLUMNS[1]).wanted == few
-    assert (f"{few:,} would suffice" in table.caution) if few else table.caution == ""
+    ]:
+        frame = (
+            NUMBERS.head(1).drop("gain.n").with_columns(**{k: pl.lit(v) for k, v in known.items()})
+        )
+        table = ReportTable("gains", "Gains", frame, COLUMNS)
+        assert table.cell(next(iter(table.rows)), COLUMNS[1]).wanted == few
+        assert (f"{few:,} would suffice" in table.caution) if few else table.caution == ""
 
 
 def test_table_rejects_non_finite_numbers_and_missing_columns() -> None:
@@ -218,9 +228,7 @@ def test_table_texts_are_not_formulas_in_spreadsheets_unless_raw(tmp_path: Path)
     assert "{[}a]" in (tmp_path / "gains.tex").read_text()
 
 
-def test_csv_has_shown_columns_first_and_ignores_summation_order(
-    tmp_path: Path,
-) -> None:
+def test_csv_has_shown_columns_first_and_ignores_summation_order(tmp_path: Path) -> None:
     for sum_ in (0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1):
         frame = pl.DataFrame({"live": [0], "who": ["a"], "gain.low": [0.1], "gain": [sum_]})
         table = ReportTable("gains", "Gains", frame, (Header("who", "Who"), Header("gain", "Gain")))
@@ -230,9 +238,15 @@ def test_csv_has_shown_columns_first_and_ignores_summation_order(
 
 def test_codebook_describes_the_columns(tmp_path: Path) -> None:
     frame = pl.DataFrame(
-        {"who": ["a"], "gain gpt-4 (all)": [1.5], "gain gpt-4 (all).low": [1.0],
-         "gain gpt-4 (all).n": [3], "gain gpt-4 [all]": [2.0], "games": [7]}
-    )  # fmt: skip
+        {
+            "who": ["a"],
+            "gain gpt-4 (all)": [1.5],
+            "gain gpt-4 (all).low": [1.0],
+            "gain gpt-4 (all).n": [3],
+            "gain gpt-4 [all]": [2.0],
+            "games": [7],
+        }
+    )
     columns = (
         Header("who", "Player"),
         Header("gain gpt-4 (all)", "Gain", "points", 1, "The mean.", group="GPT-4"),
@@ -240,9 +254,13 @@ def test_codebook_describes_the_columns(tmp_path: Path) -> None:
     table = ReportTable("gains", "Gains", frame, columns, "By instance.", printed="Table 2")
     *_, last = write_tables({"gains": table}, tmp_path)
     assert pl.read_csv(tmp_path / "gains.csv").columns == [
-        "who", "gain_gpt_4_all", "gain_gpt_4_all_low", "gain_gpt_4_all_n", "gain_gpt_4_all_2",
+        "who",
+        "gain_gpt_4_all",
+        "gain_gpt_4_all_low",
+        "gain_gpt_4_all_n",
+        "gain_gpt_4_all_2",
         "games",
-    ]  # fmt: skip
+    ]
     assert last == tmp_path / "codebook.csv"
     assert pl.read_csv(last).fill_null("").rows() == [
         ("gains", "", "Gains", "", "Table 2. By instance."),
@@ -280,11 +298,14 @@ def test_charts_are_written_as_svg_and_pdf(tmp_path: Path, monkeypatch: pytest.M
     charts = {"bars": Charts("bars", "Bars", [chart, chart, Chart("Empty", "", [])])}
     written = write_figures(charts, tmp_path / "new" / "figures")
     assert [path.name for path in written] == [
-        "bars-Bars-co.svg", "bars-Bars-co.pdf", "bars-Bars-co-2.svg", "bars-Bars-co-2.pdf",
-    ]  # fmt: skip
+        "bars-Bars-co.svg",
+        "bars-Bars-co.pdf",
+        "bars-Bars-co-2.svg",
+        "bars-Bars-co-2.pdf",
+    ]
     assert written[0].read_text(encoding="utf-8").startswith("<svg")
     assert written[1].read_bytes().startswith(b"%PDF-")
-    monkeypatch.setattr("cheaptalk.reports.recipes.figures.find_spec", lambda name: None)
+    monkeypatch.setattr("cheaptalk.reports.recipes.exports.find_spec", lambda name: None)
     assert [path.suffix for path in write_figures(charts, tmp_path)] == [".svg", ".svg"]
     (tmp_path / "file").write_text("")
     with pytest.raises(ct.CheaptalkError, match="file: cannot be written"):

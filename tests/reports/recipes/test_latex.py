@@ -76,7 +76,10 @@ def test_no_table_exceeds_the_page_width(table: ReportTable, tmp_path: Path) -> 
     for _ in range(2):  # long tables get their widths in the second run
         made = subprocess.run(
             ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"],  # noqa: S607
-            cwd=tmp_path, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert made.returncode == 0, made.stdout[-1500:]
     assert "Overfull \\hbox" not in made.stdout

@@ -22,9 +22,15 @@ STUDY = "people"
 @pytest.fixture
 def played(store: Store) -> Store:
     """A study of one match."""
-    ct.run(ct.Study(
-        name=STUDY, games=[{"game": "bargaining"}], players={"one": "equal_split"}, pairing="self",
-    ), store)  # fmt: skip
+    ct.run(
+        ct.Study(
+            name=STUDY,
+            games=[{"game": "bargaining"}],
+            players={"one": "equal_split"},
+            pairing="self",
+        ),
+        store,
+    )
     return store
 
 
@@ -59,17 +65,26 @@ def test_report_covers_participants_if_there_are_any(played: Store, tmp_path: Pa
 
 def test_intervals_of_scores_are_clustered_by_participant(store: Store) -> None:
     """Two participants with several matches each: their matches are not independent."""
-    ct.run(ct.Study(
-        name=STUDY, games=[{"game": "bargaining"}], players={"one": "random"}, pairing="self",
-        instances=12,
-    ), store)  # fmt: skip
+    ct.run(
+        ct.Study(
+            name=STUDY,
+            games=[{"game": "bargaining"}],
+            players={"one": "random"},
+            pairing="self",
+            instances=12,
+        ),
+        store,
+    )
     before = GameScores("bargaining", *game_of(store)).players["alice"].row(0, named=True)
     matches = Evidence(store, STUDY).frames["bargaining"].sort("payoff_alice")["match_id"].to_list()
     people = People(store, STUDY)
     for half in (matches[:6], matches[6:]):
-        people.come("end", "complete", [], [
-            {"treatment": "t", "state": "finished", "match_id": match} for match in half
-        ])  # fmt: skip
+        people.come(
+            "end",
+            "complete",
+            [],
+            [{"treatment": "t", "state": "finished", "match_id": match} for match in half],
+        )
     after = GameScores("bargaining", *game_of(store)).players["alice"].row(0, named=True)
     assert after["payoff_alice"] == before["payoff_alice"]
     assert after["payoff_alice.error"] > 1.3 * before["payoff_alice.error"]
@@ -89,17 +104,12 @@ def test_participants_without_play_or_pay_are_counted(played: Store) -> None:
     assert not {"people-by-treatment", "pay"} & result.tables.keys()
 
 
-@pytest.mark.parametrize(
-    ("values", "width", "bars"),
-    [
+def test_histogram_bars_have_equal_width() -> None:
+    for values, width, bars in [
         ([1, 1, 3], 1, [(0.55, 1.45, 2), (2.55, 3.45, 1)]),
         ([0.0, 0.05, 0.19], None, [(0.0005, 0.0095, 1), (0.0505, 0.0595, 1), (0.1905, 0.1995, 1)]),
         ([37.5], None, [(37.5005, 37.5095, 1)]),
-    ],
-)  # fmt: skip
-def test_histogram_bars_have_equal_width(
-    values: list[float], width: float | None, bars: list[tuple[float, float, int]]
-) -> None:
-    chart = histogram("Pay", values, "dollars", "people", width=width)
-    drawn = [(*box.x, box.y[1]) for box in boxes(chart)]
-    assert drawn == [pytest.approx(bar) for bar in bars]
+    ]:
+        chart = histogram("Pay", values, "dollars", "people", width=width)
+        drawn = [(*box.x, box.y[1]) for box in boxes(chart)]
+        assert drawn == [pytest.approx(bar) for bar in bars]

@@ -112,9 +112,7 @@ def test_match_in_two_studies_counts_once(store: Path) -> None:
     assert both["overall.n"].to_list() == alone["overall.n"].to_list()
 
 
-def test_overall_standing_has_the_few_instances_mark_of_its_games(
-    store: Path,
-) -> None:
+def test_overall_standing_has_the_few_instances_mark_of_its_games(store: Path) -> None:
     leaderboard = board(store, "new", games=["bargaining"]).tables["leaderboard"]
     wanted = leaderboard.frame.select("overall.wanted", "bargaining.wanted")
     assert wanted["overall.wanted"].equals(wanted["bargaining.wanted"])
@@ -142,9 +140,14 @@ def test_players_who_skipped_games_are_listed_separately(store: Path) -> None:
 
 def test_player_with_missing_configurations_is_not_ranked(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
-    best = {"name": "best", "players": NEW["players"], "instances": 6, "seed": 3,
-            "games": [{"game": "bargaining", "fixed": {"horizon": 6, "money": 100}}],
-            "pairing": [["tough", "luck"]]}  # fmt: skip
+    best = {
+        "name": "best",
+        "players": NEW["players"],
+        "instances": 6,
+        "seed": 3,
+        "games": [{"game": "bargaining", "fixed": {"horizon": 6, "money": 100}}],
+        "pairing": [["tough", "luck"]],
+    }
     with ct.Store.open(path, create=True) as opened:
         for study in (OLD, best):
             ct.run(ct.studies.parse_study(study, "here"), opened)
@@ -157,9 +160,13 @@ def test_player_with_missing_configurations_is_not_ranked(tmp_path: Path) -> Non
 
 def test_no_player_is_ranked_unless_two_share_a_role(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
-    apart = {"name": "apart", "players": OLD["players"], "instances": 6,
-             "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
-             "pairing": [["fair", "luck"]]}  # fmt: skip
+    apart = {
+        "name": "apart",
+        "players": OLD["players"],
+        "instances": 6,
+        "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
+        "pairing": [["fair", "luck"]],
+    }
     with ct.Store.open(path, create=True) as opened:
         ct.run(ct.studies.parse_study(apart, "here"), opened)
     assert board(path, "apart").lacking["Standing"].startswith("no player can be ranked: no two")
@@ -173,9 +180,13 @@ def test_players_who_met_different_opponents_are_not_ranked_together(tmp_path: P
         for label, share in {"a": 0.5, "b": 0.6, "c": 0.55, "d": 0.65}.items()
     }
     players |= {"soft": {"strategy": "conceder"}, "hard": {"strategy": "boulware"}}
-    study = {"name": "halves", "players": players, "instances": 5,
-             "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
-             "pairing": [["a", "soft"], ["b", "soft"], ["c", "hard"], ["d", "hard"]]}  # fmt: skip
+    study = {
+        "name": "halves",
+        "players": players,
+        "instances": 5,
+        "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
+        "pairing": [["a", "soft"], ["b", "soft"], ["c", "hard"], ["d", "hard"]],
+    }
     with ct.Store.open(path, create=True) as opened:
         ct.run(ct.studies.parse_study(study, "here"), opened)
     shown = board(path, "halves")
@@ -203,12 +214,20 @@ def test_newcomer_with_few_opponents_does_not_split_the_others(store: Path) -> N
 
 def test_constant_game_leaves_no_overall_interval() -> None:
     """Regression: the interval was that of the player's first game."""
-    rows = pl.DataFrame([
-        {"player": who, "game": game, "configuration": "c", "instance": f"{instance}",
-         "z": 0.5 if (who, game) == ("still", "persuasion") else instance % 3 - 1.0}
-        for who in ("still", "moved") for game in ("bargaining", "persuasion")
-        for instance in range(30)
-    ])  # fmt: skip
+    rows = pl.DataFrame(
+        [
+            {
+                "player": who,
+                "game": game,
+                "configuration": "c",
+                "instance": f"{instance}",
+                "z": 0.5 if (who, game) == ("still", "persuasion") else instance % 3 - 1.0,
+            }
+            for who in ("still", "moved")
+            for game in ("bargaining", "persuasion")
+            for instance in range(30)
+        ]
+    )
     overall = over_games(means(rows, ["z"], ["player", "game"], strata=STRATA), "z")
     limits = {row["player"]: (row["z.low"], row["z.high"]) for row in overall.iter_rows(named=True)}
     assert limits["still"] == (None, None)
@@ -219,13 +238,27 @@ def standing_of(
     gains: Mapping[str, Sequence[float | None]], monkeypatch: pytest.MonkeyPatch
 ) -> Any:
     """Return the answer and the leaderboard of players with these gains on shared instances."""
-    rows = pl.DataFrame([
-        {"game": "bargaining", "role": "alice", "match_id": f"{who} {at}", "configuration": "c",
-         "instance": f"{at}", "pairing": f"{who} / rival", "player": who, OPPONENTS: ["rival"],
-         "status": "finished", "got": gain, "end": "failed" if gain is None else None,
-         PEOPLE: None}
-        for who, player_gains in gains.items() for at, gain in enumerate(player_gains)
-    ], schema_overrides={PEOPLE: pl.List(pl.String), "end": pl.String})  # fmt: skip
+    rows = pl.DataFrame(
+        [
+            {
+                "game": "bargaining",
+                "role": "alice",
+                "match_id": f"{who} {at}",
+                "configuration": "c",
+                "instance": f"{at}",
+                "pairing": f"{who} / rival",
+                "player": who,
+                OPPONENTS: ["rival"],
+                "status": "finished",
+                "got": gain,
+                "end": "failed" if gain is None else None,
+                PEOPLE: None,
+            }
+            for who, player_gains in gains.items()
+            for at, gain in enumerate(player_gains)
+        ],
+        schema_overrides={PEOPLE: pl.List(pl.String), "end": pl.String},
+    )
     monkeypatch.setattr(_Board, "rows", lambda *_: rows)
     evidence = cast("Evidence", SimpleNamespace(draws=300, seed=0))
     answer, _, table = cast("Iterator[Any]", _Board((), (), ()).standing(evidence))
@@ -258,9 +291,7 @@ def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> N
     assert "more instances" not in text
 
 
-def test_verdict_includes_the_interval_of_the_lead(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_verdict_includes_the_interval_of_the_lead(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interval of the first player's mean can contain 0 even if its lead is certain."""
     luck = np.random.default_rng(2)
     shared, noise = luck.normal(size=30), luck.normal(size=(3, 30)) / 10
@@ -277,9 +308,7 @@ def test_verdict_includes_the_interval_of_the_lead(
     assert float(text.split("interval ")[1].split(" to ")[0]) <= 0
 
 
-def test_few_degrees_of_freedom_give_no_sample_size(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_few_degrees_of_freedom_give_no_sample_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Regression: two instances gave the advice of 1,692 times as many."""
     few, _ = standing_of({"a": [0.1, 0.9, 0.4], "b": [0.3, 0.5, 0.45]}, monkeypatch)
     assert "these are too few instances to estimate how many are needed" in few

@@ -27,8 +27,8 @@ from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import Printed, brief
 from cheaptalk.rules.errors import Advice
+from cheaptalk.statistics.limits import draw_summary, expanded, percentiles
 from cheaptalk.statistics.permutation import holm
-from cheaptalk.statistics.resampling import expanded
 from cheaptalk.text import aligned
 
 DRAWS = 1_000
@@ -170,8 +170,7 @@ class Bootstrap(Printed):
         gaps = draws[:, order[:-1]] - draws[:, order[1:]]
         side = np.minimum((gaps <= 0).sum(axis=0), (gaps >= 0).sum(axis=0))
         p = np.minimum(1, 2 * (side + 1) / (np.isfinite(gaps).sum(axis=0) + 1))
-        tail = expanded(level, self.freedom)
-        low, high = np.nanquantile(gaps, [tail, 1 - tail], axis=0)
+        low, high = percentiles(gaps, expanded(level, self.freedom))
         return pl.DataFrame(
             {
                 "ahead": [self.labels[index] for index in order[:-1]],
@@ -322,36 +321,10 @@ def instances_in_all(game: Empirical) -> tuple[int, int]:
 def summary(
     estimate: Floats, samples: Floats, freedom: int, *, level: float = 0.95, basic: bool = False
 ) -> pl.DataFrame:
-    """Return bootstrap means, standard errors and intervals; undefined draws (NaN) are ignored.
-
-    Args:
-        estimate: the original estimates, shape (numbers,).
-        samples: the values of each draw, shape (draws, numbers).
-        freedom: the degrees of freedom that determine the expansion of percentiles.
-        basic: use basic intervals instead of percentiles.
-
-    Returns:
-        One row per number: ``estimate``, ``mean``, ``error``, ``low``, ``high``, ``undefined``.
-    """
+    """Return :func:`.draw_summary` with percentiles expanded for these degrees of freedom."""
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, not {level}")
-    tail = expanded(level, freedom)
-    rows: list[tuple[float | None, ...]] = []
-    for value, column in zip(estimate, samples.T, strict=True):
-        defined = column[np.isfinite(column)]
-        undefined = 1 - len(defined) / len(column)
-        original = _finite_or_none(value)
-        if not len(defined):
-            rows.append((original, None, None, None, None, undefined))
-            continue
-        low, high = np.quantile(defined, [tail, 1 - tail])
-        if basic:
-            low, high = 2 * value - high, 2 * value - low
-        error = float(defined.std(ddof=1)) if len(defined) > 1 else None
-        ends = map(_finite_or_none, (low, high))
-        rows.append((original, float(defined.mean()), error, *ends, undefined))
-    names = ("estimate", "mean", "error", "low", "high", "undefined")
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Float64), orient="row")
+    return draw_summary(estimate, samples, expanded(level, freedom), basic=basic)
 
 
 class Spread(NamedTuple):
@@ -374,10 +347,6 @@ def spreads(estimate: Floats, samples: Floats, freedom: int) -> list[Spread]:
     """Summarise the bootstrap draws, shape (draws, numbers), of several estimates."""
     rows = summary(estimate, samples, freedom, level=LEVEL).select(Spread._fields).iter_rows()
     return [Spread(*row) if len(samples) > 1 else Spread(row[0]) for row in rows]
-
-
-def _finite_or_none(number: float) -> float | None:
-    return float(number) if np.isfinite(number) else None
 
 
 def mean_and_error(samples: Floats) -> str:

@@ -22,10 +22,9 @@ from cheaptalk.papers.gama.scores import (
 )
 from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Line, Mark
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.margins import Margin
+from cheaptalk.reports.recipes.margins import Margin, first_answer
 from cheaptalk.reports.recipes.means import side_by_side, with_ranges
 from cheaptalk.reports.recipes.parts import Answer, Charts
-from cheaptalk.reports.recipes.standings import first_answer
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.text import fixed, plain, readable

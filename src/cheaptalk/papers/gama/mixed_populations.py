@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
-from scipy.special import stdtrit
 
 from cheaptalk.frames.bounds import with_mean_bounds
 from cheaptalk.frames.reader import places_in
@@ -19,7 +18,7 @@ from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import get_game
 from cheaptalk.statistics import STRATA
-from cheaptalk.statistics.intervals import Bounds, BoundsColumns
+from cheaptalk.statistics.limits import Bounds, BoundsColumns, t_quantile, welch
 
 NO_MIXED = (
     "no match between different players has finished; add a group such as {rider: 1, fair: 9} to "
@@ -204,10 +203,9 @@ def _rows(game: str, frame: pl.DataFrame) -> pl.DataFrame:
         pl.lit(f"{series.name}, {series.unit}").alias("what"),
         (pl.col("choice") - pl.col("alone")).alias("change"),
         total.sqrt().alias("change.error"),
-        pl.when(parts > 0).then(total**2 / parts).otherwise(1.0).alias("freedom"),
+        welch(total, parts).alias("freedom"),
     )
-    quantile = pl.Series(stdtrit(joined["freedom"].to_numpy(), 0.975))
-    width = quantile * pl.col("change.error")
+    width = pl.Series(t_quantile(joined["freedom"])) * pl.col("change.error")
     span = series.bounds[1] - series.bounds[0]
     ends = {
         "change.low": (pl.col("change") - width).clip(-span, span),

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
 
 from cheaptalk.papers.glee.families import families, kinds
 from cheaptalk.papers.glee.regressions import CLUSTER, KINDS, under
@@ -18,6 +17,7 @@ from cheaptalk.reports.recipes.study_overview import activity
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, Header, ReportTable
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
+from cheaptalk.statistics.limits import t_limits
 from cheaptalk.text import capital
 
 FIRST = pl.col("first")
@@ -129,8 +129,8 @@ def _clustered(part: pl.DataFrame, r: float) -> tuple[float | None, float | None
     error, clusters = mean["error"], mean["clusters"]
     if error is None or abs(r) >= 1:
         return None, None, clusters
-    width = float(stdtrit(mean["freedom"], (1 + LEVEL) / 2)) * error / (1 - r**2)
-    return tanh(atanh(r) - width), tanh(atanh(r) + width), clusters
+    low, high = t_limits(atanh(r), error / (1 - r**2), mean["freedom"], LEVEL)
+    return tanh(low), tanh(high), clusters
 
 
 def _panel(game: object, part: pl.DataFrame) -> Chart:

@@ -18,7 +18,7 @@ from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.rules import CheaptalkError, suggest
-from cheaptalk.statistics.intervals import Bounds, BoundsColumns
+from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital, plain, readable
 
 PERSON, MODEL, SCRIPT = "person", "model", "script"

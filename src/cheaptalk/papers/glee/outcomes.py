@@ -19,7 +19,7 @@ from cheaptalk.reports.study.answers import answer
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import game_title, get_game
 from cheaptalk.statistics import INSTANCES, STRATA
-from cheaptalk.statistics.intervals import Bounds, BoundsColumns
+from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital
 
 INTERVALS = (

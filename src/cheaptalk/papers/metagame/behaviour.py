@@ -20,7 +20,7 @@ from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import COUNT, get_game
 from cheaptalk.statistics import STRATA
-from cheaptalk.statistics.intervals import Bounds
+from cheaptalk.statistics.limits import Bounds
 
 GAME = "item_bargaining"
 OWN = (

@@ -13,7 +13,7 @@ from cheaptalk.games.item_bargaining.rules import SEATS
 from cheaptalk.papers.metagame import paper_tables
 from cheaptalk.papers.metagame.behaviour import GAME, scored
 from cheaptalk.papers.printed import selected_labels
-from cheaptalk.reports.charts.colours import tones_of
+from cheaptalk.reports.charts.chart import tones_of
 from cheaptalk.reports.metagame import figures, parts
 from cheaptalk.reports.metagame.graph import best_response_graph
 from cheaptalk.reports.pages import anchor

@@ -13,7 +13,7 @@ from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.rules import counted
-from cheaptalk.statistics.intervals import Bounds, BoundsColumns
+from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital, fixed
 
 MET = ("objective", "weight", "lineage", "iteration", "player", "family", "met", "opponent")

@@ -17,7 +17,7 @@ from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.reports.recipes.tables import Header
 from cheaptalk.rules.bounds import mean_bounds
 from cheaptalk.statistics import INSTANCES
-from cheaptalk.statistics.intervals import Bounds, BoundsColumns
+from cheaptalk.statistics.limits import Bounds, BoundsColumns
 
 GAME = DealOrNoDeal.name
 OBJECTIVES = {0.0: "semi-competitive", 1.0: "cooperative", -1.0: "strictly competitive"}

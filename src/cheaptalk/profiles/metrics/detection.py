@@ -4,7 +4,9 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import chdtri, ndtr, stdtrit
+from scipy.special import chdtri, ndtr
+
+from cheaptalk.statistics.limits import t_quantile
 
 POWER = 0.8
 """The power with which a detectable effect is detected."""
@@ -32,7 +34,7 @@ def noncentrality(freedom: float, level: float, power: float = POWER) -> float:
         power: in (0, 1).
     """
     upper = (np.arange(NODES) + 0.5) / NODES
-    critical = float(stdtrit(freedom, 1 - level / 2))
+    critical = float(t_quantile(freedom, 1 - level))
     bounds = critical * np.sqrt(chdtri(freedom, upper) / freedom)
 
     def excess(effect: float) -> float:

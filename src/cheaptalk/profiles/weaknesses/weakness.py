@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.stats import binomtest
-from scipy.stats import t as student
 
 from cheaptalk.profiles.weaknesses.exchangeability import least_count
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import counted, game_title
+from cheaptalk.statistics.limits import share_limits, t_limits, unseen_share
 
 ROBUST = {"changed": 0.1, "size": 0.05, "signed": 0.05}
 """Limits of a manipulation's three intervals for a player that is robust to the manipulation."""
@@ -137,7 +136,9 @@ def estimate_of(values: Sequence[float], minimum: float = -1.0, maximum: float =
     error = 0.0 if error < ROUNDING else error
     if not error and abs(mean) > ROUNDING:
         return Estimate(mean, None, None, error, n, n)
-    reach = error * float(student.ppf(0.975, n - 1)) if error else 1 - 0.025 ** (1 / n)
+    if error:
+        return Estimate(mean, *t_limits(mean, error, n - 1, bounds=(minimum, maximum)), error, n, n)
+    reach = unseen_share(n, 0.975)
     return Estimate(mean, max(minimum, mean - reach), min(maximum, mean + reach), error, n, n)
 
 
@@ -169,8 +170,7 @@ def share_estimate(hits: int, trials: int) -> Estimate:
     """Return a share with its exact 95 % interval (Clopper and Pearson 1934)."""
     if not trials:
         return NO_EFFECT
-    ends = binomtest(hits, trials).proportion_ci()
-    return Estimate(hits / trials, float(ends.low), float(ends.high), None, trials, trials)
+    return Estimate(hits / trials, *share_limits(hits, trials), None, trials, trials)
 
 
 def between(estimate: Estimate, *, signed: bool = False) -> str:

@@ -114,9 +114,11 @@ def cells(
         frames: frames around cells.
     """
     by_position = {
-        (i, j): content for i, row in enumerate(down[1]) for j, column in enumerate(across[1])
+        (i, j): content
+        for i, row in enumerate(down[1])
+        for j, column in enumerate(across[1])
         if (content := cell(row, column)) is not None
-    }  # fmt: skip
+    }
     values = [content.value for content in by_position.values() if content.value is not None]
     low, high = min(values, default=0.0), max(values, default=0.0)
     if middle:
@@ -126,19 +128,29 @@ def cells(
     stands = max(len(down[1]), len(across[1])) <= printed
     boxes = [
         Box(
-            (j - CELL, j + CELL), (i - CELL, i + CELL), item.text, item.lead,
-            item.label if item.label is not None
-            else write(item.value) if stands and item.value is not None else "",
+            (j - CELL, j + CELL),
+            (i - CELL, i + CELL),
+            item.text,
+            item.lead,
+            item.label
+            if item.label is not None
+            else write(item.value)
+            if stands and item.value is not None
+            else "",
             warmth(item.value, low, high, middle=middle),
         )
-        for (i, j), item in by_position.items() if item.value is not None
-    ]  # fmt: skip
+        for (i, j), item in by_position.items()
+        if item.value is not None
+    ]
     labelled = stands or any(box.label for box in boxes)
     return Chart(
-        title, unit, [Boxes(boxes), *frames],
-        Axis(across[0], names=tuple(across[1]), far=True), Axis(down[0], names=tuple(down[1])),
+        title,
+        unit,
+        [Boxes(boxes), *frames],
+        Axis(across[0], names=tuple(across[1]), far=True),
+        Axis(down[0], names=tuple(down[1])),
         scale=None if labelled or not values else (write(low), write(high)),
-    )  # fmt: skip
+    )
 
 
 def warmth(value: float | None, low: float, high: float, *, middle: bool) -> float:
@@ -156,9 +168,12 @@ def number_text(values: Sequence[float], decimals: int) -> Callable[[float], str
 
 
 def columns(
-    heights: Sequence[tuple[float, float, str]], *, name: str = "", tone: Tone = 0,
+    heights: Sequence[tuple[float, float, str]],
+    *,
+    name: str = "",
+    tone: Tone = 0,
     width: float = 2 * BAR,
-) -> Boxes:  # fmt: skip
+) -> Boxes:
     """Return vertical bars, given their positions, heights and tooltips."""
     boxes = [
         Box(
@@ -195,15 +210,20 @@ def histogram(
         index = floor(value / step + shift + 1e-9)
         tally[index] = tally.get(index, 0) + 1
     heights = [
-        ((index + 0.5 - shift) * step, float(count),
-         f"{_bar_text(index, step, integer=bool(shift))}: {count:,} {up}")
+        (
+            (index + 0.5 - shift) * step,
+            float(count),
+            f"{_bar_text(index, step, integer=bool(shift))}: {count:,} {up}",
+        )
         for index, count in sorted(tally.items())
-    ]  # fmt: skip
+    ]
     return Chart(
-        title, "", [columns(heights, width=0.9 * step)], Axis(across, zero=True,
-        integer=bool(shift)),
+        title,
+        "",
+        [columns(heights, width=0.9 * step)],
+        Axis(across, zero=True, integer=bool(shift)),
         Axis(up, zero=True, integer=True),
-    )  # fmt: skip
+    )
 
 
 def _bar_text(index: int, step: float, *, integer: bool) -> str:

@@ -1,11 +1,13 @@
 """Charts as static SVG, for pages and for papers."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from itertools import pairwise
 from math import cos, pi, radians, sin
+from pathlib import Path
 
 from cheaptalk.reports.charts.chart import (
     SERIES,
@@ -23,20 +25,14 @@ from cheaptalk.reports.charts.chart import (
 )
 from cheaptalk.reports.charts.scales import FONT, Scale, fitted, lines_of, scale, width_of
 
-PAGE: Mapping[str, str] = {
-    **{f"{index}": f"var(--role-{index})" for index in range(SERIES)},
-    **{name: f"var(--{name})" for name in ("ink", "soft", "rule", "paper", "red")},
-    **{f"heat-{step}": f"var(--heat-{step})" for step in ("less", "low", "high")},
-}
+STYLE = (Path(__file__).parents[1] / "templates" / "style.css").read_text(encoding="utf-8")
+LIGHT = dict(re.findall(r"--(?:role-)?([\w-]+): light-dark\((#\w+),", STYLE))
+"""The colours of a light page by name; series are numbered from 0. They are Okabe and Ito's, some
+darker, which colour-blind readers can distinguish."""
+PAGE = {name: f"var(--role-{name})" if name.isdigit() else f"var(--{name})" for name in LIGHT}
 """Colours of a page, as variables of its style sheet: light or dark."""
-PAPER: Mapping[str, str] = {
-    "0": "#0072b2", "1": "#c05000", "2": "#007f5c", "3": "#a8527f", "4": "#7a6000", "5": "#33759a",
-    "ink": "#1c1f24", "soft": "#5b626d", "rule": "#d8d8d2", "paper": "#ffffff",
-    "red": "#b3261e",
-    "heat-less": "#e39a5f", "heat-low": "#f2f5f5", "heat-high": "#5ea6da",
-}  # fmt: skip
-"""Colours on white paper: Okabe and Ito's, some darker, which colour-blind readers can distinguish.
-"""
+PAPER = LIGHT | {"rule": "#d8d8d2", "paper": "#ffffff"}
+"""Colours on white paper."""
 WIDTH, WIDE = 360, 720
 """Width of a chart beside others, and of a full-width chart, in pixels."""
 ROW, CELL, LOWEST, LEVEL = 26, 34, 18, 190
@@ -44,6 +40,13 @@ ROW, CELL, LOWEST, LEVEL = 26, 34, 18, 190
 pixels."""
 SLANT, ASLANT = 55, 170
 """Angle of slanted names, in degrees, and their maximum length, in pixels."""
+OUTLINES: Mapping[Shape, str] = {
+    "cross": "m-1 -1l2 2m-2 0l2 -2",
+    "diamond": "m0 -1.3l1.3 1.3l-1.3 1.3l-1.3 -1.3z",
+    "square": "m-1 -1h2v2h-2z",
+    "triangle": "m0 -1.2l1.2 2h-2.4z",
+}
+"""Paths of shapes from their centres, in units of the shape's size."""
 GAP = 8
 SWATCH = 26
 """Size of a legend's marker, and the space after it, in pixels."""
@@ -74,7 +77,7 @@ class _Drawing:
         around = self._around() if self.chart.round else (*self._axes(), *self._layers())
         body = [*self._legend(), *around]
         label = escape(f"{self.chart.title} {self.chart.unit}".strip())
-        width, height = self.width, self._n(self._whole_height)
+        width, height = self.width, _n(self._whole_height)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
             f'width="{width}" height="{height}" role="group" aria-label="{label}" '
@@ -87,8 +90,11 @@ class _Drawing:
     @cached_property
     def _named(self) -> list[Points | Line | Boxes]:
         """Return one layer for each name in the legend; empty if there are fewer than two names."""
-        named = {layer.name: layer for layer in reversed(self.chart.layers)
-                 if not isinstance(layer, Rule) and layer.name}  # fmt: skip
+        named = {
+            layer.name: layer
+            for layer in reversed(self.chart.layers)
+            if not isinstance(layer, Rule) and layer.name
+        }
         order = [layer.name for layer in self.chart.layers if not isinstance(layer, Rule)]
         return [named[name] for name in dict.fromkeys(order) if name] if len(named) > 1 else []
 
@@ -183,25 +189,21 @@ class _Drawing:
 
     def _swatch(self, layer: Points | Line | Boxes, x: float, y: float) -> str:
         if isinstance(layer, Line):
-            dash = f' stroke-dasharray="{layer.dash}"' if layer.dash else ""
-            return self._stroke(f"M{self._n(x)} {self._n(y)}h14", layer.tone, 2, dash)
+            return self._stroke(f"M{_xy(x, y)}h14", layer.tone, 2, layer.dash)
         if isinstance(layer, Boxes):
-            return (f'<rect x="{self._n(x + 2)}" y="{self._n(y - 5)}" width="10" height="10" '
-                    f'fill="{self._tone(layer.tone)}"/>')  # fmt: skip
+            return _square(x + 2, y - 5, self._tone(layer.tone))
         return self._shape(layer.shape, x + 7, y, 4, layer.tone)
 
     def _colour_scale(self, y: float) -> Iterator[str]:
         low, high = self.chart.scale or ("", "")
-        boxes = [box for layer in self.chart.layers if isinstance(layer, Boxes)
-                 for box in layer.boxes]  # fmt: skip
-        middle = any((box.heat or 0) < 0 for box in boxes)
+        layers = [layer for layer in self.chart.layers if isinstance(layer, Boxes)]
+        middle = any((box.heat or 0) < 0 for layer in layers for box in layer.boxes)
         steps = [(step - 4) / 4 if middle else step / 8 for step in range(9)]
         x = self._left
         yield self._text(low, x, y, tone="soft")
         x += width_of(low) + 6
         for step in steps:
-            yield (f'<rect x="{self._n(x)}" y="{self._n(y - 9)}" width="10" height="10" '
-                   f'fill="{self._heat(step)}"/>')  # fmt: skip
+            yield _square(x, y - 9, self._heat(step))
             x += 10
         yield self._text(high, x + 6, y, tone="soft")
 
@@ -210,10 +212,12 @@ class _Drawing:
         top, bottom = self._top, self._top + self._height
         cells = self.chart.x.names and self.chart.y.names
         if not cells:
-            grid = [f"M{self._n(self._x.at(tick))} {self._n(top)}V{self._n(bottom)}"
-                    for tick, _ in self._x.ticks() if not self.chart.x.names]  # fmt: skip
-            grid += [f"M{self._n(left)} {self._n(self._y.at(tick))}H{self._n(right)}"
-                     for tick, _ in self._y.ticks()]  # fmt: skip
+            grid = [
+                f"M{_xy(self._x.at(tick), top)}V{_n(bottom)}"
+                for tick, _ in self._x.ticks()
+                if not self.chart.x.names
+            ]
+            grid += [f"M{_xy(left, self._y.at(tick))}H{_n(right)}" for tick, _ in self._y.ticks()]
             yield self._stroke("".join(grid), "rule", 1)
             if self._x.crosses_zero:
                 yield self._rule(Rule(x=0), solid=True)
@@ -236,9 +240,8 @@ class _Drawing:
         if axis.title:
             middle = (self._left + self._right) / 2
             at_end = self._top - self._below + FONT if axis.far else bottom + self._below - 2
-            yield self._text(fitted(axis.title, self.width - 20),
-                             min(middle, self.width - width_of(axis.title) / 2 - 2),
-                             at_end, "middle", tone="soft", full=axis.title)  # fmt: skip
+            x = min(middle, self.width - width_of(axis.title) / 2 - 2)
+            yield self._title(axis.title, self.width - 20, x, at_end)
 
     def _inside(self, x: float, text: str) -> float:
         half = width_of(text) / 2
@@ -248,12 +251,11 @@ class _Drawing:
         room = self._left - GAP - (FONT + GAP if axis.title else 0)
         for tick, text in self._y.ticks():
             tone: Tone = "ink" if axis.names else "soft"
-            yield self._text(fitted(text, room + 1), self._left - GAP, self._y.at(tick) + 4, "end",
-                             tone=tone, full=text)  # fmt: skip
+            x, y, shown = self._left - GAP, self._y.at(tick) + 4, fitted(text, room + 1)
+            yield self._text(shown, x, y, "end", tone=tone, full=text)
         if axis.title:
             middle = self._top + self._height / 2
-            yield self._text(fitted(axis.title, self._height + 20), FONT, middle, "middle",
-                             tone="soft", turn=-90, full=axis.title)  # fmt: skip
+            yield self._title(axis.title, self._height + 20, FONT, middle, turn=-90)
 
     # Layers
 
@@ -274,22 +276,21 @@ class _Drawing:
 
     def _rule(self, rule: Rule, *, solid: bool = False) -> str:
         if rule.x is not None:
-            start, line = (self._x.at(rule.x), self._top), f"v{self._n(self._height)}"
+            start, line = (self._x.at(rule.x), self._top), f"v{_n(self._height)}"
         else:
-            start, line = (self._left, self._y.at(rule.y)), f"H{self._n(self._right)}"
-        dash = "" if solid else f' stroke-dasharray="{rule.dash}"'
-        return self._stroke(f"M{self._n(start[0])} {self._n(start[1])}{line}", "soft", 1, dash)
+            start, line = (self._left, self._y.at(rule.y)), f"H{_n(self._right)}"
+        return self._stroke(f"M{_xy(*start)}{line}", "soft", 1, "" if solid else rule.dash)
 
     def _shifts(self) -> dict[str, float]:
         """Return the offset by which each series is shifted, so that whiskers don't overlap."""
         layers = self.chart.layers
         dots = list(dict.fromkeys(layer.name for layer in layers if isinstance(layer, Points)))
         if len(dots) > 1 and bool(self.chart.x.names) != bool(self.chart.y.names):
-            room = (self._height / len(self.chart.y.names) if self.chart.y.names
-                    else (self.width - self._left) / len(self.chart.x.names))  # fmt: skip
+            room = (self.width - self._left) / max(1, len(self.chart.x.names))
+            room = self._height / len(self.chart.y.names) if self.chart.y.names else room
             return _side_by_side(dots, min(10.0, 0.7 * room / len(dots)))
-        lines = [layer for layer in layers if isinstance(layer, Line) and not layer.band
-                 and any(mark.y_ends for mark in layer.marks)]  # fmt: skip
+        lines = [layer for layer in layers if isinstance(layer, Line) and not layer.band]
+        lines = [line for line in lines if any(mark.y_ends for mark in line.marks)]
         room = (self._right - self._left) / max((len(line.marks) for line in lines), default=1)
         names = [line.name for line in lines]
         return _side_by_side(names, min(5.0, 0.5 * room / (len(names) or 1)))
@@ -303,15 +304,15 @@ class _Drawing:
         whiskers = self._whiskers(mark, x, y, tone)
         return self._linked(whiskers + self._shape(layer.shape, x, y, mark.size, tone), mark)
 
-    def _whiskers(self, mark: Mark, x: float, y: float, tone: Tone, more: str = "") -> str:
+    def _whiskers(self, mark: Mark, x: float, y: float, tone: Tone, opacity: str = "") -> str:
         path = ""
         if mark.x_ends:
             low, high = map(self._x.at, mark.x_ends)
-            path += f"M{self._n(low)} {self._n(y)}H{self._n(high)}"
+            path += f"M{_xy(low, y)}H{_n(high)}"
         if mark.y_ends:
             low, high = map(self._y.at, mark.y_ends)
-            path += f"M{self._n(x)} {self._n(low)}V{self._n(high)}"
-        return self._stroke(path, tone, 1.5, more)
+            path += f"M{_xy(x, low)}V{_n(high)}"
+        return self._stroke(path, tone, 1.5, opacity=opacity)
 
     def _line(self, line: Line, shift: float) -> Iterator[str]:
         runs: list[list[Mark]] = [[]]
@@ -324,44 +325,43 @@ class _Drawing:
             points = [(self._x.at(mark.x) + shift, self._y.at(mark.y)) for mark in run]
             if line.band:
                 yield self._band(run, line.tone)
-            path = f"M{self._n(points[0][0])} {self._n(points[0][1])}" + "".join(
-                f"H{self._n(x)}V{self._n(y)}" if line.steps else f"L{self._n(x)} {self._n(y)}"
+            path = f"M{_xy(points[0][0], points[0][1])}" + "".join(
+                f"H{_n(x)}V{_n(y)}" if line.steps else f"L{_xy(x, y)}"
                 for _, (x, y) in pairwise(points)
             )
-            dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
-            yield self._stroke(path, line.tone, line.width, dash)
+            yield self._stroke(path, line.tone, line.width, line.dash)
             for mark, (x, y) in zip(run, points, strict=True):
                 if line.dots:
                     dot = self._shape("dot", x, y, 3 if mark.size == 4 else mark.size, line.tone)
                     if not line.band:
-                        faint = ' stroke-opacity="0.5"'
-                        dot = self._whiskers(mark, x, y, line.tone, faint) + dot
+                        dot = self._whiskers(mark, x, y, line.tone, "0.5") + dot
                     yield self._linked(dot, mark)
 
     def _band(self, run: Sequence[Mark], tone: Tone) -> str:
         intervals = [(self._x.at(mark.x), mark.y_ends) for mark in run if mark.y_ends]
         if len(intervals) < 2:
             return ""
-        upper = [f"{self._n(x)} {self._n(self._y.at(ends[1]))}" for x, ends in intervals]
-        lower = [f"{self._n(x)} {self._n(self._y.at(ends[0]))}" for x, ends in reversed(intervals)]
-        return (f'<path d="M{"L".join([*upper, *lower])}Z" fill="{self._tone(tone)}" '
-                'fill-opacity="0.15"/>')  # fmt: skip
+        upper = [f"{_xy(x, self._y.at(ends[1]))}" for x, ends in intervals]
+        lower = [f"{_xy(x, self._y.at(ends[0]))}" for x, ends in reversed(intervals)]
+        outline = f"M{'L'.join([*upper, *lower])}Z"
+        return _element("path", d=outline, fill=self._tone(tone), fill_opacity="0.15")
 
     def _box(self, box: Box, layer: Boxes) -> str:
         (left, right), (top, bottom) = (
             sorted(map(axis.at, ends)) for axis, ends in ((self._x, box.x), (self._y, box.y))
         )
-        shape = (f'<rect x="{self._n(left)}" y="{self._n(top)}" width="{self._n(right - left)}" '
-                 f'height="{self._n(bottom - top)}"')  # fmt: skip
+        shape = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+        tone = self._tone(layer.tone)
         if layer.frame:
-            return (f'{shape} fill="none" stroke="{self._tone(layer.tone)}" '
-                    f'stroke-width="{layer.frame}"/>')  # fmt: skip
-        fill = self._tone(layer.tone) if box.heat is None else self._heat(box.heat)
-        faint = "" if layer.opacity == 1 else f' fill-opacity="{layer.opacity}"'
+            return _element(
+                "rect", **shape, fill="none", stroke=tone, stroke_width=str(layer.frame)
+            )
+        fill = tone if box.heat is None else self._heat(box.heat)
+        faint = None if layer.opacity == 1 else str(layer.opacity)
         label = ""
         if box.label:
             label = self._text(box.label, (left + right) / 2, (top + bottom) / 2 + 4, "middle")
-        return self._linked(f'{shape} fill="{fill}"{faint}/>{label}', box)
+        return self._linked(_element("rect", **shape, fill=fill, fill_opacity=faint) + label, box)
 
     def _around(self) -> Iterator[str]:
         """Yield a radar chart: names in a circle, with values that increase from the centre."""
@@ -374,7 +374,7 @@ class _Drawing:
             return middle[0] + far * sin(angle), middle[1] - far * cos(angle)
 
         def path(points: Sequence[tuple[float, float]]) -> str:
-            return "M" + "L".join(f"{self._n(x)} {self._n(y)}" for x, y in points) + "Z"
+            return "M" + "L".join(f"{_xy(x, y)}" for x, y in points) + "Z"
 
         for number, text in reach.ticks():
             far = reach.at(number)
@@ -388,8 +388,7 @@ class _Drawing:
         for layer in self.chart.layers:
             if isinstance(layer, Line):
                 points = [at(names.index(str(mark.x)), reach.at(mark.y)) for mark in layer.marks]
-                dash = f' stroke-dasharray="{layer.dash}"' if layer.dash else ""
-                yield self._stroke(path(points), layer.tone, layer.width, dash)
+                yield self._stroke(path(points), layer.tone, layer.width, layer.dash)
                 for mark, (x, y) in zip(layer.marks, points, strict=True):
                     yield self._linked(self._shape("dot", x, y, 3, layer.tone), mark)
 
@@ -404,38 +403,44 @@ class _Drawing:
         return f'<g class="mark">{title}{content}</g>'
 
     def _shape(self, shape: Shape, x: float, y: float, size: float, tone: Tone) -> str:
-        path, colour, n = f"M{self._n(x)} {self._n(y)}", self._tone(tone), self._n
+        colour = self._tone(tone)
         if shape in ("dot", "ring"):
-            empty = f'fill="{self.paint["paper"]}" stroke="{colour}" stroke-width="1.5"'
-            look = f'fill="{colour}"' if shape == "dot" else empty
-            return f'<circle cx="{n(x)}" cy="{n(y)}" r="{n(size)}" {look}/>'
+            look = {"fill": colour}
+            if shape == "ring":
+                look = {"fill": self.paint["paper"], "stroke": colour, "stroke_width": "1.5"}
+            return _element("circle", cx=x, cy=y, r=size, **look)
+        outline = re.sub(r"[\d.]+", lambda share: _n(float(share[0]) * size), OUTLINES[shape])
+        path = f"M{_xy(x, y)}{outline}"
         if shape == "cross":
-            d = n(size)
-            return self._stroke(f"{path}m-{d} -{d}l{n(2 * size)} {n(2 * size)}m-{n(2 * size)} 0l"
-                                f"{n(2 * size)} -{n(2 * size)}", tone, 2)  # fmt: skip
-        outline = {
-            "diamond": f"m0 -{n(1.3 * size)}l{n(1.3 * size)} {n(1.3 * size)}l-{n(1.3 * size)} "
-                       f"{n(1.3 * size)}l-{n(1.3 * size)} -{n(1.3 * size)}z",
-            "square": f"m-{n(size)} -{n(size)}h{n(2 * size)}v{n(2 * size)}h-{n(2 * size)}z",
-            "triangle": f"m0 -{n(1.2 * size)}l{n(1.2 * size)} {n(2 * size)}h-{n(2.4 * size)}z",
-        }[shape]  # fmt: skip
-        return f'<path d="{path}{outline}" fill="{colour}"/>'
+            return self._stroke(path, tone, 2)
+        return _element("path", d=path, fill=colour)
 
-    def _stroke(self, path: str, tone: Tone, width: float, more: str = "") -> str:
-        if not path:
-            return ""
-        return (f'<path d="{path}" fill="none" stroke="{self._tone(tone)}" '
-                f'stroke-width="{width}"{more}/>')  # fmt: skip
+    def _stroke(
+        self, path: str, tone: Tone, width: float, dash: str = "", opacity: str = ""
+    ) -> str:
+        look = {"stroke_width": str(width), "stroke_dasharray": dash, "stroke_opacity": opacity}
+        return path and _element("path", d=path, fill="none", stroke=self._tone(tone), **look)
+
+    def _title(self, title: str, room: float, x: float, y: float, turn: int = 0) -> str:
+        return self._text(fitted(title, room), x, y, "middle", tone="soft", turn=turn, full=title)
 
     def _text(
-        self, text: str, x: float, y: float, anchor: str = "start", *,
-        tone: Tone = "ink", turn: int = 0, full: str = "",
-    ) -> str:  # fmt: skip
-        turned = f' transform="rotate({turn} {self._n(x)} {self._n(y)})"' if turn else ""
-        aligned = "" if anchor == "start" else f' text-anchor="{anchor}"'
-        colour = "" if tone == "ink" else f' fill="{self._tone(tone)}"'
-        written = (f'<text x="{self._n(x)}" y="{self._n(y)}"{aligned}{colour}{turned}>'
-                   f"{escape(text)}</text>")  # fmt: skip
+        self,
+        text: str,
+        x: float,
+        y: float,
+        anchor: str = "start",
+        *,
+        tone: Tone = "ink",
+        turn: int = 0,
+        full: str = "",
+    ) -> str:
+        look = {
+            "text_anchor": "" if anchor == "start" else anchor,
+            "fill": "" if tone == "ink" else self._tone(tone),
+            "transform": f"rotate({turn} {_xy(x, y)})" if turn else "",
+        }
+        written = _element("text", escape(text), x=x, y=y, **look)
         if full in ("", text):
             return written
         return f"<g><title>{escape(full)}</title>{written}</g>"
@@ -447,9 +452,27 @@ class _Drawing:
         end = self.paint["heat-high" if share >= 0 else "heat-less"]
         return mixed(self.paint["heat-low"], end, abs(share))
 
-    @staticmethod
-    def _n(number: float) -> str:
-        return f"{number:.1f}".removesuffix(".0")
+
+def _n(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
+
+
+def _xy(x: float, y: float) -> str:
+    return f"{_xy(x, y)}"
+
+
+def _element(tag: str, content: str | None = None, **attributes: float | str | None) -> str:
+    """Return an SVG element; numbers are rounded, and attributes without a value are omitted."""
+    shown = {name: value for name, value in attributes.items() if value not in (None, "")}
+    written = "".join(
+        f' {name.replace("_", "-")}="{value if isinstance(value, str) else _n(value or 0.0)}"'
+        for name, value in shown.items()
+    )
+    return f"<{tag}{written}/>" if content is None else f"<{tag}{written}>{content}</{tag}>"
+
+
+def _square(x: float, y: float, fill: str) -> str:
+    return _element("rect", x=x, y=y, width=10, height=10, fill=fill)
 
 
 def _side_by_side(names: Sequence[str], step: float) -> dict[str, float]:

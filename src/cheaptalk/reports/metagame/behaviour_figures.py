@@ -56,16 +56,22 @@ def radar_panel(
     layers = [
         Line(
             [
-                Mark(axis, mean, f"{name}, {counted(matches, 'match')}\n{axis}: {mean:.2f} "
-                                 f"{radar.unit}")
+                Mark(
+                    axis,
+                    mean,
+                    f"{name}, {counted(matches, 'match')}\n{axis}: {mean:.2f} {radar.unit}",
+                )
                 for axis, mean in zip(radar.axes, means, strict=True)
             ],
-            name, index, DASHES[index // SERIES % len(DASHES)],
+            name,
+            index,
+            DASHES[index // SERIES % len(DASHES)],
         )
         for index, (name, matches, means) in enumerate(rows)
-    ]  # fmt: skip
-    return Chart(title, radar.unit, layers, Axis(names=tuple(radar.axes)), Axis(zero=True), 240,
-                 round=True)  # fmt: skip
+    ]
+    return Chart(
+        title, radar.unit, layers, Axis(names=tuple(radar.axes)), Axis(zero=True), 240, round=True
+    )
 
 
 def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | None:
@@ -84,9 +90,12 @@ def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | Non
         (middle, count, f"around {middle:.2f}: {count} instances") for middle, count in middles
     ]
     return Chart(
-        histogram.title, "", [columns(heights, width=size * 0.92)],
-        Axis(histogram.axis, zero=True), Axis("instances", zero=True, integer=True),
-    )  # fmt: skip
+        histogram.title,
+        "",
+        [columns(heights, width=size * 0.92)],
+        Axis(histogram.axis, zero=True),
+        Axis("instances", zero=True, integer=True),
+    )
 
 
 def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
@@ -127,10 +136,14 @@ def concession_curves(
 
 def _curve(means: pl.DataFrame, label: str, index: int) -> Line:
     marks = [
-        Mark(row["round"], row["mean"], _mean_text(row),
-             y_ends=None if row["low"] is None else (row["low"], row["high"]))
+        Mark(
+            row["round"],
+            row["mean"],
+            _mean_text(row),
+            y_ends=None if row["low"] is None else (row["low"], row["high"]),
+        )
         for row in means.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     return Line(marks, label, index, DASHES[index // SERIES % len(DASHES)], band=True)
 
 

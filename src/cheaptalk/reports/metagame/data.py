@@ -45,8 +45,9 @@ def analysis_json(analysis: Analysis, seed: int) -> dict[str, Any]:
                 "exists_in_draws": recurrence and recurrence.exists,
                 "chosen_in_draws": recurrence and recurrence.chosen,
             }
-            for component, recurrence in zip(analysis.solution.components, analysis.recurring,
-            strict=True)
+            for component, recurrence in zip(
+                analysis.solution.components, analysis.recurring, strict=True
+            )
         ],
         "most_entropy": analysis.tied_entropy,
         "weakly_dominated_by": analysis.dominated,
@@ -59,8 +60,10 @@ def analysis_json(analysis: Analysis, seed: int) -> dict[str, Any]:
         },
         "against_equilibrium": {
             "payoff": _under(analysis.labels, map(Spread._asdict, analysis.equilibrium_payoffs)),
-            **{name: _under(analysis.labels, map(Spread._asdict, analysis.against(name)))
-               for name in ("mixture", "regret", *metrics)},
+            **{
+                name: _under(analysis.labels, map(Spread._asdict, analysis.against(name)))
+                for name in ("mixture", "regret", *metrics)
+            },
         },
         "ratings": {
             rating.kind.name: {
@@ -72,7 +75,7 @@ def analysis_json(analysis: Analysis, seed: int) -> dict[str, Any]:
         "ratings_absent": dict(analysis.rankings.absent),
         "providers": _providers(analysis.providers) if analysis.providers else None,
         "next": _next(analysis.next_cells) if analysis.next_cells is not None else None,
-    }  # fmt: skip
+    }
 
 
 def _cautions(analysis: Analysis | SeatsAnalysis) -> dict[str, Any]:

@@ -44,9 +44,13 @@ def payoff_map(analysis: Analysis) -> Chart:
         return Cell(number(spread), tooltip, lead(analysis, row, column, status="finished"))
 
     return cells(
-        "Payoffs", unit_of(analysis), ("Payoff of", labels), ("Against", labels), cell,
+        "Payoffs",
+        unit_of(analysis),
+        ("Payoff of", labels),
+        ("Against", labels),
+        cell,
         decimals=decimals,
-    )  # fmt: skip
+    )
 
 
 def unit_of(analysis: Analysis) -> str:
@@ -60,9 +64,13 @@ def number(spread: Spread) -> float:
 
 
 def _rows(
-    title: str, unit: str, analysis: Analysis, order: Sequence[int],
-    layers: Sequence[Points | Boxes], across: Axis,
-) -> Chart:  # fmt: skip
+    title: str,
+    unit: str,
+    analysis: Analysis,
+    order: Sequence[int],
+    layers: Sequence[Points | Boxes],
+    across: Axis,
+) -> Chart:
     labels = tuple(analysis.labels[index] for index in order)
     return Chart(title, unit, layers, across, Axis(names=labels))
 
@@ -73,14 +81,15 @@ def _along(
     return Points(
         [
             Mark(
-                number(spreads[index]), analysis.labels[index],
+                number(spreads[index]),
+                analysis.labels[index],
                 f"{analysis.labels[index]}\n{_spread_text(spreads[index], decimals)}",
                 x_ends=_reach(spreads[index]),
             )
             for index in order
         ],
         tone=tone,
-    )  # fmt: skip
+    )
 
 
 def _reach(spread: Spread) -> tuple[float, float] | None:
@@ -132,18 +141,24 @@ def _map(analysis: SeatsAnalysis, side: int) -> Chart:
     frames_by_width = {
         width: [
             Box((j - CELL, j + CELL), (i - CELL, i + CELL))
-            for i, row in enumerate(rows) for j, column in enumerate(columns)
+            for i, row in enumerate(rows)
+            for j, column in enumerate(columns)
             if (pair := pairs[row, column]).best[side] and pair.stable == (width > 2)
         ]
         for width in (1.5, 4)
-    }  # fmt: skip
+    }
     frames = [
         Boxes(boxes, tone=1, frame=width) for width, boxes in frames_by_width.items() if boxes
     ]
     return cells(
-        f"Payoff of {capital(analysis.seats[side])}", analysis.units[side], (down, rows),
-        (across, columns), cell, decimals=analysis.payoff_decimals, frames=frames,
-    )  # fmt: skip
+        f"Payoff of {capital(analysis.seats[side])}",
+        analysis.units[side],
+        (down, rows),
+        (across, columns),
+        cell,
+        decimals=analysis.payoff_decimals,
+        frames=frames,
+    )
 
 
 def _pair_text(pair: Pair, side: int, decimals: int) -> str:

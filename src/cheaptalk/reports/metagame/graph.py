@@ -15,6 +15,7 @@ import numpy.typing as npt
 from cheaptalk.equilibrium.analysis.analysis import LEAST
 from cheaptalk.reports.charts.chart import SERIES
 from cheaptalk.reports.charts.scales import short
+from cheaptalk.reports.charts.svg import PAGE
 from cheaptalk.reports.pages import environment
 
 DOTTED, DASHED = 0.33, 0.66
@@ -90,7 +91,7 @@ class Graph(NamedTuple):
     def svg(self) -> str:
         """Return the graph as SVG, which inherits its colours from the page."""
         template = environment().get_template("metagame/graph.svg.jinja")
-        return template.render(graph=self, radius=NODE)
+        return template.render(graph=self, radius=NODE, paint=PAGE)
 
     @property
     def description(self) -> str:

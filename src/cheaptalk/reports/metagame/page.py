@@ -21,8 +21,7 @@ from cheaptalk.frames import match_frames
 from cheaptalk.frames.unscored import unscored
 from cheaptalk.records import Store
 from cheaptalk.records.store.queries import seats_of
-from cheaptalk.reports.charts.chart import Chart
-from cheaptalk.reports.charts.colours import tones_of
+from cheaptalk.reports.charts.chart import Chart, tones_of
 from cheaptalk.reports.metagame.behaviour_figures import (
     concession_curves,
     demands,
@@ -35,7 +34,7 @@ from cheaptalk.reports.output import write_page
 from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import check_players
 from cheaptalk.reports.recipes.parts import MadePart, Recipe, RecipePart, Shown, painted
-from cheaptalk.reports.samples import packed, sampled
+from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.lookup import Named, Place, name_of
@@ -172,14 +171,23 @@ def _part(
 
 
 def _write(
-    methods: str, parts: Sequence[MadePart], out: Path | str, name: str, seed: int,
-    played: Played | None, **context: Any,
-) -> None:  # fmt: skip
+    methods: str,
+    parts: Sequence[MadePart],
+    out: Path | str,
+    name: str,
+    seed: int,
+    played: Played | None,
+    **context: Any,
+) -> None:
     recipe_parts = tuple(part.part for part in parts)
     recipe = Recipe(
-        "metagame", "empirical games and their equilibria", "", recipe_parts,
-        methods=f"metagame/{methods}.html.jinja", heading=f"The meta-game of “{name}”",
-    )  # fmt: skip
+        "metagame",
+        "empirical games and their equilibria",
+        "",
+        recipe_parts,
+        methods=f"metagame/{methods}.html.jinja",
+        heading=f"The meta-game of “{name}”",
+    )
     of_matches: dict[str, Any] = {"leads_to": "", "viewer": "", "transcripts": "", "store": ""}
     if played:
         of_matches = {

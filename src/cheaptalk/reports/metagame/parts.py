@@ -100,18 +100,22 @@ def analysis_parts(
     prefix = anchor(analysis.name)
     yield answer(analysis)
     yield Charts(
-        f"{prefix}-choice", "Equilibrium",
+        f"{prefix}-choice",
+        "Equilibrium",
         [figures.mixture_bars(analysis), figures.regret_ranking(analysis)],
         " ".join(filter(None, (_played_text(analysis), HOW_DRAWN if analysis.draws else ""))),
-    )  # fmt: skip
+    )
     yield strategies(analysis, prefix)
     if analysis.gaps:
         yield _order(analysis, prefix)
     yield best_responses(analysis, tones, prefix)
     yield Charts(
-        f"{prefix}-payoffs", "Payoffs", [figures.payoff_map(analysis)],
-        "The payoff of the row strategy against the column strategy.", wide=True,
-    )  # fmt: skip
+        f"{prefix}-payoffs",
+        "Payoffs",
+        [figures.payoff_map(analysis)],
+        "The payoff of the row strategy against the column strategy.",
+        wide=True,
+    )
     yield _payoffs(analysis, prefix)
     yield _equilibria(analysis, prefix)
     yield from _ratings(analysis, prefix)
@@ -141,8 +145,9 @@ def answer(analysis: Analysis) -> Answer:
     low = None if analysis.uncertain else shares[top_strategy].low
     shares_text = [
         f"{called(analysis.labels[index])} {_percent(shares[index], with_interval=low is not None)}"
-        for index in order if (shares[index].estimate or 0.0) >= 0.005
-    ][:4]  # fmt: skip
+        for index in order
+        if (shares[index].estimate or 0.0) >= 0.005
+    ][:4]
     choice = f"users choose {', '.join(shares_text)}"
     if len(shares_text) == 1 and (shares[top_strategy].estimate or 0.0) >= 0.995:
         choice = f"everyone chooses {called(analysis.labels[top_strategy])}"
@@ -217,17 +222,14 @@ def strategies(analysis: Analysis, prefix: str) -> ReportTable:
     if analysis.no_draws_reason:
         notes.insert(0, f"There are no intervals: {analysis.no_draws_reason}.")
         means = "At the equilibrium of the mean payoffs."
-    return ReportTable(
-        f"{prefix}-strategies", "Strategies", pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("strategy", "Strategy"),
-            Header("share", "Share", "of the equilibrium", 3, SHARE),
-            Header("regret", "Regret", figures.unit_of(analysis), analysis.payoff_decimals, REGRET),
-            Header("payoff", "Payoff", "against the equilibrium", analysis.payoff_decimals, PAYOFF),
-            Header("reply", "Best response", "% of draws, over rivals", 1, REPLY),
-        ),
-        means, tuple(notes),
-    )  # fmt: skip
+    columns = [
+        Header("strategy", "Strategy"),
+        Header("share", "Share", "of the equilibrium", 3, SHARE),
+        Header("regret", "Regret", figures.unit_of(analysis), analysis.payoff_decimals, REGRET),
+        Header("payoff", "Payoff", "against the equilibrium", analysis.payoff_decimals, PAYOFF),
+        Header("reply", "Best response", "% of draws, over rivals", 1, REPLY),
+    ]
+    return ReportTable.of(f"{prefix}-strategies", "Strategies", rows, columns, means, tuple(notes))
 
 
 def _order(analysis: Analysis, prefix: str) -> ReportTable:
@@ -236,16 +238,15 @@ def _order(analysis: Analysis, prefix: str) -> ReportTable:
         | spread_out("lead", gap.lead)
         for gap in analysis.gaps
     ]
-    return ReportTable(
-        f"{prefix}-order", "Uncertainty of the order", pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("ahead", "Ahead"), Header("behind", "Behind"),
-            Header("lead", "Lead", figures.unit_of(analysis), analysis.payoff_decimals),
-            Header("p", "p", "two-sided", 3, ORDER),
-            Header("corrected", "p corrected", "Holm's rule", 3),
-        ),
-        "The difference in regret between each strategy and the next one, by draw.",
-    )  # fmt: skip
+    columns = [
+        Header("ahead", "Ahead"),
+        Header("behind", "Behind"),
+        Header("lead", "Lead", figures.unit_of(analysis), analysis.payoff_decimals),
+        Header("p", "p", "two-sided", 3, ORDER),
+        Header("corrected", "p corrected", "Holm's rule", 3),
+    ]
+    caption = "The difference in regret between each strategy and the next one, by draw."
+    return ReportTable.of(f"{prefix}-order", "Uncertainty of the order", rows, columns, caption)
 
 
 def best_responses(analysis: Analysis, tones: Mapping[str, int], prefix: str) -> Drawing:
@@ -259,10 +260,12 @@ def best_responses(analysis: Analysis, tones: Mapping[str, int], prefix: str) ->
     )
     ties = f" Ties are not shown: several responses are best against {tied}." if tied else ""
     return Drawing(
-        f"{prefix}-best-responses", "Best-response graph", graph.svg(),
+        f"{prefix}-best-responses",
+        "Best-response graph",
+        graph.svg(),
         f"An arrow points from a strategy to its best response{often}. Stronger arrows mean higher "
         f"payoffs; fuller nodes mean larger shares at equilibrium.{ties}",
-    )  # fmt: skip
+    )
 
 
 def _payoffs(analysis: Analysis, prefix: str) -> ReportTable:
@@ -283,7 +286,8 @@ def _payoffs(analysis: Analysis, prefix: str) -> ReportTable:
         return figures.lead(analysis, row["strategy"], key.removeprefix(AGAINST))
 
     return ReportTable(
-        f"{prefix}-payoffs", "Payoffs by opponent",
+        f"{prefix}-payoffs",
+        "Payoffs by opponent",
         pl.DataFrame(rows, infer_schema_length=None),
         (
             Header("strategy", "Strategy"),
@@ -291,8 +295,9 @@ def _payoffs(analysis: Analysis, prefix: str) -> ReportTable:
         ),
         "Means of all matches over both seats, with 95 % of the draws. Numbers link to the "
         "matches with the row strategy in the first seat.",
-        cells=cell, counts=("match", "instance"),
-    )  # fmt: skip
+        cells=cell,
+        counts=("match", "instance"),
+    )
 
 
 def _equilibria(analysis: Analysis, prefix: str) -> ReportTable:
@@ -305,73 +310,79 @@ def _equilibria(analysis: Analysis, prefix: str) -> ReportTable:
             {
                 "mixture": mixed(analysis.labels, point.support, point.mixture),
                 "payoff": point.payoff,
-                "regret": regret_text(point.regret, payoffs), "entropy": point.entropy,
+                "regret": regret_text(point.regret, payoffs),
+                "entropy": point.entropy,
                 "exists": 100 * recurrence.exists if recurrence else None,
                 "taken": 100 * recurrence.chosen if recurrence else None,
-                "extent": "a single point" if component.isolated
+                "extent": "a single point"
+                if component.isolated
                 else "a continuum; this is its maximum-entropy point",
             }
-        )  # fmt: skip
+        )
     draw_columns = (
-        Header("exists", "Exists", OF_DRAWS, 1, EXISTS), Header("taken", "Selected", OF_DRAWS, 1),
-    )  # fmt: skip
+        Header("exists", "Exists", OF_DRAWS, 1, EXISTS),
+        Header("taken", "Selected", OF_DRAWS, 1),
+    )
     sentences = (analysis.count_in_words, analysis.choice_in_words, analysis.reach_in_words)
     dominated = [analysis.dominated_in_words] if analysis.dominated else []
-    return ReportTable(
-        f"{prefix}-equilibria", "Equilibria of the mean payoffs",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("mixture", "Mixture"), Header("payoff", "Payoff", "", analysis.payoff_decimals),
-            *(() if analysis.uncertain else draw_columns), Header("entropy", "Entropy", "nats", 3),
-            Header("regret", "Regret", about="The distance from an exact equilibrium."),
-            Header("extent", "Extent"),
-        ),
-        " ".join([f"{sentence}." for sentence in sentences if sentence] + dominated),
-    )  # fmt: skip
+    columns = [
+        Header("mixture", "Mixture"),
+        Header("payoff", "Payoff", "", analysis.payoff_decimals),
+        *(() if analysis.uncertain else draw_columns),
+        Header("entropy", "Entropy", "nats", 3),
+        Header("regret", "Regret", about="The distance from an exact equilibrium."),
+        Header("extent", "Extent"),
+    ]
+    caption = " ".join([f"{sentence}." for sentence in sentences if sentence] + dominated)
+    return ReportTable.of(
+        f"{prefix}-equilibria", "Equilibria of the mean payoffs", rows, columns, caption
+    )
 
 
 def _ratings(analysis: Analysis, prefix: str) -> Iterator[ReportTable | Text]:
     ranked = analysis.rankings
     regrets = analysis.against("regret")
     rows: list[dict[str, Any]] = [
-        {"strategy": analysis.labels[index]} | spread_out("regret", regrets[index])
+        {"strategy": analysis.labels[index]}
+        | spread_out("regret", regrets[index])
         | {rating.kind.name: rating.values[index] for rating in ranked.ratings}
         | {f"{rating.kind.name}.bold": index in rating.top for rating in ranked.ratings}
         for index in analysis.ranking
-    ]  # fmt: skip
+    ]
     absent = tuple(f"{name} is missing: {why}." for name, why in ranked.absent.items())
-    yield ReportTable(
-        f"{prefix}-ratings", "Other ratings",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("strategy", "Strategy"),
-            Header("regret", "Regret", figures.unit_of(analysis), analysis.payoff_decimals),
-            *(
-                Header(kind.name, kind.name, kind.about, kind.decimals, kind.meaning)
-                for kind in (rating.kind for rating in ranked.ratings)
-            ),
+    columns = [
+        Header("strategy", "Strategy"),
+        Header("regret", "Regret", figures.unit_of(analysis), analysis.payoff_decimals),
+        *(
+            Header(kind.name, kind.name, kind.about, kind.decimals, kind.meaning)
+            for kind in (rating.kind for rating in ranked.ratings)
         ),
+    ]
+    caption = (
         "Computed from all matches, without intervals. These ratings ignore the equilibrium, so "
-        "the best-rated strategy need not be in it.", absent,
-    )  # fmt: skip
+        "the best-rated strategy need not be in it."
+    )
+    yield ReportTable.of(f"{prefix}-ratings", "Other ratings", rows, columns, caption, absent)
     if ranked.ratings and ranked.pairs:
         turned = [
             {
-                "rating": rating.kind.name, "turned": len(rating.disagreements),
+                "rating": rating.kind.name,
+                "turned": len(rating.disagreements),
                 "first": ", ".join(analysis.labels[index] for index in rating.top),
                 "among": ", ".join(f"{up} before {down}" for up, down in rating.disagreements[:3])
                 or "none",
             }
             for rating in ranked.ratings
-        ]  # fmt: skip
-        yield ReportTable(
-            f"{prefix}-disagreements", "Where ratings disagree with regret", pl.DataFrame(turned),
-            (
-                Header("rating", "Rating"), Header("first", "Top strategy"),
-                Header("turned", "Reversed pairs", f"of {ranked.pairs}", 0),
-                Header("among", "Examples"),
-            ),
-        )  # fmt: skip
+        ]
+        columns = [
+            Header("rating", "Rating"),
+            Header("first", "Top strategy"),
+            Header("turned", "Reversed pairs", f"of {ranked.pairs}", 0),
+            Header("among", "Examples"),
+        ]
+        yield ReportTable.of(
+            f"{prefix}-disagreements", "Where ratings disagree with regret", turned, columns
+        )
 
 
 def readings(analysis: Analysis, prefix: str) -> Iterator[ReportTable]:
@@ -385,15 +396,13 @@ def readings(analysis: Analysis, prefix: str) -> Iterator[ReportTable]:
             rows[0] |= spread_out(title, analysis.at_equilibrium(title))
             for row, index in zip(rows[1:], analysis.ranking, strict=True):
                 row |= spread_out(title, against[index])
-        yield ReportTable(
-            f"{prefix}-{anchor(reading.title).lower()}", reading.title,
-            pl.DataFrame(rows, infer_schema_length=None),
-            (
-                Header("strategy", "Against the equilibrium"),
-                *(Header(title, title, "", 2) for title in titles),
-            ),
-            reading.about,
-        )  # fmt: skip
+        columns = [
+            Header("strategy", "Against the equilibrium"),
+            *(Header(title, title, "", 2) for title in titles),
+        ]
+        yield ReportTable.of(
+            f"{prefix}-{anchor(reading.title).lower()}", reading.title, rows, columns, reading.about
+        )
 
 
 def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[ReportTable | Text]:
@@ -417,24 +426,39 @@ def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[Rep
         given_column = (Header("given", "Value given", "at equilibrium", 1, GIVEN),)
         several = (
             f" A pair has several such equilibria in up to {100 * reading.several:.1f} % of draws; "
-            "the first one is used." if reading.several else ""
-        )  # fmt: skip
+            "the first one is used."
+            if reading.several
+            else ""
+        )
         yield ReportTable(
-            f"{prefix}-providers-{reading.name}", f"Providers: {reading.title}",
+            f"{prefix}-providers-{reading.name}",
+            f"Providers: {reading.title}",
             pl.DataFrame(rows, infer_schema_length=None),
             (
-                Header("provider", "Provider"), Header("share", "Share", "of the equilibrium", 3),
+                Header("provider", "Provider"),
+                Header("share", "Share", "of the equilibrium", 3),
                 *(given_column if reading.value_given is not None else ()),
-                *(Header(AGAINST + rival, rival, "", analysis.payoff_decimals,
-                group="Payoff against")
-                  for rival in among.members),
-                *(Header(f"reply.{rival}", rival, OF_DRAWS, 1, PROVIDER_REPLY * (not index),
-                         group="Best response to")
-                  for index, rival in enumerate(among.members)),
+                *(
+                    Header(
+                        AGAINST + rival, rival, "", analysis.payoff_decimals, group="Payoff against"
+                    )
+                    for rival in among.members
+                ),
+                *(
+                    Header(
+                        f"reply.{rival}",
+                        rival,
+                        OF_DRAWS,
+                        1,
+                        PROVIDER_REPLY * (not index),
+                        group="Best response to",
+                    )
+                    for index, rival in enumerate(among.members)
+                ),
             ),
             f"Each provider chooses among its own strategies: {members}.{left_out} "
             f"{reading.about}{several}",
-        )  # fmt: skip
+        )
     for missing, why in among.absent.items():
         yield Text(f"{capital(missing)} is missing", f"{capital(why)}.")
 
@@ -450,13 +474,16 @@ def _next(analysis: Analysis, plan: NextCells | str, prefix: str) -> ReportTable
         )
     sample = [Header("sample", "Configuration")] if len(analysis.game.samples) > 1 else []
     return ReportTable(
-        f"{prefix}-next", "Where to play next",
+        f"{prefix}-next",
+        "Where to play next",
         plan.cells.with_columns(100 * pl.col("variance")),
         (
-            Header("row", "Strategy"), Header("column", "Against"), *sample,
+            Header("row", "Strategy"),
+            Header("column", "Against"),
+            *sample,
             Header("add_matches", "Matches", "to add", 0),
-            Header("add_instances", "Instances", "to add", 0), Header("instances", "Instances",
-            "so far", 0),
+            Header("add_instances", "Instances", "to add", 0),
+            Header("instances", "Instances", "so far", 0),
             Header("variance", "Share of variance", "%", 1, VARIANCE),
             Header("even_matches", "Matches", "if spread evenly", 0),
         ),
@@ -465,4 +492,4 @@ def _next(analysis: Analysis, plan: NextCells | str, prefix: str) -> ReportTable
         f"{fixed(plan.error, 2)} to {fixed(plan.planned, 2)}. An even design with equal numbers of "
         f"instances in all cells would reach {fixed(plan.even, 2)}, and would need "
         f"{counted(round(plan.even_matches), 'match')} for the same error.{shared}",
-    )  # fmt: skip
+    )

@@ -42,13 +42,15 @@ def seats_parts(analysis: SeatsAnalysis) -> Iterator[Shown]:
     prefix, (first, second) = anchor(analysis.name), map(capital, analysis.seats)
     yield answer(analysis)
     yield Charts(
-        f"{prefix}-maps", "Payoffs", payoff_maps(analysis),
+        f"{prefix}-maps",
+        "Payoffs",
+        payoff_maps(analysis),
         f"Rows are the strategies of {first}, columns those of {second}. A frame marks a best "
         f"reply to the other side's strategy: of {first} in its column, of {second} in its row. A "
         "thick frame is a pure equilibrium, in which both are best responses. "
         + _played_text(analysis),
         wide=len(analysis.labels[1]) > WIDE,
-    )  # fmt: skip
+    )
     if analysis.likely_pairs:
         yield _likely_pairs(analysis, prefix)
     yield _pairs(analysis, prefix)
@@ -110,20 +112,23 @@ def _payoff_headers(analysis: SeatsAnalysis) -> Iterator[Header]:
 
 def _row(analysis: SeatsAnalysis, pair: Pair) -> dict[str, Any]:
     return {
-        "row": pair.row, "column": pair.column,
+        "row": pair.row,
+        "column": pair.column,
         "support": None if pair.support is None else 100 * pair.support,
         "stable": "an equilibrium" if pair.stable else "none",
-        "matches": pair.matches, "instances": pair.instances,
+        "matches": pair.matches,
+        "instances": pair.instances,
     } | {
         name: value
         for seat, spread, regret, reply in zip(
             analysis.seats, pair.payoffs, pair.regrets, pair.replies, strict=True
         )
         for name, value in {
-            **spread_out(f"gets.{seat}", spread), f"regrets.{seat}": _regret(analysis, regret),
+            **spread_out(f"gets.{seat}", spread),
+            f"regrets.{seat}": _regret(analysis, regret),
             f"replies.{seat}": 100 * reply,
         }.items()
-    }  # fmt: skip
+    }
 
 
 def _regret(analysis: SeatsAnalysis, value: float) -> str:
@@ -144,22 +149,25 @@ def _likely_pairs(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
             "The pure equilibria of the mean payoffs, and all pairs that are a pure equilibrium in "
             "at least 1 % of the draws. "
         ) + (
-            f"{100 * without:.1f} % of the draws have no pure equilibrium." if without
+            f"{100 * without:.1f} % of the draws have no pure equilibrium."
+            if without
             else "Every draw has a pure equilibrium."
-        )  # fmt: skip
+        )
     support = [Header("support", "Support", OF_DRAWS, 1, SUPPORT)] if analysis.draws else []
-    return ReportTable(
-        f"{prefix}-pure", "Pure equilibria",
-        pl.DataFrame([_row(analysis, pair) for pair in analysis.likely_pairs],
-        infer_schema_length=None),
-        (
-            *_names(analysis), *support, Header("stable", "Of the means", about=STABLE),
-            *_payoff_headers(analysis),
-            *(Header(f"regrets.{seat}", f"{capital(seat)} regrets", about=REGRET * (not index))
-              for index, seat in enumerate(analysis.seats)),
+    rows = [_row(analysis, pair) for pair in analysis.likely_pairs]
+    columns = [
+        *_names(analysis),
+        *support,
+        Header("stable", "Of the means", about=STABLE),
+        *_payoff_headers(analysis),
+        *(
+            Header(f"regrets.{seat}", f"{capital(seat)} regrets", about=REGRET * (not index))
+            for index, seat in enumerate(analysis.seats)
         ),
-        caption, leads=partial(_lead, analysis),
-    )  # fmt: skip
+    ]
+    return ReportTable.of(
+        f"{prefix}-pure", "Pure equilibria", rows, columns, caption, leads=partial(_lead, analysis)
+    )
 
 
 def _pairs(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
@@ -168,19 +176,26 @@ def _pairs(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
     caution = analysis.game.few_instances if analysis.selected else ""
     if analysis.no_draws_reason:
         caution = f"There are no intervals: {analysis.no_draws_reason}"
-    return ReportTable(
-        f"{prefix}-pairs", "Pairs",
-        pl.DataFrame([_row(analysis, pair) for pair in analysis.pairs], infer_schema_length=None),
-        (
-            *_names(analysis),
-            *_payoff_headers(analysis),
-            *(Header(f"replies.{seat}", f"Best response of {capital(seat)}", unit, 1,
-                     REPLY * (not index))
-              for index, seat in enumerate(analysis.seats)),
-            *(behind if analysis.selected else ()),
+    rows = [_row(analysis, pair) for pair in analysis.pairs]
+    columns = [
+        *_names(analysis),
+        *_payoff_headers(analysis),
+        *(
+            Header(
+                f"replies.{seat}", f"Best response of {capital(seat)}", unit, 1, REPLY * (not index)
+            )
+            for index, seat in enumerate(analysis.seats)
         ),
-        notes=(f"{caution}.",) * bool(caution), leads=partial(_lead, analysis),
-    )  # fmt: skip
+        *(behind if analysis.selected else ()),
+    ]
+    return ReportTable.of(
+        f"{prefix}-pairs",
+        "Pairs",
+        rows,
+        columns,
+        notes=(f"{caution}.",) * bool(caution),
+        leads=partial(_lead, analysis),
+    )
 
 
 def _equilibria(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
@@ -194,13 +209,18 @@ def _equilibria(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
         row, column = equilibrium.in_words(analysis.labels)
         rows.append(
             {"row": row, "column": column, "extent": extent}
-            | {f"gets.{seat}": value
-               for seat, value in zip(analysis.seats, equilibrium.profile.payoffs, strict=True)}
-            | {f"regrets.{seat}": _regret(analysis, value)
-               for seat, value in zip(analysis.seats, equilibrium.profile.regrets, strict=True)}
-        )  # fmt: skip
+            | {
+                f"gets.{seat}": value
+                for seat, value in zip(analysis.seats, equilibrium.profile.payoffs, strict=True)
+            }
+            | {
+                f"regrets.{seat}": _regret(analysis, value)
+                for seat, value in zip(analysis.seats, equilibrium.profile.regrets, strict=True)
+            }
+        )
     return ReportTable(
-        f"{prefix}-equilibria", "All equilibria of the mean payoffs",
+        f"{prefix}-equilibria",
+        "All equilibria of the mean payoffs",
         pl.DataFrame(rows, infer_schema_length=None),
         (
             *(name._replace(unit="chooses") for name in _names(analysis)),
@@ -209,4 +229,4 @@ def _equilibria(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
             Header("extent", "Extent"),
         ),
         f"{analysis.solution.in_words}.",
-    )  # fmt: skip
+    )

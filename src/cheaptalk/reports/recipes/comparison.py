@@ -12,7 +12,6 @@ from cheaptalk.frames.unscored import unscored, unscored_text
 from cheaptalk.records import Store, line_up
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.charts.kinds import dots
-from cheaptalk.reports.recipes.comparison_gaps import Gaps, gaps
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.margins import rare_outcomes
@@ -20,7 +19,9 @@ from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Recipe, Reci
 from cheaptalk.reports.recipes.study_differences import (
     LEVEL,
     WHO,
+    Gaps,
     difference,
+    gaps,
     unchanged_pairs,
     without_shared,
 )
@@ -70,11 +71,18 @@ def compare(
 
 
 FLOATS = (
-    "before", "after", "difference", "difference.low", "difference.high", "difference.error", "p",
-)  # fmt: skip
+    "before",
+    "after",
+    "difference",
+    "difference.low",
+    "difference.high",
+    "difference.error",
+    "p",
+)
 SCHEMA: dict[str, type[pl.DataType]] = {
-    **dict.fromkeys(FLOATS, pl.Float64), "difference.wanted": pl.Int64
-}  # fmt: skip
+    **dict.fromkeys(FLOATS, pl.Float64),
+    "difference.wanted": pl.Int64,
+}
 """Columns in which every row can be null."""
 
 
@@ -275,18 +283,28 @@ def _rows(
             if change is not None:
                 low, high = change.limits
                 yield {
-                    "game": before.name, WHO: who, "role": capital(role),
-                    "score": score.title, "unit": score.unit,
-                    "before": change.before, "after": change.after,
+                    "game": before.name,
+                    WHO: who,
+                    "role": capital(role),
+                    "score": score.title,
+                    "unit": score.unit,
+                    "before": change.before,
+                    "after": change.after,
                     "difference": change.difference,
-                    "difference.low": low, "difference.high": high, "difference.n": change.n,
+                    "difference.low": low,
+                    "difference.high": high,
+                    "difference.n": change.n,
                     "difference.error": 0.0 if change.constant_p is not None else change.error,
                     "difference.clusters": change.clusters,
                     "difference.wanted": change.wanted,
-                    "paired": change.paired, "gain": key == gain, "p": change.p,
-                    "decimals": before.decimals.get(key, 2), "seat_role": role, "seated": who,
+                    "paired": change.paired,
+                    "gain": key == gain,
+                    "p": change.p,
+                    "decimals": before.decimals.get(key, 2),
+                    "seat_role": role,
+                    "seated": who,
                     "matches": None if score.role else matches,
-                }  # fmt: skip
+                }
 
 
 def _merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -297,10 +315,10 @@ def _merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         key = (row["score"], *(matches or (row[WHO], row["role"])))
         groups.setdefault(key, []).append(row)
     return [
-        group[0] | {name: " / ".join(dict.fromkeys(row[name] for row in group))
-                    for name in (WHO, "role")}
+        group[0]
+        | {name: " / ".join(dict.fromkeys(row[name] for row in group)) for name in (WHO, "role")}
         for group in groups.values()
-    ]  # fmt: skip
+    ]
 
 
 def _changed(
@@ -376,9 +394,10 @@ def _table(
     game: str, frame: pl.DataFrame, evidence: Evidence, other: Evidence, paired: bool
 ) -> ReportTable:
     unit, how = (
-        ("pairs", "Pairs of matches on the same instance.") if paired
+        ("pairs", "Pairs of matches on the same instance.")
+        if paired
         else ("cells", "Configurations and pairings that are in both studies.")
-    )  # fmt: skip
+    )
     columns = (
         Header(WHO, "Player"),
         Header("role", "Role"),

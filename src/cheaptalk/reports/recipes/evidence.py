@@ -130,9 +130,13 @@ class Evidence:
             metrics = {name for game in self.seats for name in get_game(game).metrics}
             only = tuple(name for name in only if name in metrics)
         frames, observers = observed_frames(
-            self.store, self.study, self.observers, only,
-            as_published=self.as_published, workers=self.workers,
-        )  # fmt: skip
+            self.store,
+            self.study,
+            self.observers,
+            only,
+            as_published=self.as_published,
+            workers=self.workers,
+        )
         return with_people(self.store, self.study, frames), observers
 
     @cached_property

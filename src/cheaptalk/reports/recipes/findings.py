@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cheaptalk.records import Store
-from cheaptalk.reports.charts.colours import tones_of
+from cheaptalk.reports.charts.chart import tones_of
 from cheaptalk.reports.output import write_page
 from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
@@ -21,7 +21,7 @@ from cheaptalk.reports.recipes.parts import (
     painted,
 )
 from cheaptalk.reports.recipes.tables import ReportTable
-from cheaptalk.reports.samples import packed, sampled
+from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
 from cheaptalk.rules.display import Printed, brief, html_table
 from cheaptalk.studies.lookup import reads_study

@@ -9,11 +9,26 @@ from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.text import fixed
 
 SPECIAL = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "[": "{[}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": "$<$", ">": "$>$", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,", "…": r"\dots{}",
-    "†": r"$^\dagger$", "*": r"$^*$",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "[": "{[}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+    "\u00a0": "~",
+    "\u2009": r"\,",
+    "\u202f": r"\,",
+    "…": r"\dots{}",
+    "†": r"$^\dagger$",
+    "*": r"$^*$",
+}
 """Characters with a special meaning in LaTeX, and their escapes."""
 SIGNS = {
     "\N{MINUS SIGN}": r"-",
@@ -97,13 +112,16 @@ def latex(table: ReportTable, label: str = "") -> str:
     bodies = [_tabular(table, panel, widths, cells) for panel in panels]
     return "\n".join(
         [
-            r"\begin{table}", r"\setlength{\tabcolsep}{4pt}", *filter(None, [size]), *head,
+            r"\begin{table}",
+            r"\setlength{\tabcolsep}{4pt}",
+            *filter(None, [size]),
+            *head,
             *chain.from_iterable(
                 [*([r"\par\medskip"] if index else []), *body] for index, body in enumerate(bodies)
             ),
             r"\end{table}",
         ]
-    )  # fmt: skip
+    )
 
 
 def escaped(text: str) -> str:
@@ -181,10 +199,13 @@ def _width(text: str) -> float:
 
 def _sides(panel: Sequence[Header], widths: Mapping[str, float]) -> str:
     return "".join(
-        "r" if column.decimals is not None
-        else "l" if widths[column.key] < NARROW_TEXT else LINES % widths[column.key]
+        "r"
+        if column.decimals is not None
+        else "l"
+        if widths[column.key] < NARROW_TEXT
+        else LINES % widths[column.key]
         for column in panel
-    )  # fmt: skip
+    )
 
 
 def _heading(
@@ -217,18 +238,24 @@ def _broken(title: str, width: float) -> list[str]:
 
 
 def _tabular(
-    table: ReportTable, panel: Sequence[Header], widths: Mapping[str, float],
+    table: ReportTable,
+    panel: Sequence[Header],
+    widths: Mapping[str, float],
     cells: Mapping[str, Sequence[Cell]],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     head = rf"\begin{{tabular}}{{{_sides(panel, widths)}}}"
     lines = [r"\toprule", *_heading(table, panel, widths), *_body(panel, cells), r"\bottomrule"]
     return [head, *lines, r"\end{tabular}"]
 
 
 def _over_pages(
-    table: ReportTable, size: str, panels: Sequence[Sequence[Header]], widths: Mapping[str, float],
-    cells: Mapping[str, Sequence[Cell]], head: Sequence[str],
-) -> Iterator[str]:  # fmt: skip
+    table: ReportTable,
+    size: str,
+    panels: Sequence[Sequence[Header]],
+    widths: Mapping[str, float],
+    cells: Mapping[str, Sequence[Cell]],
+    head: Sequence[str],
+) -> Iterator[str]:
     yield rf"\begingroup\setlength{{\tabcolsep}}{{4pt}}{size}"
     for index, panel in enumerate(panels):
         yield rf"\begin{{longtable}}{{{_sides(panel, widths)}}}"

@@ -13,7 +13,7 @@ from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark
 from cheaptalk.reports.charts.kinds import dots, ends
 from cheaptalk.reports.recipes.evidence import Evidence, check_players
 from cheaptalk.reports.recipes.findings import Findings, findings
-from cheaptalk.reports.recipes.margins import Margin
+from cheaptalk.reports.recipes.margins import Margin, first_answer
 from cheaptalk.reports.recipes.means import (
     means,
     over_games,
@@ -23,16 +23,17 @@ from cheaptalk.reports.recipes.means import (
     without_ranges,
 )
 from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Recipe, RecipePart
-from cheaptalk.reports.recipes.standings import first_answer
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.reports.study.comparability import (
     OPPONENTS,
+    by_player,
     encounters,
     head_to_head,
     largest_comparable_set,
+    seats_by_role,
     with_opponents,
+    with_roles,
 )
-from cheaptalk.reports.study.roles import by_player, seats_by_role, with_roles
 from cheaptalk.rules import CheaptalkError, counted, game_title, get_game, suggest
 from cheaptalk.statistics import INSTANCES, STRATA, StatisticsError
 from cheaptalk.statistics.intervals import without_rounding
@@ -94,10 +95,13 @@ def leaderboard(
         if new or len(names) > 1:
             parts.append(RecipePart("Rank changes", "", board.moves))
         recipe = Recipe(
-            "leaderboard", "a leaderboard", f"All games of {', '.join(names)}.", tuple(parts),
+            "leaderboard",
+            "a leaderboard",
+            f"All games of {', '.join(names)}.",
+            tuple(parts),
             heading=f"Leaderboard of {', '.join(f'“{name}”' for name in names)}",
             players=tuple(label for study in evidence for label in study.labels),
-        )  # fmt: skip
+        )
         return findings(opened, names[-1], recipe, draws=draws, seed=seed)
 
 
@@ -144,7 +148,9 @@ class _Board:
         caption = "Whiskers are 95 % intervals." if board[f"{OVERALL}.low"].count() else ""
         yield Charts("leaderboard-overall", "Overall", [_dots(board)], caption)
         yield ReportTable(
-            "leaderboard", "Leaderboard", board,
+            "leaderboard",
+            "Leaderboard",
+            board,
             (
                 Header("player", "Player"),
                 *_rank_headers(board),
@@ -152,10 +158,11 @@ class _Board:
                 *(Header(game, game_title(game), UNIT, 3) for game in games),
             ),
             notes=(
-                *(notes if board["sure"].count() else ()), *_unvaried(by_game, board),
+                *(notes if board["sure"].count() else ()),
+                *_unvaried(by_game, board),
                 *_left_out(without),
             ),
-        )  # fmt: skip
+        )
         unscored = without_scored(results)
         if unscored or not unranked.is_empty():
             yield _not_ranked(rows, unranked, unscored)
@@ -181,12 +188,12 @@ class _Board:
         names = [name for name, _ in stages]
         last = frame.filter(stage=names[-1])["player"].to_list()
         order = pl.col("player").replace_strict(last, range(len(last)), default=len(last))
-        yield ReportTable(
-            "moves", "Ranks by stage", wide.sort(order),
-            (Header("player", "Player"), *(Header(name, name, "rank", 0) for name in names)),
+        columns = [Header("player", "Player"), *(Header(name, name, "rank", 0) for name in names)]
+        caption = (
             "The rank, with the ranks in 95 % of draws if they can be estimated; empty before "
-            "the player joined.",
-        )  # fmt: skip
+            "the player joined."
+        )
+        yield ReportTable("moves", "Ranks by stage", wide.sort(order), columns, caption)
         yield Charts("moves", "Ranks by stage", [_slopes(frame, names)])
 
     def stages(self) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -205,8 +212,12 @@ class _Board:
     def rows(self, studies: Sequence[Evidence]) -> pl.DataFrame:
         """Return one row per match, role and player, with a null payoff if there is no score."""
         games = dict.fromkeys(game for study in studies for game in study.frames)
-        parts = [part for game in games if not self.games or game in self.games
-                 for part in _of_game(game, studies)]  # fmt: skip
+        parts = [
+            part
+            for game in games
+            if not self.games or game in self.games
+            for part in _of_game(game, studies)
+        ]
         rows = pl.concat(parts) if parts else pl.DataFrame({"player": [], "got": []})
         if rows.drop_nulls("got")["player"].n_unique() < 2:
             raise NoData("a leaderboard requires finished matches of at least two players")
@@ -232,13 +243,19 @@ def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
             by_player(with_roles(frame, {role: role_seats}), role, role_seats), role, roles
         )
         yield pooled.select(
-            pl.lit(game).alias("game"), pl.lit(role).alias("role"), "match_id", *INSTANCES,
-            "pairing", pl.col(f"player_{role}").alias("player"), OPPONENTS,
+            pl.lit(game).alias("game"),
+            pl.lit(role).alias("role"),
+            "match_id",
+            *INSTANCES,
+            "pairing",
+            pl.col(f"player_{role}").alias("player"),
+            OPPONENTS,
             pl.when(SCORED).then(value or f"payoff_{role}").cast(pl.Float64).alias("got"),
             own_end(role),
-            pl.col(PEOPLE) if PEOPLE in pooled.columns
+            pl.col(PEOPLE)
+            if PEOPLE in pooled.columns
             else pl.lit(None, pl.List(pl.String)).alias(PEOPLE),
-        ).drop_nulls("player")  # fmt: skip
+        ).drop_nulls("player")
 
 
 def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
@@ -263,9 +280,11 @@ def _ranked(
         ranks, notes, leads = ranked_over_games(rows, "z", STRATA, evidence.draws, evidence.seed)
     except StatisticsError as error:
         raise NoData(f"rank ranges cannot be estimated: {error}; play more instances") from None
-    overall = over_games(by_game, "z").drop("games").rename(
-        lambda name: OVERALL + name[1:] if name.startswith("z") else name
-    )  # fmt: skip
+    overall = (
+        over_games(by_game, "z")
+        .drop("games")
+        .rename(lambda name: OVERALL + name[1:] if name.startswith("z") else name)
+    )
     board = ranks.join(overall, on="player", how="left", maintain_order="left", validate="1:1")
     return (
         without_ranges(board) if _hides_noise(rows) else with_ranges(board, OVERALL),
@@ -370,11 +389,12 @@ def _not_ranked(
     standings = over_games(_by_game(unranked), "z")
     lacks = {
         player: _lacking_text(
-            sorted(ranked_cells - set(part.select(LIKE).unique().iter_rows())), len(ranked_cells),
+            sorted(ranked_cells - set(part.select(LIKE).unique().iter_rows())),
+            len(ranked_cells),
             sorted(rivals - set(part[OPPONENTS].explode())),
         )
         for (player,), part in unranked.group_by("player", maintain_order=True)
-    }  # fmt: skip
+    }
     rows: list[dict[str, object]] = [
         row | {"lacks": lacks[row["player"]]}
         for row in standings.sort("player").iter_rows(named=True)
@@ -385,15 +405,17 @@ def _not_ranked(
         for player, ends in unscored.items()
     ]
     return ReportTable(
-        "not-ranked", "Not ranked",
+        "not-ranked",
+        "Not ranked",
         pl.DataFrame(rows, schema_overrides=standings.schema, infer_schema_length=None),
         (
-            Header("player", "Player"), Header("z", "Standing", f"{UNIT}, in its own matches", 3),
+            Header("player", "Player"),
+            Header("z", "Standing", f"{UNIT}, in its own matches", 3),
             Header("lacks", "Missing"),
         ),
         "Players without some matches or opponents of the ranked players. To rank them, add the "
         "missing pairings to a study.",
-    )  # fmt: skip
+    )
 
 
 def _lacking_text(
@@ -436,13 +458,20 @@ def _dots(board: pl.DataFrame) -> Chart:
 def _slopes(frame: pl.DataFrame, stages: Sequence[str]) -> Chart:
     layers = [
         Line(
-            [Mark(row["stage"], row["rank"], f"{player}\n{row['stage']}: rank {row['rank']}",
-                  y_ends=ends(row, "rank"))
-             for row in part.iter_rows(named=True)],
-            str(player), index,
+            [
+                Mark(
+                    row["stage"],
+                    row["rank"],
+                    f"{player}\n{row['stage']}: rank {row['rank']}",
+                    y_ends=ends(row, "rank"),
+                )
+                for row in part.iter_rows(named=True)
+            ],
+            str(player),
+            index,
         )
         for index, ((player,), part) in enumerate(frame.group_by("player", maintain_order=True))
-    ]  # fmt: skip
+    ]
     size = frame["player"].n_unique()
     ticks = tuple((float(rank), str(rank)) for rank in range(1, size + 1))
     ranks = Axis("rank", integer=True, turned=True, ticks=ticks if size <= EVERY_RANK else ())

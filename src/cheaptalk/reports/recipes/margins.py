@@ -2,31 +2,27 @@
 
 from collections.abc import Iterator, Sequence
 from math import inf
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
+from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.rules import counted
 from cheaptalk.statistics import INSTANCES, STRATA, mean_intervals
 from cheaptalk.statistics.columns import FloatArray
 from cheaptalk.statistics.differences import (
-    UNBOUNDED,
     constant_limits,
+    correlations_of,
     difference_bounds,
     difference_limits,
+    growth_for_power,
     is_testable,
     steepness,
 )
-from cheaptalk.statistics.intervals import (
-    CONSTANT,
-    ENOUGH,
-    ROUNDING,
-    Bounds,
-    BoundsColumns,
-    without_rounding,
-)
-from cheaptalk.statistics.planning import correlations_of, growth_for_power
+from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, without_rounding
+from cheaptalk.statistics.limits import ROUNDING, UNBOUNDED, Bounds, BoundsColumns
 from cheaptalk.text import fixed
 
 ALPHA, POWER = 0.05, 0.8
@@ -164,9 +160,11 @@ def tie_text(
     if not ties:
         return None
     *names, last = [best, *(tie.behind for tie in ties)]
-    who = f"All {len(ties) + 1} players" if 1 < len(ties) == len(margins) else (
-        f"{', '.join(names)} and {last}"
-    )  # fmt: skip
+    who = (
+        f"All {len(ties) + 1} players"
+        if 1 < len(ties) == len(margins)
+        else (f"{', '.join(names)} and {last}")
+    )
     widest = max(ties, key=lambda tie: tie.high or 0.0)
     shows = (
         f"on these {counted(widest.instances, 'instance')}; this does not show that they are equal"
@@ -234,17 +232,32 @@ def margins_over(
     more = None if all(significant) else _growth(pairs, alpha)
     for pair, (low, high), sure in zip(pairs, limits, significant, strict=True):
         yield Margin(
-            pair.behind, pair.size, low, high, pair.instances, len(rivals) * statements, more, sure,
-            pair.constant, pair.configurations, pair.freedom,
-            low is not None and steepness(pair.freedom, 1 - alpha, pair.skew) < -1, pair.matched,
+            pair.behind,
+            pair.size,
+            low,
+            high,
+            pair.instances,
+            len(rivals) * statements,
+            more,
+            sure,
+            pair.constant,
+            pair.configurations,
+            pair.freedom,
+            low is not None and steepness(pair.freedom, 1 - alpha, pair.skew) < -1,
+            pair.matched,
             pair.quiet,
-        )  # fmt: skip
+        )
 
 
 def _pair(
-    rows: pl.DataFrame, who: str, key: str, first: str, label: str, size: float,
+    rows: pl.DataFrame,
+    who: str,
+    key: str,
+    first: str,
+    label: str,
+    size: float,
     bounds: Bounds | BoundsColumns,
-) -> _Pair:  # fmt: skip
+) -> _Pair:
     is_first, is_second = pl.col(who) == first, pl.col(who) == label
     pair_rows = rows.filter(is_first | is_second)
     pair = _balanced(pair_rows, is_first, is_second)
@@ -259,9 +272,11 @@ def _pair(
     size = 0.0 if abs(size) <= ROUNDING * largest else size
     mean = (value * weight).sum().over(who) / weight.sum().over(who)
     off = without_rounding(value - mean, value.abs().max()) * weight
-    signed = pl.when(is_first).then(off / weight.filter(is_first).sum()).otherwise(
-        -off / weight.filter(is_second).sum()
-    )  # fmt: skip
+    signed = (
+        pl.when(is_first)
+        .then(off / weight.filter(is_first).sum())
+        .otherwise(-off / weight.filter(is_second).sum())
+    )
     pair = pair.with_columns(off=signed * pl.len())
     intervals = mean_intervals(pair, ["off"], cluster=INSTANCES, strata=STRATA)
     error, freedom, skew, note = intervals.select("error", "freedom", "skew", "note").row(0)
@@ -269,16 +284,33 @@ def _pair(
         pair.filter(side).select(INSTANCES).n_unique() for side in (is_first, is_second)
     )
     parts = pair.group_by(INSTANCES, maintain_order=True).agg(pl.col("off").sum() / len(pair))
-    centred = rows.select(INSTANCES).unique(maintain_order=True).join(
-        parts.select(*INSTANCES, pl.col("off") - pl.col("off").mean().over(STRATA)),
-        on=INSTANCES, how="left", validate="1:1", maintain_order="left",
-    )["off"].fill_null(0.0)  # fmt: skip
+    centred = (
+        rows.select(INSTANCES)
+        .unique(maintain_order=True)
+        .join(
+            parts.select(*INSTANCES, pl.col("off") - pl.col("off").mean().over(STRATA)),
+            on=INSTANCES,
+            how="left",
+            validate="1:1",
+            maintain_order="left",
+        )["off"]
+        .fill_null(0.0)
+    )
     limits = difference_bounds(pair.filter(is_second), pair.filter(is_first), bounds)
     return _Pair(
-        label, size, error, freedom, skew, instances,
-        note == CONSTANT, limits, centred.to_numpy(),
-        parts["configuration"].n_unique(), matched, 0 if note == CONSTANT else _quiet(parts),
-    )  # fmt: skip
+        label,
+        size,
+        error,
+        freedom,
+        skew,
+        instances,
+        note == CONSTANT,
+        limits,
+        centred.to_numpy(),
+        parts["configuration"].n_unique(),
+        matched,
+        0 if note == CONSTANT else _quiet(parts),
+    )
 
 
 def _quiet(parts: pl.DataFrame) -> int:
@@ -328,7 +360,63 @@ def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
         return None
     correlation = correlations_of(np.array([pair.deviations for pair in varied]))
     growth = growth_for_power(
-        [pair.size for pair in varied], [pair.error or 0.0 for pair in varied],
-        min(pair.freedom for pair in varied), correlation, tail=alpha / 2, power=POWER,
-    )  # fmt: skip
+        [pair.size for pair in varied],
+        [pair.error or 0.0 for pair in varied],
+        min(pair.freedom for pair in varied),
+        correlation,
+        tail=alpha / 2,
+        power=POWER,
+    )
     return inf if growth is None else growth
+
+
+def first_answer(
+    board: pl.DataFrame, value: str, leads: Sequence[Margin], standing: str, decimals: int
+) -> Answer:
+    """Return a sentence about the top-ranked player, with the interval of the decisive lead.
+
+    Args:
+        board: at least two players by rank, with ``player``, ``rank``, ``sure`` and ``value``; see
+            :func:`.with_ranges`.
+        leads: the leads of the first player over each other player.
+        standing: the mean of the first player, as text.
+    """
+    first, second, *_ = board.rows(named=True)
+    who = first["player"]
+    has_ranges = first["sure"] is not None
+    if tie := tie_text(who, leads, decimals, reliable=has_ranges):
+        head, shows = tie
+        return Answer(f"{head}, {standing}, {shows}.", head)
+    if not has_ranges:
+        ahead = fixed(first[value] - second[value], decimals)
+        return Answer(
+            f"No player is clearly first: {who}, {standing}, is {ahead} ahead of "
+            f"{second['player']}, but the uncertainty is unknown: a game had one instance, or "
+            "payoffs of some players never varied in it.",
+            "no player is clearly first",
+        )
+    closest = min(leads, key=attrgetter("certainty"))
+    digits = closest.decimals(decimals)
+    lead = f"{fixed(closest.size, digits)} ahead of {closest.behind}{closest.within(digits)}"
+    if first["sure"] == "1 to 1":
+        return Answer(
+            f"{who}, {standing}, is first, {lead}; with 95 % confidence no other player is."
+            f"{caution(closest)}",
+            f"{who} is first",
+        )
+    return Answer(
+        f"No player is clearly first yet: {who}, {standing}, is {lead}, and with 95 % confidence "
+        f"its rank is {first['sure']}; {_advice(closest)}.",
+        "no player is clearly first yet",
+    )
+
+
+def _advice(lead: Margin) -> str:
+    growth = planned_growth(lead)
+    if isinstance(growth, str):
+        return growth
+    return (
+        f"about {growth:.1f} times as many instances would show it in 4 of 5 studies if the "
+        "observed differences are the true ones. Test again only then, because each test adds a "
+        "chance of a false winner"
+    )

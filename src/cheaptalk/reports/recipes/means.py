@@ -3,18 +3,24 @@
 from collections.abc import Mapping, Sequence
 
 import polars as pl
-from scipy.special import stdtrit
 
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.margins import Margin
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, FREEDOM, WANTED
 from cheaptalk.statistics import INSTANCES, STRATA, holm, mean_intervals, rank_ranges
-from cheaptalk.statistics.intervals import ENOUGH, Bounds, BoundsColumns
+from cheaptalk.statistics.intervals import ENOUGH
+from cheaptalk.statistics.limits import Bounds, BoundsColumns, t_quantile, welch
 
 PARTS = {
-    "mean": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT, "clusters": CLUSTERS,
-    "wanted": WANTED, "freedom": FREEDOM,
-}  # fmt: skip
+    "mean": "",
+    "low": LOW,
+    "high": HIGH,
+    "error": ERROR,
+    "n": COUNT,
+    "clusters": CLUSTERS,
+    "wanted": WANTED,
+    "freedom": FREEDOM,
+}
 """The suffix of a column's name for each column of :func:`.mean_intervals`."""
 
 
@@ -70,14 +76,12 @@ def over_games(by_game: pl.DataFrame, value: str) -> pl.DataFrame:
         pl.col(value + COUNT).sum(),
         pl.len().alias("games"),
         pl.when(error.null_count() == 0).then(squares.sqrt() / pl.len()).alias(value + ERROR),
-        pl.when(fourths > 0).then(squares.pow(2) / fourths).otherwise(1.0).alias("freedom"),
+        welch(squares, fourths).alias("freedom"),
         pl.col(value + LOW, value + HIGH).first(),
         pl.col(value + WANTED).max(),
     )
     mean_error = pl.col(value + ERROR)
-    width = pl.when(mean_error > 0).then(mean_error) * pl.Series(
-        stdtrit(pooled["freedom"].to_numpy(), 0.975)
-    )
+    width = pl.when(mean_error > 0).then(mean_error) * pl.Series(t_quantile(pooled["freedom"]))
     alone, few = pl.col("games") == 1, pl.col("freedom").round(6) < ENOUGH - 1
     ends = (
         pl.when(alone).then(end).otherwise(pl.col(value) + side * width).alias(end)
@@ -122,10 +126,13 @@ def ranked_over_games(
         weighted, value, "player", cluster=["unit"], strata=["pool"], draws=draws, seed=seed
     )
     ranks = ranges.frame.select(
-        pl.col("group").alias("player"), "rank",
-        pl.col("low").alias("rank.low"), pl.col("high").alias("rank.high"),
-        pl.format("{} to {}", "sure_low", "sure_high").alias("sure"), "first",
-    )  # fmt: skip
+        pl.col("group").alias("player"),
+        "rank",
+        pl.col("low").alias("rank.low"),
+        pl.col("high").alias("rank.high"),
+        pl.format("{} to {}", "sure_low", "sure_high").alias("sure"),
+        "first",
+    )
     pairs = len(ranks) * (len(ranks) - 1) // 2
     leads = []
     for lead in ranges.leads:
@@ -133,11 +140,19 @@ def ranked_over_games(
         instances = played.select("game", *INSTANCES).n_unique()
         leads.append(
             Margin(
-                lead.behind, lead.size, lead.low, lead.high, instances, pairs, ranges.growth,
+                lead.behind,
+                lead.size,
+                lead.low,
+                lead.high,
+                instances,
+                pairs,
+                ranges.growth,
                 lead.sure,
-                lead.constant, played.select("game", *STRATA).n_unique(), lead.freedom,
+                lead.constant,
+                played.select("game", *STRATA).n_unique(),
+                lead.freedom,
             )
-        )  # fmt: skip
+        )
     return ranks, ranges.notes, leads
 
 

@@ -7,8 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from cheaptalk.frames.matches import Observer
 from cheaptalk.records import MatchRecord
-from cheaptalk.reports.charts.chart import Chart
-from cheaptalk.reports.charts.colours import coloured
+from cheaptalk.reports.charts.chart import Chart, coloured
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.transcripts import Talk, talk

@@ -1,5 +1,6 @@
 """The participants of a study: progress, assignment to treatments, and pay."""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,22 +14,29 @@ from cheaptalk.reports.charts.kinds import bars, histogram
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
-from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
+from cheaptalk.reports.recipes.tables import Header, ReportTable, counts, estimate, texts
 from cheaptalk.rules import counted, game_title
 from cheaptalk.rules.bounds import COUNT
 from cheaptalk.text import capital, fixed, plain
 
 STAGES = {
-    "came": "Arrived", "consented": "Gave consent", "code_word": "Gave the code word",
-    "comprehension_first": "Passed comprehension at once", "comprehension": "Passed comprehension",
-    "began": "Started a game", "finished": "Finished a game", "quiz": "Passed the quiz",
+    "came": "Arrived",
+    "consented": "Gave consent",
+    "code_word": "Gave the code word",
+    "comprehension_first": "Passed comprehension at once",
+    "comprehension": "Passed comprehension",
+    "began": "Started a game",
+    "finished": "Finished a game",
+    "quiz": "Passed the quiz",
     "completed": "Completed",
-}  # fmt: skip
+}
 """Titles of the stages of :class:`.Funnel`."""
 CHECKS = {
-    "code_word": "Code word", "comprehension": "Comprehension", "quiz": "Quiz",
+    "code_word": "Code word",
+    "comprehension": "Comprehension",
+    "quiz": "Quiz",
     "attention": "Attention checks",
-}  # fmt: skip
+}
 KINDS = {"base": "Base pay", "bonus": "Bonus"}
 UNDER_WAY = "in progress"
 PERSON = ("participant",)
@@ -69,29 +77,30 @@ def participants(evidence: Evidence) -> Iterator[Shown]:
         for row, (title, people, part) in enumerate(rows)
     ]
     names = tuple(title for title, _, _ in rows)
-    chart = Chart("Participants by stage", "", [bars(lengths)],
-                  Axis("people", zero=True, integer=True), Axis(names=names))  # fmt: skip
+    chart = Chart(
+        "Participants by stage",
+        "",
+        [bars(lengths)],
+        Axis("people", zero=True, integer=True),
+        Axis(names=names),
+    )
     yield Charts("people-by-stage", "Participants by stage", [chart])
     people, part = Header("people", "People", "", 0), Header("share", "Share", "% of all", 1)
-    yield ReportTable("people-by-stage", "Participants by stage", stages,
-                      (Header("title", "Stage"), people, part))  # fmt: skip
-    steps = stages_by_people.steps.with_columns(title=pl.col("step").map_elements(_named,
-    pl.String),
-                                     share=_percent())  # fmt: skip
     yield ReportTable(
-        "people-by-step", "Participants by step", steps,
-        (
-            Header("title", "Step"), people, part, Header("answered", "Answered", "people", 0),
-            Header("under_way", "In progress", "people", 0),
-            Header("stopped", "Dropped out", "people", 0),
-        ),
-    )  # fmt: skip
+        "people-by-stage", "Participants by stage", stages, (Header("title", "Stage"), people, part)
+    )
+    steps = stages_by_people.steps.with_columns(
+        title=pl.col("step").map_elements(_named, pl.String), share=_percent()
+    )
+    later = counts("people", answered="Answered", under_way="In progress", stopped="Dropped out")
+    step_columns = (*texts(title="Step"), people, part, *later)
+    yield ReportTable("people-by-step", "Participants by step", steps, step_columns)
     endings = stages_by_people.endings.with_columns(
         title=pl.col("ending").fill_null(UNDER_WAY).map_elements(_named, pl.String),
         share=_percent(),
     )
-    yield ReportTable("people-by-ending", "Endings", endings,
-                      (Header("title", "Ending"), people, part))  # fmt: skip
+    ending_columns = (*texts(title="Ending"), people, part)
+    yield ReportTable("people-by-ending", "Endings", endings, ending_columns)
     if stages_by_people.checks.height:
         yield checks_table(stages_by_people.checks)
 
@@ -99,16 +108,13 @@ def participants(evidence: Evidence) -> Iterator[Shown]:
 def checks_table(checks: pl.DataFrame) -> ReportTable:
     """Return a table of the results of attention and comprehension checks."""
     frame = checks.with_columns(title=pl.col("check").replace(CHECKS), failing=_percent("failing"))
-    return ReportTable(
-        "people-by-check", "Checks", frame,
-        (
-            Header("title", "Check"), Header("answered", "Answered", "people", 0),
-            Header("first", "Passed at once", "people", 0),
-            Header("passed", "Passed", "people", 0),
-            Header("failed", "Not passed", "people", 0),
-            Header("failing", "Not passed", "% of answered", 1),
-        ),
-    )  # fmt: skip
+    columns = (
+        *texts(title="Check"),
+        *counts("people", answered="Answered", first="Passed at once", passed="Passed"),
+        *counts("people", failed="Not passed"),
+        Header("failing", "Not passed", "% of answered", 1),
+    )
+    return ReportTable("people-by-check", "Checks", frame, columns)
 
 
 def spread(evidence: Evidence) -> Iterator[Shown]:
@@ -116,10 +122,7 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
     balance = assignment.balance(evidence.store, evidence.study)
     if balance.treatments.is_empty():
         raise NoData("no participant has been assigned to a game yet")
-    numbers = (
-        Header("assigned", "Assigned", "people", 0), Header("finished", "Finished", "people", 0),
-        Header("dropped", "Dropped out", "people", 0),
-    )  # fmt: skip
+    numbers = counts("people", assigned="Assigned", finished="Finished", dropped="Dropped out")
     test = balance.tests.row(0, named=True)
     if test["p"] is not None:
         p = Header("p", "p").number(test["p"], 3)
@@ -131,33 +134,33 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
             f"{p if p.startswith('<') else f'= {p}'}).",
             f"{'unbalanced' if uneven else 'balanced'} assignment",
         )
-    game = Header("title", "Game")
-    yield ReportTable("people-by-treatment", "Treatments", _titled(balance.treatments),
-                      (Header("treatment", "Treatment"), game, Header("settings", "Settings"),
-                       *numbers))  # fmt: skip
-    level, size = Header("level", "Level"), Header("treatments", "Treatments", "", 0)
-    if balance.levels.height:
-        yield ReportTable(
-            "people-by-level", "Levels", _titled(balance.levels),
-            (game, Header("parameter", "Parameter"), level, size, *numbers),
-        )  # fmt: skip
-    if balance.crossings.height:
-        yield ReportTable(
-            "people-by-crossing", "Combinations of two parameters", _titled(balance.crossings),
-            (
-                game, Header("parameter", "Parameter"), level, Header("other", "And"),
-                Header("other_level", "Level"), size, *numbers,
-            ),
-        )  # fmt: skip
-    yield ReportTable(
-        "balance", "Balance", _titled(balance.tests),
+    treatment, game, settings, parameter, level, other, other_level, of = texts(
+        treatment="Treatment",
+        title="Game",
+        settings="Settings",
+        parameter="Parameter",
+        level="Level",
+        other="And",
+        other_level="Level",
+        of="Across",
+    )
+    size, cells = counts(treatments="Treatments", cells="Cells")
+    p_value = Header("p", "p", "of equal shares", 3)
+    largest = Header("largest", "Largest difference", "people", 1)
+    for name, title, frame, columns in (
+        ("people-by-treatment", "Treatments", balance.treatments, (treatment, game, settings)),
+        ("people-by-level", "Levels", balance.levels, (game, parameter, level, size)),
         (
-            game, Header("of", "Across"), Header("cells", "Cells", "", 0),
-            Header("people", "People", "", 0),
-            Header("largest", "Largest difference", "people", 1), Header("p", "p",
-            "of equal shares", 3),
+            "people-by-crossing",
+            "Combinations of two parameters",
+            balance.crossings,
+            (game, parameter, level, other, other_level, size),
         ),
-    )  # fmt: skip
+    ):
+        if frame.height:
+            yield ReportTable(name, title, _titled(frame), (*columns, *numbers))
+    columns = (game, of, cells, Header("people", "People", "", 0), largest, p_value)
+    yield ReportTable("balance", "Balance", _titled(balance.tests), columns)
 
 
 class Currency(NamedTuple):
@@ -189,8 +192,8 @@ def paid(evidence: Evidence) -> Iterator[Shown]:
     people = evidence.once(pay)
     payments = frames.payments(evidence.store, evidence.study)
     titles = {"all": "Total"} | KINDS
-    mean_pay = means(people.with_columns(one=pl.lit("")), list(titles), ["one"], cluster=PERSON,
-                  bounds=dict.fromkeys(titles, COUNT))  # fmt: skip
+    everyone, bounds = people.with_columns(one=pl.lit("")), dict.fromkeys(titles, COUNT)
+    mean_pay = means(everyone, list(titles), ["one"], cluster=PERSON, bounds=bounds)
     unit, sign = currency(evidence)
     yield _mean_pay(mean_pay, sign)
     chart = histogram("Pay per participant", people["all"].to_list(), f"pay, {unit}", "people")
@@ -198,23 +201,20 @@ def paid(evidence: Evidence) -> Iterator[Shown]:
     rows = []
     for key, title in titles.items():
         selected = payments if key == "all" else payments.filter(kind=key)
-        cells = {name.replace(key, "mean", 1): mean_pay[name][0] for name in mean_pay.columns
-                 if name == key or name.startswith(f"{key}.")}  # fmt: skip
-        rows.append(
-            {"title": title, "people": people.filter(pl.col(key) > 0).height}
-            | cells
-            | {"total": selected["cents"].sum() / 100,
-               "out": selected.filter("paid_out")["cents"].sum() / 100}
-        )  # fmt: skip
-    yield ReportTable(
-        "pay", "Pay", pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("title", "Pay"), Header("people", "Recipients", "", 0),
-            Header("mean", "Mean", unit, 2), Header("total", "Total", unit, 2),
-            Header("out", "Paid out", unit, 2),
-        ),
-        counts=("person", "person"),
-    )  # fmt: skip
+        cents, own = selected["cents"], re.compile(rf"^{key}(?=$|\.)")
+        row = {"title": title, "people": people.filter(pl.col(key) > 0).height}
+        row |= {
+            own.sub("mean", name): mean_pay[name][0] for name in mean_pay.columns if own.match(name)
+        }
+        paid_out = selected.filter("paid_out")["cents"]
+        rows.append(row | {"total": cents.sum() / 100, "out": paid_out.sum() / 100})
+    frame, units = pl.DataFrame(rows, infer_schema_length=None), ("person", "person")
+    numbers = [
+        Header(key, title, unit, 2)
+        for key, title in {"mean": "Mean", "total": "Total", "out": "Paid out"}.items()
+    ]
+    columns = (*texts(title="Pay"), *counts(people="Recipients"), *numbers)
+    yield ReportTable("pay", "Pay", frame, columns, counts=units)
 
 
 def _mean_pay(mean_pay: pl.DataFrame, sign: str) -> Answer:
@@ -261,6 +261,7 @@ def _named(name: str) -> str:
 def _titled(frame: pl.DataFrame) -> pl.DataFrame:
     """Add a column with the title of each row's game, or "all" for rows about all games."""
     return frame.with_columns(
-        title=pl.col("game").map_elements(lambda name: game_title(name) if name else "all",
-                                          pl.String)
-    )  # fmt: skip
+        title=pl.col("game").map_elements(
+            lambda name: game_title(name) if name else "all", pl.String
+        )
+    )

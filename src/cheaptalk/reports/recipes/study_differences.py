@@ -8,9 +8,12 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from cheaptalk.frames.matches import SCORED
+from cheaptalk.frames.unscored import REASON, unscored, unscored_text
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.rules import counted
 from cheaptalk.statistics import INSTANCES, STRATA, mean_intervals
 from cheaptalk.statistics.differences import (
-    UNBOUNDED,
     arrangements_of,
     combined_freedom,
     constant_difference_p,
@@ -20,8 +23,10 @@ from cheaptalk.statistics.differences import (
     steepness,
     two_sided_p,
 )
-from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, Bounds, BoundsColumns, without_rounding
+from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, without_rounding
+from cheaptalk.statistics.limits import UNBOUNDED, Bounds, BoundsColumns
 from cheaptalk.statistics.participants import PEOPLE
+from cheaptalk.studies.plans.plan import planned_count
 
 LEVEL = 0.95
 WHO = "who"
@@ -173,10 +178,18 @@ def _of_pairs(pairs: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> 
         part=pl.col("change").sum(), first=True, second=True
     )
     return Difference(
-        first, second, change, error, freedom, n, clusters,
+        first,
+        second,
+        change,
+        error,
+        freedom,
+        n,
+        clusters,
         constant_p_of_instances(instances) if note == CONSTANT else None,
-        difference_bounds(pairs, pairs, bounds), paired=True, skew=skew,
-    )  # fmt: skip
+        difference_bounds(pairs, pairs, bounds),
+        paired=True,
+        skew=skew,
+    )
 
 
 def _of_cells(
@@ -193,17 +206,19 @@ def _of_cells(
     sides = [_by_cell(side, key) for side in (before, after)]
     cells = sides[0].join(sides[1], on=CELL, suffix=".after", validate="1:1", maintain_order="left")
     change = without_rounding(
-        pl.col("mean.after") - pl.col("mean"), pl.max_horizontal("size", "size.after"),
+        pl.col("mean.after") - pl.col("mean"),
+        pl.max_horizontal("size", "size.after"),
         pl.col("rows") + pl.col("rows.after"),
-    )  # fmt: skip
+    )
     cells = cells.with_columns(change=change)
     strata = (
         cells.group_by(STRATA, maintain_order=True)
         .agg(pl.len().alias("cells"), pl.col("change").sum())
         .join(_spread(before, key), on=STRATA, validate="1:1", maintain_order="left")
-        .join(_spread(after, key), on=STRATA, suffix=".after", validate="1:1",
-              maintain_order="left")
-    )  # fmt: skip
+        .join(
+            _spread(after, key), on=STRATA, suffix=".after", validate="1:1", maintain_order="left"
+        )
+    )
     thin = pl.min_horizontal("fewest", "fewest.after") == 1
     if strata.filter(thin).height == 1:
         thin = pl.lit(value=True)
@@ -214,12 +229,17 @@ def _of_cells(
         skew = skew if error == by_instance else 0.0
     parts = strata["change"].to_numpy() / len(cells)
     return Difference(
-        float(cells["mean"].to_numpy().mean()), float(cells["mean.after"].to_numpy().mean()),
-        float(parts.sum()), error or None, freedom, len(cells),
+        float(cells["mean"].to_numpy().mean()),
+        float(cells["mean.after"].to_numpy().mean()),
+        float(parts.sum()),
+        error or None,
+        freedom,
+        len(cells),
         min(int(strata[name].sum()) for name in ("clusters", "clusters.after")),
         constant_difference_p(_arrangements(strata, thin)) if error == 0 else None,
-        difference_bounds(before, after, bounds), skew=skew,
-    )  # fmt: skip
+        difference_bounds(before, after, bounds),
+        skew=skew,
+    )
 
 
 def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
@@ -256,8 +276,9 @@ def _with_people(
     """Return the standard error and degrees of freedom, adjusted for clustering by participant."""
     rows = [
         mean_intervals(_weighed(side, key, ()), ["off"], strata=STRATA).row(0, named=True)
-        for side in sides if PEOPLE in side.columns
-    ]  # fmt: skip
+        for side in sides
+        if PEOPLE in side.columns
+    ]
     total = sum((row["error"] or 0.0) ** 2 for row in rows) ** 0.5 / cells
     varied = [row["freedom"] for row in rows if row["error"] or not error]
     return max(error, total), min([freedom, *varied])
@@ -295,3 +316,62 @@ def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
         else:
             yield ways
     yield collapsed
+
+
+CELL = ("configuration", "pairing")
+
+
+class Gaps(NamedTuple):
+    """Matches of two studies that can't be compared because they have no result.
+
+    Attributes:
+        text: the number of such matches in each study, as sentences after a space; may be empty.
+        differ: whether matches that lack a result in one study have a result in the other.
+    """
+
+    text: str
+    differ: bool
+
+
+def gaps(
+    studies: tuple[Evidence, Evidence], frames: tuple[pl.DataFrame, pl.DataFrame], paired: bool
+) -> Gaps:
+    """Count the matches of two studies without a score.
+
+    Args:
+        frames: matches of one game, of any status; only shared configurations and pairings count.
+        paired: whether all matches are compared in pairs, instance by instance.
+    """
+    first, second = (
+        side.join(other, on=CELL, how="semi", maintain_order="left")
+        for side, other in (frames, frames[::-1])
+    )
+    sentences, absent, rates = [], [], []
+    for study, side in zip(studies, (first, second), strict=True):
+        waiting = _not_begun(study)
+        if counts := unscored(side):
+            sentences.append(f" In “{study.study}”, {unscored_text(counts, side.height)}.")
+        if waiting:
+            verb = "has" if waiting == 1 else "have"
+            planned = counted(waiting, "planned match")
+            sentences.append(f" {planned} of “{study.study}” {verb} not started.")
+        ends = side.filter(~SCORED)
+        absent.append((set(ends.select(*MATCH, REASON).iter_rows()), waiting))
+        rates.append(ends.height / side.height if side.height else 0.0)
+    if sentences:
+        sentences.append(
+            " Only pairs of finished matches are compared."
+            if paired
+            else " Only finished matches are compared."
+            if rates[0] == rates[1]
+            else " Only finished matches are compared. The studies lack different shares of their "
+            "matches, so differences may reflect which matches finished."
+        )
+    return Gaps("".join(sentences), absent[0] != absent[1])
+
+
+def _not_begun(study: Evidence) -> int:
+    """Return the number of planned matches of a study, over all games, that have not started."""
+    summary = study.store.study(study.study)
+    begun = sum(summary.counts.values())
+    return max(0, (planned_count(summary, study.store) or begun) - begun)

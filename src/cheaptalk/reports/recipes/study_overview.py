@@ -1,7 +1,7 @@
 """The overview of a study in numbers, with which all recipes begin."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,31 +37,39 @@ class Activity:
 
     def add(self, record: MatchRecord) -> None:
         answers = record.body.get("answers") or ()
-        labels = {seat: record.label(seat) for seat in record.seats}
-        if any(answer["actor"] not in labels for answer in answers):
-            labels |= {actor: labels[seat] for actor, seat in _seat_of(record).items()}
-        done = {label: [1, 0, 0, 0] for label in labels.values()}
+        by_actor: dict[str, list[int]] = {}
         for answer in answers:
-            action, actor = answer["action"], answer["actor"]
-            if action is not None:
-                words = len((action.get("message") or "").split())
-                tally = done[labels[actor] if actor in labels else record.label(actor)]
-                tally[1] += 1
-                tally[2] += words > 0
-                tally[3] += words
-        totals = [1, *map(sum, list(zip(*done.values(), strict=True))[1:])]
-        for one, counts in ((None, totals), *done.items()):
-            self._count((record.game, one), counts)
+            if (action := answer["action"]) is not None:
+                tally = by_actor.setdefault(answer["actor"], [0, 0, 0])
+                tally[0] += 1
+                if words := len((action.get("message") or "").split()):
+                    tally[1] += 1
+                    tally[2] += words
+        labels = {seat: record.label(seat) for seat in record.seats}
+        seats = {} if by_actor.keys() <= labels.keys() else _seat_of(record)
+        self._count(record.game, None, by_actor.values())
+        for label in dict.fromkeys(labels.values()):
+            own = [
+                tally
+                for actor, tally in by_actor.items()
+                if (labels.get(seats.get(actor, actor)) or record.label(actor)) == label
+            ]
+            self._count(record.game, label, own)
         self.firsts[record.id] = answers[0]["action"] if answers else None
 
     def join(self, later: "Activity") -> None:
-        for key, counts in later.tallies.items():
-            self._count(key, counts)
+        for (game, label), (matches, *counts) in later.tallies.items():
+            self._count(game, label, [counts], matches)
         self.firsts.update(later.firsts)
 
-    def _count(self, key: tuple[str, str | None], counts: list[int]) -> None:
-        previous = self.tallies.get(key, [0] * len(COLUMNS))
-        self.tallies[key] = [count + other for count, other in zip(previous, counts, strict=True)]
+    def _count(
+        self, game: str, label: str | None, tallies: Iterable[Sequence[int]], matches: int = 1
+    ) -> None:
+        total = self.tallies.setdefault((game, label), [0] * len(COLUMNS))
+        total[0] += matches
+        for tally in tallies:
+            for index, count in enumerate(tally, start=1):
+                total[index] += count
 
 
 def played(evidence: Evidence) -> Iterator[ReportTable]:
@@ -82,16 +90,19 @@ def played(evidence: Evidence) -> Iterator[ReportTable]:
     frame = pl.DataFrame(rows, infer_schema_length=None)
     games = frame.filter(pl.col("player").is_null()).drop("player")
     yield ReportTable(
-        "played", "Matches by game", games, (Header("title", "Game"), *COLUMNS),
+        "played",
+        "Matches by game",
+        games,
+        (Header("title", "Game"), *COLUMNS),
         leads=lambda row: Lead(row["game"], {"status": "finished"}),
-    )  # fmt: skip
+    )
     yield ReportTable(
-        "played-by-player", "Matches by player", frame.drop_nulls("player").select(
-            "player", pl.exclude("player")
-        ),
+        "played-by-player",
+        "Matches by player",
+        frame.drop_nulls("player").select("player", pl.exclude("player")),
         (Header("player", "Player"), Header("title", "Game"), *COLUMNS),
         leads=lambda row: Lead(row["game"], {"status": "finished", "player": row["player"]}),
-    )  # fmt: skip
+    )
 
 
 def _natural(label: str) -> list[tuple[int, str]]:

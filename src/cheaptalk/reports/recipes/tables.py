@@ -1,6 +1,6 @@
 """Tables: frames of numbers with their uncertainty, and their printed format."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import isfinite
@@ -60,6 +60,16 @@ class Header(NamedTuple):
         return fixed(value, decimals)
 
 
+def texts(**titles: str) -> list[Header]:
+    """Return columns of text, from their titles by key."""
+    return [Header(key, title) for key, title in titles.items()]
+
+
+def counts(unit: str = "", **titles: str) -> list[Header]:
+    """Return columns of whole numbers, from their titles by key."""
+    return [Header(key, title, unit, 0) for key, title in titles.items()]
+
+
 class Estimate(NamedTuple):
     """A number with its interval, standard error and sample size; unknown values are None."""
 
@@ -80,9 +90,9 @@ class Estimate(NamedTuple):
         """
         parts = ("value", "low", "high", "error")
         hundred = {part: getattr(self, part) for part in parts}
-        return self._replace(**{
-            part: None if number is None else 100 * number for part, number in hundred.items()
-        })  # fmt: skip
+        return self._replace(
+            **{part: None if number is None else 100 * number for part, number in hundred.items()}
+        )
 
     def spread(self, decimals: int) -> str:
         """Return the uncertainty as text: the interval or, without one, the standard error."""
@@ -140,10 +150,15 @@ def estimate(row: Mapping[str, Any], key: str) -> Estimate:
 
 def estimated(key: str, estimate: Estimate) -> dict[str, Any]:
     """Return the columns of a frame's row that represent an estimate."""
-    return {key: estimate.value, f"{key}{LOW}": estimate.low, f"{key}{HIGH}": estimate.high,
-            f"{key}{ERROR}": estimate.error, f"{key}{COUNT}": estimate.n,
-            f"{key}{CLUSTERS}": estimate.clusters,
-            f"{key}{WANTED}": estimate.wanted}  # fmt: skip
+    return {
+        key: estimate.value,
+        f"{key}{LOW}": estimate.low,
+        f"{key}{HIGH}": estimate.high,
+        f"{key}{ERROR}": estimate.error,
+        f"{key}{COUNT}": estimate.n,
+        f"{key}{CLUSTERS}": estimate.clusters,
+        f"{key}{WANTED}": estimate.wanted,
+    }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,7 +188,7 @@ class ReportTable(Printed):
     name: str
     title: str
     frame: pl.DataFrame
-    columns: tuple[Header, ...]
+    columns: Sequence[Header]
     caption: str = ""
     notes: tuple[str, ...] = ()
     leads: Callable[[Mapping[str, Any]], Lead | None] = field(default=lambda _: None, repr=False)
@@ -182,6 +197,20 @@ class ReportTable(Printed):
     counts: tuple[str, str] = ("observation", "cluster")
     cure: str = ""
     stacked: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        title: str,
+        rows: Sequence[Mapping[str, Any]],
+        columns: Sequence[Header],
+        *others: Any,
+        **options: Any,
+    ) -> "ReportTable":
+        """Return a table of rows with equal keys; see the class for further arguments."""
+        frame = pl.DataFrame(rows, infer_schema_length=None)
+        return cls(name, title, frame, columns, *others, **options)
 
     def __post_init__(self) -> None:
         absent = [column.key for column in self.columns if column.key not in self.frame.columns]
@@ -231,8 +260,11 @@ class ReportTable(Printed):
     @property
     def caution(self) -> str:
         """Return the explanation of the mark for too few clusters; empty if no number is marked."""
-        keys = [column.key for column in self.columns
-                 if column.spread and column.key + LOW in self.frame.columns]  # fmt: skip
+        keys = [
+            column.key
+            for column in self.columns
+            if column.spread and column.key + LOW in self.frame.columns
+        ]
         needed = (estimate(row, key).wanted for row in self.rows for key in keys)
         maximum = max((count for count in needed if count is not None), default=None)
         return "" if maximum is None else f"{few_text(maximum)} {self.cure}".rstrip()

@@ -61,10 +61,7 @@ def answer(game: GameScores) -> Answer:
 def _in_half_a_line(sentences: Sequence[_Sentence], played: int) -> str:
     """Return a short sentence on a result that holds in several roles."""
     first = sentences[0]
-    needed = (
-        f" ({played:,} matches played, about {first.tell:,.0f} needed)"
-        if first.tell else ""
-    )  # fmt: skip
+    needed = f" ({played:,} matches played, about {first.tell:,.0f} needed)" if first.tell else ""
     doubt = ", not yet significantly" if first.doubtful else ""
     return first.head + " and".join(statement.role for statement in sentences) + doubt + needed
 
@@ -117,8 +114,10 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
         return _Sentence(
             f"No player is clearly best{role_text}: {best} ({gain_text}) has the highest mean, but "
             f"is {others} {closest.behind}{within}.",
-            f"{best} leads", role_text, True,
-        )  # fmt: skip
+            f"{best} leads",
+            role_text,
+            True,
+        )
     if tie := tie_text(best, leads, decimals):
         head, shows = tie
         return _Sentence(f"{head}{role_text}, {gain_text}, {shows}.", head, role_text)
@@ -132,8 +131,11 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     return _Sentence(
         f"No player is clearly best{role_text} yet: {best} ({gain_text}) is {ahead} ahead of "
         f"{closest.behind}{within}; {_would_tell(closest, game.scored.height)}.",
-        f"{best} leads", role_text, True, _matches_to_tell(closest, game.scored.height),
-    )  # fmt: skip
+        f"{best} leads",
+        role_text,
+        True,
+        _matches_to_tell(closest, game.scored.height),
+    )
 
 
 def _encounters(game: GameScores, role: str) -> Encounters:
@@ -148,9 +150,10 @@ def _encounters(game: GameScores, role: str) -> Encounters:
 def _not_comparable(sets: Sequence[Sequence[str]], role_text: str) -> _Sentence:
     several = [f"{{{', '.join(sorted(members))}}}" for members in sets if len(members) > 1]
     which = (
-        f"Players are comparable only within a set: {' and '.join(several)}." if several
+        f"Players are comparable only within a set: {' and '.join(several)}."
+        if several
         else "No two of them are comparable."
-    )  # fmt: skip
+    )
     text = (
         f"The players{role_text} are not ranked: they met different opponents or configurations. "
         f"{which}"

@@ -64,13 +64,22 @@ def effects(game: GameScores) -> Iterator[Charts | ReportTable]:
     yield Charts(f"{game.name}-effects", "Effects of parameters", panels, CAPTION)
     table = pl.DataFrame([row for row in rows if not row["reference"]], infer_schema_length=None)
     yield ReportTable(
-        f"{game.name}-parameter-effects", "Effects by value", table,
-        (Header("name", "Value"), Header("over", "Compared with"), Header("score", "Score"),
-         Header(EFFECT, "Effect", "in the score's unit", "decimals"), Header("unit", "Unit"),
-         Header("p", "p", "two-sided", 3)),
-        METHOD, tuple(notes), leads=lambda row: _lead(game, row["parameter"], row["level"]),
+        f"{game.name}-parameter-effects",
+        "Effects by value",
+        table,
+        (
+            Header("name", "Value"),
+            Header("over", "Compared with"),
+            Header("score", "Score"),
+            Header(EFFECT, "Effect", "in the score's unit", "decimals"),
+            Header("unit", "Unit"),
+            Header("p", "p", "two-sided", 3),
+        ),
+        METHOD,
+        tuple(notes),
+        leads=lambda row: _lead(game, row["parameter"], row["level"]),
         counts=("match", "instance"),
-    )  # fmt: skip
+    )
 
 
 def _with_levels(game: GameScores) -> tuple[list[Varied], pl.DataFrame]:
@@ -148,22 +157,29 @@ def _rows(score: Score, fit: Regression, varied: Sequence[Varied]) -> Iterator[d
         (over,) = frame.filter("reference")["level"]
         for row in frame.iter_rows(named=True):
             yield {
-                "parameter": factor.name, "level": row["level"], "reference": row["reference"],
-                "name": f"{plain(factor.name)} {row['level']}", "over": over,
-                "score": score.title, "unit": score.unit, "decimals": digits, "p": row["p"],
+                "parameter": factor.name,
+                "level": row["level"],
+                "reference": row["reference"],
+                "name": f"{plain(factor.name)} {row['level']}",
+                "over": over,
+                "score": score.title,
+                "unit": score.unit,
+                "decimals": digits,
+                "p": row["p"],
                 **{EFFECT + end: row[name] for name, end in ends.items()},
                 EFFECT + CLUSTERS: fit.clusters,
-            }  # fmt: skip
+            }
 
 
 def _panel(game: GameScores, score: Score, rows: Sequence[dict[str, Any]]) -> Chart:
     selected = [row for row in rows if row["score"] == score.title]
     texts = [
-        "reference value" if row["reference"]
+        "reference value"
+        if row["reference"]
         else f"{row[EFFECT] or 0:,.{row['decimals']}f} "
         f"{estimate(row, EFFECT).told(row['decimals'], ('match', 'instance'))}"
         for row in selected
-    ]  # fmt: skip
+    ]
     leads = [_lead(game, row["parameter"], row["level"]) for row in selected]
     names = [row["name"] for row in selected]
     return dots(capital(score.title), score.unit, names, selected, EFFECT, texts, leads)

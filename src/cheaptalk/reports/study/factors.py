@@ -58,13 +58,20 @@ def factor_results(
     panels = [_panel(game, role, rows) for role in dict.fromkeys(row["role"] for row in rows)]
     yield Charts(f"{game.name}-factor-effects", "Effects of player factors", panels, CAPTION)
     yield ReportTable(
-        f"{game.name}-factors", "Table of effects",
+        f"{game.name}-factors",
+        "Table of effects",
         pl.DataFrame(rows, infer_schema_length=None),
-        (Header("role_title", "Role"), Header("name", "Effect of"), Header("over", "Compared with"),
-         Header(EFFECT, "Difference", "in the unit of the gain", "decimals"),
-         Header("p", "p", "two-sided", 3), Header("p_holm", "p, corrected", "", 3)),
-        METHOD, counts=("pair", "instance"),
-    )  # fmt: skip
+        (
+            Header("role_title", "Role"),
+            Header("name", "Effect of"),
+            Header("over", "Compared with"),
+            Header(EFFECT, "Difference", "in the unit of the gain", "decimals"),
+            Header("p", "p", "two-sided", 3),
+            Header("p_holm", "p, corrected", "", 3),
+        ),
+        METHOD,
+        counts=("pair", "instance"),
+    )
 
 
 def _panel(game: GameScores, role: str, rows: Sequence[Mapping[str, Any]]) -> Chart:
@@ -88,10 +95,14 @@ def _role_rows(
                 pairs = cells
                 for name, level in zip(chosen, others, strict=True):
                     pairs = _difference(pairs, name, levels[name][0], level)
-                yield _contrast(role, pairs, {
-                    name.split(".", 2)[2]: (level, levels[name][0])
-                    for name, level in zip(chosen, others, strict=True)
-                })  # fmt: skip
+                yield _contrast(
+                    role,
+                    pairs,
+                    {
+                        name.split(".", 2)[2]: (level, levels[name][0])
+                        for name, level in zip(chosen, others, strict=True)
+                    },
+                )
 
 
 def _cell_means(
@@ -159,10 +170,12 @@ def _contrast(
 ) -> dict[str, Any]:
     """Return a row of the table: the mean of paired differences with its clustered interval."""
     labels = {
-        "role": role, "role_title": capital(role), "order": len(levels),
+        "role": role,
+        "role_title": capital(role),
+        "order": len(levels),
         "name": " x ".join(f"{name} {level}" for name, (level, _) in levels.items()),
         "over": " x ".join(reference for _, reference in levels.values()),
-    }  # fmt: skip
+    }
     if pairs.is_empty():
         unknown = dict.fromkeys(
             (EFFECT, EFFECT + LOW, EFFECT + HIGH, EFFECT + ERROR, "p", "p_holm")
@@ -181,11 +194,17 @@ def _contrast(
     low, high = difference_limits(effect, error, freedom, 1 - ALPHA, skew=interval["skew"])
     return {
         **labels,
-        "decimals": decimals([effect]), EFFECT: effect,
-        EFFECT + LOW: low, EFFECT + HIGH: high, EFFECT + ERROR: error,
-        EFFECT + COUNT: pairs.height, EFFECT + CLUSTERS: interval["clusters"],
-        "constant": is_constant, "p": p, "p_holm": None,
-    }  # fmt: skip
+        "decimals": decimals([effect]),
+        EFFECT: effect,
+        EFFECT + LOW: low,
+        EFFECT + HIGH: high,
+        EFFECT + ERROR: error,
+        EFFECT + COUNT: pairs.height,
+        EFFECT + CLUSTERS: interval["clusters"],
+        "constant": is_constant,
+        "p": p,
+        "p_holm": None,
+    }
 
 
 def _answer(rows: Sequence[Mapping[str, Any]]) -> Answer:
@@ -202,8 +221,9 @@ def _answer(rows: Sequence[Mapping[str, Any]]) -> Answer:
     sentences += [
         f"{capital(row['name'])} and {row['over']} are not comparable as {row['role_title']}: no "
         "two such players met the same opponents on the same instance with equal other levels."
-        for row in rows if row[EFFECT] is None and row["order"] == 1
-    ]  # fmt: skip
+        for row in rows
+        if row[EFFECT] is None and row["order"] == 1
+    ]
     number = counted(len(certain), "significant effect") if certain else "no significant effect"
     short = f"{number} of factors"
     return Answer(" ".join(sentences), short)

@@ -32,9 +32,11 @@ NULL_OBSERVER, UNNAMED = "none answered", "not named"
 """Placeholders for the model id if there was no response, or one without a model."""
 Way: TypeAlias = tuple[str, str, str, str, str]
 TOKENS = {
-    "input_tokens": "Input", "cached_tokens": "Of it cached", "output_tokens": "Output",
+    "input_tokens": "Input",
+    "cached_tokens": "Of it cached",
+    "output_tokens": "Output",
     "reasoning_tokens": "Of it reasoning",
-}  # fmt: skip
+}
 """Kinds of tokens and their titles."""
 TOOLS = ("polars", "numpy", "scipy")
 """Packages whose versions a page states, because they compute its numbers."""
@@ -160,11 +162,14 @@ def imported_facts(
         with suppress(ValueError):  # a date in another format
             days.append(date.fromisoformat(text[:10]))
     return ImportedFacts(
-        system, min(days, default=None), max(days, default=None), len(days),
+        system,
+        min(days, default=None),
+        max(days, default=None),
+        len(days),
         sum(frame.height for frame in frames.values()),
         NAMED if holds_names(store, summary.name) else "",
         IMPORTERS[system].notes if system in IMPORTERS else {},
-    )  # fmt: skip
+    )
 
 
 def unidentified_people(store: Store, study: str, frames: Mapping[str, pl.DataFrame]) -> int:
@@ -174,9 +179,10 @@ def unidentified_people(store: Store, study: str, frames: Mapping[str, pl.DataFr
     codes. Intervals can't be clustered by participant then.
     """
     people = [
-        label for label, specs in specs_of(store, study).items()
+        label
+        for label, specs in specs_of(store, study).items()
         if any(spec.get("person") for spec in specs)
-    ]  # fmt: skip
+    ]
     count = 0
     for frame in frames.values():
         seats = [name for name in frame.columns if name.startswith("player_")]
@@ -190,47 +196,65 @@ def costs_table(costs: Mapping[str, Cost]) -> ReportTable:
     """Return the table of each player's calls, tokens and cost."""
     rows = [
         {
-            "player": label, "calls": cost.calls, "cost": dollars_text(cost),
-            **{name: None if cost.uncounted and not cost.tokens else getattr(cost.usage, name)
-               for name in TOKENS},
-            "uncounted": cost.uncounted, "unpriced": cost.unpriced, "unresolved": cost.unresolved,
+            "player": label,
+            "calls": cost.calls,
+            "cost": dollars_text(cost),
+            **{
+                name: None if cost.uncounted and not cost.tokens else getattr(cost.usage, name)
+                for name in TOKENS
+            },
+            "uncounted": cost.uncounted,
+            "unpriced": cost.unpriced,
+            "unresolved": cost.unresolved,
         }
         for label, cost in costs.items()
-    ]  # fmt: skip
+    ]
     unknown = any(row["uncounted"] for row in rows)
     return ReportTable(
-        "costs", "Usage by player", pl.DataFrame(rows, infer_schema_length=None),
+        "costs",
+        "Usage by player",
+        pl.DataFrame(rows, infer_schema_length=None),
         (
-            Header("player", "Player"), Header("calls", "Calls", "to the model", 0),
+            Header("player", "Player"),
+            Header("calls", "Calls", "to the model", 0),
             Header("cost", "Cost", "at the prices at the time of each call"),
             *(Header(name, title, "tokens", 0) for name, title in TOKENS.items()),
-            *(Header(name, capital(name), "calls", 0)
-              for name in ("uncounted", "unpriced", "unresolved")
-              if any(row[name] for row in rows)),
+            *(
+                Header(name, capital(name), "calls", 0)
+                for name in ("uncounted", "unpriced", "unresolved")
+                if any(row[name] for row in rows)
+            ),
         ),
         notes=("Uncounted calls have an unknown number of tokens.",) if unknown else (),
-    )  # fmt: skip
+    )
 
 
 def served_table(ways: Iterable[Served]) -> ReportTable:
     """Return the table of attempts by requested model, returned model, settings and route."""
     rows = [
         {
-            "player": way.player, "asked": way.asked, "answered": way.answered,
-            "settings": readable(way.settings) or "none", "route": way.route or "unknown",
-            "sendings": way.sendings, "cached": way.cached, "ended": _span(way.first, way.last),
+            "player": way.player,
+            "asked": way.asked,
+            "answered": way.answered,
+            "settings": readable(way.settings) or "none",
+            "route": way.route or "unknown",
+            "sendings": way.sendings,
+            "cached": way.cached,
+            "ended": _span(way.first, way.last),
         }
         for way in ways
-    ]  # fmt: skip
-    return ReportTable(
-        "models", "Requested and returned models", pl.DataFrame(rows),
-        (
-            Header("player", "Player"), Header("asked", "Requested model"),
-            Header("answered", "Returned model"), Header("settings", "Settings sent"),
-            Header("route", "Route"), Header("sendings", "Attempts", "", 0),
-            Header("cached", "From the cache", "attempts", 0), Header("ended", "Matches ended"),
-        ),
-    )  # fmt: skip
+    ]
+    columns = [
+        Header("player", "Player"),
+        Header("asked", "Requested model"),
+        Header("answered", "Returned model"),
+        Header("settings", "Settings sent"),
+        Header("route", "Route"),
+        Header("sendings", "Attempts", "", 0),
+        Header("cached", "From the cache", "attempts", 0),
+        Header("ended", "Matches ended"),
+    ]
+    return ReportTable.of("models", "Requested and returned models", rows, columns)
 
 
 def _span(first: float | None, last: float | None) -> str:
@@ -307,8 +331,12 @@ def served(sendings: Iterable[Sending], study: str) -> tuple[list[Served], dict[
             span[:] = min(span[0], ended), max(span[1], ended)
     return [
         Served(
-            *way[:3], way[3] or None, json.loads(way[4]), counts[way], cached[way],
+            *way[:3],
+            way[3] or None,
+            json.loads(way[4]),
+            counts[way],
+            cached[way],
             *ends.get(way, (None, None)),
         )
         for way in sorted(counts)
-    ], dict(sorted(costs.items()))  # fmt: skip
+    ], dict(sorted(costs.items()))

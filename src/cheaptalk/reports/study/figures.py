@@ -41,8 +41,9 @@ def metrics(game: GameScores) -> list[Chart]:
     gained = {game.gain(role).key for role in game.roles}
     return [
         _by_player(game, score, [score.role] if score.role else [*game.roles])
-        for score in game.scores if score.key not in gained and not score.is_payoff
-    ]  # fmt: skip
+        for score in game.scores
+        if score.key not in gained and not score.is_payoff
+    ]
 
 
 def _by_player(game: GameScores, score: Score, roles: list[str]) -> Chart:
@@ -105,13 +106,15 @@ def matrices(game: GameScores) -> list[Chart]:
     if len(game.seats) != 2 or len(scored) < 2:
         return []
     scores = [
-        score for score in game.pairing_scores
+        score
+        for score in game.pairing_scores
         if not score.is_payoff or (game.shares and score.key == f"payoff_{game.seats[0]}")
-    ]  # fmt: skip
+    ]
     return [
-        _matrix(game, score, scored) for score in scores
+        _matrix(game, score, scored)
+        for score in scores
         if game.pairings[score.key].drop_nulls().n_unique() > 1
-    ]  # fmt: skip
+    ]
 
 
 def _matrix(game: GameScores, score: Score, scored: list[Row]) -> Chart:
@@ -130,9 +133,13 @@ def _matrix(game: GameScores, score: Score, scored: list[Row]) -> Chart:
         return Cell(estimated.value, text, _lead(game, row))
 
     return cells(
-        score.title, score.unit, (capital(down), rows), (capital(across), columns), cell,
+        score.title,
+        score.unit,
+        (capital(down), rows),
+        (capital(across), columns),
+        cell,
         decimals=decimals,
-    )  # fmt: skip
+    )
 
 
 def trade_off(game: GameScores) -> list[Chart]:
@@ -181,10 +188,13 @@ def distributions(game: GameScores) -> list[Chart]:
             continue
         tally = values.cast(pl.Int64).value_counts(sort=False).sort(score.key)
         heights = [
-            (value, count / len(values),
-             f"{value} {score.unit}: {count / len(values):.1%}, {counted(count, 'match')}")
+            (
+                value,
+                count / len(values),
+                f"{value} {score.unit}: {count / len(values):.1%}, {counted(count, 'match')}",
+            )
             for value, count in tally.iter_rows()
-        ]  # fmt: skip
+        ]
         across = Axis(score.unit, integer=True)
         up = Axis("share of matches", zero=True, percent=True)
         charts.append(Chart(score.title, "", [columns(heights, width=0.9)], across, up))

@@ -77,14 +77,18 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
     yield from _charts(name, "Outcomes", figures.metrics(game))
     across = (
         f"{capital(game.seats[0])} down, {capital(game.seats[1])} across."
-        if len(game.seats) == 2 else ""
-    )  # fmt: skip
+        if len(game.seats) == 2
+        else ""
+    )
     yield from _charts(f"{name}-matrices", "Results by pairing", figures.matrices(game), across)
     yield from _charts(
-        f"{name}-trade-off", "Efficiency and fairness", figures.trade_off(game),
+        f"{name}-trade-off",
+        "Efficiency and fairness",
+        figures.trade_off(game),
         f"Each dot is a pairing, in the color of the player in seat {capital(game.seats[0])}; "
-        "whiskers are 95 % intervals.", wide=True,
-    )  # fmt: skip
+        "whiskers are 95 % intervals.",
+        wide=True,
+    )
     yield _pairings(game, evidence)
     yield from _charts(f"{name}-values", "Distributions", figures.distributions(game))
     yield _answers(game, evidence)
@@ -108,13 +112,21 @@ def _charts(
 
 def _players(game: GameScores, evidence: Evidence) -> ReportTable:
     return ReportTable(
-        f"{game.name}-players", "Players", _with_levels(_by_role(game), evidence.factors),
-        (Header("player", "Player"), *_factor_headers(evidence.factors), *_role_header(game),
-         *_scores(game, game.scores, evidence),
-         *_bookkeeping(game, evidence)),
+        f"{game.name}-players",
+        "Players",
+        _with_levels(_by_role(game), evidence.factors),
+        (
+            Header("player", "Player"),
+            *_factor_headers(evidence.factors),
+            *_role_header(game),
+            *_scores(game, game.scores, evidence),
+            *_bookkeeping(game, evidence),
+        ),
         notes=tuple(_remarks(game)),
-        leads=partial(_lead, game), cells=partial(_lead, game), counts=COUNTS,
-    )  # fmt: skip
+        leads=partial(_lead, game),
+        cells=partial(_lead, game),
+        counts=COUNTS,
+    )
 
 
 def _factor_headers(factors: Mapping[str, Mapping[str, str]]) -> Iterator[Header]:
@@ -159,10 +171,14 @@ def _pairings(game: GameScores, evidence: Evidence) -> ReportTable:
     if len(names) > FEW:
         headers = [Header(PLAYERS, "Players", "in seat order")]
     return ReportTable(
-        f"{game.name}-pairings", "Pairings", frame,
+        f"{game.name}-pairings",
+        "Pairings",
+        frame,
         (*headers, *_scores(game, game.pairing_scores, None), *_bookkeeping(game, evidence)),
-        leads=partial(_lead, game), cells=partial(_lead, game), counts=COUNTS,
-    )  # fmt: skip
+        leads=partial(_lead, game),
+        cells=partial(_lead, game),
+        counts=COUNTS,
+    )
 
 
 def _scores(
@@ -194,13 +210,15 @@ def _by_role(game: GameScores, *added: pl.Expr) -> pl.DataFrame:
     return pl.concat(
         [
             frame.with_columns(
-                pl.col(f"player_{role}").alias("player"), pl.lit(role).alias(ROLE),
-                pl.lit(capital(role)).alias(ROLE_TITLE), *added,
+                pl.col(f"player_{role}").alias("player"),
+                pl.lit(role).alias(ROLE),
+                pl.lit(capital(role)).alias(ROLE_TITLE),
+                *added,
             ).select(pl.exclude(f"player_{role}"))
             for role, frame in game.players.items()
         ],
         how="diagonal_relaxed",
-    )  # fmt: skip
+    )
 
 
 def _lead(game: GameScores, row: Mapping[str, Any], key: str = "") -> Lead:
@@ -220,26 +238,35 @@ def _answers(game: GameScores, evidence: Evidence) -> ReportTable:
     unknown = (Kind.OK.value, Kind.REPAIRED.value) if evidence.imported else ()
     share = [
         (
-            pl.lit(None, pl.Float64) if kind in unknown
+            pl.lit(None, pl.Float64)
+            if kind in unknown
             else 100 * pl.col(f"answers_{kind}") / pl.when(pl.col(ANSWERS) > 0).then(ANSWERS)
         ).alias(SHARE + kind)
         for kind in game.kinds
-    ]  # fmt: skip
+    ]
     others = [status for status in game.statuses if status not in (Status.FINISHED, Status.LIVE)]
     titles = {"forfeited": "by the player"}
     return ReportTable(
-        f"{game.name}-answers", "Answers",
+        f"{game.name}-answers",
+        "Answers",
         _by_role(game, *share),
         (
-            Header("player", "Player"), *_role_header(game), Header(ANSWERS, "Answers", "", 0),
-            *(Header(SHARE + kind, capital(kind), OF_ANSWERS, 1, KINDS[Kind(kind)])
-              for kind in game.kinds),
-            *(Header(value.value, capital(value.value), titles.get(value.value, "matches"), 0)
-              for value in others),
+            Header("player", "Player"),
+            *_role_header(game),
+            Header(ANSWERS, "Answers", "", 0),
+            *(
+                Header(SHARE + kind, capital(kind), OF_ANSWERS, 1, KINDS[Kind(kind)])
+                for kind in game.kinds
+            ),
+            *(
+                Header(value.value, capital(value.value), titles.get(value.value, "matches"), 0)
+                for value in others
+            ),
         ),
         notes=("The number of tries is unknown for imported answers.",) if unknown else (),
-        leads=partial(_lead, game, key=ANSWERS), cells=partial(_lead, game),
-    )  # fmt: skip
+        leads=partial(_lead, game, key=ANSWERS),
+        cells=partial(_lead, game),
+    )
 
 
 def _varied(game: GameScores, evidence: Evidence) -> ReportTable | Text:
@@ -248,30 +275,34 @@ def _varied(game: GameScores, evidence: Evidence) -> ReportTable | Text:
     constant = [
         f"{plain(parameter.name)} {readable(parameter.values[0][0]) or 'none'}"
         + (f" ({notes[parameter.name]})" if parameter.name in notes else "")
-        for parameter in game.parameters if not parameter.varies
-    ]  # fmt: skip
+        for parameter in game.parameters
+        if not parameter.varies
+    ]
     fixed_text = f"The same in all matches: {'; '.join(constant)}." if constant else ""
     rows = [
         {
             "parameter": capital(parameter.name),
-            "values": " · ".join(f"{readable(value)} ({count:,})" for value,
-            count in parameter.values),
-            "meaning": parameter.meaning + (
-                f" Note: {notes[parameter.name]}." if parameter.name in notes else ""
+            "values": " · ".join(
+                f"{readable(value)} ({count:,})" for value, count in parameter.values
             ),
+            "meaning": parameter.meaning
+            + (f" Note: {notes[parameter.name]}." if parameter.name in notes else ""),
         }
-        for parameter in game.parameters if parameter.varies
-    ]  # fmt: skip
+        for parameter in game.parameters
+        if parameter.varies
+    ]
     if not rows:
         return Text(
             "Varied parameters", f"None: all matches have the same parameters. {fixed_text}"
         )
     return ReportTable(
-        f"{game.name}-parameters", "Varied parameters", pl.DataFrame(rows),
+        f"{game.name}-parameters",
+        "Varied parameters",
+        pl.DataFrame(rows),
         (
             Header("parameter", "Parameter"),
             Header("values", "Values", "with the number of matches"),
             Header("meaning", "Meaning"),
         ),
         notes=tuple(filter(None, [fixed_text])),
-    )  # fmt: skip
+    )

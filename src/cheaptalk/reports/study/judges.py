@@ -128,13 +128,18 @@ class JudgeSection:
             "model": self.model,
             "quantity": self.quantity,
             "players": [
-                asdict(player) | {"estimate": player.estimate and _mean_as_json(player.estimate),
-                               "shares": {label: _mean_as_json(share)
-                                          for label, share in player.shares.items()}}
+                asdict(player)
+                | {
+                    "estimate": player.estimate and _mean_as_json(player.estimate),
+                    "shares": {
+                        label: _mean_as_json(share) for label, share in player.shares.items()
+                    },
+                }
                 for player in self.players
             ],
             "agreements": [
-                asdict(agreement) | {"items": agreement.items, "kappa": agreement.kappa._asdict()}
+                asdict(agreement)
+                | {"items": agreement.items, "kappa": agreement.kappa._asdict()}
                 | {name: _as_json(getattr(agreement, name)) for name in SHARES}
                 for agreement in self.agreements
             ],
@@ -142,7 +147,7 @@ class JudgeSection:
                 asdict(reliability) | {"alpha": reliability.alpha._asdict()}
                 for reliability in self.reliabilities
             ],
-        }  # fmt: skip
+        }
 
 
 @reads_study
@@ -180,10 +185,18 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
         between = [item for item in known_agreements if item.judge == key]
         followers = [names[item.judge] for item in known_agreements if item.reference == key]
         sections.append(
-            JudgeSection(key, names[key], rubric, spec["model"], players, between,
-                         [column for column in together if key in column.raters],
-                         names | {CHECK: CHECK}, followers)
-        )  # fmt: skip
+            JudgeSection(
+                key,
+                names[key],
+                rubric,
+                spec["model"],
+                players,
+                between,
+                [column for column in together if key in column.raters],
+                names | {CHECK: CHECK},
+                followers,
+            )
+        )
     return sections
 
 
@@ -196,11 +209,13 @@ def _player(
     shares = {label: _mean(verdicts, f"share.{label}", SHARE) for label in labels}
     kinds = dict(frame["kind"].value_counts().iter_rows())
     return JudgedPlayer(
-        player, len(frame), dict(frame["verdict"].drop_nulls().value_counts(sort=True).iter_rows()),
+        player,
+        len(frame),
+        dict(frame["verdict"].drop_nulls().value_counts(sort=True).iter_rows()),
         {kind.value: kinds[kind.value] for kind in Kind if kind.value in kinds},
         _mean(frame, "score", bounds),
         {label: share for label, share in shares.items() if share is not None},
-    )  # fmt: skip
+    )
 
 
 def _mean(frame: pl.DataFrame, value: str, bounds: tuple[float, float]) -> Estimate | None:
@@ -228,7 +243,9 @@ def judges_part(evidence: Evidence) -> Iterator[Shown]:
             for player in judge.players
         ]
         yield ReportTable(
-            f"judge-{judge.digest[:6]}", judge.name, pl.DataFrame(rows),
+            f"judge-{judge.digest[:6]}",
+            judge.name,
+            pl.DataFrame(rows),
             (
                 Header("player", "Player"),
                 Header("score", "Share found" if labels else "Mean score", decimals=3),
@@ -236,8 +253,10 @@ def judges_part(evidence: Evidence) -> Iterator[Shown]:
                 *(Header(f"verdict.{label}", capital(label), "", 0) for label in labels),
                 Header("none", "No verdict", "", 0),
             ),
-            judge.rubric.question, tuple(_remarks(judge)), counts=("item", "instance"),
-        )  # fmt: skip
+            judge.rubric.question,
+            tuple(_remarks(judge)),
+            counts=("item", "instance"),
+        )
         if len(labels) > 2 and judge.players[-1].shares:
             yield _verdict_shares(judge)
 
@@ -249,12 +268,16 @@ def _verdict_shares(judge: JudgeSection) -> ReportTable:
         for label, share in player.shares.items()
     ]
     return ReportTable(
-        f"judge-{judge.digest[:6]}-verdicts", f"{judge.name}: each verdict",
+        f"judge-{judge.digest[:6]}-verdicts",
+        f"{judge.name}: each verdict",
         pl.DataFrame(rows, infer_schema_length=None),
-        (Header("player", "Player"), Header("verdict", "Verdict"),
-         Header("score", "Share", "of the items with a verdict", 3)),
+        (
+            Header("player", "Player"),
+            Header("verdict", "Verdict"),
+            Header("score", "Share", "of the items with a verdict", 3),
+        ),
         counts=("item", "instance"),
-    )  # fmt: skip
+    )
 
 
 def _overall(judge: JudgeSection) -> Answer:
@@ -287,9 +310,13 @@ def _worth(kappa: Interval) -> str:
 def _spread_out(estimate: Estimate | None) -> dict[str, float | None]:
     defined = estimate or Estimate(None)
     return {
-        "score": defined.value, "score.low": defined.low, "score.high": defined.high,
-        "score.n": defined.n, "score.clusters": defined.clusters, "score.wanted": defined.wanted,
-    }  # fmt: skip
+        "score": defined.value,
+        "score.low": defined.low,
+        "score.high": defined.high,
+        "score.n": defined.n,
+        "score.clusters": defined.clusters,
+        "score.wanted": defined.wanted,
+    }
 
 
 def _remarks(judge: JudgeSection) -> Iterator[str]:
@@ -351,8 +378,14 @@ def _number(interval: Interval, sample: str) -> str:
 
 
 def _mean_as_json(estimate: Estimate) -> dict[str, float | None]:
-    return {"mean": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n,
-            "clusters": estimate.clusters, "wanted": estimate.wanted}  # fmt: skip
+    return {
+        "mean": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+        "clusters": estimate.clusters,
+        "wanted": estimate.wanted,
+    }
 
 
 def _as_json(share: Share) -> dict[str, Any]:

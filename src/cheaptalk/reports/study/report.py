@@ -75,27 +75,34 @@ def games_played(evidence: Evidence) -> Iterator[ReportTable]:
     statuses = dict.fromkeys(status for game in games.values() for status in game.statuses)
     rows = [
         {
-            "game": name, "title": game_title(name), "pairings": game.pairings.height,
-            "configurations": game.configurations, "instances": game.instances,
+            "game": name,
+            "title": game_title(name),
+            "pairings": game.pairings.height,
+            "configurations": game.configurations,
+            "instances": game.instances,
             "valid": 100 * game.answers["ok"] / game.answers["all"]
-            if game.answers["all"] and not evidence.imported else None,
-        } | {status.value: game.counts.get(status.value, 0) for status in statuses}
+            if game.answers["all"] and not evidence.imported
+            else None,
+        }
+        | {status.value: game.counts.get(status.value, 0) for status in statuses}
         for name, game in games.items()
-    ]  # fmt: skip
+    ]
     valid = [] if evidence.imported else [Header("valid", "Valid at first try", "% of answers", 1)]
     yield ReportTable(
-        "games", "Games", pl.DataFrame(rows, infer_schema_length=None),
+        "games",
+        "Games",
+        pl.DataFrame(rows, infer_schema_length=None),
         (
             Header("title", "Game"),
             *(Header(status.value, capital(status.value), "matches", 0) for status in statuses),
             Header("pairings", "Pairings", "", 0),
-            Header("configurations", "Configurations", "", 0), Header("instances", "Instances",
-            "", 0),
+            Header("configurations", "Configurations", "", 0),
+            Header("instances", "Instances", "", 0),
             *valid,
         ),
         leads=lambda row: Lead(row["game"], {}),
         cells=lambda row, key: Lead(row["game"], {"status": key} if key in set(Status) else {}),
-    )  # fmt: skip
+    )
 
 
 GAMES = RecipePart("Overview", "", games_played, design=True)

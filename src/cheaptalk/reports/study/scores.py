@@ -16,7 +16,7 @@ from cheaptalk.frames.unscored import own_end, without_scored
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status, line_up, query_of
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.study.roles import (
+from cheaptalk.reports.study.comparability import (
     by_player,
     seat_count,
     seats_by_role,
@@ -25,7 +25,7 @@ from cheaptalk.reports.study.roles import (
 )
 from cheaptalk.rules import Game, GameSpec, field_meanings, get_game
 from cheaptalk.statistics import STRATA
-from cheaptalk.statistics.intervals import Bounds, BoundsColumns
+from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital, decimals, plain
 
 ANSWERS, VALID, FAULTS = "answers", "valid", "faults"
@@ -101,13 +101,16 @@ class GameScores:
         self.scored = frame.filter(SCORED)
         metrics = [
             Score(
-                metric.name, capital(metric.name), inspect.getdoc(metric.of) or "", metric.unit,
+                metric.name,
+                capital(metric.name),
+                inspect.getdoc(metric.of) or "",
+                metric.unit,
                 metric.role,
                 inspect.getdoc(metric.published) if metric.published else None,
                 self.bounds[metric.name],
             )
             for metric in self.game_spec.metrics.values()
-        ]  # fmt: skip
+        ]
         pooled = [self._payoff(role, role, POOLED * self.shared(role)) for role in self.roles]
         seated = [self._payoff(seat, role) for role in self.roles for seat in self.roles[role]]
         by_pairing = seated if len(self.seats) <= FEW else pooled
@@ -115,7 +118,7 @@ class GameScores:
         self.scores, self.pairing_scores = (
             [*payoffs, *metrics] if self.shares else [*metrics, *payoffs]
             for payoffs in (pooled, by_pairing)
-        )  # fmt: skip
+        )
         if gains:
             gain_scores = [self.gain(role) for role in self.roles]
             self.scores = [score for score in self.scores if score in gain_scores]
@@ -190,9 +193,12 @@ class GameScores:
         return frame.sort(gain, descending=True, nulls_last=True, maintain_order=True)
 
     def lines(
-        self, frame: pl.DataFrame, names: Sequence[str], roles: Sequence[str],
+        self,
+        frame: pl.DataFrame,
+        names: Sequence[str],
+        roles: Sequence[str],
         scores: Sequence[Score],
-    ) -> pl.DataFrame:  # fmt: skip
+    ) -> pl.DataFrame:
         """Return a row for each combination of players in these seats, or in a role.
 
         Columns are ``player_SEAT``, a count for each status, answers by kind (``answers_KIND``)
@@ -226,10 +232,11 @@ class GameScores:
     def unscored(self) -> dict[str, str]:
         """Return the players without a scored match, with the statuses of their matches."""
         rows = [
-            self.seated(role).select("match_id", pl.col(f"player_{role}").alias("player"),
-                                     own_end(role))
+            self.seated(role).select(
+                "match_id", pl.col(f"player_{role}").alias("player"), own_end(role)
+            )
             for role in self.roles
-        ]  # fmt: skip
+        ]
         return without_scored(pl.concat(rows))
 
     @cached_property
@@ -263,21 +270,31 @@ class GameScores:
         """Return the decimals of each score; a seat's payoff has as many as its role's payoff."""
         by_score = {
             score.key: decimals(
-                [value for frame in self.players.values() if score.key in frame.columns
-                 for value in frame[score.key].drop_nulls()]
+                [
+                    value
+                    for frame in self.players.values()
+                    if score.key in frame.columns
+                    for value in frame[score.key].drop_nulls()
+                ]
             )
             for score in self.scores
-        }  # fmt: skip
-        seated = {score.key: by_score[f"payoff_{score.role}"] for score in self.pairing_scores
-                  if score.is_payoff}  # fmt: skip
+        }
+        seated = {
+            score.key: by_score[f"payoff_{score.role}"]
+            for score in self.pairing_scores
+            if score.is_payoff
+        }
         return by_score | seated
 
     @cached_property
     def beyond(self) -> list[str]:
         """Return sentences on scores beyond the game's bounds, with their matches."""
-        seated = {f"payoff_{seat}": self.bounds[f"payoff_{role}"]
-                  for role, seats in self.roles.items() if f"payoff_{role}" in self.bounds
-                  for seat in seats}  # fmt: skip
+        seated = {
+            f"payoff_{seat}": self.bounds[f"payoff_{role}"]
+            for role, seats in self.roles.items()
+            if f"payoff_{role}" in self.bounds
+            for seat in seats
+        }
         metrics = {name: self.bounds[name] for name in self.game_spec.metrics}
         return list(beyond(self.scored, metrics | seated))
 
@@ -296,8 +313,10 @@ class GameScores:
     @cached_property
     def answers(self) -> dict[str, int]:
         """Return the numbers of all answers and of answers that were valid on the first attempt."""
-        sums = [frame.select(ANSWERS, f"answers_{Kind.OK.value}").sum().row(0)
-                for frame in self.players.values()]  # fmt: skip
+        sums = [
+            frame.select(ANSWERS, f"answers_{Kind.OK.value}").sum().row(0)
+            for frame in self.players.values()
+        ]
         total, valid = map(sum, zip(*sums, strict=True))
         return {"all": total, "ok": valid}
 
