@@ -18,7 +18,7 @@ import msgspec
 from cheaptalk.calls.budget import Halted
 from cheaptalk.calls.deadlock import Pace
 from cheaptalk.models import Failure, ModelCall, ModelName, Reply
-from cheaptalk.models.batch.protocol import BatchLine, BatchServer, Results, chunks
+from cheaptalk.models.batches import BatchLine, BatchServer, Results, chunks
 from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.structured_output import RouteSupport, offered, refuses, ways

@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from cheaptalk.calls.batches import SENDINGS, Batches
 from cheaptalk.calls.budget import BudgetTracker, Halted
 from cheaptalk.calls.cache import CallCache
 from cheaptalk.calls.deadlock import Pace
 from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.models.calls import Models as Models  # for the packages above
 from cheaptalk.models.flow_control import ALONE_DEADLINES, RateLimiters, Retries, trouble_of
 from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.models.reply_ids import ReplyIds
@@ -48,19 +49,6 @@ class Thought(NamedTuple, Generic[T]):
     calls: list[dict[str, Any]]
     keys: list[CallKey]
     last: Reply | None
-
-
-class Models(Protocol):
-    """A client that sends calls to models."""
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Send one call and return its reply.
-
-        Args:
-            number: the call's id for the server's log.
-            deadline: timeout in seconds from the start of processing; time in the client's queue is
-                excluded.
-        """
 
 
 @dataclass

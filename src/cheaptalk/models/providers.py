@@ -1,7 +1,7 @@
 """Providers of models: URLs, keys, protocols and supported settings.
 
-The built-in entries are in :mod:`cheaptalk.models.catalogue`; others come from packages, a user's
-file or ``ct.register``.
+The built-in entries are in ``providers.yaml`` beside this module; others come from packages, a
+user's file or ``ct.register``.
 """
 
 import os

@@ -8,9 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.http.failures import EndpointTrouble, broken, hinted, refused
-from cheaptalk.models.http.reach import connector
 from cheaptalk.models.http.secrets import scrubbed_reply, scrubbed_values
-from cheaptalk.models.http.transport import lost_connection, proxy_of, secrets_at
+from cheaptalk.models.http.transport import Connections, lost_connection, proxy_of, secrets_at
 from cheaptalk.models.model_strings import ModelName
 
 T = TypeVar("T")
@@ -39,17 +38,17 @@ class File(Struct):
     id: str
 
 
-class Endpoint:
+class Endpoint(Connections):
     """A client for a provider's endpoint; methods raise :class:`EndpointTrouble` if requests fail.
 
     Error messages have one line and never contain the key.
     """
 
     def __init__(self, name: ModelName, headers: Mapping[str, str]) -> None:
+        super().__init__(PATIENCE)
         self._name = name
         self._headers = {**headers, **name.key_header}
         self._secrets = secrets_at(name.url, name.key)
-        self._session: aiohttp.ClientSession | None = None
 
     async def get(self, kind: type[T], path: str, **query: str) -> T:
         """Get the JSON at a path, decoded as the given type."""
@@ -79,13 +78,9 @@ class Endpoint:
     async def read(self, method: str, path: str, **options: Any) -> bytes:
         """Request a URL and return the response body, which may contain secrets."""
         url = self._name.endpoint(path)
-        if self._session is None:
-            self._session = aiohttp.ClientSession(connector=connector(), timeout=PATIENCE)
+        fixed = {"headers": self._headers, "proxy": proxy_of(url), "allow_redirects": False}
         try:
-            async with self._session.request(
-                method, url, headers=self._headers, proxy=proxy_of(url), allow_redirects=False,
-                **options,
-            ) as response:  # fmt: skip
+            async with self.session.request(method, url, **fixed, **options) as response:
                 data = await response.read()
         except TimeoutError:
             raise self._trouble("the request timed out") from None
@@ -95,11 +90,6 @@ class Endpoint:
             return data
         reply = refused(response.status, response.headers, data, self._secrets)
         raise EndpointTrouble(hinted(scrubbed_reply(reply, self._secrets), self._name, url))
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
 
     def _read(self, kind: type[T], data: bytes) -> T:
         try:

@@ -57,6 +57,12 @@ def broken(detail: str, *, retry: bool, **fields: Any) -> Reply:
     return Reply(failure=Failure.PROVIDER_ERROR, detail=line, retry=retry, **fields)
 
 
+def timed_out(deadline: float) -> Reply:
+    """Return the failure reply of a call without an answer within a timeout in seconds."""
+    detail = f"no answer within {deadline:g} seconds"
+    return Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
+
+
 def malformed(error: Exception, data: bytes, secrets: tuple[str, ...] = ()) -> Reply:
     """Return a failure reply that quotes the beginning of a malformed response.
 
