@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from cheaptalk.models.http.failures import EndpointTrouble, broken, hinted, refused
 from cheaptalk.models.http.secrets import scrubbed_reply, scrubbed_values
-from cheaptalk.models.http.transport import Connections, lost_connection, proxy_of, secrets_at
+from cheaptalk.models.http.transport import Connections, lost_connection, secrets_at
 from cheaptalk.models.model_strings import ModelName
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ PATIENCE = aiohttp.ClientTimeout(total=3600, connect=60, sock_read=300)
 
 
 class Listed(Struct):
-    """A batch or job in a provider's list."""
+    """A batch, job or file of a provider."""
 
     id: str
 
@@ -30,12 +30,6 @@ class Page(Struct, Generic[L]):
 
     data: list[L]
     has_more: bool = False
-
-
-class File(Struct):
-    """A file uploaded to a provider."""
-
-    id: str
 
 
 class Endpoint(Connections):
@@ -62,7 +56,7 @@ class Endpoint(Connections):
         """Upload a JSON Lines file in OpenAI's format and return its id."""
         form = aiohttp.FormData({"purpose": purpose})
         form.add_field("file", file, filename=f"{name}.jsonl", content_type="application/jsonl")
-        return (await self.post(File, "files", data=form)).id
+        return (await self.post(Listed, "files", data=form)).id
 
     async def listed(self, page: type[Page[L]], path: str, after: str) -> AsyncIterator[L]:
         """Yield all items of a list; ``after`` is the name of the cursor parameter."""
@@ -78,10 +72,9 @@ class Endpoint(Connections):
     async def read(self, method: str, path: str, **options: Any) -> bytes:
         """Request a URL and return the response body, which may contain secrets."""
         url = self._name.endpoint(path)
-        fixed = {"headers": self._headers, "proxy": proxy_of(url), "allow_redirects": False}
         try:
-            async with self.session.request(method, url, **fixed, **options) as response:
-                data = await response.read()
+            async with self.request(method, url, headers=self._headers, **options) as response:
+                data: bytes = await response.read()
         except TimeoutError:
             raise self._trouble("the request timed out") from None
         except (aiohttp.ClientError, OSError) as error:

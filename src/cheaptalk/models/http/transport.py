@@ -43,13 +43,14 @@ class Connections:
         self._timeout = timeout
         self._session: aiohttp.ClientSession | None = None
 
-    @property
-    def session(self) -> aiohttp.ClientSession:
+    def request(self, method: str, url: str, **options: Any) -> Any:
+        """Return the context manager of a response, through the environment's proxy."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=connector(), cookie_jar=aiohttp.DummyCookieJar(), timeout=self._timeout
             )
-        return self._session
+        proxy = proxy_of(url)
+        return self._session.request(method, url, proxy=proxy, allow_redirects=False, **options)
 
     async def close(self) -> None:
         if self._session is not None:
@@ -82,15 +83,13 @@ class HttpTransport(Connections):
             longest: maximum size of the response in bytes.
         """
         started = time.monotonic()
-        proxy = proxy_of(url)
         secrets = secrets_at(url, key)
-        if why := refusal(url, proxy):
+        if why := refusal(url, proxy_of(url)):
             return broken(f"this model cannot be called: {why}", retry=False, unreached=True)
         try:
-            fixed = {"headers": headers, "proxy": proxy, "allow_redirects": False}
             async with (
                 asyncio.timeout(deadline),
-                self.session.post(url, json=body, **fixed) as response,
+                self.request("POST", url, json=body, headers=headers) as response,
             ):
                 reply = await _read_response(response, secrets, read, longest)
         except TimeoutError:

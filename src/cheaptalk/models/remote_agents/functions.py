@@ -41,7 +41,7 @@ class RemoteAgents(Models, Protocol):
         """Notify the remote agents that the run is over."""
 
 
-class Functions(RemoteAgents):
+class Functions:
     """A client for agents in this process, which are always connected.
 
     Args:
@@ -69,6 +69,11 @@ class Functions(RemoteAgents):
             reply = timed_out(deadline)
         seconds = round(time.monotonic() - started, 4)
         return metered(reply, call, alone=False).model_copy(update={"seconds": seconds})
+
+    def begin(self) -> None:
+        """Do nothing, because all agents are available."""
+
+    halt = conclude = begin
 
 
 def as_remote_agents(agents: RemoteAgents | Mapping[str, Agent] | None) -> RemoteAgents | None:
