@@ -466,7 +466,7 @@ class RateLimiters:
     def __init__(self, *, concurrency: int = 1, ceiling: float = CEILING, **options: Any) -> None:
         options["start"] = max(START, concurrency / 2)
         options["ceiling"] = max(ceiling, concurrency)
-        self._new_limiter = partial(RateLimiter, **options)
+        self._new_limiter: Callable[[str], RateLimiter] = partial(RateLimiter, **options)
         self.paused = False
         self._stopped = False
         self._queues: dict[str, _AdmissionQueue] = {}
