@@ -339,7 +339,8 @@ def test_call_rejected_by_one_cap_reserves_nothing_of_another() -> None:
         budget_tracker = BudgetTracker(
             Budget(calls=9, per_match=Cap(calls=1)), Cost(), run=Cap(calls=2)
         )
-        fresh_tab, spent_tab = budget_tracker.tab(), budget_tracker.tab(Cost(calls=1))
+        fresh_tab, spent_tab = budget_tracker.tab(), budget_tracker.tab()
+        spent_tab.spent = Cost(calls=1)
         with pytest.raises(MatchSpent, match="the match's budget of 1 call is exhausted"):
             await budget_tracker.open(call(), spent_tab)
         budget_tracker.now.spent = Cost(calls=2)

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from cheaptalk.models import AnswerForm, ChatMessage, ModelCall, ModelName, ModelSettings
-from cheaptalk.models.batch.protocol import (
+from cheaptalk.models.batches import (
     LARGEST,
     MOST,
     BatchLine,

@@ -15,7 +15,7 @@ from aiohttp import web
 import cheaptalk as ct
 from cheaptalk.mock_server.formats import completion
 from cheaptalk.models import ChatMessage, ModelCall, ModelName, Reply
-from cheaptalk.models.batch.protocol import BatchLine, BatchServer
+from cheaptalk.models.batches import BatchLine, BatchServer
 from cheaptalk.models.clients import open_batches
 from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.http.secrets import scrubbed

@@ -63,10 +63,8 @@ class ChatEnvironment:
             raise CheaptalkError(f"{game.name} has no seat {suggest(self.seat, list(seats))}")
         self.game = game
         self._player = player.player(game)
-        self._others = {
-            name: _decide(other, game, seat_name)
-            for name, seat_name in seats.items() if name != self.seat
-        }  # fmt: skip
+        others = (name for name in seats if name != self.seat)
+        self._others = {name: _decide(other, game, seats[name]) for name in others}
         self._table: Table | None = None
         self._thinking: Thinking | None = None
 
@@ -112,14 +110,11 @@ class ChatEnvironment:
         while self._table.pending and self.seat not in self._table.pending:
             name = next(iter(self._table.pending))
             self._table.answer(name, self._others[name](self._table.request(name)))
-        if not self._table.pending:
-            return self._ended(kind)
-        self._thinking = self._player.answer(self._table.request(self.seat))
-        return self._shown(next(self._thinking), kind)
-
-    def _ended(self, kind: Kind | None) -> Observed:
+        if self._table.pending:
+            self._thinking = self._player.answer(self._table.request(self.seat))
+            return self._shown(next(self._thinking), kind)
         self._thinking = None
-        outcome = self.table.outcome
+        outcome = self._table.outcome
         reward = 0.0 if outcome is None else float(self.game.payoffs(outcome)[self.seat])
         return Observed((), reward, True, kind)
 
@@ -142,13 +137,6 @@ def _decide(opponent: RosterEntry, game: Game, seat: str) -> Decide:
             f"{strategies}"
         )
     return filled.decide()
-
-
-def _entry(written: str | Mapping[str, Any]) -> RosterEntry:
-    try:
-        return RosterEntry.model_validate(written)
-    except ValidationError as error:
-        raise CheaptalkError(first_problem(error)) from None
 
 
 def chat_environment(
@@ -174,4 +162,8 @@ def chat_environment(
     """
     rules = legal(get_game(game).rules, parameters or {})
     settings = legal(ModelSeat, {"model": NULL_OBSERVER.model, **player})
-    return ChatEnvironment(rules, seat, _entry(other), settings)
+    try:
+        opponent = RosterEntry.model_validate(other)
+    except ValidationError as error:
+        raise CheaptalkError(first_problem(error)) from None
+    return ChatEnvironment(rules, seat, opponent, settings)

@@ -55,9 +55,7 @@ def mcp_server(url: str, token: str | None = None) -> Any:
     """
     with needing("mcp"):
         sdk = import_module("mcp.server")
-    server_class: Any = (
-        getattr(sdk, "MCPServer", None) or sdk.FastMCP
-    )  # as it was called before mcp 2
+    server_class: Any = getattr(sdk, "MCPServer", None) or sdk.FastMCP  # its name before mcp 2
     errors = import_module(f"{server_class.__module__.rpartition('.')[0]}.exceptions")
     server = server_class("cheaptalk", instructions=INSTRUCTIONS, log_level="ERROR")
     RemoteAgent(url, token)  # reports errors before the first client connects
@@ -98,8 +96,7 @@ def serve_mcp(url: str, token: str | None = None, listener: socket.socket | None
     """Serve a remote agent to an MCP client until it disconnects; requires ``[mcp]``.
 
     Args:
-        url: see :func:`mcp_server`.
-        token: see :func:`mcp_server`.
+        url, token: see :func:`mcp_server`.
         listener: a socket for streamable HTTP at the path ``/mcp``; clients must send the remote
             agent's token as a bearer token. None to serve one client over standard input and
             output.

@@ -7,7 +7,7 @@ header of the card, ``README.md``, lists the tables with their files.
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import jinja2
 
@@ -25,8 +25,10 @@ from cheaptalk.yaml_files import as_block
 
 CARD = jinja2.Template(
     Path(__file__).with_suffix(".md.jinja").read_text(encoding="utf-8"),
-    undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
-)  # fmt: skip
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    keep_trailing_newline=True,
+)
 ROWS = {
     "matches": "a match: game, parameters, players, outcome, payoffs, metrics",
     "answers": "an answer: its actor, request and action, and the raw reply",
@@ -49,18 +51,7 @@ class Uploader(Protocol):
         self, repo_id: str, *, repo_type: str, private: bool, exist_ok: bool
     ) -> Any: ...
 
-    def upload_folder(
-        self, *, repo_id: str, folder_path: Path, repo_type: str, commit_message: str,
-        delete_patterns: str,
-    ) -> Any: ...  # fmt: skip
-
-
-class _Game(NamedTuple):
-    """A game of a study with its number of matches by status."""
-
-    name: str
-    title: str
-    counts: Counter[str]
+    def upload_folder(self, *, repo_id: str, folder_path: Path, **options: str) -> Any: ...
 
 
 def write_dataset(
@@ -102,8 +93,9 @@ def write_dataset(
                 data = folder / "data"
                 done = export(opened, name, data, "parquet", people=people, workers=workers)
                 codebook = (data / "codebook.md").read_text(encoding="utf-8")
-                card = _card(opened, name, done.rows, codebook, title, licence, citation)
-                (folder / "README.md").write_text(card, encoding="utf-8")
+                card = _card(opened, name, done.rows, title or name, licence)
+                card |= {"citation": citation, "codebook": codebook.partition("\n\n")[2]}
+                (folder / "README.md").write_text(CARD.render(card), encoding="utf-8")
         except FileExistsError as error:
             raise CheaptalkError(f"{to} already exists; choose a new folder") from error
     return Exported(Path(to), done.rows)
@@ -135,46 +127,42 @@ def push_dataset(
         with needing("hub"):
             api = import_module("huggingface_hub").HfApi()
     address = api.create_repo(repo, repo_type="dataset", private=private, exist_ok=True)
-    api.upload_folder(
-        repo_id=repo, folder_path=Path(folder), repo_type="dataset",
-        commit_message="A study that cheaptalk played", delete_patterns="data/*",
-    )  # fmt: skip
+    options = {"commit_message": "A study that cheaptalk played", "delete_patterns": "data/*"}
+    api.upload_folder(repo_id=repo, folder_path=Path(folder), repo_type="dataset", **options)
     return str(address)
 
 
 def _card(
-    store: Store,
-    study: str,
-    rows: dict[str, int],
-    codebook: str,
-    title: str | None,
-    licence: str | None,
-    citation: str | None,
-) -> str:
+    store: Store, study: str, rows: dict[str, int], title: str, licence: str | None
+) -> dict[str, Any]:
+    """Return the values of the card's template, except for the codebook and the citation."""
     summary = store.study(study)
     counts: dict[str, Counter[str]] = {}
     for pairing in overview(store, study, past=True).pairings:
         counts.setdefault(pairing.game, Counter()).update(pairing.counts)
-    games = [_Game(name, game_title(name), counts[name]) for name in sorted(counts)]
     tables = {name: count for name, count in rows.items() if count}
-    header: dict[str, Any] = {"pretty_name": title or study}
-    header |= {"license": licence} if licence else {}
-    header |= {
-        "tags": ["cheaptalk", "game-theory", *counts],
-        "size_categories": [
-            next((size for below, size in SIZES if rows["matches"] < below), "n>1M")
+    configs = [
+        {
+            "config_name": name,
+            "default": name == "matches",
+            "data_files": [{"split": "train", "path": f"data/{name}.parquet"}],
+        }
+        for name in tables
+    ]
+    size = next((size for below, size in SIZES if rows["matches"] < below), "n>1M")
+    header: dict[str, Any] = {"pretty_name": title} | ({"license": licence} if licence else {})
+    header |= {"tags": ["cheaptalk", "game-theory", *counts], "size_categories": [size]}
+    return {
+        "header": as_block(header | {"configs": configs}),
+        "title": title,
+        "games": [
+            {"name": name, "title": game_title(name), "counts": counts[name]}
+            for name in sorted(counts)
         ],
-        "configs": [
-            {"config_name": name, "default": name == "matches",
-             "data_files": [{"split": "train", "path": f"data/{name}.parquet"}]}
-            for name in tables
-        ],
-    }  # fmt: skip
-    text: str = CARD.render(
-        header=as_block(header), title=title or study, games=games, package=summary.package,
-        matches=counted(rows["matches"], "match"), spec=as_block(summary.spec), citation=citation,
-        tables=[{"name": name, "rows": n, "row": ROWS[name]} for name, n in tables.items()],
-        people=has_people(store, study), named=NAMED if holds_names(store, study) else "",
-        codebook=codebook.partition("\n\n")[2].replace("\n## ", "\n### ").strip(),
-    )  # fmt: skip
-    return text
+        "package": summary.package,
+        "matches": counted(rows["matches"], "match"),
+        "spec": as_block(summary.spec),
+        "tables": [{"name": name, "rows": n, "row": ROWS[name]} for name, n in tables.items()],
+        "people": has_people(store, study),
+        "named": NAMED if holds_names(store, study) else "",
+    }

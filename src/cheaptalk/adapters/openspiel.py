@@ -53,22 +53,19 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         self._instances, chances = listed(self.arrays)
         self.draws = BYTES if not self._instances else int(len(self._instances) > 1)
         self.outcomes = list(enumerate(chances))
-        super().__init__(game_type(self.arrays, self.draws), self._info(), parameters)
-
-    def _info(self) -> Any:
-        rules = self.arrays.rules
-        bounds = rules.declared_bounds("payoff_bounds").values()
+        bounds = self.arrays.rules.declared_bounds("payoff_bounds").values()
         minimum, maximum = min(low for low, _ in bounds), max(high for _, high in bounds)
         slack = SLACK * max(1.0, abs(minimum), abs(maximum))
-        return pyspiel.GameInfo(
+        info = pyspiel.GameInfo(
             num_distinct_actions=self.arrays.actions,
             max_chance_outcomes=len(self.outcomes) if self.draws else 0,
             num_players=len(self.arrays.players),
             min_utility=minimum - slack,
             max_utility=maximum + slack,
-            utility_sum=shared_sum(rules),
+            utility_sum=shared_sum(self.arrays.rules),
             max_game_length=self.arrays.longest,
         )
+        super().__init__(game_type(self.arrays, self.draws), info, parameters)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the game so that it can be loaded in a process where it isn't registered."""
@@ -120,9 +117,8 @@ class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no type
         self._player = int(pyspiel.PlayerId.TERMINAL if over else turn)
 
     @property
-    def _arrays(self) -> ArrayGame[Any, Any]:
-        arrays: ArrayGame[Any, Any] = self.get_game().arrays
-        return arrays
+    def _arrays(self) -> Any:
+        return self.get_game().arrays
 
     def current_player(self) -> int:
         return self._player
@@ -131,12 +127,10 @@ class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no type
         return bool(self._player == pyspiel.PlayerId.TERMINAL)
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        outcomes: list[tuple[int, float]] = self.get_game().outcomes
-        return outcomes
+        return list(self.get_game().outcomes)
 
     def _legal_actions(self, player: int) -> list[int]:
-        legal: list[int] = np.flatnonzero(self._arrays.legal(self.match)[0]).tolist()
-        return legal
+        return list(np.flatnonzero(self._arrays.legal(self.match)[0]).tolist())
 
     def _apply_action(self, action: int) -> None:
         if action not in self.legal_actions():
@@ -153,8 +147,7 @@ class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no type
     def returns(self) -> list[float]:
         if self.match is None:
             return [0.0] * len(self._arrays.players)
-        paid: list[float] = self._arrays.returns(self.match)[0].tolist()
-        return paid
+        return list(self._arrays.returns(self.match)[0].tolist())
 
     def __str__(self) -> str:
         return "; ".join(

@@ -5,7 +5,7 @@ legality, and receives its payoff as the reward at the end.
 """
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 from cheaptalk.arrays.games import ArrayGame, read_array_game
 from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds
@@ -23,6 +23,7 @@ except ModuleNotFoundError as lacking:
 
 np = needed("numpy")
 
+NO_MATCH = "no match is in progress; call reset"
 Observation: TypeAlias = dict[str, Any]
 """An agent's observation: ``observation``, and ``action_mask`` with a 1 for each legal action."""
 
@@ -48,15 +49,14 @@ class Seats:
             "render_modes": [],
             "is_parallelizable": isinstance(game, SimultaneousRounds),
         }
-        self.observations = {agent: self._observation_space() for agent in self.agents}
+        numbers = Box(-np.inf, np.inf, (game.observed,), np.float32)
+        mask = Box(0, 1, (game.actions,), np.int8)
+        self.observations = {
+            agent: Dict({"observation": numbers, "action_mask": mask}) for agent in self.agents
+        }
         self.actions = {agent: Discrete(game.actions) for agent in self.agents}
         self._seed, self._matches = seed, 0
         self._state: Any = None
-
-    def _observation_space(self) -> Dict:
-        numbers = Box(-np.inf, np.inf, (self.game.observed,), np.float32)
-        mask = Box(0, 1, (self.game.actions,), np.int8)
-        return Dict({"observation": numbers, "action_mask": mask})
 
     def begin(self, seed: int | None) -> None:
         """Start the next match or, if a seed is given, the first match of the seed's sequence."""
@@ -128,10 +128,7 @@ class Spaces:
 
 
 class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no types
-    """A turn-based environment that hides simultaneous actions until all agents have acted.
-
-    Attributes: see PettingZoo's ``AECEnv``.
-    """
+    """A turn-based environment that hides simultaneous actions until all agents have acted."""
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start the next match or, if a seed is given, the first match of the seed's sequence."""
@@ -154,7 +151,7 @@ class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no
             CheaptalkError: the action isn't legal, or no match is in progress.
         """
         if not self.agents:
-            refuse_without_match()
+            raise CheaptalkError(NO_MATCH)
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
@@ -169,10 +166,7 @@ class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no
 
 
 class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # PettingZoo ships no types
-    """An environment in which all agents act simultaneously in each round.
-
-    Attributes: see PettingZoo's ``ParallelEnv``.
-    """
+    """An environment in which all agents act simultaneously in each round."""
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -193,7 +187,7 @@ class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # Pettin
                 state is unchanged.
         """
         if not self.agents:
-            refuse_without_match()
+            raise CheaptalkError(NO_MATCH)
         agents = self.agents
         for agent in agents:
             if agent not in actions:
@@ -209,11 +203,6 @@ class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # Pettin
             dict.fromkeys(agents, False),
             {agent: {} for agent in agents},
         )
-
-
-def refuse_without_match() -> NoReturn:
-    """Raise an error that says that no match is in progress."""
-    raise CheaptalkError("no match is in progress; call reset")
 
 
 def pettingzoo_env(

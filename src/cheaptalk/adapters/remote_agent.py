@@ -8,6 +8,7 @@ from typing import Any
 
 import aiohttp
 
+from cheaptalk.calls.event_loop import first_error
 from cheaptalk.models.remote_agents import Agent, answer_of
 from cheaptalk.rules import CheaptalkError
 
@@ -57,10 +58,8 @@ class RemoteAgent:
 
     Args:
         url: the agent server's URL for the remote agent, shown at the start of the run.
-        token: the agent's token, shown at the start of the run; by default from the environment
-            variable ``CHEAPTALK_AGENT_TOKEN``.
-        patience: timeout in seconds for an unreachable server, for example while a killed run is
-            resumed.
+        token: see :func:`agent_token`; it is shown at the start of the run.
+        patience: timeout in seconds for an unreachable server.
 
     Raises:
         RemoteAgentError: there is no token.
@@ -125,9 +124,7 @@ class RemoteAgent:
                     data = await response.json(content_type=None)
                     if response.status < 500:
                         return _checked(data, response.status, url)
-                    problem: Exception = RemoteAgentError(
-                        f"status {response.status}", response.status
-                    )
+                    problem = Exception(f"status {response.status}")
             except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
                 problem = error
             if time.monotonic() + pause > until:
@@ -160,7 +157,7 @@ async def play_as_remote_agent_async(
         async with RemoteAgent(url, token, patience) as remote_agent:
             return await _play(remote_agent, agent, at_once)
     except BaseExceptionGroup as group:
-        raise _first(group) from None
+        raise first_error(group) from None
 
 
 async def _play(remote_agent: RemoteAgent, agent: Agent, at_once: int) -> int:
@@ -169,16 +166,15 @@ async def _play(remote_agent: RemoteAgent, agent: Agent, at_once: int) -> int:
 
     async def answer(request: Mapping[str, Any]) -> None:
         nonlocal taken
+        fields = await answer_of(agent, request)
         try:
-            fields = await answer_of(agent, request)
-            try:
-                await remote_agent.answer(request["call"], fields)
-                taken += "error" not in fields
-            except RemoteAgentError as refused:
-                if refused.status in (None, 401):
-                    raise
-                if refused.status in (400, 413):
-                    await remote_agent.answer(request["call"], {"error": str(refused)})
+            await remote_agent.answer(request["call"], fields)
+            taken += "error" not in fields
+        except RemoteAgentError as refused:
+            if refused.status in (None, 401):
+                raise
+            if refused.status in (400, 413):
+                await remote_agent.answer(request["call"], {"error": str(refused)})
         finally:
             room.release()
 
@@ -218,9 +214,7 @@ def play_as_remote_agent(
     Args:
         agent: a function of chat messages, synchronous or asynchronous, that returns a text or a
             mapping of the answer's fields; or an object with ``ainvoke``, ``invoke`` or ``run``.
-        url: see :class:`RemoteAgent`.
-        token: see :class:`RemoteAgent`.
-        patience: see :class:`RemoteAgent`.
+        url, token, patience: see :class:`RemoteAgent`.
         at_once: maximum number of requests answered concurrently.
 
     Returns:
@@ -231,10 +225,3 @@ def play_as_remote_agent(
     """
     playing = play_as_remote_agent_async(url, agent, token, at_once=at_once, patience=patience)
     return asyncio.run(playing)
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -37,6 +37,12 @@ SECONDS = [0.01 * 2**power for power in range(14)]
 """Bucket bounds of durations in the conventions."""
 TOKENS = [4**power for power in range(14)]
 """Bucket bounds of token counts in the conventions."""
+HISTOGRAMS = (
+    ("gen_ai.client.operation.duration", "s", "GenAI operation duration.", SECONDS),
+    ("gen_ai.client.token.usage", "{token}", "Number of input and output tokens used.", TOKENS),
+    ("cheaptalk.match.duration", "s", "Duration of matches played by this process.", None),
+)
+"""Names, units, descriptions and bucket bounds of the metrics."""
 
 
 class Telemetry(RunObserver):
@@ -60,16 +66,9 @@ class Telemetry(RunObserver):
             metrics = import_module("opentelemetry.metrics")
         self._tracer = self._trace.get_tracer("cheaptalk", __version__, tracer_provider)
         meter = metrics.get_meter("cheaptalk", __version__, meter_provider)
-        self._seconds = meter.create_histogram(
-            "gen_ai.client.operation.duration", "s", "GenAI operation duration.",
-            explicit_bucket_boundaries_advisory=SECONDS,
-        )  # fmt: skip
-        self._tokens = meter.create_histogram(
-            "gen_ai.client.token.usage", "{token}", "Number of input and output tokens used.",
-            explicit_bucket_boundaries_advisory=TOKENS,
-        )  # fmt: skip
-        self._matches = meter.create_histogram(
-            "cheaptalk.match.duration", "s", "Duration of matches played by this process."
+        self._seconds, self._tokens, self._matches = (
+            meter.create_histogram(name, unit, text, explicit_bucket_boundaries_advisory=bounds)
+            for name, unit, text, bounds in HISTOGRAMS
         )
         self.content = content
 
@@ -114,8 +113,11 @@ class Telemetry(RunObserver):
         with self._span(f"chat {about['gen_ai.request.model']}", "CLIENT", attributes) as span:
 
             def tell(reply: Reply) -> None:
-                about.update(_answering(reply))
-                self._count(reply, about)
+                about.update({"gen_ai.response.model": reply.model} if reply.model else {})
+                if reply.usage.input_tokens:
+                    for kind in ("input", "output"):
+                        count = getattr(reply.usage, f"{kind}_tokens")
+                        self._tokens.record(count, about | {"gen_ai.token.type": kind})
                 span.set_attributes(about | _used(reply))
                 if self.content and reply.text is not None:
                     span.set_attribute("gen_ai.output.messages", json.dumps([_answer(reply)]))
@@ -132,18 +134,12 @@ class Telemetry(RunObserver):
             finally:
                 self._seconds.record(perf_counter() - began, about)
 
-    def _count(self, reply: Reply, about: Attributes) -> None:
-        if reply.usage.input_tokens:
-            self._tokens.record(reply.usage.input_tokens, about | {"gen_ai.token.type": "input"})
-            self._tokens.record(reply.usage.output_tokens, about | {"gen_ai.token.type": "output"})
-
     @contextmanager
     def _span(self, name: str, kind: str, attributes: Attributes) -> Iterator[Any]:
         """Open a span for the enclosed code; if it raises an exception, record only the type."""
-        with self._tracer.start_as_current_span(
-            name, kind=self._trace.SpanKind[kind], attributes=attributes,
-            record_exception=False, set_status_on_exception=False,
-        ) as span:  # fmt: skip
+        silent = {"record_exception": False, "set_status_on_exception": False}
+        kind = self._trace.SpanKind[kind]
+        with self._tracer.start_as_current_span(name, None, kind, attributes, **silent) as span:
             try:
                 yield span
             except BaseException as error:
@@ -230,17 +226,12 @@ def _model_attributes(call: ModelCall) -> Attributes:
 
 
 def _setting_attributes(call: ModelCall) -> Attributes:
-    settings = call.settings
+    settings = call.settings.model_dump(exclude_none=True, exclude={"reasoning"})
+    names = {"stop": "stop_sequences"}
     attributes = {
-        "gen_ai.request.temperature": settings.temperature,
-        "gen_ai.request.top_p": settings.top_p,
-        "gen_ai.request.max_tokens": settings.max_tokens,
-        "gen_ai.request.seed": settings.seed,
-        "gen_ai.request.stop_sequences": settings.stop,
-        "gen_ai.request.stream": settings.stream,
-        "gen_ai.output.type": "json" if call.form else None,
+        f"gen_ai.request.{names.get(name, name)}": value for name, value in settings.items()
     }
-    return {key: value for key, value in attributes.items() if value is not None}
+    return attributes | ({"gen_ai.output.type": "json"} if call.form else {})
 
 
 def _request_attributes(number: str) -> Attributes:
@@ -258,10 +249,6 @@ def _request_attributes(number: str) -> Attributes:
         "cheaptalk.attempt": int(attempt),
         "cheaptalk.sending": int(sending),
     }
-
-
-def _answering(reply: Reply) -> Attributes:
-    return {"gen_ai.response.model": reply.model} if reply.model else {}
 
 
 def _used(reply: Reply) -> Attributes:

@@ -86,11 +86,10 @@ class WeightsAndBiases(Tracker):
     def __init__(self, location: str, run: str) -> None:
         with needing("wandb"):
             wandb = import_module("wandb")
-        self._run = wandb.init(
-            project=location or "cheaptalk", name=run, reinit="create_new",
-            mode=os.environ.get("WANDB_MODE", "offline"),
-            settings=wandb.Settings(console="off", silent=True),
-        )  # fmt: skip
+        settings = wandb.Settings(console="off", silent=True)
+        options = {"mode": os.environ.get("WANDB_MODE", "offline"), "settings": settings}
+        project = location or "cheaptalk"
+        self._run = wandb.init(project=project, name=run, reinit="create_new", **options)
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         self._run.log(dict(values), step=step)
@@ -110,10 +109,8 @@ class MLflow(Tracker):
             self._client = import_module("mlflow").MlflowClient(location or None)
             self._metric = import_module("mlflow.entities").Metric
         existing = self._client.get_experiment_by_name("cheaptalk")
-        experiment = (
-            existing.experiment_id if existing else self._client.create_experiment("cheaptalk")
-        )
-        self._run = self._client.create_run(experiment, run_name=run).info.run_id
+        id_ = existing.experiment_id if existing else self._client.create_experiment("cheaptalk")
+        self._run = self._client.create_run(id_, run_name=run).info.run_id
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         now = round(1000 * time.time())
@@ -161,7 +158,7 @@ class TrackerCallback:
 
     def __call__(self, progress: Progress) -> None:
         if time.monotonic() - self._reported >= self._pace:
-            self._tracker.log(_step(progress), self._how_far(progress))
+            self._log(progress, {})
             self._reported = time.monotonic()
 
     def conclude(self, store: Store, study: Study | str, progress: Progress) -> None:
@@ -174,53 +171,45 @@ class TrackerCallback:
             StoreError: there is no such study.
         """
         name = study if isinstance(study, str) else study.name
-        paid = {
-            f"payoff/{game}/{role}/{self._plain(player)}": mean
-            for game, role, player, mean in _mean_payoffs(store, name)
-        }
-        self._tracker.log(_step(progress), self._how_far(progress) | paid)
+        self._log(
+            progress,
+            {
+                f"payoff/{game}/{role}/{self._plain(player)}": mean
+                for game, role, player, mean in _mean_payoffs(store, name)
+            },
+        )
 
-    def _how_far(self, progress: Progress) -> dict[str, float]:
+    def _log(self, progress: Progress, payoffs: Mapping[str, float]) -> None:
         numbers: dict[str, float | None] = {
-            "matches/done": progress.done,
-            "matches/forfeited": progress.forfeited,
-            "matches/failed": progress.failed,
-            "matches/left": progress.left,
+            f"matches/{name}": getattr(progress, name)
+            for name in ("done", "forfeited", "failed", "left")
         }
-        numbers |= _spent(progress)
+        if (spent := progress.cost or progress.state) is not None:
+            dollars = spent.dollars_known if isinstance(spent, Cost) else spent.dollars
+            numbers |= {"cost/calls": spent.calls, "cost/tokens": spent.tokens}
+            numbers["cost/dollars"] = dollars
         for player, kinds in progress.kinds.items():
             for kind, count in kinds.items():
                 numbers[f"answers/{self._plain(player)}/{kind}"] = count
-        return {name: number for name, number in numbers.items() if number is not None}
+        known = {name: number for name, number in numbers.items() if number is not None}
+        self._tracker.log(progress.done + progress.failed, {**known, **payoffs})
 
     def _plain(self, label: str) -> str:
         if label not in self._names:
-            plain = re.sub(r"[^\w.-]+", "_", label)
-            duplicates = sum(re.sub(r"[^\w.-]+", "_", name) == plain for name in self._names)
+            plain, *others = (re.sub(r"[^\w.-]+", "_", name) for name in (label, *self._names))
+            duplicates = others.count(plain)
             self._names[label] = f"{plain}_{duplicates + 1}" if duplicates else plain
         return self._names[label]
-
-
-def _spent(progress: Progress) -> dict[str, float | None]:
-    if (spent := progress.cost or progress.state) is None:
-        return {}
-    dollars = spent.dollars_known if isinstance(spent, Cost) else spent.dollars
-    return {"cost/calls": spent.calls, "cost/tokens": spent.tokens, "cost/dollars": dollars}
-
-
-def _step(progress: Progress) -> int:
-    return progress.done + progress.failed
 
 
 def _mean_payoffs(store: Store, study: str) -> Iterator[tuple[str, str, str, float]]:
     roles = seats_of(store, study)
     for game, frame in match_frames(store, study, only=()).items():
-        seats = pl.concat([
-            frame.select(
-                role=pl.lit(role), player=f"player_{seat}", payoff=f"payoff_{seat}"
-            )
+        frames = [
+            frame.select(role=pl.lit(role), player=f"player_{seat}", payoff=f"payoff_{seat}")
             for seat, role in roles[game].items()
-        ])  # fmt: skip
+        ]
+        seats = pl.concat(frames)
         means = seats.drop_nulls().group_by("role", "player", maintain_order=True).mean()
         for role, player, mean in means.rows():
             yield game, role, player, mean

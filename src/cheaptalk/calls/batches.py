@@ -18,7 +18,7 @@ import msgspec
 from cheaptalk.calls.budget import Halted
 from cheaptalk.calls.deadlock import Pace
 from cheaptalk.models import Failure, ModelCall, ModelName, Reply
-from cheaptalk.models.batch.protocol import BatchLine, BatchServer, Results, chunks
+from cheaptalk.models.batches import BatchLine, BatchServer, Results, chunks
 from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.structured_output import RouteSupport, offered, refuses, ways
@@ -61,15 +61,16 @@ class Carrier:
     """A client that submits provider batches and collects their results.
 
     Attributes:
+        routes: the answer formats that servers support.
         ply: number of batch rounds in this run.
         halted: why the run stopped waiting, if it did.
     """
 
-    _ledger: Ledger
+    ledger: Ledger
     _options: Batching
     _connect: Callable[[ModelName], BatchServer]
     _prices: Prices
-    _routes: RouteSupport
+    routes: RouteSupport
     _tell: Callable[[str], None]
     ply: int = field(default=0, init=False)
     halted: str | None = field(default=None, init=False)
@@ -108,7 +109,7 @@ class Carrier:
                 if batch.name is None:
                     name = await self._submit(server, batch, lines, fresh=fresh)
                     note = partial(note_submitted, batch=batch, name=name)
-                    batch = await self._ledger.write(note)
+                    batch = await self.ledger.write(note)
                 results = await self._collect(server, batch)
                 lost = results.missing > 0
             except EndpointTrouble as trouble:
@@ -119,27 +120,24 @@ class Carrier:
             full = results.full
             if full:
                 note = partial(note_full, batch=batch, tag=secrets.token_hex(8))
-                batch, fresh = await self._ledger.write(note), True
+                batch, fresh = await self.ledger.write(note), True
                 self._say(batch, "waiting for capacity at the provider")
                 await self._wait()
         replies, settled = {}, []
         for line, (number, call) in zip(lines, calls.items(), strict=True):
             received = results.replies.get(line.id)
-            reply = self._finished(received or results.rest, call, server, batch)
-            settled.append(
-                (number, "unresolved" if lost and not received else _state(reply), reply)
-            )
+            seconds = round(time.time() - batch.planned, 1)
+            fields = server.says(call) | {"batch": True, "seconds": seconds}
+            reply = (received or results.rest).model_copy(update=fields)
+            reply = offered(metered(reply, call), call)
+            self.routes.note(call.model, reply.route, reply)
+            reply = reply.model_copy(update={"dollars": self._prices.paid(call.model, reply)})
+            state = "unresolved" if lost and not received else _state(reply)
+            settled.append((number, state, reply))
             replies[number] = reply
-        await self._ledger.write(partial(collect, batch=batch, replies=settled))
+        await self.ledger.write(partial(collect, batch=batch, replies=settled))
         self._say(batch, None)
         return replies
-
-    def _finished(self, reply: Reply, call: ModelCall, server: BatchServer, batch: Batch) -> Reply:
-        seconds = round(time.time() - batch.planned, 1)
-        fields = server.says(call) | {"batch": True, "seconds": seconds}
-        reply = offered(metered(reply.model_copy(update=fields), call), call)
-        self._routes.note(call.model, reply.route, reply)
-        return reply.model_copy(update={"dollars": self._prices.paid(call.model, reply)})
 
     async def _submit(
         self, server: BatchServer, batch: Batch, lines: Sequence[BatchLine], *, fresh: bool
@@ -224,12 +222,10 @@ class Batches:
         in_order: halt reasons after which the run still waits for submitted calls.
     """
 
-    def __init__(self, ledger: Ledger, pace: Pace, carrier: Carrier, routes: RouteSupport) -> None:
+    def __init__(self, pace: Pace, carrier: Carrier) -> None:
         self.in_order: set[str] = set()
-        self._ledger = ledger
         self._pace = pace
         self._carrier = carrier
-        self._routes = routes
         self._queue: list[WaitingCall] = []
         self._tasks: set[asyncio.Task[None]] = set()
         pace.when_still = self._submit_all
@@ -245,9 +241,8 @@ class Batches:
         if reason in self.in_order:
             return
         self._carrier.stop(reason)
-        waiting, self._queue = self._queue, []
-        for waiting_call in waiting:
-            self._pass_on(waiting_call, Halted(reason))
+        while self._queue:
+            self._pass_on(self._queue.pop(0), Halted(reason))
 
     async def reply(self, intent: Intent, call: ModelCall) -> Reply:
         """Queue a call for the next batch, and return its reply when the batch has ended.
@@ -266,7 +261,7 @@ class Batches:
 
     def next_attempt(self, call: ModelCall) -> ModelCall:
         """Return the call with the strictest answer format that its model still supports."""
-        route = self._routes.remaining(call)[0]
+        route = self._carrier.routes.remaining(call)[0]
         if call.form is None or route == ways(call)[0]:
             return call
         return call.model_copy(update={"form": call.form.model_copy(update={"route": route})})
@@ -283,18 +278,14 @@ class Batches:
         Raises:
             Halted: a batch has not ended, and the run does not wait for batches.
         """
-        ends = await asyncio.gather(
-            *(self._carrier.carry(batch, fresh=False) for batch in batches), return_exceptions=True
-        )
-        for end in ends:
+        carrying = (self._carrier.carry(batch, fresh=False) for batch in batches)
+        for end in await asyncio.gather(*carrying, return_exceptions=True):
             if isinstance(end, BaseException):
                 raise end
 
     def _submit_all(self) -> None:
         waiting, self._queue = self._queue, []
-        if not waiting:
-            return
-        self._carrier.ply += 1
+        self._carrier.ply += bool(waiting)
         by_model: dict[str, list[WaitingCall]] = {}
         for waiting_call in waiting:
             by_model.setdefault(waiting_call.call.model, []).append(waiting_call)
@@ -306,12 +297,11 @@ class Batches:
 
     async def _ask(self, model: str, waiting: Sequence[WaitingCall]) -> None:
         try:
+            ledger, tag = self._carrier.ledger, secrets.token_hex(8)
             intents = [waiting_call.intent for waiting_call in waiting]
-            plan = partial(
-                plan_batch, model=model, tag=secrets.token_hex(8), intents=intents,
-                study_id=self._ledger.study_id,
-            )  # fmt: skip
-            batch = await self._ledger.write(plan)
+            batch = await ledger.write(
+                lambda connection: plan_batch(connection, model, tag, intents, ledger.study_id)
+            )
             replies = await self._carrier.carry(batch, fresh=True)
         except Exception as error:  # noqa: BLE001 - it is passed to each waiting call
             for waiting_call in waiting:

@@ -253,10 +253,9 @@ class BudgetTracker:
         self.budget = budget
         self.study.wake()
 
-    def tab(self, spent: Cost | None = None) -> Account:
-        """Return a budget account for a match, including its cost in earlier runs."""
-        cap = "the match's budget"
-        return Account(cap, lambda: self.budget.per_match, spent or Cost(), MatchSpent)
+    def tab(self) -> Account:
+        """Return a new budget account for a match."""
+        return Account("the match's budget", lambda: self.budget.per_match, Cost(), MatchSpent)
 
     def learn(self, replies: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
         """Learn from earlier replies how large calls are and which models omit token counts."""

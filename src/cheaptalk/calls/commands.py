@@ -178,27 +178,24 @@ def watch(store: Store | Path | str, study: str) -> RunState:
     Raises:
         ControlError: the study is not running; the message states its progress.
     """
-    with _opened(store) as opened:
-        return _watch(opened, study)
+    with _running(store, study) as (_, state):
+        return state
 
 
 @contextmanager
-def _opened(location: Store | Path | str) -> Iterator[Store]:
+def _running(location: Store | Path | str, study: str) -> Iterator[tuple[Store, RunState]]:
+    """Open a store with the state of a study's run."""
     with ExitStack() as stack:
         try:
-            opened = stack.enter_context(Store.opened(location))
+            store = stack.enter_context(Store.opened(location))
         except StoreError as error:
             raise ControlError(str(error)) from None
-        yield opened
-
-
-def _watch(store: Store, study: str) -> RunState:
-    state = live_state(store)
-    if state is None:
-        raise ControlError(_idle_reason(store, study))
-    if state.study != study:
-        raise ControlError(f'"{study}" is not running on {store.name}; "{state.study}" is')
-    return state
+        state = live_state(store)
+        if state is None:
+            raise ControlError(_idle_reason(store, study))
+        if state.study != study:
+            raise ControlError(f'"{study}" is not running on {store.name}; "{state.study}" is')
+        yield store, state
 
 
 def _idle_reason(store: Store, study: str) -> str:
@@ -293,16 +290,13 @@ def control_run(
     Raises:
         ControlError: the study is not running, or the run rejects the command.
     """
-    with _opened(store) as opened:
-        state = _watch(opened, study)
-        arguments = {"concurrency": concurrency, "limits": limits, "budget": budget}
-        settings = {name: value for name, value in arguments.items() if value is not None}
-        if limits is not None:
-            settings["limits"] = _limits_by_model(limits, opened, state)
+    with _running(store, study) as (opened, state):
+        limits = limits and _limits_by_model(limits, opened, state)
         id_ = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
+        fields = {"concurrency": concurrency, "limits": limits, "budget": budget}
+        fields = {name: value for name, value in fields.items() if value is not None}
         try:
-            fields = {"id": id_, "run": state.run, "action": action}
-            command = Command.model_validate(fields | settings)
+            command = Command(id=id_, run=state.run, action=action, **fields)
         except ValidationError as error:
             raise ControlError(first_problem(error)) from None
         try:

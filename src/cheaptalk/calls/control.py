@@ -15,7 +15,6 @@ from cheaptalk.calls.budget import Budget, amount_text, unpriced
 from cheaptalk.calls.commands import Command, MatchCounts, RateLimiterState, RunState
 from cheaptalk.calls.dispatcher import Dispatcher
 from cheaptalk.models.flow_control import RateLimiter
-from cheaptalk.records.costs import Cost
 from cheaptalk.records.store.backend import Mailbox, StoreAway
 from cheaptalk.rules import suggest
 from cheaptalk.rules.errors import first_problem
@@ -135,27 +134,31 @@ class Control:
         earlier, earlier_done, earlier_answered = self._rates[0]
         span = max(now - earlier, 1e-9)
         rate = (matches.done - earlier_done) / span
-        remaining = matches.planned - matches.done
-        eta = matches.seconds_left or (remaining / rate if rate else None)
+        left = matches.planned - matches.done
+        eta = matches.seconds_left or (left / rate if rate else None)
+        state: Literal["running", "paused", "stopping"] = "running"
+        if self.halted or (dispatcher and dispatcher.halted):
+            state = "stopping"
+        elif dispatcher and dispatcher.limiters.paused:
+            state = "paused"
+        counts = matches._asdict()
+        del counts["seconds_left"]
+        live, concurrency = (dispatcher.live, dispatcher.concurrency) if dispatcher else (0, 0)
+        identity = {"run": self.run, "study": self.study, "pid": os.getpid(), "state": state}
+        counts |= {"live": live, "left": left, "concurrency": concurrency} | _spent(dispatcher)
         return RunState(
-            run=self.run, study=self.study, pid=os.getpid(), started=self.started,
-            written=time.time(), state=self._doing(), planned=matches.planned, done=matches.done,
-            failed=matches.failed, forfeited=matches.forfeited, verb=matches.verb,
-            live=dispatcher.live if dispatcher else 0, left=remaining, per_second=round(rate, 3),
-            eta=round(eta, 1) if eta is not None and self._doing() == "running" else None,
-            concurrency=dispatcher.concurrency if dispatcher else 0, **_spent(dispatcher),
+            **identity | counts,
+            started=self.started,
+            written=time.time(),
+            per_second=round(rate, 3),
+            eta=round(eta, 1) if eta is not None and state == "running" else None,
             quiet=round(now - self._last_heard, 1),
             limiters=[
                 _limiter(limiter, waiting, earlier_answered.get(limiter.name, 0), span)
                 for limiter, waiting in limiters
             ],
             replies=self._replies,
-        )  # fmt: skip
-
-    def _doing(self) -> Literal["running", "paused", "stopping"]:
-        if self.halted or (self.dispatcher and self.dispatcher.halted):
-            return "stopping"
-        return "paused" if self.dispatcher and self.dispatcher.limiters.paused else "running"
+        )
 
 
 def _change(dispatcher: Dispatcher, command: Command) -> str | None:
@@ -173,26 +176,19 @@ def _change(dispatcher: Dispatcher, command: Command) -> str | None:
         missing = [model for model in models if tracker.prices.of(model) is None]
         if budget.dollars and missing:
             return unpriced(missing[0])
-        if refusal := _spent_already(command, tracker.spent):
-            return refusal
+        for unit, limit in command.budget.items():
+            used = getattr(tracker.spent, unit)
+            if limit is not None and limit <= used:
+                return (
+                    f"budget: the study has already used {amount_text(unit, used)}, so a limit of "
+                    f"{amount_text(unit, limit)} would end the run: set a higher limit, or end the "
+                    "run with: stop"
+                )
         tracker.set(budget)
     for model, limit in command.limits.items():
         dispatcher.limiters.fix(model, limit)
     if command.concurrency is not None:
         dispatcher.retune(command.concurrency)
-    return None
-
-
-def _spent_already(command: Command, spent: Cost) -> str | None:
-    """Return an error message if the study's cost has already reached a newly set budget."""
-    for unit, limit in command.budget.items():
-        used = getattr(spent, unit)
-        if limit is not None and limit <= used:
-            return (
-                f"budget: the study has already used {amount_text(unit, used)}, so a limit of "
-                f"{amount_text(unit, limit)} would end the run: set a higher limit, or end the run "
-                "with: stop"
-            )
     return None
 
 
@@ -211,11 +207,15 @@ def _spent(dispatcher: Dispatcher | None) -> dict[str, Any]:
 
 def _limiter(limiter: RateLimiter, waiting: int, answered: int, span: float) -> RateLimiterState:
     return RateLimiterState(
-        model=limiter.name, limit=limiter.width, fixed=limiter.fixed is not None,
-        in_flight=limiter.in_flight, waiting=waiting,
+        model=limiter.name,
+        limit=limiter.width,
+        fixed=limiter.fixed is not None,
+        in_flight=limiter.in_flight,
+        waiting=waiting,
         per_second=round((limiter.answered - answered) / span, 2),
-        seconds=round(limiter.round_trip, 3), answered=limiter.answered,
+        seconds=round(limiter.round_trip, 3),
+        answered=limiter.answered,
         failures={str(trouble): count for trouble, count in limiter.failures.items()},
         paused=round(max(0.0, limiter.paused_until - limiter.clock()), 1),
         given_up=limiter.given_up.reason if limiter.given_up else None,
-    )  # fmt: skip
+    )

@@ -9,20 +9,20 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from cheaptalk.calls.batches import SENDINGS, Batches
 from cheaptalk.calls.budget import BudgetTracker, Halted
 from cheaptalk.calls.cache import CallCache
 from cheaptalk.calls.deadlock import Pace
 from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.models.calls import Models as Models  # for the packages above
 from cheaptalk.models.flow_control import ALONE_DEADLINES, RateLimiters, Retries, trouble_of
 from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.models.reply_ids import ReplyIds
 from cheaptalk.players import AskPerson, Call, PersonCall, SeatSpec
 from cheaptalk.records import Store
 from cheaptalk.records.cache import Replicate, Request
-from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.batches import Intent
 from cheaptalk.records.ledger.ledger import CallKey, Ledger, PastCall, past_calls, sendings
 from cheaptalk.records.ledger.spending import spent_on, uncounted_on
@@ -48,19 +48,6 @@ class Thought(NamedTuple, Generic[T]):
     calls: list[dict[str, Any]]
     keys: list[CallKey]
     last: Reply | None
-
-
-class Models(Protocol):
-    """A client that sends calls to models."""
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Send one call and return its reply.
-
-        Args:
-            number: the call's id for the server's log.
-            deadline: timeout in seconds from the start of processing; time in the client's queue is
-                excluded.
-        """
 
 
 @dataclass
@@ -156,10 +143,9 @@ class Dispatcher:
 
 
 class Caller:
-    """A client that sends the calls of one match.
+    """A client that sends the calls of one match, and resumes them from the ledger.
 
     Args:
-        match_id: the match's id in the ledger.
         seed: the match's seed, which distinguishes identical calls in the response cache.
         ask_person: sends requests to the people in the match; None without people.
     """
@@ -177,14 +163,13 @@ class Caller:
         self.ask_person = ask_person
         self.past: dict[CallKey, PastCall] = {}
         self.sent: dict[CallKey, int] = {}
-        spent: Cost | None = None
+        self.tab = dispatcher.budget_tracker.tab()
         if match_id in dispatcher.begun:
-            self.past = past_calls(dispatcher.store, match_id)
-            self.sent = sendings(dispatcher.store, match_id)
-            spent = spent_on(dispatcher.store, match_id)
-        self.tab = dispatcher.budget_tracker.tab(spent)
-        if spent is not None and spent.unknown:
-            dispatcher.budget_tracker.hold(self.tab, uncounted_on(dispatcher.store, match_id))
+            store = dispatcher.store
+            self.past, self.sent = past_calls(store, match_id), sendings(store, match_id)
+            self.tab.spent = spent_on(store, match_id)
+            if self.tab.spent.unknown:
+                dispatcher.budget_tracker.hold(self.tab, uncounted_on(store, match_id))
 
     async def think(
         self,
@@ -231,8 +216,8 @@ class Caller:
             reply = await self._look_up(key, call, data, spec.call_deadline())
         reply_data = reply.model_dump(mode="json", exclude_none=True)
         sending = self.sent.pop(key, 0)
-        LOG.info("call %s to %s: %s", "/".join(map(str, key)), data.get("model", "a person"),
-                 _outcome(reply, sending))  # fmt: skip
+        number, recipient = "/".join(map(str, key)), data.get("model", "a person")
+        LOG.info("call %s to %s: %s", number, recipient, _outcome(reply, sending))
         return reply, {"call": data, "reply": reply_data, "sending": sending}
 
     async def _look_up(

@@ -82,12 +82,10 @@ def drive(main: Coroutine[Any, Any, None], dispatcher: Callable[[], Dispatcher |
         _run_in_new_loop(main)
         return
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(_run_in_new_loop, main)
         try:
-            running.result()
+            pool.submit(_run_in_new_loop, main).result()
         except KeyboardInterrupt:
-            opened = dispatcher()
-            if opened is not None:
+            if (opened := dispatcher()) is not None:
                 opened.halt(INTERRUPTED)
             raise
 
@@ -97,7 +95,7 @@ def _run_in_new_loop(main: Coroutine[Any, Any, None]) -> None:
         with collecting(LIVE):
             asyncio.run(main)
     except ExceptionGroup as group:
-        raise _first_error(group) from group
+        raise first_error(group) from group
 
 
 @asynccontextmanager
@@ -133,11 +131,9 @@ async def open_dispatcher(
             remote_agents.begin()
         capacity = getattr(models, "capacity", unknown_capacity)
         limiters = RateLimiters(concurrency=concurrency, patience=patience, capacity=capacity)
-        dispatcher = Dispatcher(
-            store, ledger, models, budget_tracker, limiters=limiters,
-            concurrency=concurrency, begun=store.with_open_calls(), cache=cache,
-            remote_agents=remote_agents,
-        )  # fmt: skip
+        dispatcher = Dispatcher(store, ledger, models, budget_tracker, limiters, concurrency)
+        dispatcher.begun, dispatcher.cache = store.with_open_calls(), cache
+        dispatcher.remote_agents = remote_agents
         if signals:
             stack.enter_context(interruptible(dispatcher))
         yield dispatcher
@@ -192,7 +188,7 @@ async def in_batches(
     clients = import_module("cheaptalk.models.clients")  # slow import, rarely needed
     routes = RouteSupport(refusals(dispatcher.store))
     carrier = Carrier(dispatcher.ledger, batching, clients.open_batches, prices, routes, tell)
-    dispatcher.batches = Batches(dispatcher.ledger, dispatcher.pace, carrier, routes)
+    dispatcher.batches = Batches(dispatcher.pace, carrier)
     try:
         try:
             await dispatcher.batches.recover(open_batches(dispatcher.store, matches))
@@ -203,7 +199,8 @@ async def in_batches(
         await dispatcher.batches.close()
 
 
-def _first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first exception in a group that is not itself a group."""
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -1,7 +1,7 @@
 """Model calls and replies, independent of the provider."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -176,3 +176,19 @@ class Reply(Frozen):
     def truncated(self) -> bool:
         """Whether the text was cut off at the token limit."""
         return self.text is not None and self.finish == "length"
+
+
+class Models(Protocol):
+    """A client that sends calls to models, and returns all failures as replies."""
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        """Send one call and return its reply.
+
+        Args:
+            number: the call's id, for the server's log or the agent.
+            deadline: timeout in seconds from the start of processing to the last byte; time in the
+                client's queue is excluded.
+
+        Raises:
+            ValueError: the model does not support the call's settings.
+        """

@@ -3,38 +3,20 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from typing import Protocol as TypingProtocol
 
-from cheaptalk.models.batch.anthropic import AnthropicBatches
-from cheaptalk.models.batch.openai import OpenAIBatches
-from cheaptalk.models.batch.protocol import BatchServer
-from cheaptalk.models.calls import ModelCall, Reply, Route
+from cheaptalk.models.batches import AnthropicBatches, BatchServer, OpenAIBatches
+from cheaptalk.models.calls import ModelCall, Models, Reply, Route
 from cheaptalk.models.http import agent, anthropic, openai
 from cheaptalk.models.http.failures import hinted
 from cheaptalk.models.http.transport import CALL_HEADER, HttpTransport
 from cheaptalk.models.local import LocalModels
 from cheaptalk.models.model_strings import ModelName
-from cheaptalk.models.providers import BatchProtocol, Protocol
+from cheaptalk.models.providers import Protocol
 from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.models.settings import wire as settings_sent
 from cheaptalk.models.structured_output import RouteSupport, offered
 from cheaptalk.models.usage import metered
-
-
-class Client(TypingProtocol):
-    """A client for one API protocol, which returns all failures as replies."""
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Send one call and return its reply.
-
-        Args:
-            number: the call's id for the server's log.
-            deadline: timeout in seconds, from sending to the last byte.
-
-        Raises:
-            ValueError: the model does not support the call's settings.
-        """
 
 
 @dataclass
@@ -43,13 +25,6 @@ class HttpModels:
 
     A call uses the strictest answer format that the server has not rejected yet. A rejection is
     returned as a reply with ``rerouted``; the next attempt uses the next format.
-
-    Attributes:
-        path: the path appended to the server's URL.
-        headers: headers of every request, without the key.
-        body: returns the request body of a call in an answer format.
-        read: parses a response; raises ValueError if the response is invalid.
-        routes: the answer formats that each model supports.
     """
 
     wire: HttpTransport
@@ -76,17 +51,16 @@ class HttpModels:
         return offered(hinted(reply, name, url), call)
 
 
+@dataclass
 class AgentModels:
     """A client for calls to agents over HTTP."""
 
-    def __init__(self, wire: HttpTransport) -> None:
-        self._wire = wire
+    wire: HttpTransport
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         name = ModelName.parse(call.model)
-        headers = name.key_header | {CALL_HEADER: number}
-        posted = agent.body(call, number)
-        reply = await self._wire.post(
+        headers, posted = name.key_header | {CALL_HEADER: number}, agent.body(call, number)
+        reply = await self.wire.post(
             name.url, headers, posted, name.key, deadline, agent.read, agent.LARGEST
         )
         return metered(reply, call, alone=False)
@@ -98,7 +72,7 @@ class AllModels:
     def __init__(self, routes: RouteSupport, remote_agents: RemoteAgents | None) -> None:
         self._wire = wire = HttpTransport()
         self._local = LocalModels()
-        self._clients: dict[Protocol, Client] = {
+        self._clients: dict[Protocol, Models] = {
             "chat": HttpModels(wire, "chat/completions", {}, openai.body, openai.read, routes),
             "messages": HttpModels(
                 wire, "messages", anthropic.HEADERS, anthropic.body, anthropic.read, routes
@@ -142,13 +116,6 @@ def open_models(
     return AllModels(routes or RouteSupport(), remote_agents)
 
 
-BATCHES: dict[BatchProtocol, Callable[[ModelName], BatchServer]] = {
-    "openai": OpenAIBatches,
-    "anthropic": AnthropicBatches,
-}
-
-
 def open_batches(name: ModelName) -> BatchServer:
     """Open the batch endpoint of a model's provider."""
-    assert name.entry.batch is not None
-    return BATCHES[name.entry.batch](name)
+    return OpenAIBatches(name) if name.entry.batch == "openai" else AnthropicBatches(name)

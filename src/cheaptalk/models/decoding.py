@@ -58,8 +58,9 @@ def attention(
 
 
 NARROWING = (
-    "top_p", "top_h", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "watermarking_config",
-)  # fmt: skip
+    *("top_p", "top_h", "min_p", "typical_p"),
+    *("epsilon_cutoff", "eta_cutoff", "watermarking_config"),
+)
 """Generation settings other than ``top_k`` that restrict sampling."""
 
 

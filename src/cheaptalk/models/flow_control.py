@@ -13,7 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import Failure, Reply
 
@@ -192,7 +192,6 @@ class RateLimiter:
     Attributes:
         limit: the learned limit of concurrent calls, at least 1.
         fixed: the manual limit, if any.
-        answered, failures: counts of replies so far.
         round_trip: smoothed duration of a call in seconds.
         paused_until: the clock time before which no call may be sent.
         given_up: why calls fail immediately, if they do. One call per minute still probes the
@@ -337,7 +336,8 @@ class RateLimiter:
 
     def _crashed(self, reply: Reply) -> bool:
         """Return whether an agent that has answered before failed on this request."""
-        return self._is_agent and self.answered > 0 and _was_reached(reply)
+        failed = trouble_of(reply) in (Trouble.BROKEN, Trouble.DENIED, Trouble.REJECTED)
+        return self._is_agent and self.answered > 0 and failed and not reply.unreached
 
     def _brake(self, trouble: Trouble, reply: Reply) -> None:
         """Slow down if a failure indicates overload or an outage."""
@@ -356,15 +356,12 @@ class RateLimiter:
         if overload and not self._going_ahead:
             self.limit = max(1.0, self.limit * DECREASE)
             self._rising = False
-        if trouble is not Trouble.TIMED_OUT:
-            self._pause(reply.retry_after or 0.0, outage)
-
-    def _pause(self, requested: float, outage: bool) -> None:
-        """Pause sending briefly or, after a failed probe, for as long as the server requested."""
+        if trouble is Trouble.TIMED_OUT:
+            return
         shortest = max(BREATH, self.round_trip / 2, 1.0 if outage else 0.0)
         pause = shortest * 2.0 ** min(self._turned_away, 30) * self.rng.uniform(0.5, 1)
-        if self._turned_away:
-            pause = max(pause, requested)
+        if self._turned_away:  # after a failed probe
+            pause = max(pause, reply.retry_after or 0.0)
         self.paused_until = self.clock() + min(pause, LONGEST)
         self._going_ahead = self._turned_away > 0
         self._turned_away += 1
@@ -402,12 +399,6 @@ class RateLimiter:
         if self.name.startswith("remote/"):
             return "; check its answers"
         return "; check its URL and its server"
-
-
-def _was_reached(reply: Reply) -> bool:
-    """Return whether a server received a call and answered with an error unrelated to load."""
-    broken = (Trouble.BROKEN, Trouble.DENIED, Trouble.REJECTED)
-    return not reply.unreached and trouble_of(reply) in broken
 
 
 class _AdmissionQueue:
@@ -469,25 +460,13 @@ class RateLimiters:
     Args:
         concurrency: concurrent matches; half of them is the initial limit of concurrent calls.
         ceiling: maximum concurrent calls to one model.
-        patience: seconds for which a server may be overloaded or unreachable.
-        clock, rng: for tests.
-        capacity: returns a model's maximum concurrent calls; None if unknown.
+        options: further options of :class:`RateLimiter`.
     """
 
-    def __init__(
-        self,
-        *,
-        concurrency: int = 1,
-        ceiling: float = CEILING,
-        patience: float = PATIENCE,
-        clock: Callable[[], float] = time.monotonic,
-        rng: random.Random | None = None,
-        capacity: Callable[[str], int | None] = unknown_capacity,
-    ) -> None:
-        self._new_limiter = partial(
-            RateLimiter, start=max(START, concurrency / 2), ceiling=max(ceiling, concurrency),
-            patience=patience, clock=clock, rng=rng, capacity=capacity,
-        )  # fmt: skip
+    def __init__(self, *, concurrency: int = 1, ceiling: float = CEILING, **options: Any) -> None:
+        options["start"] = max(START, concurrency / 2)
+        options["ceiling"] = max(ceiling, concurrency)
+        self._new_limiter: Callable[[str], RateLimiter] = partial(RateLimiter, **options)
         self.paused = False
         self._stopped = False
         self._queues: dict[str, _AdmissionQueue] = {}

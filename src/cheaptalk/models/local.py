@@ -15,12 +15,13 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
-from cheaptalk.models.calls import Failure, ModelCall, ModelSettings, Reply, Usage
+from cheaptalk.models.calls import ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.decoding import set_attention, with_single_draw
-from cheaptalk.models.http.failures import broken
+from cheaptalk.models.http.failures import broken, timed_out
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.prefix_cache import Reading, Readings, joined, separate
 from cheaptalk.models.settings import wire
+from cheaptalk.models.usage import characters
 
 TOGETHER = (16, 64, 512)
 """Maximum batch sizes: a large model on a CPU, a small model on a CPU, and a model on a GPU."""
@@ -58,15 +59,7 @@ class LocalModels:
             give_back()
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Answer one call, loading the model on first use.
-
-        Args:
-            deadline: timeout in seconds from the start of processing; loading the model and waiting
-                in the queue are excluded.
-
-        Raises:
-            ValueError: the model does not support the call's settings.
-        """
+        """Answer one call, loading the model on first use, which the timeout excludes."""
         sent = wire(call.settings, call.model)
         name = ModelName.parse(call.model).model
         if name not in self._workers:
@@ -106,7 +99,6 @@ class Worker:
 
     Attributes:
         loaded: None once the model is loaded, or an error message.
-        batch_size: maximum batch size, once loaded.
         queue: waiting calls; None ends the thread.
     """
 
@@ -136,24 +128,16 @@ class Worker:
         pending: list[PendingCall] = []
         going = True
         while going or pending:
-            going = going and self._take_waiting(pending)
+            with contextlib.suppress(Empty):
+                while going and (call := self.queue.get(block=not pending)) is not None:
+                    pending.append(call)
+                going = False
             if pending:
                 batch, pending = together(pending, generator.most)
-                self._answer(generator, batch)
-
-    def _take_waiting(self, pending: list[PendingCall]) -> bool:
-        """Move all waiting calls to ``pending``, and return False when the worker must stop."""
-        with contextlib.suppress(Empty):
-            while (call := self.queue.get(block=not pending)) is not None:
-                pending.append(call)
-            return False
-        return True
-
-    def _answer(self, generator: "Generator", calls: list[PendingCall]) -> None:
-        live = [call for call in calls if call.reply.set_running_or_notify_cancel()]
-        if live:
-            for call, reply in zip(live, answers(generator, live), strict=True):
-                call.reply.set_result(reply)
+                live = [call for call in batch if call.reply.set_running_or_notify_cancel()]
+                replies = answers(generator, live) if live else ()
+                for call, reply in zip(live, replies, strict=True):
+                    call.reply.set_result(reply)
 
 
 def answers(generator: "Generator", calls: list[PendingCall]) -> list[Reply]:
@@ -208,11 +192,6 @@ def together(
 def continues_chat(call: ModelCall) -> bool:
     """Return whether a call continues a chat that the model has answered before."""
     return any(message.role == "assistant" for message in call.messages)
-
-
-def characters(call: ModelCall) -> int:
-    """Return the number of characters in a call's messages."""
-    return sum(len(message.content) for message in call.messages)
 
 
 def token_bytes(model: Any) -> int:
@@ -273,8 +252,8 @@ class Generator:
         thinking = {} if level is None else {"enable_thinking": level != "none"}
         prompts: list[list[int]] = self.tokenizer.apply_chat_template(
             [[message.model_dump() for message in call.messages] for call in calls],
-            add_generation_prompt=True, tokenize=True, return_dict=True, **thinking,
-        )["input_ids"]  # fmt: skip
+            **{"add_generation_prompt": True, "tokenize": True, "return_dict": True} | thinking,
+        )["input_ids"]
         with self.torch.random.fork_rng(), self.torch.inference_mode():
             if settings.seed is None:
                 self.torch.seed()  # reseed, because the forked state is the same for every call
@@ -285,7 +264,9 @@ class Generator:
             answers = self._generated(calls, prompts, states, deadline)
         maximum = wire(settings, calls[0].model)["max_tokens"]
         return [
-            self._timed_out(prompt, answer, deadline)
+            timed_out(deadline).model_copy(
+                update={"usage": Usage(input_tokens=len(prompt), output_tokens=len(answer))}
+            )
             if len(answer) < maximum and not self._is_finished(settings, answer)
             else self._reply(settings, len(prompt), answer)
             for prompt, answer in zip(prompts, answers, strict=True)
@@ -312,10 +293,10 @@ class Generator:
             arguments = with_single_draw(self.model, arguments)
         if states and self._keeps:
             arguments["past_key_values"] = joined(states, [*map(len, prompts)])
+        arguments |= {"pad_token_id": self.tokenizer.pad_token_id, "tokenizer": self.tokenizer}
         generated = self.model.generate(
-            **inputs, **arguments, max_time=deadline, pad_token_id=self.tokenizer.pad_token_id,
-            tokenizer=self.tokenizer, return_dict_in_generate=True,
-        )  # fmt: skip
+            **inputs, **arguments, max_time=deadline, return_dict_in_generate=True
+        )
         width = inputs["input_ids"].shape[1]
         answers: list[list[int]] = generated.sequences[:, width:].tolist()
         if states:
@@ -353,11 +334,6 @@ class Generator:
         text = self.tokenizer.decode(answer, skip_special_tokens=True)
         return any(stop in text for stop in settings.stop or ())
 
-    def _timed_out(self, prompt: Sequence[int], answer: Sequence[int], deadline: float) -> Reply:
-        detail = f"no answer within {deadline:g} seconds"
-        usage = Usage(input_tokens=len(prompt), output_tokens=len(answer))
-        return Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True, usage=usage)
-
     def _reply(self, settings: ModelSettings, input_tokens: int, answer: list[int]) -> Reply:
         length = self._length(answer)
         text = self.tokenizer.decode(answer[:length], skip_special_tokens=True)
@@ -375,10 +351,10 @@ def _generation(settings: ModelSettings, tokens: int) -> dict[str, Any]:
     arguments: dict[str, Any] = {"max_new_tokens": tokens}
     if settings.temperature == 0:
         arguments["do_sample"] = False
-    elif settings.temperature is not None:
-        arguments |= {"do_sample": True, "temperature": settings.temperature}
-    if settings.top_p is not None and settings.temperature != 0:
-        arguments |= {"do_sample": True, "top_p": settings.top_p}
+    else:
+        sampling = {"temperature": settings.temperature, "top_p": settings.top_p}
+        given = {name: value for name, value in sampling.items() if value is not None}
+        arguments |= given | ({"do_sample": True} if given else {})
     if settings.stop:
         arguments["stop_strings"] = list(settings.stop)
     return arguments

@@ -109,8 +109,12 @@ def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
         raise ValueError(f'"{text}" has a space at the start or end of the name: remove it')
     if protocol is None:
         raise _no_provider(provider, rest)
+    if protocol == "remote" and not AGENT.fullmatch(rest):
+        raise ValueError(
+            f'"{text}": a remote agent has no URL, and its name can contain letters, digits, dots, '
+            "dashes and underscores: write remote/NAME"
+        )
     if protocol in ("in process", "remote"):
-        _check_agent(text, protocol, rest)
         return ModelName(provider, rest, "")
     match = re.fullmatch(rf"(.+?)@({SCHEME}[^/\s].*)", rest)
     if match:
@@ -118,25 +122,15 @@ def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
     else:
         name, url = rest, usual
         _check_at_sign(provider, rest, usual)
-    if protocol == "script":
-        if match or name not in SCRIPTS:
-            raise unknown("scripted model", rest, list(SCRIPTS))
-    elif not url:
+    if protocol == "script" and (match or name not in SCRIPTS):
+        raise unknown("scripted model", rest, list(SCRIPTS))
+    if protocol != "script" and not url:
         raise ValueError(
             f'"{text}": add the URL of the server: {provider}/{name}@http://HOST:PORT/PATH'
         )
     if match and (problem := url_problem(url)):
         raise ValueError(f"{provider}/{name}: {problem}")
     return ModelName(provider, name, url.rstrip("/"))
-
-
-def _check_agent(text: str, protocol: Protocol, name: str) -> None:
-    """Raise ValueError if the name of a remote agent is invalid."""
-    if protocol == "remote" and not AGENT.fullmatch(name):
-        raise ValueError(
-            f'"{text}": a remote agent has no URL, and its name can contain letters, digits, dots, '
-            "dashes and underscores: write remote/NAME"
-        )
 
 
 def _check_at_sign(provider: str, name: str, usual: str) -> None:

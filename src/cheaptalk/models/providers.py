@@ -1,7 +1,7 @@
 """Providers of models: URLs, keys, protocols and supported settings.
 
-The built-in entries are in :mod:`cheaptalk.models.catalogue`; others come from packages, a user's
-file or ``ct.register``.
+The built-in entries are in ``providers.yaml`` beside this module; others come from packages, a
+user's file or ``ct.register``.
 """
 
 import os
@@ -41,7 +41,7 @@ BatchProtocol: TypeAlias = Literal["openai", "anthropic"]
 ReasoningForm: TypeAlias = Literal[
     "level", "effort", "switch", "budget", "adaptive", "gemini", "openrouter", "thinking"
 ]
-"""Request format of reasoning levels; see :data:`~cheaptalk.models.settings.REASONING`."""
+"""Request format of reasoning levels; see :func:`~cheaptalk.models.settings.reasoning_fields`."""
 Level: TypeAlias = Literal["none", "minimal", "low", "medium", "high"]
 
 VARIABLE = "CHEAPTALK_PROVIDERS"
@@ -86,8 +86,7 @@ def same(*names: str) -> dict[str, str]:
 
 
 SAMPLING = same("temperature", "top_p")
-LOCAL = SAMPLING | same("max_tokens", "seed", "stop")
-CHAT = LOCAL | same("stream")
+CHAT = SAMPLING | same("max_tokens", "seed", "stop", "stream")
 """Settings that most servers with the chat format support."""
 COUNTED = {"stream_options": {"include_usage": True}}
 """Request field that makes streams in the chat format end with token counts."""
@@ -103,7 +102,10 @@ def _setting_names(value: Any) -> Any:
     return settings
 
 
-def _words_last(routes: tuple[Route, ...]) -> tuple[Route, ...]:
+ROUTES: tuple[Route, ...] = ("schema", "tool", "text")
+
+
+def _text_last(routes: tuple[Route, ...]) -> tuple[Route, ...]:
     if routes[-1] != "text":
         raise ValueError("the last route must be text, which all models support")
     return routes
@@ -139,17 +141,17 @@ class Family:
     either: bool = False
     reasons: bool = False
     hottest: float = 2
-    routes: Annotated[tuple[Route, ...], Field(min_length=1), AfterValidator(_words_last)] = (
-        "schema", "tool", "text",
-    )  # fmt: skip
+    routes: Annotated[tuple[Route, ...], Field(min_length=1), AfterValidator(_text_last)] = ROUTES
     answer_tokens: Annotated[int, Field(ge=0)] = 0
     streamed: Mapping[str, Any] = Field(default_factory=lambda: COUNTED)
     always: Mapping[str, Any] = Field(default_factory=dict)
 
 
+Families: TypeAlias = tuple[Family, ...]
+
+
 def _is_url(url: str) -> str:
-    problem = url_problem(url)
-    if problem:
+    if problem := url_problem(url):
         raise ValueError(problem)
     if url and not re.match(rf"{SCHEME}[^/\s]|\$\{{", url):
         raise ValueError("a URL must start with http://, https:// or ${VARIABLE}")
@@ -195,9 +197,7 @@ class Provider:
     protocol: Protocol = "chat"
     batch: BatchProtocol | None = None
     header: str | None = None
-    models: Annotated[
-        tuple[Family, ...], Field(min_length=1), AfterValidator(_has_rest)
-    ] = (Family(),)  # fmt: skip
+    models: Annotated[Families, Field(min_length=1), AfterValidator(_has_rest)] = (Family(),)
     maker: bool = False
     aliases: tuple[str, ...] = ()
     advice: str = ""
@@ -242,9 +242,13 @@ class Provider:
         if self.unset:
             several = "s" if len(self.unset) > 1 else ""
             return f"set the environment variable{several} {' and '.join(self.unset)}"
-        variables = " and ".join(self.variables)
-        if variables and (problem := _filled_problem(self.address)):
-            return f"{variables}: {problem}"
+        problem = url_problem(self.address)
+        if not re.fullmatch(rf"{SCHEME}[^/\s]\S*", self.address):
+            problem = (
+                "the resulting URL does not start with http:// or https://, or contains a space"
+            )
+        if self.variables and problem:
+            return f"{' and '.join(self.variables)}: {problem}"
         if self.secret and not self.secret.isprintable():
             problem = "contains a line break or another control character"
             return f"{self.key} {problem}: set it again, in one line"
@@ -255,13 +259,6 @@ class Provider:
 
 def _value(name: str) -> str:
     return os.environ.get(name, "").strip().rstrip("/")
-
-
-def _filled_problem(url: str) -> str | None:
-    """Return the problem with a URL after its variables are expanded; None if it is valid."""
-    if not re.fullmatch(rf"{SCHEME}[^/\s]\S*", url):
-        return "the resulting URL does not start with http:// or https://, or contains a space"
-    return url_problem(url)
 
 
 def secret_problem(url: str) -> str | None:
@@ -288,21 +285,18 @@ def is_key(text: str) -> bool:
     >>> is_key("sk-123456789"), is_key("gpt-4o-mini-2024-07-18-in-the-north-of-europe")
     (True, False)
     """
-    return KEY.fullmatch(text) is not None or any(map(_is_random, RUN.findall(text)))
-
-
-def _is_random(run: str) -> bool:
-    parts = re.findall(r"[a-z]+|[A-Z]+|\d+", run)
-    numbers = sum(part.isdigit() for part in parts)
-    if HASH.fullmatch(run) or not numbers:
-        return False
-    return numbers > 2 or len(parts) > 0.4 * len(run)
+    for run in RUN.findall(text):
+        parts = re.findall(r"[a-z]+|[A-Z]+|\d+", run)
+        numbers = sum(part.isdigit() for part in parts)
+        is_random = numbers > 2 or (numbers and len(parts) > 0.4 * len(run))
+        if is_random and not HASH.fullmatch(run):
+            return True
+    return KEY.fullmatch(text) is not None
 
 
 def url_problem(url: str) -> str | None:
     """Return the problem with a URL, without repeating the URL; None if it is valid."""
-    problem = secret_problem(url)
-    if problem:
+    if problem := secret_problem(url):
         return problem
     try:
         _ = urlsplit(IN_URL.sub("x", url)).port
@@ -345,11 +339,6 @@ def users_file() -> Path | None:
     return configured_file(os.environ.get(VARIABLE), FILE)
 
 
-def users_providers(registered: Mapping[str, Provider]) -> dict[str, Provider]:
-    """Read the user's provider file, if there is one."""
-    return {} if (path := users_file()) is None else read_providers(path, registered)
-
-
 def read_providers(path: Path, registered: Mapping[str, Provider]) -> dict[str, Provider]:
     """Read a provider file.
 
@@ -374,10 +363,9 @@ def read_providers(path: Path, registered: Mapping[str, Provider]) -> dict[str, 
     for name, entry in data.items():
         try:
             providers[name] = _entry(name, entry, {**registered, **providers})
-        except ValidationError as error:
-            raise ProviderError(f"{path}: {name}: {first_problem(error)}") from None
         except ValueError as error:
-            raise ProviderError(f"{path}: {name}: {error}") from None
+            problem = first_problem(error) if isinstance(error, ValidationError) else error
+            raise ProviderError(f"{path}: {name}: {problem}") from None
     return providers
 
 
@@ -390,8 +378,9 @@ ADAPTER = TypeAdapter(Provider)
 
 def _entry(name: Any, entry: Any, registered: Mapping[str, Provider]) -> Provider:
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
-        characters = "letters, digits, dots, dashes and underscores"
-        raise ValueError(f"a provider's name can contain {characters}")
+        raise ValueError(
+            "a provider's name can contain letters, digits, dots, dashes and underscores"
+        )
     if name in registered:
         raise ValueError("a provider with this name exists already; choose another name")
     if not isinstance(entry, Mapping):
@@ -399,10 +388,8 @@ def _entry(name: Any, entry: Any, registered: Mapping[str, Provider]) -> Provide
     for field in entry:
         if field not in FIELDS:
             raise ValueError(f"no field {suggest(str(field), FIELDS)}")
-    fields = dict(entry)
-    template = fields.pop("like", None)
-    base: dict[str, Any] = {}
-    if template is not None:
+    fields, base = dict(entry), dict[str, Any]()
+    if (template := fields.pop("like", None)) is not None:
         if template not in registered:
             raise ValueError(f"like: no provider {suggest(str(template), sorted(registered))}")
         base = {field: getattr(registered[template], field) for field in LIKE}
@@ -421,7 +408,11 @@ def written(entry: Provider) -> dict[str, Any]:
 
 
 PROVIDERS: Registry[Provider] = Registry(
-    "provider", "cheaptalk.providers", instances(Provider), several, users_providers
+    "provider",
+    "cheaptalk.providers",
+    instances(Provider),
+    several,
+    lambda packaged: {} if (path := users_file()) is None else read_providers(path, packaged),
 )
 """Providers by the first part of a model string."""
 

@@ -1,6 +1,5 @@
 """Model settings: validated before a run and converted to request fields."""
 
-from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
@@ -15,18 +14,6 @@ LEAST_BUDGET = 1_024
 """Anthropic's minimum number of reasoning tokens."""
 
 
-def _budget(level: Reasoning) -> dict[str, Any]:
-    if level == "none":
-        return {"thinking": {"type": "disabled"}}
-    return {"thinking": {"type": "enabled", "budget_tokens": tokens_of(level)}}
-
-
-def _gemini(level: Reasoning) -> dict[str, Any]:
-    if isinstance(level, str):
-        return {"reasoning_effort": level}
-    return {"extra_body": {"google": {"thinking_config": {"thinking_budget": level}}}}
-
-
 def tokens_of(level: Reasoning) -> int:
     """Return the number of reasoning tokens for a reasoning level.
 
@@ -36,28 +23,30 @@ def tokens_of(level: Reasoning) -> int:
     return BUDGETS.get(level, 0) if isinstance(level, str) else level
 
 
-def _thinking(level: Reasoning) -> dict[str, Any]:
-    if level == "none":
-        return {"thinking": {"type": "disabled"}}
-    return {"thinking": {"type": "enabled"}, "reasoning_effort": level}
+def reasoning_fields(form: ReasoningForm, level: Reasoning) -> dict[str, Any]:
+    """Return the request fields of a reasoning level in a format.
 
-
-REASONING: Mapping[ReasoningForm, Callable[[Reasoning], dict[str, Any]]] = {
-    "level": lambda level: {"reasoning": level},
-    "effort": lambda level: {"reasoning_effort": level},
-    "switch": lambda level: {"chat_template_kwargs": {"enable_thinking": level != "none"}},
-    "budget": _budget,
-    "adaptive": lambda level: {
-        "thinking": {"type": "adaptive"},
-        "output_config": {"effort": level},
-    },
-    "gemini": _gemini,
-    "openrouter": lambda level: {
-        "reasoning": {"effort" if isinstance(level, str) else "max_tokens": level}
-    },
-    "thinking": _thinking,
-}
-"""Functions that convert a reasoning level to request fields, by format."""
+    >>> reasoning_fields("openrouter", 2_000), reasoning_fields("switch", "none")
+    ({'reasoning': {'max_tokens': 2000}}, {'chat_template_kwargs': {'enable_thinking': False}})
+    """
+    match form, level:
+        case "level", _:
+            return {"reasoning": level}
+        case "switch", _:
+            return {"chat_template_kwargs": {"enable_thinking": level != "none"}}
+        case "budget" | "thinking", "none":
+            return {"thinking": {"type": "disabled"}}
+        case "budget", _:
+            return {"thinking": {"type": "enabled", "budget_tokens": tokens_of(level)}}
+        case "thinking", _:
+            return {"thinking": {"type": "enabled"}, "reasoning_effort": level}
+        case "adaptive", _:
+            return {"thinking": {"type": "adaptive"}, "output_config": {"effort": level}}
+        case "openrouter", _:
+            return {"reasoning": {"effort" if isinstance(level, str) else "max_tokens": level}}
+        case "gemini", int():
+            return {"extra_body": {"google": {"thinking_config": {"thinking_budget": level}}}}
+    return {"reasoning_effort": level}
 
 
 def family(name: ModelName) -> Family:
@@ -90,17 +79,7 @@ def check_settings(settings: ModelSettings, model: str, answers: AskedRoute = "a
             raise ValueError(f"{name.short} does not support {setting}: remove it")
     if (values.get("temperature") or 0) > kind.hottest:
         raise ValueError(f"{name.short} supports temperatures up to {kind.hottest:g}")
-    if settings.reasoning is not None:
-        _check_reasoning(settings.reasoning, kind, name)
-    level = settings.reasoning or ("high" if kind.reasons else "none")
-    if kind.either and level != "none":
-        for setting in SAMPLING:
-            if setting in values:
-                raise ValueError(
-                    f"{name.short} does not support {setting} with reasoning: remove it"
-                    + (", or set reasoning to none" if "none" in kind.levels else "")
-                )
-    _check_tokens(settings, kind, name)
+    _check_reasoning(settings, kind, name)
     if answers != "auto" and answers not in routes(settings, name):
         options = " or ".join(routes(settings, name))
         raise ValueError(
@@ -108,17 +87,21 @@ def check_settings(settings: ModelSettings, model: str, answers: AskedRoute = "a
         )
 
 
-def _check_reasoning(level: Reasoning, kind: Family, name: ModelName) -> None:
-    if kind.reasoning is None:
-        raise ValueError(f"{name.short} has no reasoning setting: remove it")
-    fits = level in kind.levels if isinstance(level, str) else kind.budget
-    if not fits:
-        options = ", ".join(kind.levels) + (", or a number of tokens" if kind.budget else "")
-        raise ValueError(f"{name.short} does not support reasoning: {level}; use {options}")
-
-
-def _check_tokens(settings: ModelSettings, kind: Family, name: ModelName) -> None:
-    """Check Anthropic's limits: reasoning counts towards ``max_tokens`` and has a minimum."""
+def _check_reasoning(settings: ModelSettings, kind: Family, name: ModelName) -> None:
+    """Check the reasoning level, and Anthropic's limits of reasoning tokens."""
+    level = settings.reasoning or ("high" if kind.reasons else "none")
+    if settings.reasoning is not None:
+        if kind.reasoning is None:
+            raise ValueError(f"{name.short} has no reasoning setting: remove it")
+        if not (level in kind.levels if isinstance(level, str) else kind.budget):
+            options = ", ".join(kind.levels) + (", or a number of tokens" if kind.budget else "")
+            raise ValueError(f"{name.short} does not support reasoning: {level}; use {options}")
+    for setting in SAMPLING if kind.either and level != "none" else ():
+        if getattr(settings, setting) is not None:
+            raise ValueError(
+                f"{name.short} does not support {setting} with reasoning: remove it"
+                + (", or set reasoning to none" if "none" in kind.levels else "")
+            )
     tokens = tokens_of(settings.reasoning or "none")
     if name.protocol != "messages" or not tokens:
         return
@@ -156,7 +139,7 @@ def _wire(settings: ModelSettings, model: str, kind: Family) -> dict[str, Any]:
     values = settings.model_dump(exclude_none=True, exclude={"reasoning"}, mode="json")
     sent: dict[str, Any] = {kind.settings[setting]: value for setting, value in values.items()}
     if settings.reasoning is not None and kind.reasoning is not None:
-        sent |= REASONING[kind.reasoning](settings.reasoning)
+        sent |= reasoning_fields(kind.reasoning, settings.reasoning)
     if settings.stream:
         sent |= dict(kind.streamed)
     if kind.answer_tokens:

@@ -11,10 +11,10 @@ from cheaptalk.models.calls import Failure, ModelCall, Reply, Route
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import routes
 
-KEPT = frozenset({
-    "type", "description", "properties", "required", "additionalProperties", "items",
-    "prefixItems", "anyOf", "enum", "const", "minimum", "maximum", "$ref", "$defs",
-})  # fmt: skip
+KEPT = re.compile(
+    "type|description|properties|required|additionalProperties|items|prefixItems|anyOf|enum|const|"
+    r"minimum|maximum|\$ref|\$defs"
+)
 """Keywords that all providers of strict schemas support.
 
 Other keywords, such as text lengths, are checked when an answer is parsed.
@@ -56,30 +56,26 @@ def _walked(spec: Any, *, strict: bool) -> Any:
         return spec
     if strict and ("prefixItems" in spec or isinstance(spec.get("additionalProperties"), dict)):
         raise _Loose
-    renamed = {RENAMED.get(key, key): value for key, value in spec.items()}
-    result = {key: value for key, value in renamed.items() if key in KEPT}
-    for key in ("properties", "$defs"):
-        if key in result:
-            parts = result[key].items()
-            result[key] = {name: _walked(part, strict=strict) for name, part in parts}
-    for key in ("anyOf", "prefixItems"):
-        if key in result:
-            result[key] = [_walked(part, strict=strict) for part in result[key]]
-    for key in ("items", "additionalProperties"):
-        if key in result:
-            result[key] = _walked(result[key], strict=strict)
+    result = {}
+    for name, value in spec.items():
+        key = RENAMED.get(name) or str(name)
+        if key in ("properties", "$defs"):
+            value = {part: _walked(inner, strict=strict) for part, inner in value.items()}
+        elif key in ("anyOf", "prefixItems"):
+            value = [_walked(part, strict=strict) for part in value]
+        elif key in ("items", "additionalProperties"):
+            value = _walked(value, strict=strict)
+        if KEPT.fullmatch(key):
+            result[key] = value
     if strict and spec.get("type") == "object":
         result.setdefault("properties", {})
         result |= {"required": list(result["properties"]), "additionalProperties": False}
     return result
 
 
-COMPLAINTS: dict[Route, re.Pattern[str]] = {
-    "schema": re.compile(
-        "response_format|schema|structured|grammar|guided|strict|requested parameters",
-        re.IGNORECASE,
-    ),
-    "tool": re.compile("tool|function|schema|strict|requested parameters", re.IGNORECASE),
+COMPLAINTS: dict[Route | None, str] = {
+    "schema": "response_format|schema|structured|grammar|guided|strict|requested parameters",
+    "tool": "tool|function|schema|strict|requested parameters",
 }
 """Words in error messages of servers that do not support an answer format."""
 REFUSALS = (400, 404, 422)
@@ -101,7 +97,7 @@ def refuses(reply: Reply, route: Route | None) -> bool:
         route in COMPLAINTS
         and reply.failure is Failure.PROVIDER_ERROR
         and reply.status in REFUSALS
-        and COMPLAINTS[route].search(reply.detail or "") is not None
+        and re.search(COMPLAINTS[route], reply.detail or "", re.IGNORECASE) is not None
     )
 
 
@@ -129,9 +125,8 @@ class RouteSupport:
     def remaining(self, call: ModelCall) -> Sequence[Route]:
         """Return the answer formats to try for a call, in order."""
         candidates = ways(call)
-        if len(candidates) == 1:
-            return candidates
-        return [route for route in candidates if (call.model, route) not in self._refused]
+        remaining = [route for route in candidates if (call.model, route) not in self._refused]
+        return remaining if len(candidates) > 1 else candidates
 
     def note(self, model: str, route: Route | None, reply: Reply) -> bool:
         """Record a reply; return whether the server rejected the answer format."""

@@ -66,8 +66,7 @@ def schema_characters(call: ModelCall) -> int:
 
 
 def _schema(call: ModelCall) -> str:
-    formal = call.form is not None and call.form.route != "text"
-    return str(call.form.json_schema) if call.form and formal else ""
+    return str(call.form.json_schema) if call.form and call.form.route != "text" else ""
 
 
 def read_usage(reported: Any, kind: type[T], usage_of: Callable[[T], Usage]) -> dict[str, Any]:
@@ -81,17 +80,14 @@ def read_usage(reported: Any, kind: type[T], usage_of: Callable[[T], Usage]) -> 
     >>> read_usage({"n": "many"}, dict[str, int], lambda found: Usage(input_tokens=found["n"]))
     {'usage': Usage(input_tokens=-1, ...), 'reported': '{"n": "many"}'}
     """
-    if reported is None or (isinstance(reported, dict) and not _has_counts(reported)):
+    counts = reported.values() if isinstance(reported, dict) else (reported,)
+    if all(count is None for count in counts):
         return {}
     try:
         usage = usage_of(msgspec.convert(reported, kind))
     except msgspec.ValidationError:
         usage = IMPOSSIBLE
     return {"usage": usage, "reported": json.dumps(reported)[:KEPT]}
-
-
-def _has_counts(reported: dict[str, Any]) -> bool:
-    return any(count is not None for count in reported.values())
 
 
 def metered(reply: Reply, call: ModelCall, *, alone: bool = True) -> Reply:
@@ -102,10 +98,16 @@ def metered(reply: Reply, call: ModelCall, *, alone: bool = True) -> Reply:
     """
     if reply.reported is None:
         return reply
-    if _consistent(reply.usage) and not (alone and _is_implausible(reply, call)):
+    usage = reply.usage
+    is_consistent = (
+        all(0 <= count <= MOST for _, count in usage)
+        and usage.cached_tokens <= usage.input_tokens
+        and usage.reasoning_tokens <= usage.output_tokens
+    )
+    if is_consistent and not (alone and _is_implausible(reply, call)):
         return reply.model_copy(update={"reported": None})
-    turned_away = reply.status is not None
-    return reply.model_copy(update={"usage": Usage() if turned_away else own_count(reply, call)})
+    counted = Usage() if reply.status is not None else own_count(reply, call)
+    return reply.model_copy(update={"usage": counted})
 
 
 def own_count(reply: Reply, call: ModelCall) -> Usage:
@@ -131,24 +133,14 @@ def _tokens(text: str | None) -> int:
     return math.ceil(len((text or "").encode()) / FEWEST_CHARACTERS)
 
 
-def _consistent(usage: Usage) -> bool:
-    """Return whether token counts are in range, and partial counts do not exceed their totals."""
-    within = all(0 <= count <= MOST for _, count in usage)
-    cached = usage.cached_tokens <= usage.input_tokens
-    return within and cached and usage.reasoning_tokens <= usage.output_tokens
-
-
 def _is_implausible(reply: Reply, call: ModelCall) -> bool:
     """Return whether token counts are implausible for the lengths of a call and its reply."""
-    counted, used, answered = own_count(reply, call), reply.usage, reply.text is not None
+    counted, used = own_count(reply, call), reply.usage
     maximum = most_tokens(call.settings, call.model) or LONGEST_ANSWER
-    sent = (
-        sum(len(message.content) for message in call.messages) if answered else 0,
-        used.input_tokens,
-    )
-    received = (len(reply.text or ""), used.output_tokens)
+    sent = 0 if reply.text is None else sum(len(message.content) for message in call.messages)
     return (
-        any(length > MOST_CHARACTERS * tokens for length, tokens in (sent, received))
+        sent > MOST_CHARACTERS * used.input_tokens
+        or len(reply.text or "") > MOST_CHARACTERS * used.output_tokens
         or used.input_tokens > max(GENEROUS * counted.input_tokens, UNSEEN)
         or used.output_tokens > max(GENEROUS * counted.output_tokens, maximum)
     )

@@ -70,20 +70,6 @@ class Seat(NamedTuple):
         return f"{self.record.id}-{self.name}"
 
 
-class Conversation(NamedTuple):
-    """A seat's model calls in a match, converted to Inspect's types.
-
-    Attributes:
-        events: the calls with full input, and the results of the answers.
-        messages: the last conversation with the reply.
-        output: the last reply.
-    """
-
-    events: list[Any]
-    messages: list[Any]
-    output: Any
-
-
 def write_inspect_logs(
     store: Store | Path | str, study: NamedRows | str, folder: Path | str
 ) -> Exported:
@@ -110,14 +96,22 @@ def write_inspect_logs(
     name, rows = study if isinstance(study, str) else study.name, Counter[str]()
     with Store.opened(store) as opened:
         opened.study(name)
-        subjects = _subjects(opened, name)
+        subjects = dict.fromkeys(
+            Subject(record.game, record.label(seat))
+            for record in opened.records(name)
+            for seat in record.seats
+            if record.over and _of_model(record, seat)
+        )
         if not subjects:
             raise CheaptalkError(f"{name}: no match of a model has ended")
         try:
             with whole_folder(Path(folder)) as half:
                 for subject in subjects:
                     eval_log = _log(name, subject, list(_seats(opened, name, subject)))
-                    log.write_eval_log(eval_log, half / _file_name(eval_log.eval))
+                    begun = datetime.fromisoformat(eval_log.eval.created)
+                    game, id_ = subject.game.replace("_", "-"), eval_log.eval.task_id
+                    file = half / f"{begun:%Y-%m-%dT%H-%M-%S}_{game}_{id_}.eval"
+                    log.write_eval_log(eval_log, file)
                     rows.update(logs=1, samples=len(eval_log.samples))
         except FileExistsError as error:
             raise CheaptalkError(f"{folder} already exists; choose a new folder") from error
@@ -125,16 +119,6 @@ def write_inspect_logs(
             why = error.strerror or error
             raise CheaptalkError(f"{folder} cannot be written: {why}") from error
     return Exported(Path(folder), dict(rows))
-
-
-def _subjects(store: Store, study: str) -> list[Subject]:
-    return list(
-        dict.fromkeys(
-            Subject(record.game, record.label(seat))
-            for record in store.records(study) if record.over
-            for seat in record.seats if _of_model(record, seat)
-        )
-    )  # fmt: skip
 
 
 def _of_model(record: MatchRecord, seat: str) -> bool:
@@ -148,13 +132,6 @@ def _seats(store: Store, study: str, subject: Subject) -> Iterator[Seat]:
         for name, seat in record.at.items() if record.over else ():
             if record.label(seat) == subject.label and _of_model(record, seat):
                 yield Seat(record, standing.of(record), name)
-
-
-def _file_name(spec: Any) -> str:
-    begun = datetime.fromisoformat(spec.created)
-    return (
-        f"{begun:%Y-%m-%dT%H-%M-%S}_{spec.task_display_name.replace('_', '-')}_{spec.task_id}.eval"
-    )
 
 
 def _log(study: str, subject: Subject, seats: Sequence[Seat]) -> Any:
@@ -212,23 +189,20 @@ def _sample(seat: Seat) -> Any:
     kinds = Counter(answer.kind for answer in seat.answers)
     metrics = achieved(record.rules, seat.name, result, kinds, forfeited=seat.forfeited)
     dropped = scorer.Score.unscored(reason="dropped", explanation=seat.stand.dropped_because)
-    used = [event.output.usage for event in conversation.events if event.event == "model"]
+    calls = [event for event in conversation["events"] if event.event == "model"]
+    used = [call.output.usage for call in calls]
     times = (record.begun, record.finished)
     return log.EvalSample(
+        **conversation,
         id=seat.id,
         epoch=1,
-        input=next(
-            (event.input for event in conversation.events if event.event == "model"), NOTHING_ASKED
-        ),
+        input=calls[0].input if calls else NOTHING_ASKED,
         target="",
-        messages=conversation.messages,
-        output=conversation.output,
         scores={
             "outcome": dropped if seat.stand.dropped else outcome_score(metrics),
             "answers": answers_score(metrics),
         },
         metadata=_metadata(seat),
-        events=conversation.events,
         model_usage={seat.model.short: sum(used[1:], used[0])} if used else {},
         started_at=times[0] and _moment(times[0]),
         completed_at=times[1] and _moment(times[1]),
@@ -256,7 +230,8 @@ def _metadata(seat: Seat) -> dict[str, Any]:
     }
 
 
-def _conversation(seat: Seat) -> Conversation:
+def _conversation(seat: Seat) -> dict[str, Any]:
+    """Return the calls and answers as ``events``, the last ``messages``, and the ``output``."""
     event, model = inspect_part("inspect_ai.event"), inspect_part("inspect_ai.model")
     events, history, output = list[Any](), list[Any](), model.ModelOutput()
     begun = seat.record.begun or seat.record.finished or 0.0
@@ -269,32 +244,24 @@ def _conversation(seat: Seat) -> Conversation:
             )
             output = inspect_output(reply, seat.model.short)
             sent, received = recorded.get("sent", begun), recorded.get("received", begun)
-            events.append(
-                event.ModelEvent(
-                    model=seat.model.short, input=history, tools=[], tool_choice="none",
-                    config=inspect_config(_settings(call.get("settings") or {})), output=output,
-                    error=output.error, cache="read" if reply.cached else None,
-                    timestamp=_moment(sent), completed=_moment(received),
-                    working_start=sent - begun,
-                    working_time=reply.seconds,
-                )
-            )  # fmt: skip
-        events.append(
-            event.InfoEvent(
-                source="cheaptalk",
-                data={"request": answer.request, "kind": answer.kind, "action": answer.action},
-                timestamp=_moment(received),
-                working_start=received - begun,
-            )
-        )
-    return Conversation(events, history + [choice.message for choice in output.choices], output)
+            times: dict[str, Any] = {"timestamp": _moment(sent), "completed": _moment(received)}
+            times |= {"working_start": sent - begun, "working_time": reply.seconds}
+            request = {"input": history, "tools": [], "tool_choice": "none"}
+            request["config"] = inspect_config(_settings(call.get("settings") or {}))
+            result = {"output": output, "error": output.error}
+            result["cache"] = "read" if reply.cached else None
+            parts = times | request | result
+            events.append(event.ModelEvent(model=seat.model.short, **parts))
+        data = {"request": answer.request, "kind": answer.kind, "action": answer.action}
+        ended = {"timestamp": _moment(received), "working_start": received - begun}
+        events.append(event.InfoEvent(source="cheaptalk", data=data, **ended))
+    messages = history + [choice.message for choice in output.choices]
+    return {"events": events, "messages": messages, "output": output}
 
 
 def _settings(written: Mapping[str, Any]) -> ModelSettings:
-    settings = {
-        name: value for name, value in written.items() if name in ModelSettings.model_fields
-    }
-    return ModelSettings.model_validate(settings)
+    names = written.keys() & ModelSettings.model_fields.keys()
+    return ModelSettings.model_validate({name: written[name] for name in names})
 
 
 def _moment(seconds: float) -> str:

@@ -91,7 +91,6 @@ def inspect_config(settings: ModelSettings) -> Any:
     level, tokens = settings.reasoning, None
     if isinstance(level, int):
         level, tokens = None, level
-    return inspect_part("inspect_ai.model").GenerateConfig(
-        **options, stop_seqs=settings.stop and list(settings.stop), reasoning_effort=level,
-        reasoning_tokens=tokens,
-    )  # fmt: skip
+    options |= {"reasoning_effort": level, "reasoning_tokens": tokens}
+    options["stop_seqs"] = settings.stop and list(settings.stop)
+    return inspect_part("inspect_ai.model").GenerateConfig(**options)

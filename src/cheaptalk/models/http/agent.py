@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from cheaptalk.models.calls import ModelCall, Reply, Usage
 from cheaptalk.models.http.failures import complaint
@@ -91,9 +91,7 @@ def read(data: Any) -> Reply:
         return complaint(response.error)
     if (response.answer is None) == (response.text is None):
         raise ValueError(FORM)
-    used = read_usage(
-        response.usage, AgentUsage, lambda usage: Usage(**msgspec.structs.asdict(usage))
-    )
+    used = read_usage(response.usage, AgentUsage, lambda used: Usage(**structs.asdict(used)))
     text, route = response.text, "text"
     if text is None:
         text, route = msgspec.json.encode(response.answer).decode(), "schema"

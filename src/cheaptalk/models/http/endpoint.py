@@ -8,9 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.http.failures import EndpointTrouble, broken, hinted, refused
-from cheaptalk.models.http.reach import connector
 from cheaptalk.models.http.secrets import scrubbed_reply, scrubbed_values
-from cheaptalk.models.http.transport import lost_connection, proxy_of, secrets_at
+from cheaptalk.models.http.transport import Connections, lost_connection, secrets_at
 from cheaptalk.models.model_strings import ModelName
 
 T = TypeVar("T")
@@ -21,7 +20,7 @@ PATIENCE = aiohttp.ClientTimeout(total=3600, connect=60, sock_read=300)
 
 
 class Listed(Struct):
-    """A batch or job in a provider's list."""
+    """A batch, job or file of a provider."""
 
     id: str
 
@@ -33,23 +32,17 @@ class Page(Struct, Generic[L]):
     has_more: bool = False
 
 
-class File(Struct):
-    """A file uploaded to a provider."""
-
-    id: str
-
-
-class Endpoint:
+class Endpoint(Connections):
     """A client for a provider's endpoint; methods raise :class:`EndpointTrouble` if requests fail.
 
     Error messages have one line and never contain the key.
     """
 
     def __init__(self, name: ModelName, headers: Mapping[str, str]) -> None:
+        super().__init__(PATIENCE)
         self._name = name
         self._headers = {**headers, **name.key_header}
         self._secrets = secrets_at(name.url, name.key)
-        self._session: aiohttp.ClientSession | None = None
 
     async def get(self, kind: type[T], path: str, **query: str) -> T:
         """Get the JSON at a path, decoded as the given type."""
@@ -63,7 +56,7 @@ class Endpoint:
         """Upload a JSON Lines file in OpenAI's format and return its id."""
         form = aiohttp.FormData({"purpose": purpose})
         form.add_field("file", file, filename=f"{name}.jsonl", content_type="application/jsonl")
-        return (await self.post(File, "files", data=form)).id
+        return (await self.post(Listed, "files", data=form)).id
 
     async def listed(self, page: type[Page[L]], path: str, after: str) -> AsyncIterator[L]:
         """Yield all items of a list; ``after`` is the name of the cursor parameter."""
@@ -79,14 +72,9 @@ class Endpoint:
     async def read(self, method: str, path: str, **options: Any) -> bytes:
         """Request a URL and return the response body, which may contain secrets."""
         url = self._name.endpoint(path)
-        if self._session is None:
-            self._session = aiohttp.ClientSession(connector=connector(), timeout=PATIENCE)
         try:
-            async with self._session.request(
-                method, url, headers=self._headers, proxy=proxy_of(url), allow_redirects=False,
-                **options,
-            ) as response:  # fmt: skip
-                data = await response.read()
+            async with self.request(method, url, headers=self._headers, **options) as response:
+                data: bytes = await response.read()
         except TimeoutError:
             raise self._trouble("the request timed out") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -95,11 +83,6 @@ class Endpoint:
             return data
         reply = refused(response.status, response.headers, data, self._secrets)
         raise EndpointTrouble(hinted(scrubbed_reply(reply, self._secrets), self._name, url))
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
 
     def _read(self, kind: type[T], data: bytes) -> T:
         try:

@@ -4,6 +4,7 @@ import email.utils
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -55,6 +56,12 @@ def broken(detail: str, *, retry: bool, **fields: Any) -> Reply:
     """Return a failure reply for a provider error, with a one-line message."""
     line = " ".join(detail.split())[:SAID]
     return Reply(failure=Failure.PROVIDER_ERROR, detail=line, retry=retry, **fields)
+
+
+def timed_out(deadline: float) -> Reply:
+    """Return the failure reply of a call without an answer within a timeout in seconds."""
+    detail = f"no answer within {deadline:g} seconds"
+    return Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
 
 
 def malformed(error: Exception, data: bytes, secrets: tuple[str, ...] = ()) -> Reply:
@@ -169,18 +176,12 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
         value = headers.get(header)
         if value is None:
             continue
-        try:
+        seconds = math.nan
+        with suppress(ValueError, OverflowError):
+            when = email.utils.parsedate_to_datetime(value)
+            seconds = (when.replace(tzinfo=when.tzinfo or UTC) - now).total_seconds()
+        with suppress(ValueError):
             seconds = float(value) * unit
-        except ValueError:
-            seconds = _until(value, now)
         if math.isfinite(seconds):
             return max(0.0, seconds)
     return None
-
-
-def _until(date: str, now: datetime) -> float:
-    try:
-        when = email.utils.parsedate_to_datetime(date)
-    except (ValueError, OverflowError):
-        return math.nan
-    return (when.replace(tzinfo=when.tzinfo or UTC) - now).total_seconds()

@@ -1,17 +1,31 @@
-"""OpenAI's chat format: request bodies and responses."""
+"""OpenAI's chat format: request bodies, and complete or streamed responses."""
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, Usage
-from cheaptalk.models.http.decoding import Content, reply_id, words_and_thoughts
+from cheaptalk.models.http.decoding import decoded, reply_id
 from cheaptalk.models.http.failures import broken, complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import sendable
 from cheaptalk.models.usage import IMPOSSIBLE, read_usage
+
+
+class ContentPart(Struct):
+    """One part of a message's content: text or reasoning."""
+
+    text: str | None = None
+    thinking: "str | list[ContentPart] | None" = None
+
+
+Content: TypeAlias = str | list[ContentPart] | None
+"""A message's content, as one text or in parts."""
 
 
 class Function(Struct):
@@ -22,13 +36,14 @@ class Function(Struct):
 
 
 class ToolCall(Struct):
-    """One tool call of a message."""
+    """One tool call of a message, or a piece of it in a stream."""
 
-    function: Function
+    function: Function | None = None
+    index: int = 0
 
 
-class ChatReply(Struct):
-    """A message from a model."""
+class Message(Struct):
+    """A message from a model, or a piece of it in a stream."""
 
     content: Content = None
     refusal: str | None = None
@@ -37,11 +52,13 @@ class ChatReply(Struct):
     tool_calls: list[ToolCall] | None = None
 
 
-class ChatChoice(Struct):
-    """One choice of a completion."""
+class Choice(Struct):
+    """One choice of a completion, with a ``delta`` in a stream."""
 
-    message: ChatReply | None = None
+    message: Message | None = None
+    delta: Message | None = None
     finish_reason: str | None = None
+    index: int = 0
     error: Any = None
 
 
@@ -63,9 +80,9 @@ class ChatUsage(Struct):
 
 
 class Completion(Struct):
-    """A response in the chat format."""
+    """A response in the chat format, or a chunk of a streamed response."""
 
-    choices: list[ChatChoice] | None = None
+    choices: list[Choice] | None = None
     id: Any = None
     model: str | None = None
     system_fingerprint: str | None = None
@@ -111,8 +128,11 @@ def read(data: Any) -> Reply:
         return broken("the response has no choices", retry=True, **fields)
     message = choice.message
     messages = [answer.message for answer in choices if answer.message is not None]
-    called = [call.function for answer in messages for call in answer.tool_calls or ()]
-    contents = [words_and_thoughts(answer.content) for answer in messages]
+    functions = [call.function for answer in messages for call in answer.tool_calls or ()]
+    called = [function for function in functions if function is not None]
+    if len(called) < len(functions):
+        raise ValueError("a tool call has no function")
+    contents = [_text_and_reasoning(answer.content) for answer in messages]
     thoughts = (message.reasoning_content, message.reasoning, contents[0][1])
     fields |= {
         "finish": choice.finish_reason,
@@ -126,6 +146,63 @@ def read(data: Any) -> Reply:
         return Reply(failure=Failure.REFUSED, detail=message.refusal, **fields)
     texts = [*(text for text, _ in contents), *(function.arguments for function in called)]
     return Reply(text="\n".join(text for text in texts if text), **fields)
+
+
+def _text_and_reasoning(content: Content) -> tuple[str, str]:
+    if isinstance(content, list):
+        text = "".join(part.text or "" for part in content)
+        return text, "".join(_text_and_reasoning(part.thinking)[0] for part in content)
+    return content or "", ""
+
+
+def joined(data: bytes) -> dict[str, Any]:
+    """Join a stream of chunks into one completion; raise ValueError if it is incomplete."""
+    completion: dict[str, Any] = {}
+    choices: defaultdict[int, list[Choice]] = defaultdict(list)
+    for line in data.splitlines():
+        payload = line.removeprefix(b"data:").strip()
+        if not line.startswith(b"data:") or payload == b"[DONE]":
+            continue
+        chunk = msgspec.convert(decoded(payload), Completion)
+        if chunk.error:
+            return {"error": chunk.error}
+        for name in ("id", "model", "system_fingerprint", "usage"):
+            if (value := getattr(chunk, name)) is not None:
+                completion[name] = value
+        for choice in chunk.choices or ():
+            choices[choice.index].append(choice)
+    completion["choices"] = [_joined_choice(choices[index]) for index in sorted(choices)]
+    if not choices or not all(choice["finish_reason"] for choice in completion["choices"]):
+        raise ValueError("the stream is incomplete")
+    return completion
+
+
+def _joined_choice(pieces: Sequence[Choice]) -> dict[str, Any]:
+    deltas = [piece.delta for piece in pieces if piece.delta is not None]
+    calls: defaultdict[int, list[Function]] = defaultdict(list)
+    for call in chain.from_iterable(delta.tool_calls or () for delta in deltas):
+        if call.function is not None:
+            calls[call.index].append(call.function)
+    texts = {
+        name: "".join(text for delta in deltas if isinstance(text := getattr(delta, name), str))
+        for name in ("refusal", "reasoning_content", "reasoning")
+    }
+    contents = [_text_and_reasoning(delta.content) for delta in deltas]
+    message = {name: text or None for name, text in texts.items()} | {
+        "content": "".join(text for text, _ in contents) or None,
+        "reasoning": "".join(thought for _, thought in contents) or texts["reasoning"] or None,
+        "tool_calls": [
+            {
+                "function": {
+                    "name": next((piece.name for piece in functions if piece.name), None),
+                    "arguments": "".join(piece.arguments or "" for piece in functions),
+                }
+            }
+            for _, functions in sorted(calls.items())
+        ],
+    }
+    finishes = [piece.finish_reason for piece in pieces if piece.finish_reason]
+    return {"message": message, "finish_reason": finishes[-1] if finishes else None}
 
 
 def _usage(counted: ChatUsage) -> Usage:

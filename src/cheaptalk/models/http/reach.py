@@ -11,7 +11,7 @@ import ipaddress
 import os
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -87,10 +87,10 @@ def connector() -> aiohttp.TCPConnector:
     20 % at 50 ms (``python -m bench.connections``). The delay lowers a run's throughput only if its
     concurrency is the bottleneck.
     """
+    sockets = _public_socket if restricted() else None
     return aiohttp.TCPConnector(
-        limit=0, ttl_dns_cache=300, force_close=True,
-        socket_factory=_public_socket if restricted() else None,
-    )  # fmt: skip
+        limit=0, ttl_dns_cache=300, force_close=True, socket_factory=sockets
+    )
 
 
 def refusal(url: str, proxy: str | None) -> str | None:
@@ -113,12 +113,9 @@ def _literal(host: str) -> str | None:
     >>> _literal("127.1"), _literal("0x7f000001"), _literal("1.example.org")
     ('127.0.0.1', '127.0.0.1', None)
     """
-    if ":" in host:
-        return host
-    try:
-        return socket.inet_ntoa(socket.inet_aton(host))
-    except OSError:
-        return None
+    with suppress(OSError):
+        return host if ":" in host else socket.inet_ntoa(socket.inet_aton(host))
+    return None
 
 
 def _public_socket(info: Any) -> socket.socket:

@@ -53,10 +53,8 @@ def of_proxy(url: str | None) -> tuple[str, ...]:
     credentials, separator, _ = urlsplit(url or "").netloc.rpartition("@")
     if not separator:
         return ()
-    return tuple(
-        form for text in dict.fromkeys((credentials, unquote(credentials)))
-        for form in (text, text.partition(":")[2])
-    )  # fmt: skip
+    texts = dict.fromkeys((credentials, unquote(credentials)))
+    return tuple(form for text in texts for form in (text, text.partition(":")[2]))
 
 
 @lru_cache(maxsize=256)
@@ -103,9 +101,8 @@ def scrubbed(text: str, secrets: tuple[str, ...]) -> str:
     ):
         return text
     pieces, end = [], 0
-    for start, stop in _original_spans(
-        text, [match.span() for match in forms.pattern.finditer(plain)]
-    ):
+    spans = [match.span() for match in forms.pattern.finditer(plain)]
+    for start, stop in _original_spans(text, spans):
         pieces.append(text[end:start])
         end = stop
     return BLANK.join((*pieces, text[end:]))
@@ -145,8 +142,8 @@ def scrubbed_values(data: Any, secrets: tuple[str, ...]) -> Any:
         return data
     if isinstance(data, str):
         return scrubbed(data, secrets)
-    if isinstance(data, list):
-        return [scrubbed_values(value, secrets) for value in data]
+    if isinstance(data, list | tuple):
+        return type(data)(scrubbed_values(value, secrets) for value in data)
     if isinstance(data, dict):
         return {
             scrubbed(key, secrets): scrubbed_values(value, secrets) for key, value in data.items()
@@ -157,10 +154,5 @@ def scrubbed_values(data: Any, secrets: tuple[str, ...]) -> Any:
 def scrubbed_reply(reply: Reply, secrets: tuple[str, ...]) -> Reply:
     """Remove secrets from all texts of a reply."""
     texts = {name: value for name, value in reply if isinstance(value, str | tuple)}
-    clean = {
-        name: scrubbed(value, secrets)
-        if isinstance(value, str)
-        else tuple(scrubbed(text, secrets) for text in value)
-        for name, value in texts.items()
-    }
+    clean = {name: scrubbed_values(value, secrets) for name, value in texts.items()}
     return reply if clean == texts else reply.model_copy(update=clean)

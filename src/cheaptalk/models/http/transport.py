@@ -12,16 +12,18 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from cheaptalk.models.calls import Failure, Reply
-from cheaptalk.models.http.decoding import decoded, joined
+from cheaptalk.models.calls import Reply
+from cheaptalk.models.http.decoding import decoded
 from cheaptalk.models.http.failures import (
     PAGE,
     broken,
     malformed,
     refused,
+    timed_out,
     web_page,
     worth_retrying,
 )
+from cheaptalk.models.http.openai import joined
 from cheaptalk.models.http.reach import REFUSED, connector, refusal
 from cheaptalk.models.http.secrets import of_proxy, scrubbed, scrubbed_reply, scrubbed_values
 
@@ -34,11 +36,33 @@ NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENG
 WRITE_HTTPS = "if it uses https, write https:// in the URL"
 
 
-class HttpTransport:
-    """A client for HTTP requests to any server, with a new connection per request."""
+class Connections:
+    """HTTP requests with a new connection each; opened on first use in an event loop."""
+
+    def __init__(self, timeout: aiohttp.ClientTimeout) -> None:
+        self._timeout = timeout
+        self._session: aiohttp.ClientSession | None = None
+
+    def request(self, method: str, url: str, **options: Any) -> Any:
+        """Return the context manager of a response, through the environment's proxy."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=connector(), cookie_jar=aiohttp.DummyCookieJar(), timeout=self._timeout
+            )
+        proxy = proxy_of(url)
+        return self._session.request(method, url, proxy=proxy, allow_redirects=False, **options)
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+class HttpTransport(Connections):
+    """A client for HTTP requests to any server."""
 
     def __init__(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
+        super().__init__(aiohttp.ClientTimeout(total=None))
 
     async def post(
         self,
@@ -59,38 +83,21 @@ class HttpTransport:
             longest: maximum size of the response in bytes.
         """
         started = time.monotonic()
-        proxy = proxy_of(url)
         secrets = secrets_at(url, key)
-        if why := refusal(url, proxy):
+        if why := refusal(url, proxy_of(url)):
             return broken(f"this model cannot be called: {why}", retry=False, unreached=True)
         try:
-            async with asyncio.timeout(deadline):
-                sending = self._pool().post(
-                    url, json=body, headers=headers, proxy=proxy, allow_redirects=False
-                )
-                async with sending as response:
-                    reply = await _read_response(response, secrets, read, longest)
+            async with (
+                asyncio.timeout(deadline),
+                self.request("POST", url, json=body, headers=headers) as response,
+            ):
+                reply = await _read_response(response, secrets, read, longest)
         except TimeoutError:
-            detail = f"no answer within {deadline:g} seconds"
-            reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
+            reply = timed_out(deadline)
         except (aiohttp.ClientError, OSError) as error:
             reply = lost_connection(error, url)
         reply = scrubbed_reply(reply, secrets)
         return reply.model_copy(update={"seconds": round(time.monotonic() - started, 4)})
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
-
-    def _pool(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=connector(),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(total=None),
-            )
-        return self._session
 
 
 def secrets_at(url: str, key: str | None) -> tuple[str, ...]:

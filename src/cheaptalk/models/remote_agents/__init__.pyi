@@ -1,7 +1,5 @@
 from .agent_server import AgentServer, agent_server_at
-from .callables import Agent, answer_of
-from .functions import Functions, as_remote_agents
-from .protocol import RemoteAgents
+from .functions import Agent, Functions, RemoteAgents, answer_of, as_remote_agents
 
 __all__ = [
     "Agent",

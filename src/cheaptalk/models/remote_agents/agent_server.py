@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from threading import Thread
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from aiohttp import web
 
@@ -25,6 +25,7 @@ from cheaptalk.models.http.decoding import decoded
 from cheaptalk.models.http.failures import beginning, broken
 from cheaptalk.models.http.secrets import LEAST, scrubbed_values
 from cheaptalk.models.model_strings import ModelName
+from cheaptalk.models.remote_agents.functions import RemoteAgents
 from cheaptalk.models.remote_agents.openapi import OPENAPI, QUERY, Accepted, Error, Poll
 from cheaptalk.models.remote_agents.pending_requests import NotOpen, PendingRequests
 from cheaptalk.models.usage import metered
@@ -52,23 +53,22 @@ def agent_tokens(names: Iterable[str]) -> dict[str, str]:
     """
     entries = os.environ.get(VARIABLE, "").split(",")
     pairs = [entry.partition("=") for entry in entries if entry.strip()]
+    tokens = {name.strip(): token.strip() for name, _, token in pairs}
+    problem = ""
     if not all(name.strip() and equals for name, equals, _ in pairs):
         problem = "write NAME=TOKEN for each remote agent, separated by commas"
-        raise CheaptalkError(f"{VARIABLE}: {problem}")
-    tokens = {name.strip(): token.strip() for name, _, token in pairs}
+    elif len({*tokens.values()}) < len(tokens):
+        problem = "two remote agents have the same token; each needs its own"
     for name, token in tokens.items():
         if len(token) < LEAST or not (token.isascii() and token.isprintable()):
-            raise CheaptalkError(
-                f"{VARIABLE}: the token of {name} must have at least {LEAST} printable ASCII "
-                "characters"
-            )
-    if len({*tokens.values()}) < len(tokens):
-        problem = "two remote agents have the same token; each needs its own"
+            characters = f"at least {LEAST} printable ASCII characters"
+            problem = problem or f"the token of {name} must have {characters}"
+    if problem:
         raise CheaptalkError(f"{VARIABLE}: {problem}")
     return {name: tokens.get(name) or secrets.token_urlsafe(24) for name in names}
 
 
-class AgentServer:
+class AgentServer(RemoteAgents):
     """An HTTP server for remote agents.
 
     Use it as a context manager around runs; it runs in its own thread.
@@ -138,18 +138,12 @@ class AgentServer:
         return f"the agent server has no remote agent {suggest(name, list(self._tokens))}"
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Send one call to a remote agent; failures are returned as replies.
-
-        Args:
-            number: the call's id, which is sent to the agent.
-            deadline: timeout in seconds, once the remote agent has connected.
-        """
+        """Send one call to a remote agent, whose timeout begins when the agent has connected."""
         pending = self._ask(call, number, deadline)
         future = asyncio.run_coroutine_threadsafe(pending, self._loop.result())
         return await asyncio.wrap_future(future)
 
     def begin(self) -> None:
-        """Start a run; its calls wait until the remote agents connect."""
         self._over = self._halted = False
         for pending in self._remote_agents.values():
             pending.awaited = None
@@ -204,21 +198,17 @@ class AgentServer:
         pending = self._remote_agents[name]
         request = pending.put(number, body(call, number))
         try:
-            reply = await self._awaited(name, pending, number, request.reply, deadline)
+            reply = await self._awaited(name, number, request.reply, deadline)
         finally:
             pending.close(number)
         seconds = round(time.monotonic() - started, 4)
         return metered(reply, call, alone=False).model_copy(update={"seconds": seconds})
 
     async def _awaited(
-        self,
-        name: str,
-        pending: PendingRequests,
-        number: str,
-        reply: "asyncio.Future[Reply]",
-        deadline: float,
+        self, name: str, number: str, reply: "asyncio.Future[Reply]", deadline: float
     ) -> Reply:
         """Wait for the reply to a request; return a failure after a timeout."""
+        pending = self._remote_agents[name]
         if self._halted and not pending.connected.is_set():
             return STOPPED
         if not pending.connected.is_set():
@@ -230,7 +220,13 @@ class AgentServer:
             await asyncio.wait(either, timeout=remaining, return_when=FIRST_COMPLETED)
             connected.cancel()
         if not (pending.connected.is_set() or reply.done()):
-            return broken(self._absence_text(name, pending), retry=True, unreached=True)
+            strangers = counted(pending.strangers, "request")
+            wrong = f" ({strangers} had a wrong token)" if pending.strangers else ""
+            absence = (
+                f"remote agent {name} has not connected to {self.url_of(name)} within "
+                f"{self.patience:g} seconds{wrong}: start it with this URL and the displayed token"
+            )
+            return broken(absence, retry=True, unreached=True)
         await asyncio.wait({reply}, timeout=deadline)
         if reply.done():  # accepted even if it arrived at the last moment
             return reply.result()
@@ -239,14 +235,6 @@ class AgentServer:
             return broken(detail, retry=True)
         detail = f"the remote agent {name} gave no answer within {deadline:g} seconds"
         return Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
-
-    def _absence_text(self, name: str, pending: PendingRequests) -> str:
-        strangers = counted(pending.strangers, "request")
-        wrong = f" ({strangers} had a wrong token)" if pending.strangers else ""
-        return (
-            f"remote agent {name} has not connected to {self.url_of(name)} within "
-            f"{self.patience:g} seconds{wrong}: start it with this URL and the displayed token"
-        )
 
     def _authenticate(self, request: web.Request) -> tuple[PendingRequests, str]:
         """Verify an agent's token; return the agent's pending requests and the token."""
@@ -275,13 +263,10 @@ class AgentServer:
                 while not (self._over or self._ending.is_set() or pending.listed(after, 1)[0]):
                     await pending.news()
         listed, mark = pending.listed(after, limit)
-        poll = Poll(
-            state="open" if listed else "over" if self._over else "waiting",
-            requests=listed,
-            after=mark,
-        )
-        if poll["state"] == "over":
+        if self._over and not listed:
             pending.notified.set()
+        state: Literal["open", "over", "waiting"] = "over" if self._over else "waiting"
+        poll = Poll(state="open" if listed else state, requests=listed, after=mark)
         return web.json_response(poll)
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:

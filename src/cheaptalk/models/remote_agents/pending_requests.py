@@ -121,25 +121,17 @@ class PendingRequests:
             NotOpen: the request is not open, or already has a different answer.
         """
         digest = hashlib.sha256(msgspec.json.encode(answer, order="deterministic")).hexdigest()
+        poll, known = "poll for the current requests", number in self._closed
         request = self._open.get(number)
         if request is not None:
             self.close(number, digest)
             if not request.reply.done():
                 request.reply.set_result(reply)
-        elif number not in self._closed:
-            raise NotOpen(
-                f'this remote agent has no request "{number:.100}": poll for the current requests',
-                known=False,
-            )
+        elif not known:
+            raise NotOpen(f'this remote agent has no request "{number:.100}": {poll}', known=False)
         elif self._closed[number] is None:
-            raise NotOpen(
-                f"request {number} is closed: it timed out, or the run has stopped; poll "
-                "for the current requests",
-                known=True,
-            )
+            why = f"request {number} is closed: it timed out, or the run has stopped"
+            raise NotOpen(f"{why}; {poll}", known=True)
         elif self._closed[number] != digest:
-            raise NotOpen(
-                f"request {number} already has a different answer, which counts; poll for the "
-                "current requests",
-                known=True,
-            )
+            why = f"request {number} already has a different answer, which counts"
+            raise NotOpen(f"{why}; {poll}", known=True)

@@ -1,1 +1,0 @@
-"""Clients for providers' batch endpoints, which charge about half the price."""
