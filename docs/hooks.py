@@ -287,8 +287,9 @@ def cli_page() -> Iterator[str]:
 def command_section(command: Any, name: str, parent: Any) -> Iterator[str]:
     """Yield a command, or all commands of a group."""
     context = typer.Context(command, info_name=name, parent=parent)
-    if hasattr(command, "commands"):
-        for subcommand_name, subcommand in command.commands.items():
+    if hasattr(command, "list_commands"):
+        for subcommand_name in command.list_commands(context):
+            subcommand = command.get_command(context, subcommand_name)
             yield from command_section(subcommand, subcommand_name, context)
         return
     yield f"## {context.command_path}\n"

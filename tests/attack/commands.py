@@ -126,10 +126,11 @@ Leaf: TypeAlias = tuple[tuple[str, ...], Any]
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[Leaf]:
     """Yield every command that isn't a group, with its path."""
-    if inside := getattr(command, "commands", None):
-        for name, inner in inside.items():
+    if hasattr(command, "list_commands"):
+        context = typer.Context(command)
+        for name in command.list_commands(context):
             if name not in EXCLUDED:
-                yield from leaves(inner, (*path, name))
+                yield from leaves(command.get_command(context, name), (*path, name))
     else:
         yield path, command
 

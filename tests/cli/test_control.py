@@ -9,7 +9,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.sentences import spent
-from cheaptalk.cli.studies import control
+from cheaptalk.cli.studies import run as control
 from cheaptalk.studies import RunState
 from tests.batch_server import BatchServer
 from tests.conftest import Command

@@ -6,7 +6,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.cli.commands import full_names
-from cheaptalk.cli.shared.layout import table_lines
+from cheaptalk.cli.shared.consoles import table_lines
 from cheaptalk.cli.shared.printing import err, out, print_table, say
 from tests.conftest import Command
 from tests.fakes import study
@@ -24,14 +24,15 @@ PRINTING = [
     ("judge", "run", "small", "--results-only"),
     ("judge", "run", "small", "--rubric", "promises", "--show-prompt"),
     ("control", "small"), ("run", "small"), ("resume", "small"),
-    ("game", "check", "guess_the_average", "--seeds", "1"),
 ]  # fmt: skip
 """Commands that print results, as they are typed."""
 OTHERS = {
-    "view", "play", "serve", "study bots", "store import", "report", "store export", "judge label",
+    "view", "play", "serve", "study bots", "report", "store export", "judge label",
     "game new", "model mock-server", "model mcp", "store copy", "store archive", "store restore",
     "profile", "train policy", "train exploitability", "train pretrain", "train tune",
-    "train self-play", "train experiment",
+    "train self-play", "train experiment", "game check", "model cache clear",
+    "model cache export", "model cache explain", "store import glee", "store import gama",
+    "store import dond",
 }  # fmt: skip
 """Commands that serve, ask or write, and print only a line or two."""
 

@@ -5,15 +5,15 @@ import io
 import pytest
 from rich.console import Console
 
-from cheaptalk.cli.shared import progress
-from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.cli.shared import printing as progress
+from cheaptalk.cli.shared.printing import StatusLine
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the current time in a list, which a test can change."""
     now = [0.0]
-    monkeypatch.setattr("cheaptalk.cli.shared.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("cheaptalk.cli.shared.printing.time.monotonic", lambda: now[0])
     return now
 
 

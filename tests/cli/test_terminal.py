@@ -269,9 +269,9 @@ def test_progress_lines_are_printed_without_a_terminal(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(instances=300)))
-    monkeypatch.setattr("cheaptalk.cli.shared.progress.MIN_INTERVAL", 3600.0)
+    monkeypatch.setattr("cheaptalk.cli.shared.printing.MIN_INTERVAL", 3600.0)
     assert cheaptalk("run", "many.yaml").err == ""
-    monkeypatch.setattr("cheaptalk.cli.shared.progress.MIN_INTERVAL", 0.0)
+    monkeypatch.setattr("cheaptalk.cli.shared.printing.MIN_INTERVAL", 0.0)
     monkeypatch.setattr("cheaptalk.studies.runs.time_left.BEGINNING", 0.0)
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(instances=600)))
     lines = cheaptalk("run", "many.yaml").err.splitlines()

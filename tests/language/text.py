@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import cast
+from typing import Any
 
-import click
 import markdown  # type: ignore[import-untyped]
 import typer
 
@@ -71,25 +70,19 @@ def docs_sentences() -> list[str]:
 
 def cli_strings() -> list[str]:
     """Return the help of every command and option, and the messages in the code of the CLI."""
-    help_ = [
-        text
-        for text in _help(cast(click.Command, typer.main.get_command(app)), "cheaptalk")
-        if text
-    ]
+    help_ = [text for text in _help(typer.main.get_command(app), "cheaptalk") if text]
     messages = (text for path in sorted((SOURCE / "cli").rglob("*.py")) for text in _messages(path))
     return list(dict.fromkeys([*help_, *messages]))
 
 
-def _help(command: click.Command, name: str) -> Iterator[str]:
-    context = click.Context(command, info_name=name)
+def _help(command: Any, name: str) -> Iterator[str]:
+    context = typer.Context(command, info_name=name)
     yield " ".join(inspect.cleandoc(command.help or "").split())
     for parameter in command.params:
         yield " ".join((getattr(parameter, "help", None) or "").split())
-    if isinstance(command, click.Group):
+    if hasattr(command, "list_commands"):
         for child in command.list_commands(context):
-            subcommand = command.get_command(context, child)
-            assert subcommand is not None
-            yield from _help(subcommand, child)
+            yield from _help(command.get_command(context, child), child)
 
 
 def _messages(path: Path) -> Iterator[str]:

@@ -13,61 +13,36 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from typer._click.exceptions import NoArgsIsHelpError, UsageError
-from typer.completion import install_callback, show_callback
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.help_page import MAX_WIDTH
 from cheaptalk.cli.shared.interrupts import STOPPED, Outside
-from cheaptalk.cli.shared.loading import Commands, show_full_help
+from cheaptalk.cli.shared.loading import Group
 from cheaptalk.cli.shared.printing import err, errors, is_verbose, usual_volume
+from cheaptalk.cli.shared.settings import Defaults
 from cheaptalk.gc_tuning import COMMAND, collecting
+from cheaptalk.text import visible
 
 app = typer.Typer(
     name="cheaptalk",
-    cls=Commands,
+    cls=Group,
     help="Run experiments on strategic communication with language models, people and scripts.",
-    no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 @app.callback(invoke_without_command=True)
 def options(
-    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", "-V", help="Show the version and exit.")
-    ] = False,
-    install_completion: Annotated[
-        bool,
-        typer.Option("--install-completion", help="Install TAB completion for the current shell."),
-    ] = False,
-    show_completion: Annotated[
-        bool,
-        typer.Option(
-            "--show-completion", help="Print the completion script for the current shell."
-        ),
-    ] = False,
-    _: Annotated[
-        bool,
-        typer.Option(
-            "--help-all",
-            help="Show the commands of all groups and the global options, and exit.",
-            is_eager=True,
-            callback=show_full_help,
-        ),
     ] = False,
 ) -> None:
     """Handle the global options, which precede the command."""
     if version:
         typer.echo(f"cheaptalk {ct.__version__}")
         raise typer.Exit
-    install_callback(context, context.command.params[1], install_completion)
-    show_callback(context, context.command.params[2], show_completion)
 
 
 def main() -> None:
@@ -83,16 +58,12 @@ def main() -> None:
 def _status() -> int:
     """Run a command, print its error message if it fails, and return the exit status."""
     try:
-        with _plain_warnings():
-            completion.enable()
-            status = app(prog_name="cheaptalk", standalone_mode=False)
+        with _plain_warnings(), completion.joined_words():
+            status = app(prog_name="cheaptalk", standalone_mode=False, obj=Defaults())
         return status if isinstance(status, int) else 0
     except SystemExit as end:
         return int(end.code or 0)
-    except NoArgsIsHelpError as error:
-        error.show()
-        return error.exit_code
-    except UsageError as error:
+    except typer.TyperException as error:
         return _failed(_usage_problem(error), error.exit_code)
     except typer.Abort:
         return _failed("aborted", 1)
@@ -106,10 +77,13 @@ def _status() -> int:
     return 0
 
 
-def _usage_problem(error: UsageError) -> str:
+def _usage_problem(error: typer.TyperException) -> str:
     """Return an error about an invalid command line, with the command that shows the help."""
-    message = error.format_message().rstrip(".").replace(". Did", "; did")
-    command = error.ctx.command_path if error.ctx else "cheaptalk"
+    if error.__cause__ is not None:
+        error.message = ct.rules.errors.problem_of(error.__cause__) or error.message
+    message = visible(error.format_message()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "cheaptalk"
     return f"{message[:1].lower()}{message[1:]}; see {command} --help"
 
 

@@ -4,70 +4,40 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 import cheaptalk as ct
-from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.options import (
-    JsonOption,
-    ParametersOption,
-    PromptStyleOption,
-    SeatOption,
-    configured_game,
-    player_entry,
-    roster_players,
-)
+from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.printing import out, print_json, say
 from cheaptalk.cli.shared.sentences import counted
 
 MAX_SEEDS = 100
 """Maximum number of sample matches in which to look for the requested turn."""
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        help="Show the prompt for this model: a model string, settings such as '{history: "
-        "summary}', or ROSTER:LABEL, e.g. chip-trading:gpt-4o-refined.",
-        metavar="SPEC",
-        show_default="script/legal",
-    ),
-]
 
 
 def prompt(
-    game: Annotated[
-        str,
-        typer.Argument(help="Name of the game, e.g. bargaining.", autocompletion=completion.games),
-    ],
-    model: ModelOption = None,
-    style: PromptStyleOption = None,
-    seat: SeatOption = None,
-    turn: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Show the N-th decision request to the seat.")
-    ] = 1,
-    opponent: Annotated[
-        str | None,
-        typer.Option(
-            help="Use this scripted strategy in all other seats.",
-            autocompletion=completion.players,
-            metavar="SPEC",
-            show_default="random moves",
-        ),
-    ] = None,
-    set_: ParametersOption = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Set the random seed of the match.", show_default="the first with enough turns"
-        ),
-    ] = None,
-    json: JsonOption = False,
+    game: opt.GameName,
+    /,
+    model: Annotated[str | None, opt.Settings(metavar="SPEC", show_default="script/legal")] = None,
+    style: opt.PromptStyle = None,
+    seat: opt.Seat = None,
+    turn: opt.Count = 1,
+    opponent: Annotated[opt.PlayerSpec | None, opt.Settings(show_default="random moves")] = None,
+    set_: opt.Parameters = None,
+    seed: Annotated[int | None, opt.Settings(show_default="the first with enough turns")] = None,
+    json: opt.Json = False,
 ) -> None:
     """Show the prompt and settings a model would receive.
 
     The command plays a sample match to build the prompt. No model is called.
+
+    Args:
+        game: Name of the game, e.g. bargaining.
+        model: Show the prompt for this model: a model string, settings such as '{history:
+            summary}', or ROSTER:LABEL, e.g. chip-trading:gpt-4o-refined.
+        turn: Show the N-th decision request to the seat.
+        opponent: Use this scripted strategy in all other seats.
+        seed: Set the random seed of the match.
     """
-    rules = configured_game(game, set_ or [])
+    rules = opt.configured_game(game, set_ or [])
     seats = list(rules.seats)
     own_seat = seat or seats[0]
     if own_seat not in seats:
@@ -86,10 +56,10 @@ def prompt(
 
 def _model(text: str, style: str | None, game: ct.Game, seat: str) -> ct.players.ModelSeat:
     try:
-        entries = roster_players(text)
+        entries = opt.roster_players(text)
     except ValueError as error:
         raise ct.StudyError(f"--model: {error}") from None
-    data = next(iter(entries.values())) if entries else player_entry(text)
+    data = next(iter(entries.values())) if entries else opt.player_entry(text)
     if isinstance(data, dict) and "strategy" not in data:
         data = {"model": ct.players.MOCK_MODEL} | data | ({"style": style} if style else {})
     spec = _player_in(data, game, seat, "--model")
@@ -107,7 +77,7 @@ def _strategy(text: str | None, game: ct.Game, seat: str) -> ct.rules.Decide:
         strategies = ct.rules.strategies(game.name).values()
         names = [strategy.name for strategy in strategies if role in strategy.roles]
         text = "random" if "random" in names else names[0]
-    spec = _player_in(player_entry(text), game, seat, "--opponent")
+    spec = _player_in(opt.player_entry(text), game, seat, "--opponent")
     if not isinstance(spec, ct.players.StrategySeat):
         known = ", ".join(ct.rules.strategies(game.name))
         raise ct.StudyError(

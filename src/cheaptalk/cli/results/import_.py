@@ -12,40 +12,32 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.loading import Group, command_of
 from cheaptalk.cli.shared.lookup import check_free
-from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption, pair
 from cheaptalk.cli.shared.printing import err, hint, out, print_json, say, warn_about_names
 from cheaptalk.cli.shared.sentences import at_store, counted
 
 MAX_LINES = 20
 """Maximum number of reasons and notes that are printed; ``--json`` prints all."""
 
-PathsArgument = Annotated[
-    list[Path], typer.Argument(help="Files or folders with recorded games.", metavar="PATH...")
-]
-StudyOption = Annotated[
-    str, typer.Option(help="Store the games in the study with this name.", metavar="NAME")
-]
-KeepNamesOption = Annotated[
-    bool, typer.Option("--keep-names", help="Do not redact first names in messages.")
-]
-RedactOption = Annotated[
-    list[str] | None,
-    typer.Option("--redact", help="Also redact this name in messages. Repeatable.", metavar="NAME"),
+StudyName = Annotated[opt.Name, opt.Settings(help="Store the games in the study with this name.")]
+KeepNames = Annotated[bool, opt.Settings(help="Do not redact first names in messages.")]
+Redact = Annotated[
+    list[opt.Name] | None, opt.Settings(help="Also redact this name in messages. Repeatable.")
 ]
 
 
 class Importers(Group):
     """The group of import commands, including one for each registered importer."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        names = super().list_commands(ctx)
+    def summaries(self) -> dict[str, str]:
+        summaries = super().summaries()
         installed = {point.name for point in entry_points(group="cheaptalk.importers")}
-        if installed <= set(names) and "cheaptalk.records.imports.importers" not in sys.modules:
-            return names  # only built-in importers: skip a slow import
-        importers = sorted(ct.records.imports.IMPORTERS)
-        return [*names, *(name for name in importers if name not in names)]
+        if installed <= set(summaries) and "cheaptalk.records.imports.importers" not in sys.modules:
+            return summaries  # only built-in importers: skip a slow import
+        importers = sorted(ct.records.imports.IMPORTERS.items())
+        return {name: importer.help for name, importer in importers} | summaries
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         command = super().get_command(ctx, cmd_name)
@@ -55,81 +47,72 @@ class Importers(Group):
 
 def _command(name: str, importer: ct.records.imports.Importer) -> Any:
     def import_games(
-        paths: PathsArgument,
-        store: StoreOption = DEFAULT_STORE,
-        study: StudyOption = f"{name}-import",
-        json: JsonOption = False,
+        paths: Annotated[list[Path], opt.Settings(metavar="PATH...")],
+        /,
+        store: opt.Store = opt.DEFAULT_STORE,
+        study: StudyName = f"{name}-import",
+        json: opt.Json = False,
     ) -> None:
+        """Import games.
+
+        Args:
+            paths: Files or folders with recorded games.
+        """
         _import(lambda: importer.read(paths), store, study, json)
 
     return command_of(name, import_games, importer.help)
 
 
-commands = typer.Typer(
-    cls=Importers,
-    help="Import games published by other systems.",
-    no_args_is_help=True,
-    add_completion=False,
-)
-
-
-@commands.command()
 def glee(
-    folder: Annotated[
-        Path, typer.Argument(help="Folder with GLEE games, at any depth.", metavar="DIR")
-    ],
-    store: StoreOption = DEFAULT_STORE,
-    study: StudyOption = "glee-import",
-    keep_names: KeepNamesOption = False,
-    redact: RedactOption = None,
-    json: JsonOption = False,
+    folder: Annotated[Path, opt.Settings(metavar="DIR")],
+    /,
+    store: opt.Store = opt.DEFAULT_STORE,
+    study: StudyName = "glee-import",
+    keep_names: KeepNames = False,
+    redact: Redact = None,
+    json: opt.Json = False,
 ) -> None:
     """Import published games of GLEE; games already in the store are skipped.
 
     First names that probably address a person are redacted, but some may remain. Check the messages
     before you publish them, and redact further names with --redact.
+
+    Args:
+        folder: Folder with GLEE games, at any depth.
     """
     read = partial(ct.read_glee, folder, keep_names=keep_names, names=redact or [])
     _import(read, store, study, json)
 
 
-@commands.command()
 def gama(
-    folder: Annotated[
-        Path, typer.Argument(help="Folder with GAMA-Bench games, at any depth.", metavar="DIR")
-    ],
-    store: StoreOption = DEFAULT_STORE,
-    study: StudyOption = "gama-import",
-    alias: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--alias",
-            help="Treat the model ALIAS as the model NAME. Repeatable.",
-            metavar="ALIAS=NAME",
-        ),
-    ] = None,
-    json: JsonOption = False,
+    folder: Annotated[Path, opt.Settings(metavar="DIR")],
+    /,
+    store: opt.Store = opt.DEFAULT_STORE,
+    study: StudyName = "gama-import",
+    alias: Annotated[list[str] | None, opt.Settings(metavar="ALIAS=NAME")] = None,
+    json: opt.Json = False,
 ) -> None:
     """Import recorded games of GAMA-Bench; games already in the store are skipped.
 
     Reports with --as-published show the same values of the metric "score" as the paper. A model is
     imported as several players if file names indicate different temperatures, prompts or personas.
+
+    Args:
+        folder: Folder with GAMA-Bench games, at any depth.
+        alias: Treat the model ALIAS as the model NAME. Repeatable.
     """
-    aliases = dict(pair(text, "ALIAS=NAME", "--alias") for text in alias or ())
+    aliases = dict(opt.pair(text, "ALIAS=NAME", "--alias") for text in alias or ())
     _import(lambda: ct.read_gama(folder, aliases), store, study, json)
 
 
-@commands.command()
 def dond(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(help="Files with dialogues, or folders with .txt files.", metavar="PATH..."),
-    ],
-    store: StoreOption = DEFAULT_STORE,
-    study: StudyOption = "dond-import",
-    keep_names: KeepNamesOption = False,
-    redact: RedactOption = None,
-    json: JsonOption = False,
+    paths: Annotated[list[Path], opt.Settings(metavar="PATH...")],
+    /,
+    store: opt.Store = opt.DEFAULT_STORE,
+    study: StudyName = "dond-import",
+    keep_names: KeepNames = False,
+    redact: Redact = None,
+    json: opt.Json = False,
 ) -> None:
     """Import human dialogues of Deal or No Deal; those already in the store are skipped.
 
@@ -137,6 +120,9 @@ def dond(
     dialogue can be in different files. First names that probably address a person are redacted, but
     some may remain. Check the messages before you publish them, and redact further names with
     --redact.
+
+    Args:
+        paths: Files with dialogues, or folders with .txt files.
     """
     read = partial(ct.read_dond, paths, keep_names=keep_names, names=redact or [])
     _import(read, store, study, json)

@@ -1,101 +1,63 @@
-"""The ``judge run`` command, which judges matches with a model."""
+"""The commands ``judge run`` and ``judge label``, which judge matches with a model or by hand."""
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.cost_preview import costs
-from cheaptalk.cli.shared.options import (
-    CAPS,
-    DEFAULT_STORE,
-    CacheFileOption,
-    CacheOption,
-    JsonOption,
-    PricesOption,
-    RubricOption,
-    StoredArgument,
-    StoreOption,
-    cache_at,
-    cap_of,
-    player_entry,
-    retyped,
-)
-from cheaptalk.cli.shared.printing import err, hint, out, print_json, print_table, say
-from cheaptalk.cli.shared.progress import StatusLine
-from cheaptalk.cli.shared.sentences import cost_text, counted, see_verdicts, state_notes
+from cheaptalk.cli.shared import options as opt
+from cheaptalk.cli.shared.interrupts import finishing
+from cheaptalk.cli.shared.playing import costs
+from cheaptalk.cli.shared.printing import StatusLine, err, hint, out, print_json, print_table, say
+from cheaptalk.cli.shared.sentences import at_store, cost_text, counted, see_verdicts, state_notes
 from cheaptalk.extras import needing
 
 
 def judge(
     context: typer.Context,
-    study: StoredArgument,
-    rubric: Annotated[str | None, RubricOption] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="Use this model: a model string, or YAML such as '{model: openai/gpt-4o, "
-            "temperature: 0}'.",
-            metavar="SPEC",
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Only judge a random sample of N matches.",
-            show_default="all matches",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Set the random seed of the sample.")] = 0,
-    player: Annotated[
-        str | None,
-        typer.Option(
-            "--with-player", help="Only judge matches with this player (label).", metavar="LABEL"
-        ),
-    ] = None,
-    budget: Annotated[
-        list[str] | None,
-        typer.Option(help="Set the judge's budget for the study, over all runs.", metavar=CAPS),
-    ] = None,
-    concurrency: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Judge up to N matches at once.")
-    ] = 32,
-    cache: CacheOption = None,
-    cache_file: CacheFileOption = None,
-    prices: PricesOption = None,
-    store: StoreOption = DEFAULT_STORE,
-    retry_invalid: Annotated[
-        bool, typer.Option("--retry-invalid", help="Retry items without a valid verdict.")
-    ] = False,
-    allow_failures: Annotated[
-        bool,
-        typer.Option("--allow-failures", help="Exit with status 0 even if items have no verdict."),
-    ] = False,
-    show_prompt: Annotated[
-        bool,
-        typer.Option("--show-prompt", help="Print the first prompt without calling the model."),
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate the cost without calling the model.")
-    ] = False,
-    results_only: Annotated[
-        bool,
-        typer.Option(
-            "--results-only",
-            help="Print earlier verdicts and their agreement, without calling the model.",
-        ),
-    ] = False,
-    json: JsonOption = False,
+    study: opt.StoredStudy,
+    /,
+    rubric: opt.RubricName | None = None,
+    model: Annotated[str | None, opt.Settings(metavar="SPEC")] = None,
+    sample: Annotated[opt.Count | None, opt.Settings(show_default="all matches")] = None,
+    seed: int = 0,
+    with_player: opt.Label | None = None,
+    budget: Annotated[list[str] | None, opt.Settings(metavar=opt.CAPS)] = None,
+    concurrency: opt.Count = 32,
+    cache: opt.Cache = None,
+    cache_file: opt.CacheFile = None,
+    prices: opt.Prices = None,
+    store: opt.Store = opt.DEFAULT_STORE,
+    retry_invalid: bool = False,
+    allow_failures: bool = False,
+    show_prompt: bool = False,
+    dry_run: bool = False,
+    results_only: bool = False,
+    json: opt.Json = False,
 ) -> None:
     """Judge a study's matches with a model.
 
     Items that already have a verdict of the same judge are skipped.
+
+    Args:
+        model: Use this model: a model string, or YAML such as '{model: openai/gpt-4o,
+            temperature: 0}'.
+        sample: Only judge a random sample of N matches.
+        seed: Set the random seed of the sample.
+        with_player: Only judge matches with this player (label).
+        budget: Set the judge's budget for the study, over all runs.
+        concurrency: Judge up to N matches at once.
+        retry_invalid: Retry items without a valid verdict.
+        allow_failures: Exit with status 0 even if items have no verdict.
+        show_prompt: Print the first prompt without calling the model.
+        dry_run: Estimate the cost without calling the model.
+        results_only: Print earlier verdicts and their agreement, without calling the model.
     """
     with ct.Store.open(store) as opened:
         if results_only:
@@ -107,20 +69,26 @@ def judge(
                 f"missing option {missing}; to show earlier verdicts, use --results-only"
             )
         with needing("analysis"):
-            judge = ct.judges.judge_of(rubric, player_entry(model or "vllm/any"))
+            judge = ct.judges.judge_of(rubric, opt.player_entry(model or "vllm/any"))
         if show_prompt:
-            _print_prompt(opened, study, judge, sample, seed, player, json)
+            _print_prompt(opened, study, judge, sample, seed, with_player, json)
             return
         price_list = ct.models.load_prices(prices)
-        cap = cap_of(budget or [])
+        cap = opt.cap_of(budget or [])
         if not dry_run:
             ct.studies.check_free(opened)
         if dry_run or costs(judge.seat.model, price_list):
             with err.status(f"{study}: estimating"):
                 estimate = ct.judges.estimate_judging(
-                    opened, study, judge, sample=sample, seed=seed, player=player,
-                    again=retry_invalid, prices=price_list,
-                )  # fmt: skip
+                    opened,
+                    study,
+                    judge,
+                    sample=sample,
+                    seed=seed,
+                    player=with_player,
+                    again=retry_invalid,
+                    prices=price_list,
+                )
             doubts = [
                 *ct.studies.shortfalls(
                     estimate.amounts, cap, estimate.spent, key="--budget ", subject="the judge"
@@ -134,11 +102,19 @@ def judge(
         try:
             with StatusLine().shown(f"{study}: judging") as show:
                 state = ct.judge(
-                    opened, study, judge, sample=sample, seed=seed, player=player,
-                    again=retry_invalid, budget=cap, prices=price_list, concurrency=concurrency,
-                    cache=cache_at(cache, cache_file),
+                    opened,
+                    study,
+                    judge,
+                    sample=sample,
+                    seed=seed,
+                    player=with_player,
+                    again=retry_invalid,
+                    budget=cap,
+                    prices=price_list,
+                    concurrency=concurrency,
+                    cache=opt.cache_at(cache, cache_file),
                     progress=lambda state: show(_progress(study, judge, state)),
-                )  # fmt: skip
+                )
         except KeyboardInterrupt:
             message = f"stopped; verdicts so far are kept; continue with: {_again(context)}"
             say(message, to=err, whole=True)
@@ -160,7 +136,7 @@ def _print_lines(study: str, *lines: str) -> None:
 
 def _again(context: typer.Context, *more: str) -> str:
     """Return the current command line with ``more`` options and without conflicting ones."""
-    return retyped(context, *more, without=("json", "dry_run", "show_prompt", "results_only"))
+    return opt.retyped(context, *more, without=("json", "dry_run", "show_prompt", "results_only"))
 
 
 def _unit(judge: ct.judges.Judge) -> str:
@@ -204,9 +180,15 @@ def _print_estimate(
 ) -> None:
     if as_json:
         print_json(
-            {"study": study, "judge": judge.digest, "rubric": judge.rubric.name,
-             "model": judge.seat.model, "doubts": doubts} | estimate.as_json()
-        )  # fmt: skip
+            {
+                "study": study,
+                "judge": judge.digest,
+                "rubric": judge.rubric.name,
+                "model": judge.seat.model,
+                "doubts": doubts,
+            }
+            | estimate.as_json()
+        )
         return
     about = "" if estimate.read == estimate.matches else "about "
     matches = counted(estimate.matches, _unit(judge))
@@ -240,17 +222,28 @@ def _as_json(
     study: str, judge: ct.judges.Judge, state: ct.judges.Judging, seconds: float
 ) -> dict[str, Any]:
     return {
-        "study": study, "judge": judge.digest, "rubric": judge.rubric.name,
-        "model": judge.seat.model, "matches": state.matches, "done": state.done,
-        "failed": state.failed, "judged": state.judged, "no_verdict": state.invalid,
-        "before": state.before, "no_verdict_before": state.invalid_before,
+        "study": study,
+        "judge": judge.digest,
+        "rubric": judge.rubric.name,
+        "model": judge.seat.model,
+        "matches": state.matches,
+        "done": state.done,
+        "failed": state.failed,
+        "judged": state.judged,
+        "no_verdict": state.invalid,
+        "before": state.before,
+        "no_verdict_before": state.invalid_before,
         "verdicts": state.verdicts,
         "kinds": {kind.value: count for kind, count in state.kinds.items()},
         "kinds_before": {kind.value: count for kind, count in state.kinds_before.items()},
-        "cost": state.cost.as_json(), "spent": state.spent.as_json(),
-        "unresolved": state.unresolved, "problems": state.problems,
-        "nothing": state.nothing, "halted": state.halted, "seconds": round(seconds, 2),
-    }  # fmt: skip
+        "cost": state.cost.as_json(),
+        "spent": state.spent.as_json(),
+        "unresolved": state.unresolved,
+        "problems": state.problems,
+        "nothing": state.nothing,
+        "halted": state.halted,
+        "seconds": round(seconds, 2),
+    }
 
 
 def _summarize(
@@ -349,3 +342,67 @@ def _agreement(agreement: ct.judges.Agreement, reference: str) -> None:
         [name, *counts] for name, counts in zip(agreement.labels, agreement.table, strict=True)
     ]
     print_table(None, [f"{reference} \\ judge", *agreement.labels], rows)
+
+
+@finishing()
+def label(
+    study: opt.StoredStudy,
+    /,
+    rubric_name: opt.RubricName,
+    sheet: Annotated[opt.NewFile | None, opt.Settings(metavar="FILE")] = None,
+    labels: opt.File | None = None,
+    annotator: opt.Name = "hand",
+    sample: opt.Count = 100,
+    seed: int = 0,
+    store: opt.Store = opt.DEFAULT_STORE,
+    json: opt.Json = False,
+) -> None:
+    """Create or import hand labels to validate a judge.
+
+    Write a sheet with --sheet, fill in its column "verdict", and import the sheet with --labels.
+    Then cheaptalk judge run --results-only shows the agreement between labels and judges.
+
+    Args:
+        sheet: Write a CSV sheet of items to label to this file.
+        labels: Import the labels from this completed sheet.
+        annotator: Record the labels under this annotator's name.
+        sample: Draw a random sample of N items.
+        seed: Set the random seed of the sample.
+    """
+    if (sheet is None) == (labels is None):
+        raise ct.CheaptalkError("set either --sheet (write a sheet) or --labels (import labels)")
+    rubric = ct.judges.find_rubric(rubric_name)
+    with ct.Store.open(store) as opened:
+        if sheet is not None:
+            items = ct.judges.write_sheet(opened, study, rubric, sheet, sample=sample, seed=seed)
+            if json:
+                print_json({"study": study, "sheet": str(sheet), "items": items})
+            else:
+                _print_instructions(study, rubric_name, sheet, items, store)
+            return
+        assert labels is not None
+        result = ct.judges.import_labels(opened, study, rubric, labels, by=annotator)
+    if json:
+        print_json({"study": study, "by": annotator, **result._asdict()})
+        return
+    say(
+        f"{study}: {counted(result.taken, 'label')} imported, {result.before:,} imported before, "
+        f"{result.empty:,} without a verdict"
+    )
+    hint(f"to show the agreement, run: {see_verdicts(study, store)}")
+
+
+def _print_instructions(study: str, rubric_name: str, sheet: Path, items: int, store: str) -> None:
+    rubric = ct.judges.find_rubric(rubric_name)
+    say(f"{sheet}: {counted(items, 'item')} to label\n{rubric.question}")
+    if rubric.scale is None:
+        for name, meaning in (rubric.categories or {}).items():
+            say(f"  {name}: {meaning}")
+    else:
+        scale = rubric.scale
+        say(f"  {scale.low}: {scale.low_means}\n  {scale.high}: {scale.high_means}")
+    hint(
+        'enter a label in the column "verdict" of each row, then run: cheaptalk judge label '
+        f"{study} --rubric {shlex.quote(rubric_name)} --labels {shlex.quote(str(sheet))} "
+        f"{at_store(store)}"
+    )

@@ -8,11 +8,8 @@ from enum import StrEnum
 from itertools import islice
 from typing import Annotated, Any
 
-import typer
-
 import cheaptalk as ct
-from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption, pair
+from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.printing import err, say
 from cheaptalk.text import visible
 
@@ -40,67 +37,49 @@ class State(StrEnum):
 
 
 def matches(
-    study: Annotated[
-        str | None,
-        typer.Argument(
-            help="Only list matches of this study.", autocompletion=completion.stored_studies
-        ),
-    ] = None,
-    store: StoreOption = DEFAULT_STORE,
-    game: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only list matches of this game. Repeatable.",
-            metavar="NAME",
-            autocompletion=completion.games,
-        ),
-    ] = None,
-    player: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--with-player",
-            help="Only list matches with this player (label). Repeat the option to require several "
-            "players.",
-            metavar="LABEL",
-        ),
-    ] = None,
-    seat: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--seat-player",
-            help="Only list matches with this player in this seat. Repeatable.",
-            metavar="SEAT=LABEL",
-        ),
-    ] = None,
-    state: Annotated[
-        list[State] | None, typer.Option(help="Only list matches in this state. Repeatable.")
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only list matches that meet this condition on a metric or payoff, e.g. "
-            "agreement=0 or payoff_bob>50. Repeat the option to require several conditions.",
-            metavar="CONDITION",
-        ),
-    ] = None,
-    sort: Annotated[SortKey, typer.Option(help="Sort by this key.")] = SortKey.STORED,
-    reverse: Annotated[bool, typer.Option("--reverse", help="Sort in descending order.")] = False,
-    limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="List at most N matches.")
-    ] = None,
-    json: JsonOption = False,
+    study: opt.StoredStudy | None = None,
+    /,
+    store: opt.Store = opt.DEFAULT_STORE,
+    game: Annotated[list[opt.GameName] | None, opt.Settings(metavar="NAME")] = None,
+    with_player: list[opt.Label] | None = None,
+    seat_player: Annotated[list[str] | None, opt.Settings(metavar="SEAT=LABEL")] = None,
+    state: list[State] | None = None,
+    where: Annotated[list[str] | None, opt.Settings(metavar="CONDITION")] = None,
+    sort: SortKey = SortKey.STORED,
+    reverse: bool = False,
+    limit: opt.Count | None = None,
+    json: opt.Json = False,
 ) -> None:
     """List recorded matches.
 
     Each line has a match's ID, game, state, players and payoffs.
+
+    Args:
+        study: Only list matches of this study.
+        game: Only list matches of this game. Repeatable.
+        with_player: Only list matches with this player (label). Repeat the option to require
+            several players.
+        seat_player: Only list matches with this player in this seat. Repeatable.
+        state: Only list matches in this state. Repeatable.
+        where: Only list matches that meet this condition on a metric or payoff, e.g.
+            agreement=0 or payoff_bob>50. Repeat the option to require several conditions.
+        sort: Sort by this key.
+        reverse: Sort in descending order.
+        limit: List at most N matches.
     """
-    seats = dict(pair(text, "SEAT=LABEL", "--seat-player") for text in seat or ())
+    seats = dict(opt.pair(text, "SEAT=LABEL", "--seat-player") for text in seat_player or ())
     with ct.Store.open(store) as opened:
         matching = ct.records.find_matches(
-            opened, study, games=game or (), players=player or (), seats=seats,
-            states=[item.value for item in state or State], where=where or (), sort=sort.value,
+            opened,
+            study,
+            games=game or (),
+            players=with_player or (),
+            seats=seats,
+            states=[item.value for item in state or State],
+            where=where or (),
+            sort=sort.value,
             reverse=reverse,
-        )  # fmt: skip
+        )
         width = max(map(len, ct.records.games_in(opened)), default=0)
         (_print_json if json else _print_lines)(islice(matching, limit), width)
 
@@ -140,9 +119,18 @@ def _print_json(records: Iterator[ct.MatchRecord], _: int) -> None:
 def _as_json(record: ct.MatchRecord) -> dict[str, Any]:
     players = {seat: player["label"] for seat, player in record.seats.items()}
     return {
-        "match_id": record.id, "game": record.game, "parameters": record.parameters,
-        "instance": record.instance_key, "repeat": record.repeat, "players": players,
-        "status": record.status.value, "reason": record.why, "payoffs": record.payoffs,
-        "calls": record.calls, "tokens": record.input_tokens + record.output_tokens,
-        "dollars": record.dollars, "begun": record.begun, "finished": record.finished,
-    }  # fmt: skip
+        "match_id": record.id,
+        "game": record.game,
+        "parameters": record.parameters,
+        "instance": record.instance_key,
+        "repeat": record.repeat,
+        "players": players,
+        "status": record.status.value,
+        "reason": record.why,
+        "payoffs": record.payoffs,
+        "calls": record.calls,
+        "tokens": record.input_tokens + record.output_tokens,
+        "dollars": record.dollars,
+        "begun": record.begun,
+        "finished": record.finished,
+    }

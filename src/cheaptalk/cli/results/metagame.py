@@ -11,21 +11,9 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared import completion
+from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.interrupts import finishing
-from cheaptalk.cli.shared.options import (
-    DEFAULT_STORE,
-    VIEWER,
-    DrawSeedOption,
-    JsonOption,
-    StoreOption,
-    ViewerOption,
-    file_to_write,
-    page_to_write,
-    pair,
-)
-from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
-from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.cli.shared.printing import StatusLine, err, out, print_json, print_table, say
 from cheaptalk.extras import needing
 
 AnyAnalysis: TypeAlias = "ct.equilibrium.Analysis | ct.equilibrium.SeatsAnalysis"
@@ -34,7 +22,7 @@ MAX_SUPPORTS = 20_000_000
 """Default maximum number of supports to search, which takes a minute or two."""
 FILES = (".csv", ".nfg")
 """File name extensions of payoff files."""
-STUDY_ONLY = ("store", "others", "game", "draws", "paired", "one_sided", "viewer")
+STUDY_ONLY = ("store", "include_study", "game", "draws", "paired", "allow_single_order", "viewer")
 """Parameters of the options that are not valid for payoff files."""
 ADVICE = {
     "one_sided": "use --allow-single-order",
@@ -47,130 +35,34 @@ ADVICE = {
 @finishing()
 def metagame(
     context: typer.Context,
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a study in the store, or a payoff file (.csv or .nfg).",
-            autocompletion=completion.stored_studies,
-            metavar="STUDY|FILE",
-        ),
-    ],
-    store: StoreOption = DEFAULT_STORE,
-    game: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--game",
-            help="Only analyse this game: a configuration, e.g. BG4, or a mixture, e.g. BG4+BG5. "
-            "Repeatable.",
-            metavar="NAME",
-        ),
-    ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--exclude", help="Exclude this player from the game. Repeatable.", metavar="LABEL"
-        ),
-    ] = None,
-    two_populations: Annotated[
-        bool,
-        typer.Option(
-            "--two-populations",
-            help="Analyse a game between two populations, e.g. sellers and buyers: one chooses a "
-            "player for the first seat, the other for the second.",
-        ),
-    ] = False,
+    source: Annotated[opt.StoredStudy, opt.Settings(metavar="STUDY|FILE")],
+    /,
+    store: opt.Store = opt.DEFAULT_STORE,
+    game: list[opt.Name] | None = None,
+    exclude: list[opt.Label] | None = None,
+    two_populations: bool = False,
     payoff: Annotated[
-        str | None,
-        typer.Option(
-            "--payoff",
-            help="With --two-populations: use this metric as the payoff, e.g. gain for the "
-            "metrics alice_gain and bob_gain.",
-            metavar="METRIC",
-            show_default="the game's payoff",
-        ),
+        str | None, opt.Settings(metavar="METRIC", show_default="the game's payoff")
     ] = None,
-    pooled: Annotated[
-        bool,
-        typer.Option(
-            "--pool-configurations",
-            help="With --two-populations: pool a pair's matches over configurations. Use it only "
-            "if pairs were drawn at random. By default, each pair must have played each "
-            "configuration.",
-        ),
-    ] = False,
-    draws: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Use N bootstrap draws; 0 turns them off.")
-    ] = 1000,
-    seed: DrawSeedOption = 0,
+    pool_configurations: bool = False,
+    draws: opt.CountFromZero = 1000,
+    seed: opt.DrawSeed = 0,
     paired: Annotated[
         bool | None,
-        typer.Option(
-            "--paired/--unpaired",
-            help="Resample the same instances for all pairs of players (paired), or separately for "
-            "each pair (unpaired). Unpaired draws make exactly equal payoffs differ by chance.",
+        opt.Settings(
+            flags=("--paired/--unpaired",),
             show_default="paired if pairs share at least half of their instances",
         ),
     ] = None,
-    one_sided: Annotated[
-        bool,
-        typer.Option(
-            "--allow-single-order",
-            help="Accept pairs that played in only one order of seats. Use it if the seats are "
-            "interchangeable.",
-        ),
-    ] = False,
-    others: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--include-study",
-            help="Also include the matches of this study, without duplicates. Repeatable.",
-            metavar="STUDY",
-            autocompletion=completion.stored_studies,
-        ),
-    ] = None,
-    provider: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--provider",
-            help="Set a player's provider, for the analysis of competing providers. By default, "
-            "the model name determines it; an empty value removes it. Repeatable.",
-            metavar="LABEL=PROVIDER",
-        ),
-    ] = None,
-    limit: Annotated[
-        int,
-        typer.Option(
-            "--max-supports",
-            min=0,
-            metavar="N",
-            help="Search at most N supports (sets of strategies); beyond N, equilibria can be "
-            "missing. 0 searches all supports, which can take days with over 24 players.",
-        ),
-    ] = MAX_SUPPORTS,
-    budget: Annotated[
-        int,
-        typer.Option(
-            "--propose", min=0, metavar="N", help="Propose pairings for N additional matches."
-        ),
-    ] = 0,
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            help="Write an HTML page with tables and charts to this file.",
-            callback=page_to_write,
-        ),
-    ] = None,
-    export: Annotated[
-        Path | None,
-        typer.Option(
-            "--save-payoffs",
-            help="Write the mean payoffs to this .nfg or .csv file.",
-            callback=file_to_write,
-        ),
-    ] = None,
-    viewer: ViewerOption = VIEWER,
-    json: JsonOption = False,
+    allow_single_order: bool = False,
+    include_study: Annotated[list[opt.StoredStudy] | None, opt.Settings(metavar="STUDY")] = None,
+    provider: Annotated[list[str] | None, opt.Settings(metavar="LABEL=PROVIDER")] = None,
+    max_supports: opt.CountFromZero = MAX_SUPPORTS,
+    propose: opt.CountFromZero = 0,
+    to: Annotated[opt.NewPage | None, opt.Settings(flags=("--out",))] = None,
+    save_payoffs: opt.NewFile | None = None,
+    viewer: opt.Viewer = opt.VIEWER,
+    json: opt.Json = False,
 ) -> None:
     """Compute equilibria of the empirical game among players.
 
@@ -178,34 +70,75 @@ def metagame(
     of the recorded matches, with bootstrap confidence intervals. By default the game is
     symmetrized: payoffs are averaged over both seats. With --two-populations, each seat has its own
     strategies.
+
+    Args:
+        source: Name of a study in the store, or a payoff file (.csv or .nfg).
+        game: Only analyse this game: a configuration, e.g. BG4, or a mixture, e.g. BG4+BG5.
+            Repeatable.
+        exclude: Exclude this player from the game. Repeatable.
+        two_populations: Analyse a game between two populations, e.g. sellers and buyers: one
+            chooses a player for the first seat, the other for the second.
+        payoff: With --two-populations: use this metric as the payoff, e.g. gain for the metrics
+            alice_gain and bob_gain.
+        pool_configurations: With --two-populations: pool a pair's matches over configurations.
+            Use it only if pairs were drawn at random. By default, each pair must have played
+            each configuration.
+        draws: Use N bootstrap draws; 0 turns them off.
+        paired: Resample the same instances for all pairs of players (paired), or separately for
+            each pair (unpaired). Unpaired draws make exactly equal payoffs differ by chance.
+        allow_single_order: Accept pairs that played in only one order of seats. Use it if the
+            seats are interchangeable.
+        include_study: Also include the matches of this study, without duplicates. Repeatable.
+        provider: Set a player's provider, for the analysis of competing providers. By default,
+            the model name determines it; an empty value removes it. Repeatable.
+        max_supports: Search at most N supports (sets of strategies); beyond N, equilibria can
+            be missing. 0 searches all supports, which can take days with over 24 players.
+        propose: Propose pairings for N additional matches.
+        to: Write an HTML page with tables and charts to this file.
+        save_payoffs: Write the mean payoffs to this .nfg or .csv file.
     """
     with needing("analysis"):
         write_payoffs = ct.equilibrium.write_payoffs
     is_file = source.lower().endswith(FILES)
     title = Path(source).stem if is_file else source
-    _check_source(source, is_file, context, (export, to))
+    _check_source(source, is_file, context, (save_payoffs, to))
     options: ct.equilibrium.AnalysisOptions = {
-        "draws": draws, "seed": seed, "without": without or (), "paired": paired,
-        "one_sided": one_sided, "budget": budget, "limit": limit,
-    }  # fmt: skip
+        "draws": draws,
+        "seed": seed,
+        "without": exclude or (),
+        "paired": paired,
+        "one_sided": allow_single_order,
+        "budget": propose,
+        "limit": max_supports,
+    }
     seats: ct.equilibrium.SeatsOptions | None = None
     if two_populations:
         _refuse_symmetric(options, provider or ())
         seats = {
-            "draws": draws, "seed": seed, "without": without or (), "paired": paired,
-            "payoff": payoff or ct.equilibrium.PAYOFF, "pooled": pooled,
-        }  # fmt: skip
+            "draws": draws,
+            "seed": seed,
+            "without": exclude or (),
+            "paired": paired,
+            "payoff": payoff or ct.equilibrium.PAYOFF,
+            "pooled": pool_configurations,
+        }
     else:
-        two_only = {"--payoff": payoff, "--pool-configurations": pooled}
+        two_only = {"--payoff": payoff, "--pool-configurations": pool_configurations}
         _refuse(two_only, "only valid with --two-populations")
     analysis = (
         _of_file(source, options, provider or (), seats)
         if is_file
         else _of_study(
-            (source, *(others or ())), store, game or (), provider or (), viewer, options, seats,
-            bool(export),
+            (source, *(include_study or ())),
+            store,
+            game or (),
+            provider or (),
+            viewer,
+            options,
+            seats,
+            bool(save_payoffs),
         )
-    )  # fmt: skip
+    )
     with analysis as (games, played):
         analyses = []
         for analysed in games:
@@ -216,15 +149,15 @@ def metagame(
         to_json: Callable[..., dict[str, Any]] = ct.reports.analysis_json
         if isinstance(analyses[0], ct.equilibrium.SeatsAnalysis):
             write, to_json = ct.reports.seats_report, ct.reports.seats_json
-        if export:
-            write_payoffs(analyses[0].table, export)
+        if save_payoffs:
+            write_payoffs(analyses[0].table, save_payoffs)
         if to:
             with err.status(f"{source}: writing {to.name}"):
                 write(title, analyses, to, seed=seed, played=played)
     if json:
         print_json([to_json(item, seed) for item in analyses])
         return
-    for kind, file in (("Page", to), ("Payoff file", export)):
+    for kind, file in (("Page", to), ("Payoff file", save_payoffs)):
         if file:
             say(f"{kind} written to {file.absolute()}")
 
@@ -278,10 +211,15 @@ def _of_file(
 
 @contextmanager
 def _of_study(
-    studies: Sequence[str], store: str, games: Sequence[str], providers: Sequence[str], viewer: str,
-    options: ct.equilibrium.AnalysisOptions, seats: ct.equilibrium.SeatsOptions | None,
+    studies: Sequence[str],
+    store: str,
+    games: Sequence[str],
+    providers: Sequence[str],
+    viewer: str,
+    options: ct.equilibrium.AnalysisOptions,
+    seats: ct.equilibrium.SeatsOptions | None,
     single: bool,
-) -> Iterator[Analyses]:  # fmt: skip
+) -> Iterator[Analyses]:
     """Yield the games of studies, each solved on demand, together with their matches."""
     source = studies[0]
     with ct.Store.open(store) as opened:
@@ -339,7 +277,7 @@ def _grouping(texts: Sequence[str], inferred: dict[str, str]) -> dict[str, str]:
     """Return the provider of each player: the value of ``--provider``, or the inferred one."""
     providers = dict(inferred)
     for text in texts:
-        label, provider = pair(text, "LABEL=PROVIDER", "--provider", last=True, empty=True)
+        label, provider = opt.pair(text, "LABEL=PROVIDER", "--provider", last=True, empty=True)
         providers[label] = provider
     return {label: provider for label, provider in providers.items() if provider}
 
@@ -398,8 +336,11 @@ def _print_providers(providers: ct.equilibrium.Providers) -> None:
 
 
 def _refuse_symmetric(options: ct.equilibrium.AnalysisOptions, providers: Sequence[str]) -> None:
-    values = {"--provider": providers, "--propose": options["budget"],
-              "--allow-single-order": options["one_sided"]}  # fmt: skip
+    values = {
+        "--provider": providers,
+        "--propose": options["budget"],
+        "--allow-single-order": options["one_sided"],
+    }
     _refuse(values, "not valid for two populations or an asymmetric game")
 
 

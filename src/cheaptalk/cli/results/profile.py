@@ -15,20 +15,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.atomic_files import whole_file
 from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.options import (
-    DEFAULT_STORE,
-    VIEWER,
-    StoreOption,
-    ViewerOption,
-    check_writable,
-    file_to_write,
-    page_to_write,
-    player_entry,
-    retyped,
-    roster_players,
-    with_options,
-)
-from cheaptalk.cli.shared.play_options import PlayOptions
+from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.playing import play_study
 from cheaptalk.cli.shared.printing import err, errors, print_json, say
 from cheaptalk.cli.shared.sentences import at_store, counted
@@ -41,96 +28,38 @@ AGENT_DEADLINE = 60
 """Default response timeout of an agent, in seconds; a request that times out is sent twice."""
 PANEL = "panel/"
 """Prefix of a player's name that selects one of the battery's baselines."""
-PROFILE, OUTPUT = "Profile", "Output"
-"""Headings of the option groups in the help."""
 
 
-@with_options
 def profile(
     context: typer.Context,
     player: Annotated[
-        str,
-        typer.Argument(
-            help="Player to test: a model, agent/NAME@URL, a strategy, ROSTER:LABEL, a roster "
-            "entry in YAML, or panel/NAME (one of the baselines).",
-            metavar="PLAYER",
-            show_default=False,
-            autocompletion=completion.players,
-        ),
+        str, opt.Settings(metavar="PLAYER", show_default=False, autocompletion=completion.players)
     ],
-    store: StoreOption = DEFAULT_STORE,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            "--label", help="Use this label for the player.", show_default="from PLAYER",
-            rich_help_panel=PROFILE,
-        ),
-    ] = None,
-    size: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", rich_help_panel=PROFILE,
-            help="Set the number of matches: small (about 550) or standard (5 times as many).",
-        ),
-    ] = "small",
+    /,
+    store: opt.Store = opt.DEFAULT_STORE,
+    label: Annotated[str | None, opt.Settings(show_default="from PLAYER")] = None,
+    size: opt.Name = "small",
     battery: Annotated[
-        str | None,
-        typer.Option(
-            help="Use this battery of games and baselines: a name or a YAML file.",
-            metavar="NAME|FILE",
-            show_default="the latest built-in battery", rich_help_panel=PROFILE,
-        ),
+        str | None, opt.Settings(metavar="NAME|FILE", show_default="the latest built-in battery")
     ] = None,
     add_baseline: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--add-baseline", metavar="PLAYER", autocompletion=completion.players,
-            rich_help_panel=PROFILE,
-            help="Add a player to the baselines, e.g. a reference model. Repeatable.",
-        ),
+        list[str] | None, opt.Settings(metavar="PLAYER", autocompletion=completion.players)
     ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--require", metavar="GATE", rich_help_panel=PROFILE,
-            help="Exit with status 1 if a metric fails this gate, e.g. 'earned >= 0.45'. "
-            "Repeatable.",
-        ),
+    require: Annotated[list[str] | None, opt.Settings(metavar="GATE")] = None,
+    compare_to: opt.File | None = None,
+    out: Annotated[
+        opt.NewPage | None,
+        opt.Settings(show_default="LABEL-profile.html; LABEL-SIZE-profile.html for larger sizes"),
     ] = None,
-    compare_to: Annotated[
-        Path | None,
-        typer.Option(
-            "--compare-to", metavar="FILE", rich_help_panel=PROFILE,
-            help="Compare with an earlier profile (JSON file), paired by instance.",
-        ),
+    json_file: Annotated[
+        opt.NewFile | None,
+        opt.Settings(show_default="LABEL-profile.json; LABEL-SIZE-profile.json for larger sizes"),
     ] = None,
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Write the profile to this HTML file.", rich_help_panel=OUTPUT,
-            show_default="LABEL-profile.html; LABEL-SIZE-profile.html for larger sizes",
-            callback=page_to_write,
-        ),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--json-file", help="Write the metrics to this JSON file, e.g. for --compare-to.",
-            show_default="LABEL-profile.json; LABEL-SIZE-profile.json for larger sizes",
-            rich_help_panel=OUTPUT, callback=file_to_write,
-        ),
-    ] = None,
-    junit: Annotated[
-        Path | None,
-        typer.Option(
-            "--junit", help="Write the results of the gates as JUnit XML to this file.",
-            rich_help_panel=OUTPUT, callback=file_to_write,
-        ),
-    ] = None,
-    viewer: ViewerOption = VIEWER,
+    junit: opt.NewFile | None = None,
+    viewer: opt.Viewer = opt.VIEWER,
     *,
-    options: PlayOptions,
-) -> None:  # fmt: skip
+    options: opt.PlayOptions,
+) -> None:
     """Test an agent for weaknesses and compare it with baselines.
 
     The command plays a battery of games with the agent and with baselines on the same instances. It
@@ -140,6 +69,24 @@ def profile(
     Exit statuses: 0 if all gates of --require pass, 1 if a gate fails, 3 if a gate is undecided
     because its confidence interval contains the limit, 4 if matches remain to be played or failed
     with errors. With --allow-failures, failed matches do not change the status.
+
+    Args:
+        player: Player to test: a model, agent/NAME@URL, a strategy, ROSTER:LABEL, a roster
+            entry in YAML, or panel/NAME (one of the baselines).
+
+    Profile:
+        label: Use this label for the player.
+        size: Set the number of matches: small (about 550) or standard (5 times as many).
+        battery: Use this battery of games and baselines: a name or a YAML file.
+        add_baseline: Add a player to the baselines, e.g. a reference model. Repeatable.
+        require: Exit with status 1 if a metric fails this gate, e.g. 'earned >= 0.45'.
+            Repeatable.
+        compare_to: Compare with an earlier profile (JSON file), paired by instance.
+
+    Output:
+        out: Write the profile to this HTML file.
+        json_file: Write the metrics to this JSON file, e.g. for --compare-to.
+        junit: Write the results of the gates as JUnit XML to this file.
     """
     with needing("analysis"):
         chosen = ct.profiles.battery(battery or ct.profiles.LATEST)
@@ -157,19 +104,19 @@ def profile(
         label = label or _name_of(player)
         smallest = chosen.size(size) == min(chosen.sizes.values())
         stem = f"{label}-profile" if smallest else f"{label}-{size}-profile"
-        page, file = to or Path(f"{stem}.html"), data or Path(f"{stem}.json")
+        page, file = out or Path(f"{stem}.html"), json_file or Path(f"{stem}.json")
         entry = _member(chosen, player) if player.startswith(PANEL) else _entry(player)
         with _naming(f"{label} in battery {chosen.name}"):
             study = chosen.study(label, entry, size)
-        if data is None and not options.yes:
+        if json_file is None and not options.yes:
             _check_same_player(file, label, entry)
-        check_writable(page, file, *([] if junit is None else [junit]))
+        opt.check_writable(page, file, *([] if junit is None else [junit]))
         if compare_to is not None and compare_to.resolve() in (file.resolve(), page.resolve()):
             raise ct.CheaptalkError(
                 f"--compare-to {compare_to} would be overwritten; set another --json-file or --out"
             )
         playing = replace(options, allow_failures=True)
-        played = play_study(study.name, study, store, playing, again=retyped(context))
+        played = play_study(study.name, study, store, playing, again=opt.retyped(context))
         if notice := _all_reused(label, entry, played):
             say(notice, to=errors if compare_to else err, whole=True)
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
@@ -191,23 +138,28 @@ def profile(
     profile.write(file)
     _write_junit(junit, label, decisions)
     if options.json:
-        print_json(profile.as_json() | {
-            "gates": [_plain(decision) for decision in decisions],
-            "changes": [change._asdict() for change in metric_changes],
-            "finding_changes": [change._asdict() for change in finding_changes],
-            "page": str(page.absolute()),
-        })  # fmt: skip
+        print_json(
+            profile.as_json()
+            | {
+                "gates": [_plain(decision) for decision in decisions],
+                "changes": [change._asdict() for change in metric_changes],
+                "finding_changes": [change._asdict() for change in finding_changes],
+                "page": str(page.absolute()),
+            }
+        )
     else:
         _print_summary(profile, results, page, file)
     if profile.failed:
-        say(f"{profile.failed}; to play them, run: {retyped(context)}", to=errors, whole=True)
+        say(f"{profile.failed}; to play them, run: {opt.retyped(context)}", to=errors, whole=True)
     if forfeits is not None:
         say(forfeits, to=errors, whole=True)
     raise typer.Exit(_exit_status(profile, decisions, options))
 
 
 def _exit_status(
-    profile: ct.profiles.Profile, decisions: Sequence[ct.profiles.Decision], options: PlayOptions
+    profile: ct.profiles.Profile,
+    decisions: Sequence[ct.profiles.Decision],
+    options: opt.PlayOptions,
 ) -> int:
     """Return the exit status of a profile.
 
@@ -277,7 +229,7 @@ def _member(battery: ct.profiles.Battery, player: str) -> ct.players.RosterEntry
 def _entry(player: str) -> ct.players.RosterEntry:
     """Return the roster entry of a player given as ROSTER:LABEL, strategy, model string or YAML."""
     try:
-        entries = roster_players(player)
+        entries = opt.roster_players(player)
     except ValueError as error:
         raise ct.CheaptalkError(str(error)) from None
     if len(entries) > 1:
@@ -285,7 +237,7 @@ def _entry(player: str) -> ct.players.RosterEntry:
     for entry in entries.values():
         return ct.players.RosterEntry.model_validate(entry)
     with _naming(player):
-        entry = player_entry(player)
+        entry = opt.player_entry(player)
         if isinstance(entry, dict) and str(entry.get("model", "")).startswith("agent/"):
             entry = {"deadline": AGENT_DEADLINE} | entry
         return ct.players.RosterEntry.model_validate(entry)

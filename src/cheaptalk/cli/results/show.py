@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from json import dumps
-from typing import Annotated, Any, NamedTuple, TypeAlias
-
-import typer
+from typing import Any, NamedTuple, TypeAlias
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
+from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.printing import escaped, out, print_json, say
 from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.text import visible
@@ -20,23 +18,23 @@ Waiting: TypeAlias = dict[tuple[int, str], list[dict[str, Any]]]
 
 
 def show(
-    match: Annotated[str, typer.Argument(help="ID of the match, or a prefix of it.")],
-    store: StoreOption = DEFAULT_STORE,
-    actor: Annotated[
-        str | None,
-        typer.Option(help="Only show what this actor (e.g. alice) saw and did.", metavar="NAME"),
-    ] = None,
-    request: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Only show decision request number N.")
-    ] = None,
-    calls: Annotated[
-        bool, typer.Option("--calls", help="Also show the prompts and responses of model calls.")
-    ] = False,
-    json: JsonOption = False,
+    match: str,
+    /,
+    store: opt.Store = opt.DEFAULT_STORE,
+    actor: opt.Name | None = None,
+    request: opt.CountFromZero | None = None,
+    calls: bool = False,
+    json: opt.Json = False,
 ) -> None:
     """Show a match: observations, requests, actions and calls.
 
     Failed attempts to call a model are always shown.
+
+    Args:
+        match: ID of the match, or a prefix of it.
+        actor: Only show what this actor (e.g. alice) saw and did.
+        request: Only show decision request number N.
+        calls: Also show the prompts and responses of model calls.
     """
     with ct.Store.open(store) as opened:
         record = opened.find(match)

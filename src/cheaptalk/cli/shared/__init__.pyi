@@ -1,2 +1,1 @@
 from . import consoles as consoles
-from . import layout as layout

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager, redirect_stdout
 from importlib.metadata import entry_points
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 import typer
-from typer._click.shell_completion import CompletionItem, add_completion_class, split_arg_string
-from typer._completion_classes import BashComplete, FishComplete, ZshComplete, completion_init
 
 import cheaptalk as ct
 
@@ -77,19 +76,41 @@ def registered(group: str) -> Completer:
 
 BUILT_IN = {
     "cheaptalk.presets": (
-        "chip-trading", "chip-trading-human", "deal-or-no-deal", "deal-or-no-deal-human", "gama",
-        "gama-scripted", "gama-settings", "glee", "glee-human", "glee-small", "item-bargaining",
-        "item-bargaining-heuristics", "item-bargaining-strategies", "quickstart", "self-play",
+        "chip-trading",
+        "chip-trading-human",
+        "deal-or-no-deal",
+        "deal-or-no-deal-human",
+        "gama",
+        "gama-scripted",
+        "gama-settings",
+        "glee",
+        "glee-human",
+        "glee-small",
+        "item-bargaining",
+        "item-bargaining-heuristics",
+        "item-bargaining-strategies",
+        "quickstart",
+        "self-play",
     ),
     "cheaptalk.rosters": (
-        "chip-trading", "gama", "gama-treatments", "glee", "item-bargaining",
-        "item-bargaining-circles", "self-play",
+        "chip-trading",
+        "gama",
+        "gama-treatments",
+        "glee",
+        "item-bargaining",
+        "item-bargaining-circles",
+        "self-play",
     ),
     "cheaptalk.rubrics": (
-        "claims", "hallucination", "honesty", "promises", "theme-collaboration", "theme-colours",
+        "claims",
+        "hallucination",
+        "honesty",
+        "promises",
+        "theme-collaboration",
+        "theme-colours",
         "theme-profit",
     ),
-}  # fmt: skip
+}
 """Names that this package registers, by group. Loading their entry points would take a second."""
 
 
@@ -181,35 +202,24 @@ def _stored(store: str) -> list[str]:
     return []
 
 
-class Bash(BashComplete):
-    """Completion in bash, which splits a value such as ``rival=linear`` into three words."""
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        words = split_arg_string(os.environ["COMP_WORDS"])
-        last = int(os.environ["COMP_CWORD"])
-        joined = _joined([*words, *[""] * (last + 1 - len(words))][: last + 1])
-        return joined[1:-1], joined[-1]
-
-    def format_completion(self, item: CompletionItem) -> str:
-        """Return the part of a value that replaces bash's last word."""
-        _, word = self.get_completion_args()
-        start = max(map(word.rfind, BREAKS)) + 1
-        return str(item.value).removeprefix(word[:start])
-
-
-class Zsh(ZshComplete):
-    """Completion in zsh with plain-text help, without importing rich."""
-
-    def format_completion(self, item: CompletionItem) -> str:
-        parts = [CompletionItem(part) for part in (item.value, item.help) if part]
-        return ":".join(super(Zsh, self).format_completion(part) for part in parts)
-
-
-class Fish(FishComplete):
-    """Completion in fish with plain-text help, without importing rich."""
-
-    def format_completion(self, item: CompletionItem) -> str:
-        return "\t".join(" ".join(part.split()) for part in (item.value, item.help) if part)
+@contextmanager
+def joined_words() -> Iterator[None]:
+    """Let bash complete values that contain characters at which it splits words."""
+    if os.environ.get(VARIABLE) != "complete_bash":
+        yield
+        return
+    last = int(os.environ["COMP_CWORD"])
+    words = [*os.environ["COMP_WORDS"].split("\n"), *[""] * (last + 1)]
+    joined = _joined(words[: last + 1])
+    os.environ |= {"COMP_WORDS": "\n".join(joined), "COMP_CWORD": str(len(joined) - 1)}
+    start = max(map(joined[-1].rfind, BREAKS)) + 1
+    candidates = StringIO()
+    try:
+        with redirect_stdout(candidates):
+            yield
+    finally:  # Typer exits; a candidate replaces bash's last word, the end of the value
+        for line in candidates.getvalue().splitlines():
+            typer.echo(line.removeprefix(joined[-1][:start]))
 
 
 def _joined(words: Iterable[str]) -> list[str]:
@@ -228,11 +238,3 @@ def _joined(words: Iterable[str]) -> list[str]:
             joined.append(word)
         after_break = is_break
     return joined
-
-
-def enable() -> None:
-    """Enable completion in bash, zsh and fish."""
-    completion_init()
-    add_completion_class(Bash, "bash")
-    add_completion_class(Zsh, "zsh")
-    add_completion_class(Fish, "fish")

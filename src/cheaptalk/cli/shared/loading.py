@@ -1,360 +1,357 @@
-"""Lazy loading, help and completion of commands."""
+"""Lazy loading, options and help of commands.
+
+A command is a function. Its parameters before ``/`` are arguments, and the others, or the fields of
+a dataclass, are options. Their help is in the docstring: in its section ``Args``, or in a section
+whose title is their heading in the help. Annotations contain :class:`Settings`, in which ``flags``
+are the names of an option that is not named like its parameter.
+"""
 
 from __future__ import annotations
 
+import inspect
+import re
+import shutil
+import textwrap
+import types
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from functools import cached_property, partial
+from contextlib import nullcontext
+from dataclasses import is_dataclass
+from difflib import get_close_matches
+from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
-from typer._click.core import Command, Context
-from typer._click.exceptions import NoArgsIsHelpError, UsageError
-from typer._click.shell_completion import CompletionItem
-from typer.core import TyperGroup
-from typer.exceptions import TyperException
+from typer.core import TyperCommand, TyperGroup
 
 import cheaptalk as ct
-from cheaptalk.cli.commands import COMMANDS, GROUPS, RENAMED, Entry
+from cheaptalk.cli.commands import COMMANDS, RENAMED, Entry
 from cheaptalk.cli.shared import printing
-from cheaptalk.cli.shared.help_page import EXPERT, HelpPage
 from cheaptalk.cli.shared.settings import Defaults
-from cheaptalk.text import visible
 
-MAX_SUMMARY = 1000
-"""Maximum characters of a command's summary; a large value prevents shortening."""
+EXPERT_TITLE = "Expert options"
+"""Heading of the options that only ``--help-all`` shows."""
+MAX_WIDTH, MAX_NAME_WIDTH = 100, 26
+"""Maximum width of help, and of its column of names; a longer name gets a separate line."""
+SECTION = re.compile(r"^([A-Z][\w ]+):\n((?: {4}.*\n|\n)+)", re.MULTILINE)
+ENTRY = re.compile(r"^ {4}(\w+):(.*\n(?: {8}.*\n)*)", re.MULTILINE)
 
 
-class CommandContext(Context):
-    """The Click context of a command, with defaults of options from settings files."""
+class Settings:
+    """Settings of an argument or option: keyword arguments of :func:`typer.Option`."""
 
-    formatter_class = HelpPage
+    def __init__(self, **values: Any) -> None:
+        self.values = values
 
-    def __init__(self, command: Command, *args: Any, **settings: Any) -> None:
-        super().__init__(command, *args, **settings)
-        option = command.get_help_option(self)
-        if option is not None:
-            option.default = False  # not None, for which typer would import pydantic
 
-    @cached_property
-    def defaults(self) -> Defaults:
-        """Defaults of options from ``.env`` and the user's settings."""
-        return self.parent.defaults if isinstance(self.parent, CommandContext) else Defaults()
+class CommandContext(typer.Context):
+    """The context of a command, with defaults of options from settings files."""
 
     def lookup_default(self, name: str, call: bool = True) -> Any:
-        if not isinstance(self.command, TyperGroup):
-            for parameter in self.command.params:
-                if parameter.name == name and parameter.param_type_name == "option":
-                    variable = parameter.envvar if isinstance(parameter.envvar, str) else None
-                    return self._configured(parameter.opts[0].lstrip("-"), variable)
+        for parameter in self.command.params if isinstance(self.obj, Defaults) else ():
+            if parameter.name == name and parameter.param_type_name == "option":
+                variable = parameter.envvar if isinstance(parameter.envvar, str) else None
+                try:
+                    return self.obj.of(parameter.opts[0].lstrip("-"), variable)
+                except ct.CheaptalkError:
+                    if not self.resilient_parsing:  # in completion, no error is reported
+                        raise
         return None
 
-    def _configured(self, option: str, variable: str | None) -> Any:
-        try:
-            return self.defaults.of(option, variable)
-        except ct.CheaptalkError:
-            if self.resilient_parsing:  # during completion; the command itself reports the error
-                return None
-            raise
 
-    def invoke(self, callback: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        with nullcontext() if isinstance(self.command, TyperGroup) else self.defaults.in_force():
-            return super().invoke(callback, *args, **kwargs)
+class Command(TyperCommand):
+    """A command."""
+
+    context_class = CommandContext
+
+    def invoke(self, ctx: Any) -> Any:
+        with ctx.obj.in_force() if isinstance(ctx.obj, Defaults) else nullcontext():
+            return super().invoke(ctx)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_conversion(super().get_params(ctx), ctx)
+
+    def get_help(self, ctx: Any) -> str:
+        return help_page(self, ctx)
 
 
 class Group(TyperGroup):
-    """A group of commands."""
+    """A group of commands, which are imported when they are first used."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        try:
-            return super().resolve_command(ctx, args)
-        except UsageError as error:
-            if hint := self.renaming(args[0]):
-                error.message = hint
-            raise
+    context_class = CommandContext
 
-    def renaming(self, name: str) -> str | None:
-        """Return an error with the new name of a command that became this group, or None."""
-        new = RENAMED.get(self.name or "", "")
-        if not new.startswith(f"{self.name} "):
-            return None
-        return f'no command "{name}" in "cheaptalk {self.name}"; did you mean "cheaptalk {new}"?'
+    def __init__(self, *, entries: Mapping[str, Entry] = COMMANDS, **settings: Any) -> None:
+        super().__init__(**{"rich_markup_mode": None} | settings)
+        self.params += common_options()
+        self.entries = dict(entries)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [
-                    (name, command.get_short_help_str(MAX_SUMMARY))
-                    for name, command in commands
-                    if command
-                ]
-            )
+    def summaries(self) -> dict[str, str]:
+        """Return the first sentence of each command's help, by name."""
+        return {name: entry.summary for name, entry in self.entries.items()}
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.summaries())
 
-class LazyGroup(Group):
-    """A group whose commands are imported when they are called."""
-
-    def __init__(self, entries: Mapping[str, Entry], **settings: Any) -> None:
-        super().__init__(no_args_is_help=True, rich_markup_mode=None, **settings)
-        self.entries = entries
-        self.commands = LoadedCommands(entries)  # type: ignore[assignment]  # is never changed
-        self.context_class = CommandContext
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> list[CompletionItem]:
-        return _matching(self.entries, incomplete) + Command.shell_complete(self, ctx, incomplete)
-
-
-class Commands(Group):
-    """The top-level group of commands and command groups."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.params += volume_options()
-        groups = {
-            name: LazyGroup(group.commands, name=name, help=group.summary)
-            for name, group in GROUPS.items()
-        }
-        self.commands = LoadedCommands(COMMANDS, groups)  # type: ignore[assignment]
-        self.context_class = CommandContext
-
-    def renaming(self, name: str) -> str | None:
-        new = RENAMED.get(name)
-        return new and f'"cheaptalk {name}" was renamed; use "cheaptalk {new}"'
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands and cmd_name in self.entries:
+            self.commands[cmd_name] = loaded(cmd_name, self.entries[cmd_name])
+        return self.commands.get(cmd_name)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        with _reworded_errors():
-            return super().parse_args(ctx, args)
+        if not args and not ctx.resilient_parsing:
+            typer.echo(self.get_help(ctx), err=True)
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
 
-    def invoke(self, ctx: Any) -> Any:
-        with _reworded_errors():
-            return super().invoke(ctx)
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, path = args[0], ctx.command_path
+        if not (name.startswith("-") or ctx.resilient_parsing or self.get_command(ctx, name)):
+            new = RENAMED.get(name if ctx.parent is None else self.name or "", "")
+            if new and ctx.parent is None:
+                ctx.fail(f'"{path} {name}" was renamed; use "{path} {new}"')
+            if new.startswith(f"{self.name} "):
+                ctx.fail(f'no command "{name}" in "{path}"; did you mean "cheaptalk {new}"?')
+            similar = ", ".join(map(repr, get_close_matches(name, self.list_commands(ctx))))
+            advice = f"; did you mean {similar}?" if similar else ""
+            ctx.fail(f"No such command {name!r}{advice}")
+        return super().resolve_command(ctx, args)
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write a one-line description of each command and group, to fit a screen of 24 lines."""
-        formatter.write_usage("cheaptalk", "[--version] [--quiet|--verbose] COMMAND [ARGS]...")
-        rows = [(name, entry.summary) for name, entry in COMMANDS.items()]
-        groups = [(name, group.summary) for name, group in GROUPS.items()]
-        width = max(len(name) for name, _ in rows + groups)
-        for heading, lines in (
-            ("Commands (options: cheaptalk COMMAND --help)", rows),
-            ("Groups (commands: cheaptalk GROUP --help or cheaptalk --help-all)", groups),
-        ):
-            formatter.write_heading(heading)
-            formatter.indent()
-            formatter.write_dl([(name.ljust(width), summary) for name, summary in lines])
-            formatter.dedent()
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_conversion(super().get_params(ctx), ctx)
 
-    def write_full_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help with the commands of all groups and the global options."""
-        self.format_usage(ctx, formatter)
-        self.format_help_text(ctx, formatter)
-        sections = {"Commands": COMMANDS} | {
-            f"{name}: {group.summary}": group.commands for name, group in GROUPS.items()
-        }
-        width = max(len(name) for entries in sections.values() for name in entries)
-        for heading, entries in sections.items():
-            rows = [(name.ljust(width), entry.summary) for name, entry in entries.items()]
-            with formatter.section(heading.rstrip(".")):
-                formatter.write_dl(rows)
-        _write_options(self, ctx, formatter, expert=True)
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> list[CompletionItem]:
-        matching = _matching(COMMANDS | GROUPS, incomplete)
-        return matching + Command.shell_complete(self, ctx, incomplete)
+    def get_help(self, ctx: Any) -> str:
+        return help_page(self, ctx) if ctx.parent else _first_page(self)
 
 
-def _matching(entries: Mapping[str, Any], incomplete: str) -> list[CompletionItem]:
-    return [
-        CompletionItem(name, help=entry.summary)
-        for name, entry in entries.items() if name.startswith(incomplete)
-    ]  # fmt: skip
+def loaded(name: str, entry: Entry) -> Any:
+    """Return a command or group by its entry."""
+    module, _, function = entry.location.partition(":")
+    definition = getattr(import_module(f"cheaptalk.cli.{module}"), function) if module else Group
+    if isinstance(definition, type):
+        return definition(name=name, help=entry.summary, entries=entry.commands)
+    return command_of(name, definition)
 
 
-def show_full_help(context: Any, enabled: bool) -> None:
-    """Print the help with all options, if enabled, and exit."""
-    if not enabled or context.resilient_parsing:
-        return
-    formatter = context.make_formatter()
-    command = context.command
-    if isinstance(command, Commands):
-        command.write_full_help(context, formatter)
-    else:
-        command.format_usage(context, formatter)
-        command.format_help_text(context, formatter)
-        _write_options(command, context, formatter, expert=True)
-    typer.echo(formatter.getvalue().rstrip("\n"))
-    raise typer.Exit
-
-
-def _write_options(command: Command, context: Any, formatter: Any, *, expert: bool) -> None:
-    """Write arguments and options under their headings; expert options only if requested."""
-    sections: dict[str, list[tuple[str, str]]] = {}
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is None:
-            continue
-        is_argument = parameter.param_type_name == "argument"
-        panel = getattr(parameter, "rich_help_panel", None)
-        sections.setdefault("Arguments" if is_argument else panel or "Options", []).append(record)
-    hidden = len(sections.get(EXPERT, ()))
-    general = sections.pop("Options", None)
-    if general:
-        sections["Options" if len(sections) <= 1 else "General options"] = general
-    if EXPERT in sections:
-        sections[EXPERT] = sections.pop(EXPERT)
-        if not expert:
-            del sections[EXPERT]
-    for heading, rows in sections.items():
-        with formatter.section(heading):
-            formatter.write_dl(rows)
-    if hidden and not expert:
-        formatter.write_paragraph()
-        formatter.write_text(f"{hidden} expert options are hidden; show them with --help-all.")
-
-
-@contextmanager
-def _reworded_errors() -> Iterator[None]:
-    """Reword errors about invalid command lines, and escape control characters."""
-    try:
-        yield
-    except NoArgsIsHelpError:  # its message is a page of help
-        raise
-    except TyperException as error:
-        cause, message = error.__cause__, getattr(error, "message", "")
-        problem = None if cause is None else ct.rules.errors.problem_of(cause)
-        error.message = visible(problem or message)
-        raise
-
-
-class LoadedCommands(Mapping[str, Command]):
-    """A mapping of names to commands, each imported on first use, and to existing groups."""
-
-    def __init__(
-        self, entries: Mapping[str, Entry], groups: Mapping[str, Command] | None = None
-    ) -> None:
-        self._entries = entries
-        self._loaded: dict[str, Command] = dict(groups or {})
-        self._names = [*entries, *self._loaded]
-
-    def __getitem__(self, name: str) -> Command:
-        if name not in self._loaded:
-            module, _, attribute = self._entries[name].location.partition(":")
-            definition = getattr(import_module(f"cheaptalk.cli.{module}"), attribute)
-            self._loaded[name] = command_of(name, definition)
-        return self._loaded[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-def command_of(
-    name: str, definition: Callable[..., None] | typer.Typer, help_text: str | None = None
-) -> Any:
-    """Return the command or group that a function or Typer app defines.
-
-    The default help is the function's docstring.
-    """
-    app = definition
-    if not isinstance(app, typer.Typer):
-        app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name, help=help_text)(definition)
-    command = typer.main.get_command(app)
-    command.name = name
-    return configured(command)
-
-
-def configured(command: Any) -> Any:
-    """Configure the help, completion and common options of a command and its subcommands."""
-    command.context_class = CommandContext
-    command.rich_markup_mode = None
-    if not isinstance(command, TyperGroup):
-        command.params += volume_options()
-        if any(getattr(option, "rich_help_panel", None) == EXPERT for option in command.params):
-            command.params.append(help_all_option())
-        command.format_options = partial(_write_options, command, expert=False)
-    for parameter in command.params:
-        _keep_incomplete_value(parameter)
-    for subcommand in getattr(command, "commands", {}).values():
-        configured(subcommand)
+def command_of(name: str, function: Callable[..., None], help_text: str | None = None) -> Any:
+    """Return the command that a function defines; its default help is the docstring."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, cls=Command, help=help_text)(declared(function))
+    command: Any = typer.main.get_command(app)
+    hidden = [option for option in command.params if option.rich_help_panel == EXPERT_TITLE]
+    *volume, help_all = common_options()
+    command.params += [*volume, help_all] if hidden else volume
     return command
 
 
-def help_all_option() -> Any:
-    """Return the option that shows the full help."""
+def declared(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function whose signature declares its arguments and options to Typer."""
+    doc, helps = _sections(function)
+    declarations, arguments, containers = [], [], {}
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        kind = parameter.annotation
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            arguments.append(parameter.name)
+        if kind is typer.Context:
+            declarations.append(parameter)
+        elif is_dataclass(kind) and isinstance(kind, type):
+            inner = _sections(kind)[1]
+            fields = inspect.signature(kind, eval_str=True).parameters
+            containers[parameter.name] = (kind, list(fields))
+            declarations += [_declaration(field, inner) for field in fields.values()]
+        else:
+            declarations.append(_declaration(parameter, helps))
+
+    @wraps(function)
+    def command(**values: Any) -> None:
+        for name, (kind, fields) in containers.items():
+            values[name] = kind(**{field: values.pop(field) for field in fields})
+        function(*[values.pop(name) for name in arguments], **values)
+
+    signature = inspect.Signature(
+        [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in declarations]
+    )
+    command.__annotations__ = {item.name: item.annotation for item in declarations}
+    vars(command)["__signature__"] = signature
+    command.__doc__ = doc
+    return command
+
+
+def _sections(documented: object) -> tuple[str, dict[str, tuple[str | None, str]]]:
+    """Return a docstring without sections, and the heading and help of each parameter."""
+    doc = f"{inspect.getdoc(documented) or ''}\n"
+    helps = {
+        name: (None if title in ("Args", "Attributes") else title, " ".join(text.split()))
+        for title, body in SECTION.findall(doc)
+        for name, text in ENTRY.findall(body)
+    }
+    return SECTION.sub("", doc).strip(), helps
+
+
+def _declaration(
+    parameter: inspect.Parameter, helps: Mapping[str, tuple[str | None, str]]
+) -> inspect.Parameter:
+    """Return a parameter that declares an argument or option to Typer."""
+    kind, settings = _settings(parameter.annotation)
+    panel, text = helps.get(parameter.name, (None, ""))
+    settings = {"rich_help_panel": panel, "show_envvar": True} | settings
+    settings["help"] = text or settings.get("help")
+    name = f"--{parameter.name.rstrip('_').replace('_', '-')}"
+    flags = settings.pop("flags", (name,) if kind is bool else ())
+    if parameter.kind is parameter.POSITIONAL_ONLY:
+        return parameter.replace(annotation=Annotated[kind, typer.Argument(**settings)])
+    return parameter.replace(
+        annotation=Annotated[kind, typer.Option(*flags or (name,), **settings)]
+    )
+
+
+def _settings(annotation: Any) -> tuple[Any, dict[str, Any]]:
+    """Return a type without annotations, and the settings in its annotations."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        kind, settings = _settings(inner[0])
+        for more in inner[1:]:
+            settings = settings | more.values
+        return kind, settings
+    if origin is list:
+        kind, settings = _settings(inner[0])
+        return types.GenericAlias(list, (kind,)), settings
+    if types.NoneType in inner:
+        kind, settings = _settings(inner[0])
+        return kind | None, settings
+    return annotation, {}
+
+
+def common_options() -> list[Any]:
+    """Return the options of all commands and groups."""
 
     def options(
-        help_all: Annotated[
-            bool,
-            typer.Option(
-                "--help-all",
-                help="Show this help with all expert options, and exit.",
-                is_eager=True,
-                expose_value=False,
-                callback=show_full_help,
-            ),
-        ] = False,
-    ) -> None: ...
+        quiet: Annotated[bool, _when_set(printing.quiet, "--quiet", "-q")] = False,
+        verbose: Annotated[bool, _when_set(printing.verbose, "--verbose", "-v")] = False,
+        help_all: Annotated[bool, _when_set(_show_full_help, "--help-all")] = False,
+    ) -> None:
+        """Declare the options.
+
+        Args:
+            quiet: Print only results and errors.
+            verbose: Also log model calls, files read, plug-ins loaded and tracebacks of errors.
+            help_all: Show this help with all commands and expert options, and exit.
+        """
 
     app = typer.Typer(add_completion=False)
-    app.command()(options)
-    return typer.main.get_command(app).params[0]
-
-
-def volume_options() -> list[Any]:
-    """Return ``--quiet`` and ``--verbose``, which are accepted before and after a command."""
-
-    def options(
-        quiet: Annotated[
-            bool,
-            typer.Option(
-                "--quiet",
-                "-q",
-                help="Print only results and errors.",
-                callback=_when_set(printing.quiet),
-                expose_value=False,
-            ),
-        ] = False,
-        verbose: Annotated[
-            bool,
-            typer.Option(
-                "--verbose",
-                "-v",
-                help="Also log model calls, files read, plug-ins loaded and tracebacks of errors.",
-                callback=_when_set(printing.verbose),
-                expose_value=False,
-            ),
-        ] = False,
-    ) -> None: ...
-
-    app = typer.Typer(add_completion=False)
-    app.command()(options)
+    app.command()(declared(options))
     return typer.main.get_command(app).params
 
 
-def _when_set(turn: Callable[[bool], None]) -> Callable[[bool], None]:
-    """Return an option's callback that does nothing unless the option is set."""
+def _when_set(act: Callable[[typer.Context], None], *flags: str) -> Settings:
+    """Return the settings of an option that acts as soon as it is parsed."""
 
-    def callback(value: bool) -> None:
-        if value:
-            turn(value)
+    def callback(context: typer.Context, value: bool) -> None:
+        if value and not context.resilient_parsing:
+            act(context)
 
-    return callback
+    return Settings(flags=flags, callback=callback, expose_value=False, is_eager=True)
 
 
-def _keep_incomplete_value(parameter: Any) -> None:
-    """Disable the conversion of a parameter's incomplete value during completion."""
-    process = parameter.process_value
+def _show_full_help(context: typer.Context) -> None:
+    typer.echo(help_page(context.command, context, full=True))
+    raise typer.Exit
 
-    def process_value(ctx: Context, value: Any) -> Any:
-        return value if ctx.resilient_parsing else process(ctx, value)
 
-    parameter.process_value = process_value
+def _without_conversion(parameters: list[Any], context: typer.Context) -> list[Any]:
+    """Disable conversions that help and completion do not need, because they import pydantic."""
+    for parameter in parameters:
+        if not parameter.expose_value and parameter.default is None:
+            parameter.default = False
+        if context.resilient_parsing:
+            parameter.process_value = lambda _, value: value
+    return parameters
+
+
+def help_page(command: Any, context: Any, *, full: bool = False) -> str:
+    """Return the help of a command or group.
+
+    Args:
+        full: whether to include expert options and the commands of groups in the group.
+    """
+    usage = f"Usage: {context.command_path} {' '.join(command.collect_usage_pieces(context))}"
+    lines = _wrapped(usage, "", "    ")
+    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+        lines += ["", *_wrapped(paragraph, "  ", "  ")]
+    sections = _command_sections(command, full=full) if isinstance(command, Group) else {}
+    width = max((len(name) for rows in sections.values() for name, _ in rows), default=0)
+    for heading, rows in sections.items():
+        lines += ["", *_section(heading, [(name.ljust(width), text) for name, text in rows])]
+    sections = _option_sections(command, context)
+    hidden = [] if full else sections.pop(EXPERT_TITLE, [])
+    for heading, rows in sections.items():
+        lines += ["", *_section(heading, rows)]
+    if hidden:
+        lines += ["", f"{len(hidden)} expert options are hidden; show them with --help-all."]
+    return "\n".join(lines)
+
+
+def _first_page(group: Group) -> str:
+    """Return the help of ``cheaptalk``, which fits on a screen of 24 lines and 80 columns."""
+    lines = ["Usage: cheaptalk [--version] [--quiet|--verbose] COMMAND [ARGS]..."]
+    width = max(map(len, group.entries))
+    for heading, are_groups in (
+        ("Commands (options: cheaptalk COMMAND --help)", False),
+        ("Groups (commands: cheaptalk GROUP --help or cheaptalk --help-all)", True),
+    ):
+        rows = [
+            (name.ljust(width), entry.summary)
+            for name, entry in group.entries.items()
+            if bool(entry.commands) is are_groups
+        ]
+        lines += _section(heading, rows)
+    return "\n".join(lines)
+
+
+def _command_sections(group: Group, *, full: bool) -> dict[str, list[tuple[str, str]]]:
+    """Return names and summaries of commands by heading."""
+    nested = {name: entry for name, entry in group.entries.items() if entry.commands and full}
+    rows = [(name, text) for name, text in group.summaries().items() if name not in nested]
+    sections = {"Commands": rows}
+    for name, entry in nested.items():
+        rows = [(inner, command.summary) for inner, command in entry.commands.items()]
+        sections[f"{name}: {entry.summary.rstrip('.')}"] = rows
+    return sections
+
+
+def _option_sections(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
+    """Return the names and help of arguments and options by heading; expert options are last."""
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(context):
+        heading = "Arguments" if parameter.param_type_name == "argument" else "Options"
+        heading = getattr(parameter, "rich_help_panel", None) or heading
+        if record := parameter.get_help_record(context):
+            sections.setdefault(heading, []).append(record)
+    expert = sections.pop(EXPERT_TITLE, None)
+    options = sections.pop("Options", [])
+    sections["General options" if len(sections) > 1 else "Options"] = options
+    return sections if expert is None else sections | {EXPERT_TITLE: expert}
+
+
+def _section(heading: str, rows: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield the lines of a heading, bold on a terminal, and of names with descriptions."""
+    yield typer.style(f"{heading}:", bold=True)
+    column = 4 + min(max(len(name) for name, _ in rows), MAX_NAME_WIDTH)
+    for name, description in rows:
+        first = f"  {name}"
+        if len(first) + 2 > column:
+            yield first
+            first = ""
+        yield from _wrapped(description, first.ljust(column), " " * column)
+
+
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    width = max(min(shutil.get_terminal_size().columns, MAX_WIDTH) - 2, 50)
+    lines = textwrap.wrap(
+        " ".join(text.split()),
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines or [first.rstrip()]

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.options import pair, player_entry
+from cheaptalk.cli.shared import options as opt
 
 
 @contextmanager
@@ -100,12 +100,12 @@ def _entries(players: Sequence[str]) -> dict[str, Any]:
     entries: dict[str, Any] = {}
     for text in players:
         form = "LABEL=SPEC, e.g. rival=linear or gpt=openai/gpt-4o"
-        label, spec = pair(text, form, "--player")
+        label, spec = opt.pair(text, form, "--player")
         if label in entries:
             raise typer.BadParameter(
                 f'duplicate label "{label}"; labels must be unique', param_hint="--player"
             )
-        entries[label] = player_entry(spec)
+        entries[label] = opt.player_entry(spec)
     return entries
 
 

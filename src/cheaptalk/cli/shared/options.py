@@ -1,23 +1,27 @@
-"""Arguments and options shared by several commands, and the parsing of their values."""
+"""Types of arguments and options, and the parsing of their values.
+
+Each type contains settings of :func:`typer.Option`, as :mod:`.loading` describes.
+"""
 
 from __future__ import annotations
 
 import errno
-import inspect
+import math
 import os
 import shlex
-from collections.abc import Callable, Collection, Sequence
-from copy import copy
-from functools import wraps
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
 import cheaptalk as ct
 from cheaptalk.atomic_files import is_store
 from cheaptalk.cli.shared import completion
+from cheaptalk.cli.shared.loading import EXPERT_TITLE
+from cheaptalk.cli.shared.loading import Settings as Settings
 
 DEFAULT_STORE = "cheaptalk.sqlite"
 CPUS = os.cpu_count() or 1
@@ -27,155 +31,6 @@ VIEWER = f"http://127.0.0.1:{PORT}"
 CAPS = "calls=N,tokens=N,dollars=X"
 """Format of ``--budget``."""
 LIFTED = "none"
-
-StoreOption = Annotated[
-    str,
-    typer.Option(
-        "--store",
-        envvar="CHEAPTALK_STORE",
-        help="Use this store: a SQLite file or a database URL.",
-        show_envvar=True,
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-StudyArgument = Annotated[
-    str,
-    typer.Argument(
-        help="Study file, preset, or study in the store.", autocompletion=completion.studies
-    ),
-]
-StoredArgument = Annotated[
-    str,
-    typer.Argument(help="Name of a study in the store.", autocompletion=completion.stored_studies),
-]
-PlayerOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--player",
-        help="Add or replace a player: a strategy, a model, e.g. openai/gpt-4o, or settings in "
-        "YAML, e.g. '{model: openai/gpt-4o, temperature: 1}'. Repeatable.",
-        metavar="LABEL=SPEC",
-        rich_help_panel="Scope",
-        autocompletion=completion.labelled_players,
-    ),
-]
-RosterOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--roster",
-        help="Add all players of a roster (a name or a YAML file), or only the players with these "
-        "labels. Repeatable.",
-        metavar="NAME[:LABEL,...]",
-        rich_help_panel="Scope",
-        autocompletion=completion.rosters,
-    ),
-]
-ParametersOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", help="Set a parameter of the game, in YAML. Repeatable.", metavar="NAME=VALUE"
-    ),
-]
-PromptStyleOption = Annotated[
-    str | None,
-    typer.Option(
-        "--prompt-style",
-        help="Use this prompt style; cheaptalk game list GAME lists a game's styles.",
-        metavar="NAME",
-        autocompletion=completion.styles,
-        show_default="the default of the player or the game",
-    ),
-]
-SeatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--seat",
-        help="Choose this seat, e.g. bob or player_3.",
-        autocompletion=completion.seats,
-        show_default="the first seat",
-    ),
-]
-HyperparameterOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--hyperparameter", help="Set a hyperparameter, in YAML. Repeatable.", metavar="NAME=VALUE"
-    ),
-]
-RubricOption = typer.Option(
-    "--rubric",
-    help="Use this rubric: claims, hallucination, honesty, promises or a YAML file.",
-    autocompletion=completion.rubrics,
-)
-PricesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--prices",
-        help="Read prices from this YAML file; they take precedence over built-in prices. Default: "
-        "$CHEAPTALK_PRICES, or prices.yaml in this folder.",
-        metavar="FILE",
-        show_default=False,
-    ),
-]
-CacheOption = Annotated[
-    bool | None,
-    typer.Option("--cache/--no-cache", help="Reuse model responses from the response cache."),
-]
-CacheFileOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--cache-file",
-        envvar="CHEAPTALK_CACHE",
-        show_envvar=True,
-        help="Turn the response cache on, and store it in this file.",
-        show_default=str(Path("~/.cache/cheaptalk/replies.sqlite")),
-    ),
-]
-ConcurrencyOption = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Play up to N matches with models at once.",
-        metavar="N",
-        show_default="64; 10,000 in batches",
-    ),
-]
-NoEstimateOption = Annotated[
-    bool, typer.Option("--no-estimate", help="Skip the cost estimate; budgets still apply.")
-]
-TrackOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--track",
-        help="Log to an experiment tracker: tensorboard:FOLDER, wandb:PROJECT or mlflow:URI. "
-        "Repeatable.",
-        metavar="NAME[:TARGET]",
-    ),
-]
-YesOption = Annotated[
-    bool, typer.Option("--yes", "-y", help="Continue without asking for confirmation.")
-]
-PublishedOption = Annotated[
-    bool,
-    typer.Option(
-        "--as-published", help="Compute metrics as the code of the published systems does."
-    ),
-]
-DrawSeedOption = Annotated[
-    int, typer.Option(min=0, help="Set the random seed of the bootstrap draws.")
-]
-PortOption = Annotated[
-    int, typer.Option(min=0, max=65535, help="Listen on this port; 0 picks a free port.")
-]
-ViewerOption = Annotated[
-    str,
-    typer.Option("--viewer", help="Link the report to the viewer at this address.", metavar="URL"),
-]
-RawCellsOption = Annotated[
-    bool, typer.Option("--raw-cells", help="Do not escape spreadsheet formulas in CSV cells.")
-]
-WorkersOption = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Use N processes.", show_default="one per CPU core")
-]
 
 
 def file_to_write(path: Path | None) -> Path | None:
@@ -232,36 +87,212 @@ def folder_to_write(path: Path | None) -> Path | None:
     return file_to_write(path)
 
 
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with an option for each field of the dataclass in its last parameter.
+Count = Annotated[int, Settings(min=1, metavar="N")]
+CountFromZero = Annotated[int, Settings(min=0, metavar="N")]
+Seconds = Annotated[float, Settings(min=0, metavar="SECONDS")]
+Label = Annotated[str, Settings(metavar="LABEL")]
+Name = Annotated[str, Settings(metavar="NAME")]
+Setting = Annotated[str, Settings(metavar="NAME=VALUE")]
+GameName = Annotated[str, Settings(autocompletion=completion.games)]
+PlayerSpec = Annotated[str, Settings(metavar="SPEC", autocompletion=completion.players)]
+StoredStudy = Annotated[
+    str, Settings(help="Name of a study in the store.", autocompletion=completion.stored_studies)
+]
+File = Annotated[Path, Settings(metavar="FILE")]
+NewFile = Annotated[Path, Settings(callback=file_to_write)]
+NewPage = Annotated[Path, Settings(callback=page_to_write)]
+NewFolder = Annotated[Path, Settings(callback=folder_to_write)]
+Store = Annotated[
+    str, Settings(help="Use this store: a SQLite file or a database URL.", envvar="CHEAPTALK_STORE")
+]
+Json = Annotated[bool, Settings(help="Print the result as JSON.")]
+Study = Annotated[
+    str,
+    Settings(help="Study file, preset, or study in the store.", autocompletion=completion.studies),
+]
+Player = Annotated[
+    list[str] | None,
+    Settings(
+        help="Add or replace a player: a strategy, a model, e.g. openai/gpt-4o, or settings in "
+        "YAML, e.g. '{model: openai/gpt-4o, temperature: 1}'. Repeatable.",
+        metavar="LABEL=SPEC",
+        rich_help_panel="Scope",
+        autocompletion=completion.labelled_players,
+    ),
+]
+Roster = Annotated[
+    list[str] | None,
+    Settings(
+        help="Add all players of a roster (a name or a YAML file), or only the players with "
+        "these labels. Repeatable.",
+        metavar="NAME[:LABEL,...]",
+        rich_help_panel="Scope",
+        autocompletion=completion.rosters,
+    ),
+]
+Parameters = Annotated[
+    list[Setting] | None, Settings(help="Set a parameter of the game, in YAML. Repeatable.")
+]
+PromptStyle = Annotated[
+    Name | None,
+    Settings(
+        flags=("--prompt-style",),
+        help="Use this prompt style; cheaptalk game list GAME lists a game's styles.",
+        autocompletion=completion.styles,
+        show_default="the default of the player or the game",
+    ),
+]
+Seat = Annotated[
+    str | None,
+    Settings(
+        help="Choose this seat, e.g. bob or player_3.",
+        autocompletion=completion.seats,
+        show_default="the first seat",
+    ),
+]
+Hyperparameter = Annotated[
+    list[Setting] | None,
+    Settings(flags=("--hyperparameter",), help="Set a hyperparameter, in YAML. Repeatable."),
+]
+RubricName = Annotated[
+    str,
+    Settings(
+        flags=("--rubric",),
+        help="Use this rubric: claims, hallucination, honesty, promises or a YAML file.",
+        autocompletion=completion.rubrics,
+    ),
+]
+Prices = Annotated[
+    File | None,
+    Settings(
+        help="Read prices from this YAML file; they take precedence over built-in prices. "
+        "Default: $CHEAPTALK_PRICES, or prices.yaml in this folder.",
+        show_default=False,
+    ),
+]
+Cache = Annotated[
+    bool | None,
+    Settings(flags=("--cache/--no-cache",), help="Reuse model responses from the response cache."),
+]
+CacheFile = Annotated[
+    Path | None,
+    Settings(
+        help="Turn the response cache on, and store it in this file.",
+        envvar="CHEAPTALK_CACHE",
+        show_default=str(Path("~/.cache/cheaptalk/replies.sqlite")),
+    ),
+]
+Concurrency = Annotated[
+    Count | None,
+    Settings(
+        help="Play up to N matches with models at once.", show_default="64; 10,000 in batches"
+    ),
+]
+NoEstimate = Annotated[bool, Settings(help="Skip the cost estimate; budgets still apply.")]
+Track = Annotated[
+    list[str] | None,
+    Settings(
+        help="Log to an experiment tracker: tensorboard:FOLDER, wandb:PROJECT or mlflow:URI. "
+        "Repeatable.",
+        metavar="NAME[:TARGET]",
+    ),
+]
+Yes = Annotated[
+    bool, Settings(flags=("--yes", "-y"), help="Continue without asking for confirmation.")
+]
+Published = Annotated[
+    bool, Settings(help="Compute metrics as the code of the published systems does.")
+]
+DrawSeed = Annotated[int, Settings(min=0, help="Set the random seed of the bootstrap draws.")]
+Port = Annotated[int, Settings(help="Listen on this port; 0 picks a free port.", min=0, max=65535)]
+Viewer = Annotated[
+    str, Settings(help="Link the report to the viewer at this address.", metavar="URL")
+]
+RawCells = Annotated[bool, Settings(help="Do not escape spreadsheet formulas in CSV cells.")]
+Workers = Annotated[Count, Settings(help="Use N processes.", show_default="one per CPU core")]
 
-    ``PANELS`` of the dataclass contains the help headings of options by name.
+
+SPEED, EXPERT = (Settings(rich_help_panel=title) for title in ("Speed and retries", EXPERT_TITLE))
+
+
+@dataclass(frozen=True)
+class PlayOptions:
+    """The options of commands that run a study.
+
+    Raises:
+        BadParameter: options are incompatible, or a value is out of range.
+
+    Scope:
+        max_matches: Play at most N matches now, spread over games and pairings.
+        game: Only play this game of the study. Repeatable.
+
+    Budget:
+        max_dollars: Stop before this run spends more than X dollars.
+        max_calls: Stop after N model calls in this run.
+        max_tokens: Stop before this run uses more than N tokens.
+        batch: Use providers' batch APIs, which cost less but take longer: one batch per move.
+
+    Speed and retries:
+        workers: Play scripted matches in N processes.
+        retry_timeout: Keep retrying an unavailable model server for this long.
+
+    Attributes:
+        allow_failures: Exit with status 0 even if matches failed.
+
+    Expert options:
+        no_wait: With --batch: submit the batches and exit. Run the command again for results.
+        poll_interval: With --batch: wait this long between two checks of the batches.
+        cluster: Run matches on a Ray cluster: ray (local) or ray://HOST:10001.
+        agent_server: Accept remote agents at this address; port 0 picks a free port.
+        telemetry: Send OpenTelemetry traces and metrics; configure them with OTEL_* variables.
     """
-    *first, last = inspect.signature(command, eval_str=True).parameters.values()
-    fields = {
-        name: _in_panel(field, last.annotation.PANELS.get(name))
-        for name, field in inspect.signature(last.annotation, eval_str=True).parameters.items()
-    }
 
-    @wraps(command)
-    def wrapper(**values: Any) -> None:
-        options = last.annotation(**{name: values.pop(name) for name in fields})
-        command(**values, **{last.name: options})
+    max_matches: Count | None = None
+    game: Annotated[list[GameName] | None, Settings(metavar="NAME")] = None
+    max_dollars: Annotated[float | None, Settings(metavar="X")] = None
+    max_calls: Count | None = None
+    max_tokens: Count | None = None
+    batch: bool = False
+    concurrency: Annotated[Concurrency, SPEED] = None
+    workers: Annotated[Count, Settings(show_default="one per CPU core")] = CPUS
+    retry_timeout: Seconds = 600
+    cache: Annotated[Cache, SPEED] = None
+    allow_failures: bool = False
+    yes: Yes = False
+    json: Json = False
+    cache_file: Annotated[CacheFile, EXPERT] = None
+    prices: Annotated[Prices, EXPERT] = None
+    no_estimate: Annotated[NoEstimate, EXPERT] = False
+    no_wait: bool = False
+    poll_interval: Annotated[float, Settings(min=0.01, metavar="SECONDS")] = 30
+    cluster: Annotated[str | None, Settings(metavar="ADDRESS")] = None
+    agent_server: Annotated[
+        str | None,
+        Settings(metavar="HOST:PORT", show_default="127.0.0.1:8140 if the study has remote agents"),
+    ] = None
+    track: Annotated[Track, EXPERT] = None
+    telemetry: Annotated[bool, Settings(envvar="CHEAPTALK_TELEMETRY")] = False
 
-    signature = inspect.Signature([*first, *fields.values()])
-    hints = {name: parameter.annotation for name, parameter in signature.parameters.items()}
-    vars(wrapper).update(__signature__=signature)
-    wrapper.__annotations__ = hints
-    return wrapper
+    def __post_init__(self) -> None:
+        dollars = self.max_dollars
+        if self.no_wait and not self.batch:
+            raise typer.BadParameter("requires --batch", param_hint="--no-wait")
+        if dollars is not None and not 0 < dollars < math.inf:
+            raise typer.BadParameter(
+                f"expected an amount above 0, got {dollars:g}", param_hint="--max-dollars"
+            )
+        if self.cluster is not None:
+            ct.studies.check_address(self.cluster)
 
+    @property
+    def in_part(self) -> bool:
+        """Whether only a part of the study is to be played."""
+        return self.max_matches is not None or bool(self.game)
 
-def _in_panel(parameter: inspect.Parameter, panel: str | None) -> inspect.Parameter:
-    if panel is None:
-        return parameter
-    base, option = get_args(parameter.annotation)
-    option = copy(option)
-    option.rich_help_panel = panel
-    return parameter.replace(annotation=Annotated[base, option])
+    @property
+    def cache_at(self) -> Path | None:
+        """Path of the response cache; None if the cache is off."""
+        return cache_at(self.cache, self.cache_file)
 
 
 def retyped(context: typer.Context, *more: str, without: Collection[str] = ("json",)) -> str:

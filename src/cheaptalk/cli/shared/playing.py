@@ -7,23 +7,24 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import typer
 
 import cheaptalk as ct
 from cheaptalk.cli import shared
-from cheaptalk.cli.shared.cost_preview import costs
-from cheaptalk.cli.shared.lookup import (
-    absent_players,
-    check_free,
-    check_seated,
-    naming,
-    opened,
+from cheaptalk.cli.shared.lookup import absent_players, check_free, check_seated, naming, opened
+from cheaptalk.cli.shared.options import PlayOptions
+from cheaptalk.cli.shared.printing import (
+    StatusLine,
+    err,
+    hint,
+    is_terminal,
+    on_terminal,
+    out,
+    print_json,
+    say,
 )
-from cheaptalk.cli.shared.play_options import PlayOptions
-from cheaptalk.cli.shared.printing import err, hint, is_terminal, out, print_json, say
-from cheaptalk.cli.shared.progress import StatusLine, on_terminal
 from cheaptalk.cli.shared.sentences import (
     at_store,
     change_lines,
@@ -33,7 +34,7 @@ from cheaptalk.cli.shared.sentences import (
     state_notes,
     superseded_text,
 )
-from cheaptalk.cli.shared.watching import watched
+from cheaptalk.extras import needing
 from cheaptalk.text import duration, steady
 
 AGENT_SERVER = "127.0.0.1:8140"
@@ -150,11 +151,18 @@ def _run(
                 follower(progress)
 
         progress = ct.run(
-            checked, store, remote_agents=server, workers=options.workers,
-            concurrency=options.concurrency, patience=options.retry_timeout,
-            progress=report_progress, cache=options.cache_at, expected=expected,
-            observer=observer, on=options.cluster,
-        )  # fmt: skip
+            checked,
+            store,
+            remote_agents=server,
+            workers=options.workers,
+            concurrency=options.concurrency,
+            patience=options.retry_timeout,
+            progress=report_progress,
+            cache=options.cache_at,
+            expected=expected,
+            observer=observer,
+            on=options.cluster,
+        )
         for follower in followers:
             follower.conclude(store, name, progress)
     return progress
@@ -166,8 +174,9 @@ def _agent_server(
     """Return the server for the study's remote agents; None if the study has none."""
     models = {
         ct.models.ModelName.parse(player.spec.model)
-        for player in planned.players().values() if isinstance(player.spec, ct.players.ModelSeat)
-    }  # fmt: skip
+        for player in planned.players().values()
+        if isinstance(player.spec, ct.players.ModelSeat)
+    }
     names = sorted(name.model for name in models if name.protocol == "remote")
     if not names and options.agent_server is not None:
         raise typer.BadParameter(
@@ -248,10 +257,12 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
         yield print_line
         return
     columns = (
-        shared.consoles.TextColumn("{task.description}"), shared.consoles.BarColumn(),
-        shared.consoles.MofNCompleteColumn(), shared.consoles.TextColumn("{task.fields[rate]}"),
+        shared.consoles.TextColumn("{task.description}"),
+        shared.consoles.BarColumn(),
+        shared.consoles.MofNCompleteColumn(),
+        shared.consoles.TextColumn("{task.fields[rate]}"),
         shared.consoles.TextColumn("{task.fields[notes]}", style="yellow", markup=False),
-    )  # fmt: skip
+    )
     with shared.consoles.Progress(*columns, console=err.console, transient=True) as bar:
         task = bar.add_task(name, total=None, rate="", notes="")
         started = time.monotonic()
@@ -260,10 +271,12 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
             played = progress.here - progress.before
             rate = played / max(time.monotonic() - started, 1e-9)
             bar.update(
-                task, total=progress.planned, completed=progress.done + progress.failed,
+                task,
+                total=progress.planned,
+                completed=progress.done + progress.failed,
                 rate=f"{rate:,.0f}/s" if played else "",
                 notes=", ".join([*_without_result(progress), *_forecast(progress)]),
-            )  # fmt: skip
+            )
 
         yield update_bar
 
@@ -434,3 +447,31 @@ def _notes(progress: ct.Progress) -> Iterator[str]:
         )
     if progress.waiting:
         yield f"{counted(progress.waiting, 'call')} waiting in unfinished batches"
+
+
+@contextmanager
+def trackers(targets: Sequence[str], run: str) -> Iterator[list[ct.adapters.Tracker]]:
+    """Open the experiment trackers of ``--track`` for a run."""
+    with ExitStack() as stack:
+        with needing("analysis"):
+            opened = [stack.enter_context(ct.adapters.tracker(target, run)) for target in targets]
+        yield opened
+
+
+@contextmanager
+def watched(
+    track: Sequence[str], telemetry: bool, study: str
+) -> Iterator[tuple[list[ct.adapters.TrackerCallback], ct.studies.RunObserver]]:
+    """Yield a progress callback for each tracker, and an observer of the run's matches."""
+    with ExitStack() as stack:
+        observer = ct.studies.RunObserver()
+        if telemetry:
+            observer = stack.enter_context(ct.adapters.open_telemetry())
+        opened = stack.enter_context(trackers(track, study))
+        yield [ct.adapters.TrackerCallback(tracker) for tracker in opened], observer
+
+
+def costs(model: str, prices: ct.models.Prices) -> bool:
+    """Return whether a model has a known price above zero."""
+    price = prices.of(model)
+    return price is not None and not price.free

@@ -1,12 +1,12 @@
-"""Printing of text, tables and JSON."""
+"""Printing of text, tables, JSON and progress."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Literal, TextIO
 
@@ -30,9 +30,11 @@ class Output:
     @cached_property
     def _console(self) -> shared.consoles.SafeConsole:
         return shared.consoles.SafeConsole(
-            stderr=self.stream == "stderr", highlight=False, emoji=False,
+            stderr=self.stream == "stderr",
+            highlight=False,
+            emoji=False,
             soft_wrap=not is_terminal(getattr(sys, self.stream)),
-        )  # fmt: skip
+        )
 
     @property
     def console(self) -> shared.consoles.SafeConsole:
@@ -71,21 +73,23 @@ LOG_PRINTER = _LogPrinter()
 @contextmanager
 def usual_volume() -> Iterator[None]:
     """Reset --quiet and --verbose after a command."""
-    with ExitStack() as after:
-        after.callback(verbose, enabled=False)
-        after.callback(quiet, enabled=False)
+    try:
         yield
+    finally:
+        err.quiet = hints.quiet = False
+        LOG.setLevel(logging.NOTSET)
+        LOG.removeHandler(LOG_PRINTER)
 
 
-def quiet(enabled: bool) -> None:
-    """Enable or disable quiet mode, which prints only results and errors."""
-    err.quiet = hints.quiet = enabled
+def quiet(_: object) -> None:
+    """Print only results and errors."""
+    err.quiet = hints.quiet = True
 
 
-def verbose(enabled: bool) -> None:
-    """Enable or disable the printing of log records."""
-    LOG.setLevel(logging.DEBUG if enabled else logging.NOTSET)
-    (LOG.addHandler if enabled else LOG.removeHandler)(LOG_PRINTER)
+def verbose(_: object) -> None:
+    """Print log records."""
+    LOG.setLevel(logging.DEBUG)
+    LOG.addHandler(LOG_PRINTER)
 
 
 def is_verbose() -> bool:
@@ -141,7 +145,7 @@ def print_table(
     ]
     cells = [[f"{c:,}" if isinstance(c, int) else visible(str(c)) for c in row] for row in rows]
     width = None if out.console.soft_wrap else out.console.width
-    head, lines = shared.layout.table_lines(columns, cells, width, right_aligned)
+    head, lines = shared.consoles.table_lines(columns, cells, width, right_aligned)
     for block, style in ((head, "bold"), (lines, None)):
         if block:
             say("\n".join(block), whole=True, style=style)
@@ -151,8 +155,65 @@ def print_batches(batches: Sequence[ct.records.BatchSummary]) -> None:
     """Print batches submitted to providers as a table."""
     short = ct.models.model_strings.short_names(batch.model for batch in batches)
     rows: list[list[object]] = [
-        [batch.name or "", short[batch.model], batch.state, batch.calls,
-         f"{(time.time() - batch.planned) / 3600:,.1f} h ago"]
+        [
+            batch.name or "",
+            short[batch.model],
+            batch.state,
+            batch.calls,
+            f"{(time.time() - batch.planned) / 3600:,.1f} h ago",
+        ]
         for batch in batches
-    ]  # fmt: skip
+    ]
     print_table(None, ["batch", "model", "state", "calls", "created"], rows)
+
+
+MIN_INTERVAL = 5.0
+"""Minimum seconds between two progress lines if the output is not a terminal."""
+MAX_INTERVAL = 30.0
+"""Seconds after which a progress line is printed even if little has changed."""
+STEP = 0.05
+"""Increase in the completed share after which a progress line is printed early."""
+REFRESH_INTERVAL = 0.2
+"""Seconds between two updates of the progress line on a terminal."""
+
+
+def on_terminal() -> bool:
+    """Return whether standard error is a terminal."""
+    return is_terminal(sys.stderr)
+
+
+class StatusLine:
+    """A progress line on standard error, updated or printed again at limited intervals."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._share = 0.0
+
+    def print(self, line: str, share: float | None = None) -> None:
+        """Print a line if enough time has passed; wait longer if ``share`` has hardly grown."""
+        grown = share is None or share - self._share >= STEP
+        if self._due(MIN_INTERVAL if grown else MAX_INTERVAL):
+            self._share = share or 0.0
+            err.print(line, markup=False, soft_wrap=True)
+
+    @contextmanager
+    def shown(self, line: str) -> Iterator[Callable[[str], None]]:
+        """Show a line; yield a function that replaces it or, without a terminal, prints another."""
+        if not on_terminal():
+            self.print(line)
+            yield self.print
+            return
+        with err.status(shared.consoles.Text(line)) as status:
+
+            def update(line: str) -> None:
+                if self._due(REFRESH_INTERVAL):
+                    status.update(shared.consoles.Text(line))
+
+            yield update
+
+    def _due(self, seconds: float) -> bool:
+        now = time.monotonic()
+        if now - self._last < seconds:
+            return False
+        self._last = now
+        return True

@@ -84,9 +84,10 @@ class Defaults:
                     if provider.key and provider.key not in os.environ:
                         names |= {provider.key, *provider.variables}
         return {
-            name: value for name, value in self.dotenv.items()
+            name: value
+            for name, value in self.dotenv.items()
             if name in names and name not in os.environ
-        }  # fmt: skip
+        }
 
     def sources(self) -> Iterator[str]:
         """Yield descriptions of ``.env`` and the settings file, without secret values."""

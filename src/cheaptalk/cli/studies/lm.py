@@ -1,79 +1,69 @@
-"""The commands ``train pretrain``, ``tune`` and ``self-play``, which train language models."""
+"""The commands ``train pretrain``, ``tune``, ``self-play`` and ``experiment``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import cheaptalk as ct
-from cheaptalk.cli.shared.options import (
-    HyperparameterOption,
-    JsonOption,
-    ParametersOption,
-    parameters,
-)
-from cheaptalk.cli.shared.printing import print_json, say
-from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.cli.shared import options as opt
+from cheaptalk.cli.shared.printing import StatusLine, print_json, say
 from cheaptalk.cli.shared.sentences import counted
-from cheaptalk.cli.studies.experiment import progress_text
 from cheaptalk.extras import needing
 
-ChatsArgument = Annotated[
+Chats = Annotated[
     Path,
-    typer.Argument(
+    opt.Settings(
         help="JSON Lines file with dialogues, as written by store export --format chats.",
         exists=True,
         dir_okay=False,
     ),
 ]
-ModelArgument = Annotated[
-    str, typer.Argument(help="Model to start from: a folder, or a name on the Hugging Face Hub.")
+Model = Annotated[
+    str, opt.Settings(help="Model to start from: a folder, or a name on the Hugging Face Hub.")
 ]
-FolderOption = Annotated[
-    Path, typer.Option("--out", help="Write the model to this new folder.", file_okay=False)
+NewModel = Annotated[
+    Path, opt.Settings(help="Write the model to this new folder.", file_okay=False)
 ]
 
 
 def pretrain(
-    chats: ChatsArgument,
-    out: FolderOption,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Set a size of the model: vocabulary, hidden, layers, heads or context. "
-            "Repeatable.",
-            metavar="NAME=VALUE",
-        ),
-    ] = None,
-    hyperparameters: HyperparameterOption = None,
-    json: JsonOption = False,
+    chats: Chats,
+    /,
+    out: NewModel,
+    shape: list[opt.Setting] | None = None,
+    hyperparameters: opt.Hyperparameter = None,
+    json: opt.Json = False,
 ) -> None:
     """Pretrain a small language model on recorded dialogues.
 
     Hyperparameters: epochs, batch (size), rate (learning rate), warmup, decay, lora (rank; 0 trains
     all weights), template and seed.
+
+    Args:
+        shape: Set a size of the model: vocabulary, hidden, layers, heads or context.
+            Repeatable.
     """
     with needing("tune"), _training_progress(f"{out}: reading") as progress:
         language = ct.learning.language
-        given = parameters(hyperparameters or (), "--hyperparameter")
+        given = opt.parameters(hyperparameters or (), "--hyperparameter")
         settings = {**language.TRAINING.model_dump(), **given}
         training = ct.rules.errors.legal(language.LocalTraining, settings)
-        size = ct.rules.errors.legal(language.Shape, parameters(shape or (), "--shape"))
+        size = ct.rules.errors.legal(language.Shape, opt.parameters(shape or (), "--shape"))
         dialogues = ct.records.read_chats(chats)
         language.pretrain(dialogues, out, size, training, progress)
     _print_result(out, len(dialogues), json)
 
 
 def tune(
-    model: ModelArgument,
-    chats: ChatsArgument,
-    out: FolderOption,
-    hyperparameters: HyperparameterOption = None,
-    json: JsonOption = False,
+    model: Model,
+    chats: Chats,
+    /,
+    out: NewModel,
+    hyperparameters: opt.Hyperparameter = None,
+    json: opt.Json = False,
 ) -> None:
     """Fine-tune a language model on recorded dialogues.
 
@@ -81,7 +71,7 @@ def tune(
     all weights), template and seed.
     """
     with needing("tune"), _training_progress(f"{out}: reading") as progress:
-        given = parameters(hyperparameters or (), "--hyperparameter")
+        given = opt.parameters(hyperparameters or (), "--hyperparameter")
         training = ct.rules.errors.legal(ct.learning.language.LocalTraining, given)
         examples = [*map(ct.learning.language.TrainingExample, ct.records.read_chats(chats))]
         ct.learning.language.fine_tune(model, examples, out, training, progress)
@@ -89,104 +79,72 @@ def tune(
 
 
 def self_play(
-    model: ModelArgument,
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="Write matches, dialogues and models to this folder; run again to resume.",
-            file_okay=False,
-        ),
-    ],
-    game: Annotated[str, typer.Option(help="Train on this game.")] = "deal_or_no_deal",
-    set_: ParametersOption = None,
-    matches: Annotated[
-        int, typer.Option("--matches-per-iteration", min=1, help="Play N matches per iteration.",
-                          metavar="N")
-    ] = 500,
-    iterations: Annotated[
-        int, typer.Option(min=1, help="Repeat playing and training N times.", metavar="N")
-    ] = 10,
-    learn: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            help="Train with this method: cloning, weighted (cloning weighted by payoff), dpo or "
-            "grpo (experimental).",
-        ),
-    ] = "cloning",
-    keep: Annotated[
-        str,
-        typer.Option(
-            "--select",
-            help="Select the dialogues to clone by payoff: above_mean, positive, everything, or "
-            "the top share, e.g. 0.2.",
-        ),
-    ] = "above_mean",
-    where: Annotated[
-        str | None,
-        typer.Option(
-            "--filter-metric",
-            help="Only learn from matches in which this metric is positive, e.g. "
-            "pareto_optimality.",
-            metavar="METRIC",
-        ),
-    ] = None,
-    repeats: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Play each instance N times.", metavar="N",
-            show_default="1; 4 for dpo and grpo",
-        ),
-    ] = None,
-    partners: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--partner", metavar="LABEL=PLAYER",
-            help="Also play against this player, e.g. rival=linear. Repeatable.",
-        ),
-    ] = None,
-    past: Annotated[
-        int,
-        typer.Option(
-            "--past-iterations", min=0, metavar="N",
-            help="Also play against the models of the last N iterations.",
-        ),
-    ] = 0,
-    patience: Annotated[
-        int | None,
-        typer.Option(
-            "--early-stopping", min=1, metavar="N", show_default="never",
-            help="Stop after N iterations without a new best mean payoff.",
-        ),
-    ] = None,
-    player: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--player-setting", metavar="NAME=VALUE",
-            help="Change how the model plays, e.g. style=tagged. Repeatable.",
-        ),
-    ] = None,
-    hyperparameters: HyperparameterOption = None,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Set the random seed of instances and training.")
-    ] = 1,
-    json: JsonOption = False,
-) -> None:  # fmt: skip
+    model: Model,
+    /,
+    out: Annotated[Path, opt.Settings(file_okay=False)],
+    game: str = "deal_or_no_deal",
+    set_: opt.Parameters = None,
+    matches_per_iteration: opt.Count = 500,
+    iterations: opt.Count = 10,
+    method: str = "cloning",
+    select: str = "above_mean",
+    filter_metric: Annotated[str | None, opt.Settings(metavar="METRIC")] = None,
+    repeats: Annotated[opt.Count | None, opt.Settings(show_default="1; 4 for dpo and grpo")] = None,
+    partner: Annotated[list[str] | None, opt.Settings(metavar="LABEL=PLAYER")] = None,
+    past_iterations: opt.CountFromZero = 0,
+    early_stopping: Annotated[opt.Count | None, opt.Settings(show_default="never")] = None,
+    player_setting: list[opt.Setting] | None = None,
+    hyperparameters: opt.Hyperparameter = None,
+    seed: Annotated[int, opt.Settings(min=0)] = 1,
+    json: opt.Json = False,
+) -> None:
     """Fine-tune a language model on its own best matches.
 
     Hyperparameters: epochs, batch (size), rate (learning rate), warmup, decay, lora (rank; 0 trains
     all weights), template and seed.
+
+    Args:
+        out: Write matches, dialogues and models to this folder; run again to resume.
+        game: Train on this game.
+        matches_per_iteration: Play N matches per iteration.
+        iterations: Repeat playing and training N times.
+        method: Train with this method: cloning, weighted (cloning weighted by payoff), dpo or
+            grpo (experimental).
+        select: Select the dialogues to clone by payoff: above_mean, positive, everything, or
+            the top share, e.g. 0.2.
+        filter_metric: Only learn from matches in which this metric is positive, e.g.
+            pareto_optimality.
+        repeats: Play each instance N times.
+        partner: Also play against this player, e.g. rival=linear. Repeatable.
+        past_iterations: Also play against the models of the last N iterations.
+        early_stopping: Stop after N iterations without a new best mean payoff.
+        player_setting: Change how the model plays, e.g. style=tagged. Repeatable.
+        seed: Set the random seed of instances and training.
     """
     with needing("tune"):
         kind = ct.learning.language.SelfPlay
-        settings = ct.rules.errors.legal(kind, {
-            "game": game, "parameters": parameters(set_ or ()), "matches": matches,
-            "iterations": iterations, "learn": learn, "keep": _number_or_text(keep), "where": where,
-            "repeats": repeats or (4 if learn in ("dpo", "grpo") else 1), "past": past,
-            "partners": parameters(partners or (), "--partner"), "patience": patience, "seed": seed,
-            "training": parameters(hyperparameters or (), "--hyperparameter"),
-            "player": {**kind().player, **parameters(player or (), "--player-setting")},
-        })  # fmt: skip
+        settings = ct.rules.errors.legal(
+            kind,
+            {
+                "game": game,
+                "parameters": opt.parameters(set_ or ()),
+                "matches": matches_per_iteration,
+                "iterations": iterations,
+                "learn": method,
+                "keep": _number_or_text(select),
+                "where": filter_metric,
+                "repeats": repeats or (4 if method in ("dpo", "grpo") else 1),
+                "past": past_iterations,
+                "partners": opt.parameters(partner or (), "--partner"),
+                "patience": early_stopping,
+                "seed": seed,
+                "training": opt.parameters(hyperparameters or (), "--hyperparameter"),
+                "player": {
+                    **kind().player,
+                    **opt.parameters(player_setting or (), "--player-setting"),
+                },
+            },
+        )
         with StatusLine().shown(f"{out}: loading {model}") as show:
 
             def report_progress(number: int, state: Any) -> None:
@@ -223,3 +181,77 @@ def _print_result(out: Path, chats: int, json: bool) -> None:
         print_json({"model": str(out), "chats": chats})
     else:
         say(f"{out}: trained on {counted(chats, 'dialogue')}; use the model as hf/{out}")
+
+
+def experiment(
+    preset: Annotated[str, opt.Settings(metavar="NAME|FILE")] = "tiny",
+    out: Annotated[Path | None, opt.Settings(show_default="self-play-PRESET")] = None,
+    lineage: Annotated[list[opt.Name] | None, opt.Settings(show_default="all")] = None,
+    base: Annotated[str | None, opt.Settings(metavar="MODEL")] = None,
+    json: opt.Json = False,
+) -> None:
+    """Run a self-play experiment and write its report.
+
+    The command pretrains a language model. In several iterations, the model plays itself and is
+    fine-tuned on its best matches. Run the command again to resume a stopped experiment.
+
+    Args:
+        preset: Run this experiment: tiny, gpu, options, inverted, seconds or a YAML file.
+        out: Write all results to this folder; run the command again to resume.
+        lineage: Only train this lineage (sequence of models) of the experiment. Repeatable.
+        base: Start from this model (folder or Hugging Face name) instead of pretraining one.
+    """
+    with needing("analysis"), needing("tune"):
+        spec = ct.papers.self_play.experiment.read_experiment(preset)
+        folder = out or Path(f"self-play-{spec.name}")
+        with StatusLine().shown(f"{folder}: starting") as show:
+
+            def report_progress(stage: str, state: Any) -> None:
+                show(f"{stage}: {progress_text(state)}")
+
+            results = ct.papers.self_play.experiment.run_experiment(
+                spec, folder, report_progress, lineages=lineage or (), base=base
+            )
+    if json:
+        print_json([row._asdict() for row in results])
+        return
+    for line in change_lines(results):
+        say(line)
+    say(f"Report written to {(folder / 'report.html').absolute()}")
+
+
+def progress_text(state: Any) -> str:
+    """Return the progress of a run or a training, as text."""
+    if isinstance(state, ct.studies.Progress):
+        return f"{state.done:,} of {state.done + state.left:,} matches"
+    return f"step {state.done:,} of {state.of:,}, loss {state.loss:.4f}"
+
+
+def change_lines(results: Iterable[Any]) -> list[str]:
+    """Describe how each lineage's results with each partner changed from first to last model.
+
+    Partners that are iterations of a lineage are left out.
+    """
+    by_pair: dict[tuple[str, str], list[Any]] = {}
+    rows = list(results)
+    lineages = {row.lineage for row in rows}
+    for row in rows:
+        if row.partner.rpartition("-iteration-")[0] not in lineages:
+            by_pair.setdefault((row.lineage, row.partner), []).append(row)
+    return [
+        f"{lineage} with {partner}: {_change(pair[0], pair[-1])}"
+        for (lineage, partner), pair in by_pair.items()
+        if len(pair) > 1
+    ]
+
+
+def _change(first: Any, last: Any) -> str:
+    def change(name: str, spec: str) -> str:
+        values = [row.means[name] for row in (first, last)]
+        return " to ".join("n/a" if value is None else format(value, spec) for value in values)
+
+    return (
+        f"payoff {change('payoff', '.2f')}, agreement {change('agreement', '.0%')}, "
+        f"inconsistent moves {change('inconsistency', '.1%')}, "
+        f"inverted proposals {change('inverted_proposals', '.0%')}"
+    )

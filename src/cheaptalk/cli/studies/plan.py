@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.lookup import check_seated, find_study, naming, opened
-from cheaptalk.cli.shared.options import (
-    DEFAULT_STORE,
-    ConcurrencyOption,
-    JsonOption,
-    NoEstimateOption,
-    PlayerOption,
-    PricesOption,
-    RosterOption,
-    StoreOption,
-    StudyArgument,
-)
 from cheaptalk.cli.shared.printing import err, escaped, out, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import change_lines, cost_text, counted
 
@@ -29,24 +17,25 @@ MAX_SEATINGS = 50
 
 
 def plan(
-    study: StudyArgument,
-    store: StoreOption = DEFAULT_STORE,
-    player: PlayerOption = None,
-    roster: RosterOption = None,
-    prices: PricesOption = None,
-    batch: Annotated[
-        bool, typer.Option("--batch", help="Estimate the cost with providers' batch APIs.")
-    ] = False,
-    concurrency: ConcurrencyOption = None,
-    no_estimate: NoEstimateOption = False,
-    list_matches: Annotated[
-        bool, typer.Option("--list-matches", help="Also print a line for every planned match.")
-    ] = False,
-    json: JsonOption = False,
+    study: opt.Study,
+    /,
+    store: opt.Store = opt.DEFAULT_STORE,
+    player: opt.Player = None,
+    roster: opt.Roster = None,
+    prices: opt.Prices = None,
+    batch: bool = False,
+    concurrency: opt.Concurrency = None,
+    no_estimate: opt.NoEstimate = False,
+    list_matches: bool = False,
+    json: opt.Json = False,
 ) -> None:
     """Preview a study's matches and estimate its cost.
 
     No match is played and no model is called.
+
+    Args:
+        batch: Estimate the cost with providers' batch APIs.
+        list_matches: Also print a line for every planned match.
     """
     spec = find_study(study, store, player or (), roster or ())
     with opened(store) as existing, naming(study):
@@ -57,9 +46,13 @@ def plan(
         changes = None if existing is None else ct.studies.changes(planned, existing)
         with err.status(f"{spec.name}: estimating"):
             forecast = ct.studies.forecast(
-                planned, existing, table, batch=batch, concurrency=concurrency,
+                planned,
+                existing,
+                table,
+                batch=batch,
+                concurrency=concurrency,
                 estimated=not no_estimate,
-            )  # fmt: skip
+            )
         missing = ct.studies.missing(planned, existing)
         participants = ct.studies.preview_participants(planned)
     if json:

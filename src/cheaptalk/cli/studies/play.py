@@ -18,18 +18,8 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared import completion
+from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.lookup import check_free, opened
-from cheaptalk.cli.shared.options import (
-    DEFAULT_STORE,
-    ParametersOption,
-    PromptStyleOption,
-    SeatOption,
-    StoreOption,
-    configured_game,
-    parameters,
-    player_entry,
-)
 from cheaptalk.cli.shared.printing import err, escaped, hint, out, say, say_boxed
 from cheaptalk.cli.shared.sentences import at_store
 
@@ -39,34 +29,28 @@ PendingRequest = tuple["ct.players.PersonCall", "Future[ct.models.Reply]"]
 
 
 def play(
-    game: Annotated[
-        str,
-        typer.Argument(help="Name of the game, e.g. bargaining.", autocompletion=completion.games),
-    ],
-    opponent: Annotated[
-        str,
-        typer.Option(
-            help="Use this player in all other seats: a strategy, a model such as ollama/llama3, "
-            "or YAML such as '{strategy: linear, start: 0.9}'.",
-            autocompletion=completion.players,
-            metavar="SPEC",
-        ),
-    ] = "random",
-    seat: SeatOption = None,
-    style: PromptStyleOption = None,
-    set_: ParametersOption = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Set the random seed of the instance.", show_default="random")
-    ] = None,
-    store: StoreOption = DEFAULT_STORE,
+    game: opt.GameName,
+    /,
+    opponent: opt.PlayerSpec = "random",
+    seat: opt.Seat = None,
+    style: opt.PromptStyle = None,
+    set_: opt.Parameters = None,
+    seed: Annotated[int | None, opt.Settings(show_default="random")] = None,
+    store: opt.Store = opt.DEFAULT_STORE,
 ) -> None:
     """Play a game yourself at the terminal.
 
     The match is recorded in the store. You can stop a match and continue it later.
+
+    Args:
+        game: Name of the game, e.g. bargaining.
+        opponent: Use this player in all other seats: a strategy, a model such as ollama/llama3,
+            or YAML such as '{strategy: linear, start: 0.9}'.
+        seed: Set the random seed of the instance.
     """
     spec = ct.get_game(game)
     style_name = ct.styles.style(game, style).name
-    rules = configured_game(game, set_ or [])
+    rules = opt.configured_game(game, set_ or [])
     seats = list(rules.seats)
     own_seat = seat or seats[0]
     if own_seat not in seats:
@@ -80,8 +64,11 @@ def play(
         "name": f"played-{game}",
         "description": "Played at a terminal; each instance has its own seed.",
         "seed": number,
-        "games": [{"game": game, "fixed": parameters(set_ or [])}],
-        "players": {label: {"person": "terminal"} | style_setting, rival: player_entry(opponent)},
+        "games": [{"game": game, "fixed": opt.parameters(set_ or [])}],
+        "players": {
+            label: {"person": "terminal"} | style_setting,
+            rival: opt.player_entry(opponent),
+        },
     }
     seating = [label if name == own_seat else rival for name in seats]
     try:

@@ -10,16 +10,9 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.options import (
-    HyperparameterOption,
-    JsonOption,
-    ParametersOption,
-    TrackOption,
-    parameters,
-)
-from cheaptalk.cli.shared.printing import print_json, print_table, say
-from cheaptalk.cli.shared.progress import StatusLine
-from cheaptalk.cli.shared.watching import trackers
+from cheaptalk.cli.shared import options as opt
+from cheaptalk.cli.shared.playing import trackers
+from cheaptalk.cli.shared.printing import StatusLine, print_json, print_table, say
 from cheaptalk.extras import needing
 
 DRAWING_INTERVAL = 10.0
@@ -35,75 +28,41 @@ class Device(StrEnum):
 
 
 def policy(
-    algorithm: Annotated[
-        str,
-        typer.Argument(
-            help="Algorithm (nfsp: neural fictitious self-play; rnad: regularized Nash dynamics), "
-            "or a preset that also sets the game: nfsp-bg4 to nfsp-bg6 or rnad-bg4 to rnad-bg6 for "
-            "item bargaining; append -quick for a short trial."
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the policy to this file, the training state to FILE.training (to resume) "
-            "and the log to FILE.log.jsonl.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    game: Annotated[
-        str | None,
-        typer.Option(help="Train on this game or named configuration, e.g. bargaining or BG4."),
-    ] = None,
-    matches: Annotated[
-        int | None, typer.Option(min=1, help="Train on N matches.", metavar="N",
-                                 show_default="1,000,000")
-    ] = None,
-    set_: ParametersOption = None,
-    settings: HyperparameterOption = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Train once per value of this hyperparameter, and once per combination of values "
-            "if the option is repeated; --out is then a folder.",
-            metavar="NAME=[A,B]",
-        ),
-    ] = None,
-    workers: Annotated[
-        int, typer.Option(min=1, help="With --vary: run N processes in parallel.", metavar="N")
-    ] = 1,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            help="With --vary: train on a Ray cluster, ray (local) or ray://HOST:10001.",
-            metavar="ADDRESS",
-        ),
-    ] = None,
-    device: Annotated[
-        Device, typer.Option(help="Train on this device; auto picks the fastest one available.")
-    ] = Device.auto,
-    page: Annotated[
-        Path | None,
-        typer.Option(
-            "--progress-page",
-            help="Write a live page with training curves (HTML) to this file.",
-            dir_okay=False,
-        ),
-    ] = None,
-    examine: Annotated[
-        int,
-        typer.Option(
-            "--eval-every", min=0, metavar="N",
-            help="Evaluate exploitability every N matches; 0 turns it off.",
-        ),
-    ] = 0,
-    track: TrackOption = None,
-    json: JsonOption = False,
-) -> None:  # fmt: skip
+    algorithm: str,
+    /,
+    out: Annotated[opt.File | None, opt.Settings(show_default=False)] = None,
+    game: str | None = None,
+    matches: Annotated[opt.Count | None, opt.Settings(show_default="1,000,000")] = None,
+    set_: opt.Parameters = None,
+    settings: opt.Hyperparameter = None,
+    vary: Annotated[list[str] | None, opt.Settings(metavar="NAME=[A,B]")] = None,
+    workers: opt.Count = 1,
+    cluster: Annotated[str | None, opt.Settings(metavar="ADDRESS")] = None,
+    device: Device = Device.auto,
+    progress_page: Annotated[Path | None, opt.Settings(dir_okay=False)] = None,
+    eval_every: opt.CountFromZero = 0,
+    track: opt.Track = None,
+    json: opt.Json = False,
+) -> None:
     """Train a policy with NFSP or R-NaD.
 
     In a study, a trained policy is the player {policy: FILE}.
+
+    Args:
+        algorithm: Algorithm (nfsp: neural fictitious self-play; rnad: regularized Nash
+            dynamics), or a preset that also sets the game: nfsp-bg4 to nfsp-bg6 or rnad-bg4 to
+            rnad-bg6 for item bargaining; append -quick for a short trial.
+        out: Write the policy to this file, the training state to FILE.training (to resume) and
+            the log to FILE.log.jsonl.
+        game: Train on this game or named configuration, e.g. bargaining or BG4.
+        matches: Train on N matches.
+        vary: Train once per value of this hyperparameter, and once per combination of values if
+            the option is repeated; --out is then a folder.
+        workers: With --vary: run N processes in parallel.
+        cluster: With --vary: train on a Ray cluster, ray (local) or ray://HOST:10001.
+        device: Train on this device; auto picks the fastest one available.
+        progress_page: Write a live page with training curves (HTML) to this file.
+        eval_every: Evaluate exploitability every N matches; 0 turns it off.
     """
     if out is None or (out.is_dir() and not vary) or (vary and out.is_file()):
         expected = "a folder for the policies" if vary else "a file for the policy"
@@ -111,25 +70,31 @@ def policy(
     if not vary and (cluster is not None or workers != 1):
         option = "--cluster" if cluster else "--workers"
         raise typer.BadParameter("only valid with --vary", param_hint=option)
-    given = parameters(settings or (), "--hyperparameter")
+    given = opt.parameters(settings or (), "--hyperparameter")
     with needing("learn"):
         training = ct.learning.chosen(algorithm, game, matches, given)
-        rules = ct.learning.game_of(training.game, parameters(set_ or ()))
+        rules = ct.learning.game_of(training.game, opt.parameters(set_ or ()))
         if vary:
-            values = parameters(vary, "--vary")
-            _sweep(training, rules, values, out, examine, workers, cluster, json=json)
+            values = opt.parameters(vary, "--vary")
+            _sweep(training, rules, values, out, eval_every, workers, cluster, json=json)
             return
         hyperparameters = ct.learning.settings_of(training.algorithm, training.settings)
         with (
             trackers(track or (), out.stem) as opened_trackers,
             StatusLine().shown(f"{training.game}: compiling") as show,
         ):
-            progress = TrainingProgress(training, out, page, show)
+            progress = TrainingProgress(training, out, progress_page, show)
             last = ct.learning.train(
-                training.algorithm, rules, hyperparameters, training.matches, out,
-                device=device.value, examined_every=examine, progress=progress,
+                training.algorithm,
+                rules,
+                hyperparameters,
+                training.matches,
+                out,
+                device=device.value,
+                examined_every=eval_every,
+                progress=progress,
                 tracks=[tracker.log for tracker in opened_trackers],
-            )  # fmt: skip
+            )
             progress.draw(under_way=False)
     if json:
         print_json({"policy": str(out), "told": last and last.written()})
@@ -154,15 +119,24 @@ def _sweep(
     values = {name: value if isinstance(value, list) else [value] for name, value in varied.items()}
     with StatusLine().shown(f"{training.game}: starting") as show:
         results = ct.learning.sweep(
-            training.algorithm, rules, training.settings, values, training.matches, folder,
-            examined_every=examine, processes=workers, on=cluster,
+            training.algorithm,
+            rules,
+            training.settings,
+            values,
+            training.matches,
+            folder,
+            examined_every=examine,
+            processes=workers,
+            on=cluster,
             progress=lambda done, count: show(f"{training.game}: {done} of {count} trained"),
-        )  # fmt: skip
+        )
     if json:
-        print_json([
-            {"settings": result.settings, "policy": str(result.policy), "told": result.told}
-            for result in results
-        ])  # fmt: skip
+        print_json(
+            [
+                {"settings": result.settings, "policy": str(result.policy), "told": result.told}
+                for result in results
+            ]
+        )
         return
     columns = [*values, "matches", "returns", *(["exploitability"] if examine else [])]
     rows: list[list[object]] = []
@@ -211,46 +185,45 @@ class TrainingProgress:
         if self._page is not None:
             training = self._training
             self._write(
-                ct.learning.logged(self._out), self._page,
+                ct.learning.logged(self._out),
+                self._page,
                 f"{training.algorithm} on {training.game}",
-                ct.learning.ALGORITHMS.find(training.algorithm).metrics, under_way=under_way,
-            )  # fmt: skip
+                ct.learning.ALGORITHMS.find(training.algorithm).metrics,
+                under_way=under_way,
+            )
 
 
-def exploitability(
-    policy: Annotated[
-        str, typer.Argument(help="Policy: a file, or the name of a policy included in cheaptalk.")
-    ],
-    matches: Annotated[
-        int,
-        typer.Option(
-            min=1, metavar="N",
-            help="Train the best response on N matches; not used if the game is small enough to be "
-            "solved exactly.",
-        ),
-    ] = 3_000_000,
-    json: JsonOption = False,
-) -> None:  # fmt: skip
+def exploitability(policy: str, /, matches: opt.Count = 3_000_000, json: opt.Json = False) -> None:
     """Estimate the exploitability of a policy.
 
     Exploitability is the payoff that a best response gains over the policy itself. In small games
     the best response is exact. In other games it is trained, and its gain is a lower bound.
+
+    Args:
+        policy: Policy: a file, or the name of a policy included in cheaptalk.
+        matches: Train the best response on N matches; not used if the game is small enough to
+            be solved exactly.
     """
     with needing("learn"):
         loaded = ct.learning.read_policy(ct.learning.policy_file(policy))
         game = loaded.game.rules.name
         with StatusLine().shown(f"{game}: compiling") as show:
             estimate = ct.learning.exploitability(
-                loaded, matches,
+                loaded,
+                matches,
                 lambda state: show(
                     f"{game}: best response trained on {state.matches:,} of {matches:,} matches"
                 ),
-            )  # fmt: skip
+            )
     if json:
-        print_json({
-            "policy": policy, "method": estimate.method, "exact": estimate.exact,
-            "gains": [gain._asdict() for gain in estimate.gains],
-        })  # fmt: skip
+        print_json(
+            {
+                "policy": policy,
+                "method": estimate.method,
+                "exact": estimate.exact,
+                "gains": [gain._asdict() for gain in estimate.gains],
+            }
+        )
         return
     for gain in estimate.gains:
         error = "" if estimate.exact else f" (standard error {gain.error:.2g})"

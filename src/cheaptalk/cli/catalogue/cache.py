@@ -12,46 +12,29 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.atomic_files import whole_file
-from cheaptalk.cli.shared.loading import Group
-from cheaptalk.cli.shared.options import (
-    DEFAULT_STORE,
-    CacheFileOption,
-    JsonOption,
-    StoreOption,
-    YesOption,
-    file_to_write,
-    usual_cache,
-)
+from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.printing import err, escaped, out, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import counted
 
-MatchArgument = Annotated[
-    str, typer.Argument(help="ID of a match, a prefix of the ID, or a JSON file with a call.")
-]
-
-commands = typer.Typer(
-    cls=Group,
-    help="Inspect or clear the response cache.",
-    no_args_is_help=True,
-    add_completion=False,
-)
-
 
 def _opened(file: Path | None) -> ct.records.Cache:
-    return ct.records.Cache(file or usual_cache(), create=False)
+    return ct.records.Cache(file or opt.usual_cache(), create=False)
 
 
-@commands.command()
-def stats(cache_file: CacheFileOption = None, json: JsonOption = False) -> None:
+def stats(cache_file: opt.CacheFile = None, json: opt.Json = False) -> None:
     """Show the number, size and age of cached responses by model."""
     with _opened(cache_file) as cache:
         entries = cache.shelves()
     size = sum(file.stat().st_size for file in cache.path.parent.glob(f"{cache.path.name}*"))
     if json:
-        print_json({
-            "path": str(cache.path), "bytes": size, "damaged": cache.damaged,
-            "models": [entry._asdict() for entry in entries],
-        })  # fmt: skip
+        print_json(
+            {
+                "path": str(cache.path),
+                "bytes": size,
+                "damaged": cache.damaged,
+                "models": [entry._asdict() for entry in entries],
+            }
+        )
         return
     short = ct.models.model_strings.short_names(entry.model for entry in entries)
     rows: list[list[object]] = [
@@ -67,30 +50,24 @@ def stats(cache_file: CacheFileOption = None, json: JsonOption = False) -> None:
         out.print(f"{entries_} ignored; the model is called again when a study needs the response")
 
 
-@commands.command()
 def clear(
-    cache_file: CacheFileOption = None,
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model-pattern",
-            help="Only delete responses of matching models, e.g. 'openai/*'.",
-            metavar="PATTERN",
-            show_default="all models",
-        ),
-    ] = "*",
-    before: Annotated[
-        datetime | None, typer.Option(help="Only delete responses cached before this date.")
-    ] = None,
-    yes: YesOption = False,
+    cache_file: opt.CacheFile = None,
+    model_pattern: Annotated[str, opt.Settings(metavar="PATTERN", show_default="all models")] = "*",
+    before: datetime | None = None,
+    yes: opt.Yes = False,
 ) -> None:
-    """Delete responses from the cache; stores are not changed."""
+    """Delete responses from the cache; stores are not changed.
+
+    Args:
+        model_pattern: Only delete responses of matching models, e.g. 'openai/*'.
+        before: Only delete responses cached before this date.
+    """
     with _opened(cache_file) as cache:
         if not yes:
             typer.confirm(f"Delete responses from {cache.path}?", abort=True)
-        deleted = cache.clear(model, None if before is None else before.timestamp())
+        deleted = cache.clear(model_pattern, None if before is None else before.timestamp())
         if not deleted:
-            _check_pattern(cache, model)
+            _check_pattern(cache, model_pattern)
     out.print(f"{counted(deleted, 'response')} deleted")
 
 
@@ -104,15 +81,14 @@ def _check_pattern(cache: ct.records.Cache, pattern: str) -> None:
         )
 
 
-@commands.command()
 def export(
-    to: Annotated[
-        Path,
-        typer.Option("--out", help="Write JSON Lines to this new file.", callback=file_to_write),
-    ],
-    cache_file: CacheFileOption = None,
+    to: Annotated[opt.NewFile, opt.Settings(flags=("--out",))], cache_file: opt.CacheFile = None
 ) -> None:
-    """Export all requests and responses in the cache as JSON Lines."""
+    """Export all requests and responses in the cache as JSON Lines.
+
+    Args:
+        to: Write JSON Lines to this new file.
+    """
     written = 0
     with _opened(cache_file) as cache, whole_file(to, new=True) as file:
         for entry in cache.entries():
@@ -123,21 +99,22 @@ def export(
         err.print(f"{counted(cache.damaged, 'damaged entry')} skipped")
 
 
-@commands.command()
 def explain(
-    match: MatchArgument,
-    request: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Only explain decision request number N.")
-    ] = None,
-    actor: Annotated[
-        str | None,
-        typer.Option(help="Only explain calls of this actor, e.g. alice.", metavar="NAME"),
-    ] = None,
-    store: StoreOption = DEFAULT_STORE,
-    cache_file: CacheFileOption = None,
-    json: JsonOption = False,
+    match: str,
+    /,
+    request: opt.CountFromZero | None = None,
+    actor: opt.Name | None = None,
+    store: opt.Store = opt.DEFAULT_STORE,
+    cache_file: opt.CacheFile = None,
+    json: opt.Json = False,
 ) -> None:
-    """Check whether a match's calls are in the cache, and show how the nearest entries differ."""
+    """Check whether a match's calls are in the cache, and show how the nearest entries differ.
+
+    Args:
+        match: ID of a match, a prefix of the ID, or a JSON file with a call.
+        request: Only explain decision request number N.
+        actor: Only explain calls of this actor, e.g. alice.
+    """
     file = Path(match)
     with _opened(cache_file) as cache:
         if file.is_file():
