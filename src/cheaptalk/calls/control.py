@@ -21,7 +21,7 @@ from cheaptalk.rules.errors import first_problem
 
 BEAT = 1.0
 """Seconds between two published states of a run."""
-STOPPED = "stopped by cheaptalk control"
+STOPPED = "stopped"
 """Halt reason of a run that was stopped from another terminal."""
 
 

@@ -5,6 +5,8 @@ calls are still in a provider's batch, and 128 plus the number of the signal tha
 130 after Ctrl-C, 143 after SIGTERM, 129 after a closed terminal, 141 after a closed output pipe.
 """
 
+import json
+import os
 import sys
 import traceback
 import warnings
@@ -91,6 +93,9 @@ def _failed(message: str, status: int) -> int:
     """Print an error, with its traceback under --verbose, and return the exit status."""
     if is_verbose():
         errors.print(traceback.format_exc(), markup=False, style="dim", soft_wrap=True)
+    if os.environ.get(ct.rules.errors.ERROR_FORMAT) == "json":
+        errors.print(json.dumps({"error": message}), markup=False, soft_wrap=True)
+        return status
     errors.print("error: ", end="", style="bold red")
     errors.print(message, markup=False)
     return status

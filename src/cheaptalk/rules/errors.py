@@ -18,6 +18,10 @@ LONGEST = 100
 """Maximum characters of user-written text that an error repeats."""
 
 
+ERROR_FORMAT = "CHEAPTALK_ERRORS"
+"""Environment variable; if it is ``json``, commands print their error as a last line of JSON."""
+
+
 class Advice(NamedTuple):
     """A part of an error message that advises the user to set an argument to a value.
 

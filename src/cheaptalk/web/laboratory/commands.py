@@ -1,8 +1,8 @@
 """CLI commands that the server runs as subprocesses."""
 
 import asyncio
+import json
 import os
-import re
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Self
 
 from cheaptalk.calls.commands import ControlError
+from cheaptalk.rules.errors import ERROR_FORMAT
 
 MAX_OUTPUT = 16_384
 """Bytes of a command's output that are kept."""
@@ -19,8 +20,6 @@ GRACE = 20.0
 """Seconds for calls in flight before a command is interrupted again."""
 LAST_GRACE = 10.0
 """Seconds after the second interrupt before a command is killed; recorded matches are safe."""
-ERROR = re.compile(r"^error: (.*)", re.MULTILINE | re.DOTALL)
-"""The error message at the end of a failed command's output."""
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
 HALTS = {-signal.SIGTERM, -KILL, *(128 + number for number in (signal.SIGINT, signal.SIGTERM))}
 """Exit statuses of stopped commands."""
@@ -35,11 +34,13 @@ class Command:
     Attributes:
         status: exit status; None while the command is running.
         interrupted: whether the command was asked to stop.
+        error: the error message of a failed command; otherwise empty.
     """
 
     def __init__(self, process: Process) -> None:
         self.status: int | None = None
         self.interrupted = False
+        self.error = ""
         self._process = process
         self._output = b""
         self._reading = asyncio.create_task(self._read())
@@ -50,7 +51,7 @@ class Command:
         return cls(
             await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "cheaptalk", *arguments, stdin=DEVNULL, stdout=PIPE,
-                stderr=STDOUT, env=os.environ | {"PYTHONUNBUFFERED": "1"},
+                stderr=STDOUT, env=os.environ | {"PYTHONUNBUFFERED": "1", ERROR_FORMAT: "json"},
                 start_new_session=True,  # Ctrl-C interrupts the server, which stops its commands
             )
         )  # fmt: skip
@@ -61,18 +62,13 @@ class Command:
 
     @property
     def output(self) -> str:
+        """The last lines of the output."""
         return self._output.decode(errors="replace").strip()
 
     @property
     def stopped(self) -> bool:
         """Whether the command ended because it was stopped."""
         return self.status in HALTS
-
-    @property
-    def error(self) -> str:
-        """The error message that a failed command printed; otherwise empty."""
-        message = ERROR.search(self.output) if self.status else None
-        return message[1].rstrip(".") if message else ""
 
     @property
     def crash(self) -> str:
@@ -109,7 +105,13 @@ class Command:
         assert self._process.stdout is not None
         while chunk := await self._process.stdout.read(MAX_OUTPUT):
             self._output = (self._output + chunk)[-MAX_OUTPUT:]
-        self.status = await self._process.wait()
+        status = await self._process.wait()
+        before, _, last = self.output.rpartition("\n")
+        if status and last.startswith("{"):
+            with suppress(ValueError):
+                self.error = str(json.loads(last)["error"]).rstrip(".")
+                self._output = f"{before}\nerror: {self.error}".encode()
+        self.status = status
 
 
 class Commands:
