@@ -66,16 +66,13 @@ def test_agreement_pays_according_to_rules() -> None:
     assert table.step('{"decision": "accept"}').reward == 50
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
+def test_invalid_settings_raise_error() -> None:
+    for arguments, error in [
         ({"seat": "player_3"}, 'deal_or_no_deal has no seat "player_3"'),
         ({"other": "fairr"}, 'unknown strategy "fairr" .did you mean "fair".'),
         ({"other": "openai/gpt-4o"}, "the other seats of deal_or_no_deal must be scripted"),
         ({"parameters": {"turns": -1}}, "turns"),
         ({"style": "tagd"}, "tagd"),
-    ],
-)
-def test_invalid_settings_raise_error(arguments: dict[str, Any], error: str) -> None:
-    with pytest.raises(ct.CheaptalkError, match=error):
-        chat_environment("deal_or_no_deal", **arguments)
+    ]:
+        with pytest.raises(ct.CheaptalkError, match=error):
+            chat_environment("deal_or_no_deal", **arguments)

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from cheaptalk.calls.batches import SENDINGS, Batches
+from cheaptalk.calls.batches import SENDINGS, Batches, Pace
 from cheaptalk.calls.budget import BudgetTracker, Halted
 from cheaptalk.calls.cache import CallCache
-from cheaptalk.calls.deadlock import Pace
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.models.calls import Models as Models  # for the packages above
 from cheaptalk.models.flow_control import ALONE_DEADLINES, RateLimiters, Retries, trouble_of
