@@ -117,12 +117,13 @@ def test_truncated_and_filtered_replies_are_counted(evaluated: Path, kind: str) 
 
 
 def test_invalid_settings_raise_error_before_run() -> None:
-    for arguments, error in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"seat": "carol"}, 'bargaining has no seat "carol"'),
         ({"other": "openai/gpt-4o"}, "must be scripted"),
         ({"parameters": {"money": -1}}, "money"),
         ({"instances": 0}, "at least 1, not 0"),
-    ]:
+    ]
+    for arguments, error in cases:
         with pytest.raises(ct.CheaptalkError, match=error):
             inspect_task("bargaining", **arguments)
 

@@ -80,17 +80,6 @@ def test_parallel_and_turn_based_environments_agree() -> None:
     assert sum(rewards.values()) == 0  # because all bid their own valuation
 
 
-def test_bids_are_hidden_until_round_ends() -> None:
-    env = ct.adapters.pettingzoo_env("sealed_bid_auction", AUCTION)
-    shown = []
-    for bid in (0, 1):
-        env.reset(seed=5)
-        assert not env.observe("player_2")["action_mask"].any()
-        env.step(bid)
-        shown.append([env.observe(agent)["observation"] for agent in env.agents])
-    np.testing.assert_array_equal(shown[0], shown[1])
-
-
 def test_seed_determines_instance_and_matches_differ() -> None:
     env, other = (ct.adapters.pettingzoo_env("item_bargaining", seed=seed) for seed in (1, 2))
 

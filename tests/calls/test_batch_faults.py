@@ -175,23 +175,6 @@ def test_rate_limited_batch_uploads_its_file_once(store: Store, model: str) -> N
     assert sum(server.sizes) == server.billed.total() == len(calls(store))
 
 
-def test_insufficient_quota_halts_the_run_until_it_is_topped_up(store: Store) -> None:
-    out_of_quota = True
-
-    async def quota_error(step: str, request: web.Request) -> web.StreamResponse | None:
-        error = {"error": {"message": "pay first", "code": "insufficient_quota"}}
-        return web.json_response(error, status=429) if out_of_quota and step == "create" else None
-
-    with BatchServer(before=quota_error) as server:
-        progress = ct.run(small(server), store, batching=QUICK)
-        assert progress.halted is not None
-        assert "pay first" in progress.halted
-        assert progress.failed == 0
-        out_of_quota = False
-        assert ct.run(small(server), store, batching=QUICK).counts == {Status.FINISHED: 4}
-    assert sum(server.sizes) == server.billed.total() == len(calls(store))
-
-
 Budget = Callable[[Store], dict[str, float]]
 BUDGETS: dict[str, Budget] = {
     "calls": lambda store: {"calls": len(calls(store)) // 2},

@@ -161,11 +161,7 @@ def test_permanent_failures_are_not_retried(
 
 @pytest.mark.parametrize(
     ("final", "sizes"),
-    [
-        ("expired", [4, 4]),
-        ("cancelled", [4, 4]),
-        ("failed model_not_found", [4]),
-    ],
+    [("expired", [4, 4]), ("cancelled", [4, 4]), ("failed model_not_found", [4])],
 )
 def test_failed_batch_is_resubmitted_unless_the_error_is_permanent(
     store: Store, final: str, sizes: list[int]
@@ -220,17 +216,6 @@ def test_another_study_leaves_calls_in_batches_untouched(store: Store) -> None:
         assert progress.unresolved == 0
         assert ct.run(small(server), store, batching=QUICK).unresolved == 0
     assert server.billed.total() == len(calls(store)) == sum(server.sizes)
-
-
-def test_exhausted_budget_halts_the_run_and_a_larger_one_resumes_it(store: Store) -> None:
-    with BatchServer() as server:
-        progress = ct.run(small(server, budget={"calls": 6}), store, batching=QUICK)
-        assert progress.halted == "the budget of 6 calls is exhausted"
-        assert sum(server.sizes) == server.billed.total() == 6
-        assert not store.unresolved()
-        assert progress.waiting == 0
-        assert ct.run(small(server), store, batching=QUICK).left == 0
-    assert server.billed.total() == len(calls(store))
 
 
 def test_batched_calls_cost_half_price(store: Store, tmp_path: Path) -> None:

@@ -103,28 +103,6 @@ def test_token_cap_is_nearly_used_up_but_not_exceeded(
     assert taken == sum(map(tokens, models.calls))
 
 
-class PairedCalls(Canned):
-    """Models that answer later calls only when another call is in flight."""
-
-    def __init__(self) -> None:
-        super().__init__(counting)
-        self.paired = asyncio.Event()
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        self.in_flight += 1
-        if self.in_flight > 1:
-            self.paired.set()
-        if self.calls:
-            async with asyncio.timeout(60):
-                await self.paired.wait()
-        self.in_flight -= 1
-        return await super().call(call, number, deadline)
-
-
-def test_affordable_calls_are_sent_concurrently(store: Store, uncapped: Canned) -> None:
-    assert run(store, PairedCalls(), tokens=sum(map(tokens, uncapped.calls)) // 2).halted
-
-
 def test_dollar_cap_halts_the_run_until_it_is_raised(store: Store, uncapped: Canned) -> None:
     needed = sum(DEAR.dollars(usage_for(call)) for call in uncapped.calls)
     cap = round(needed / 2, 2)
@@ -154,9 +132,7 @@ def test_records_contain_the_cost_of_their_match(store: Store) -> None:
         assert (record.unpriced, record.calls) == (0, len(replies))
 
 
-def test_match_over_its_budget_fails_and_resumes_with_a_larger_one(
-    store: Store,
-) -> None:
+def test_match_over_its_budget_fails_and_resumes_with_a_larger_one(store: Store) -> None:
     first, again, more = Canned(counting), Canned(counting), Canned(counting)
     progress = run(store, first, per_match={"calls": 1})
     assert progress.halted is None
@@ -226,15 +202,6 @@ def call(length: int = 90, **settings: int) -> ModelCall:
 
 def reply(input_tokens: int, output_tokens: int) -> Reply:
     return Reply(text="hi", usage=Usage(input_tokens=input_tokens, output_tokens=output_tokens))
-
-
-def test_empty_budget_rejects_no_call() -> None:
-    async def scene() -> int:
-        budget_tracker = BudgetTracker(Budget(), Cost(calls=10**9, dollars=1e9))
-        await budget_tracker.open(call(), budget_tracker.tab())
-        return budget_tracker.study.in_flight
-
-    assert asyncio.run(scene()) == 1
 
 
 @pytest.mark.parametrize(

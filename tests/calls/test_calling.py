@@ -166,24 +166,6 @@ def test_unreached_attempts_are_not_counted_as_calls(
     assert (again.calls, again.unreached) == (len(good.calls), len(unreached.calls))
 
 
-def test_unreached_attempts_do_not_use_the_budget(store: Store, no_waits: None) -> None:
-    tried: set[str] = set()
-
-    def first_attempt_unreached(call: ModelCall, number: str) -> Reply | str:
-        key = number.rpartition("/")[0]
-        if key in tried:
-            return legal(call)
-        tried.add(key)
-        return Reply(failure=Failure.PROVIDER_ERROR, retry=True, unreached=True)
-
-    models = Canned(first_attempt_unreached)
-    progress = ct.run(study(**with_model(), budget={"calls": 6}), store, models=models)
-    assert progress.halted == "the budget of 6 calls is exhausted"
-    assert progress.cost is not None
-    assert progress.cost.calls == 6
-    assert progress.cost.unreached == len(models.calls) - 6 >= 6
-
-
 def test_client_exception_fails_its_match_and_settles_its_call(store: Store) -> None:
     def breaks(call: ModelCall, number: str) -> str:
         raise LookupError("a bug in the client")

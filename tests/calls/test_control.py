@@ -120,18 +120,6 @@ def test_running_study_reports_its_state_until_it_ends(store: Store) -> None:
         watch(store.backend.address, "small")
 
 
-def test_progress_includes_calls_and_tokens(store: Store) -> None:
-    reports: list[RunState | None] = []
-    ct.run(
-        study(**with_model() | {"instances": 20}), store, models=Canned(pause=0.01),
-        progress=lambda progress: reports.append(progress.state),
-    )  # fmt: skip
-    states = [state for state in reports if state is not None]
-    assert states[-1].calls > 0
-    assert states[-1].tokens == 10 * states[-1].calls
-    assert [state.calls for state in states] == sorted(state.calls for state in states)
-
-
 def test_pause_sends_no_calls_and_collects_those_in_flight(store: Store) -> None:
     gate = Gate()
     with background_run(store, gate) as run:
@@ -173,16 +161,6 @@ def test_stop_does_not_wait_for_calls_in_backoff(store: Store) -> None:
         wait_for(store, lambda state: state.limiters[0].failures)
         control_run(store.backend.address, "small", "stop")
         assert run.result(TIMEOUT / 2).halted == control.STOPPED
-
-
-def test_paused_run_can_be_stopped(store: Store) -> None:
-    gate = Gate()
-    with background_run(store, gate) as run:
-        control_run(store.backend.address, "small", "pause")
-        gate.open.set()
-        wait_for(store, lambda state: state.limiters[0].waiting)
-        control_run(store.backend.address, "small", "stop")
-        assert run.result(TIMEOUT).halted == control.STOPPED
 
 
 def test_concurrency_and_limits_can_be_set_during_a_run(store: Store) -> None:

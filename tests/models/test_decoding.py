@@ -55,13 +55,14 @@ def test_tokens_are_sampled_by_probability(torch: Any, temperature: float) -> No
 
 
 def test_filtered_sampling_uses_transformers() -> None:
-    for given, preset, single_draw in [
+    cases: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
         ({"temperature": 1.0}, {"top_k": 0}, True),
         ({"temperature": 1.0}, {"top_k": None}, False),
         ({"temperature": 1.0}, {"top_k": 0, "min_p": 0.1}, False),
         ({"temperature": 1.0, "top_p": 0.9}, {"top_k": 0}, False),
         ({}, {"top_k": 0}, False),
-    ]:
+    ]
+    for given, preset, single_draw in cases:
         config = import_module("transformers").GenerationConfig(do_sample=True, **preset)
         arguments = with_single_draw(
             SimpleNamespace(generation_config=config), given | {"do_sample": True}

@@ -28,11 +28,7 @@ from tests.models.serving import RequestHandler, always, exchange
 
 KEY = "sk-very/secret+42_Ω".replace("_Ω", "x")
 CHAT = (ChatMessage(role="user", content='Answer as {"price": <amount>}.'),)
-WIRES = {
-    "openai": "openai/gpt-4o",
-    "anthropic": "anthropic/claude-opus-4-1",
-    "agent": "keyed/mine",
-}
+WIRES = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-opus-4-1", "agent": "keyed/mine"}
 """A model by the name of its provider, one for each wire format."""
 
 

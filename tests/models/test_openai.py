@@ -114,7 +114,7 @@ def test_missing_key_sends_no_authorization(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_refusal_is_not_retried() -> None:
-    for changes, failure, detail in [
+    cases: list[tuple[dict[str, Any], Failure, str]] = [
         (
             {"message": {"role": "assistant", "refusal": "I must decline."}},
             Failure.REFUSED,
@@ -125,7 +125,8 @@ def test_refusal_is_not_retried() -> None:
             Failure.FILTERED,
             "stopped by the provider's content filter",
         ),
-    ]:
+    ]
+    for changes, failure, detail in cases:
         reply = reply_to(completion_handler(**changes))
         assert (reply.text, reply.failure, reply.detail) == (None, failure, detail)
         assert not reply.retry
@@ -138,40 +139,13 @@ def test_empty_answer_is_valid() -> None:
 
 
 def test_error_status_is_provider_error() -> None:
-    for status, retry in [
-        (400, False),
-        (401, False),
-        (403, False),
-        (404, False),
-        (422, False),
-        (408, True),
-        (409, True),
-        (429, True),
-        (500, True),
-        (502, True),
-        (503, True),
-    ]:
+    for status in (400, 401, 403, 404, 422, 408, 409, 429, 500, 502, 503):
         reply = reply_to(json_handler({"error": {"message": f"because of {KEY}"}}, status))
         assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
-        assert reply.retry is retry
+        assert reply.retry is (status in (408, 409, 429) or status >= 500)
         assert reply.detail is not None
         assert f"status {status}" in reply.detail
         assert "because of [key]" in reply.detail
-
-
-def test_not_found_error_shows_requested_url() -> None:
-    for ending in ["/chat/completions", "/elsewhere"]:
-        with Server() as server:
-            reply = ask(server.url + ending, home=False)
-        assert reply.detail == (
-            "status 404: Not Found (the URL usually ends in /v1, and calls are sent to "
-            f"{server.url}{ending}/chat/completions)"
-        )
-
-
-def test_unknown_model_error_has_no_url_hint() -> None:
-    reply = reply_to(json_handler({"error": {"message": "no such model"}}, 404))
-    assert reply.detail == "status 404: no such model"
 
 
 def test_filtered_prompt_is_not_provider_error() -> None:
@@ -296,13 +270,6 @@ def test_error_in_stream_is_provider_error() -> None:
         stream_handler(piece(content="Go"), {"error": {"code": 503, "message": "gone"}})
     )
     assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
-
-
-def test_long_error_message_is_truncated_to_one_line() -> None:
-    reply = reply_to(text_handler("x\n" * 5000, "text/plain", status=500))
-    assert reply.detail is not None
-    assert len(reply.detail) <= 500
-    assert "\n" not in reply.detail
 
 
 def test_malformed_reply_is_retried() -> None:

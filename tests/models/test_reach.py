@@ -56,9 +56,7 @@ def test_restricted_process_rejects_private_addresses() -> None:
                 listening.accept()
 
 
-def test_dns_rebinding_is_checked_on_connect(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_dns_rebinding_is_checked_on_connect(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter(["1.1.1.1", "127.0.0.1"])
     resolve = socket.getaddrinfo
 

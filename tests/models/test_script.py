@@ -29,7 +29,7 @@ def call_script(name: str, **options: Any) -> Reply:
 
 
 def test_legal_script_finishes_every_game(store: ct.Store) -> None:
-    spec = {"name": "dry", "games": [{"game": game} for game in ct.rules.games()]}
+    spec: dict[str, Any] = {"name": "dry", "games": [{"game": game} for game in ct.rules.games()]}
     spec |= {"players": {"x": {"model": "script/legal"}}, "instances": 1, "pairing": "self"}
     progress = ct.run(ct.studies.parse_study(spec, "dry.yaml"), store)
     records = list(store.records("dry", bodies=True))
@@ -56,15 +56,12 @@ def test_settings_are_recorded_without_effect() -> None:
         assert sent == {"temperature": 1.5, "stop": ["END"], "reasoning": "high"}
 
 
-def test_requested_route_is_recorded() -> None:
-    form = AnswerForm(name="Price", json_schema={}, example="{}", route="schema")
-    assert call_script("legal", form=form).route == "schema"
-
-
 def test_example_in_form_is_the_answer() -> None:
     form = AnswerForm(name="Price", json_schema={}, example='{"price": 3}')
     reply = call_script("legal", form=form)
     assert (reply.text, reply.route) == ('{"price": 3}', "text")
+    schema = form.model_copy(update={"route": "schema"})
+    assert call_script("legal", form=schema).route == "schema"
 
 
 class Item(BaseModel):

@@ -21,7 +21,7 @@ def test_chat_settings_keep_their_names() -> None:
 
 
 def test_settings_are_translated_for_provider() -> None:
-    for model, settings, expected in [
+    cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("openai/gpt-4o", {"max_tokens": 9}, {"max_completion_tokens": 9}),
         ("openai/o3", {"reasoning": "low"}, {"reasoning_effort": "low"}),
         ("openai/o3", {"stream": True}, STREAM),
@@ -86,7 +86,8 @@ def test_settings_are_translated_for_provider() -> None:
             {"temperature": 1, "reasoning": 2000},
         ),
         ("together/openai/gpt-oss-120b", {"reasoning": "high"}, {"reasoning_effort": "high"}),
-    ]:
+    ]
+    for model, settings, expected in cases:
         assert sent(model, **settings) == expected
 
 

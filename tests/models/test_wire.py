@@ -37,9 +37,7 @@ def test_error_message_is_one_line() -> None:
     assert (reply.detail or "").startswith("first second")
 
 
-def test_proxy_from_environment_respects_no_proxy(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_proxy_from_environment_respects_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
     monkeypatch.setenv("no_proxy", "localhost,internal.example")
     proxy_of.cache_clear()

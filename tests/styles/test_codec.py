@@ -2,16 +2,13 @@
 
 import json
 import re
-from contextlib import suppress
 from typing import Annotated, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import Field
 
 from cheaptalk.rules import MESSAGE_LIMIT, Action, Ask, Event, Message, Money, Value
-from cheaptalk.styles import CODECS, Codec, IllegalMove, JsonCodec, Unparsable
+from cheaptalk.styles import Codec, IllegalMove, JsonCodec, Unparsable
 from cheaptalk.styles.json_objects import NOT_JSON
 
 CODEC: Codec = JsonCodec()
@@ -186,36 +183,6 @@ def test_messages_are_read_verbatim() -> None:
             assert read(f"Here: {reply}", Offer) == Offer(amount=1, message=words)
 
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
-prose = st.text(st.characters(exclude_characters="{}", exclude_categories=["Cs"]), max_size=50)
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False), texts, prose, prose)
-def test_written_actions_are_read_back(amount: float, words: str, before: str, after: str) -> None:
-    offer = Offer(amount=amount, message=words)
-    assert read(CODEC.write(offer), Offer) == offer
-    with suppress(Unparsable):  # surrounding prose can make it ambiguous
-        assert read(before + CODEC.write(offer) + after, Offer) == offer
-
-
-@given(st.text())
-def test_arbitrary_text_is_rejected_with_reason(reply: str) -> None:
-    assert refusal(reply)
-
-
-WHOLE = '{"decision": "accept"}'
-SCRAPS = [WHOLE, '{"decision":', '{"why": ', "{", "}", '"', ",", "x"]
-
-
-@given(st.lists(st.sampled_from(SCRAPS)))
-def test_json_fragments_make_no_other_answer(scraps: list[str]) -> None:
-    reply = "".join(scraps)
-    action = None
-    with suppress(Unparsable):
-        action = read(reply)
-    assert action is None or (action == ACCEPT and WHOLE in reply)
-
-
 def test_illegal_action_has_the_reason_of_the_rules() -> None:
     ask = Ask("alice", Offer, Event(), lambda offer: "too little" if offer.amount < 5 else None)
     with pytest.raises(IllegalMove, match=r"^too little$"):
@@ -228,10 +195,6 @@ def test_literals_are_case_insensitive() -> None:
         assert read(json.dumps({"decision": written})) == ACCEPT
 
 
-def test_unknown_literal_is_rejected() -> None:
-    assert "should be 'accept' or 'reject'" in refusal('{"decision": "accepted"}')
-
-
 def test_object_without_requested_fields_is_rejected() -> None:
     assert "none of the fields asked for" in refusal('{"thought": "hm"}', Optional)
     assert "none of the fields asked for" in refusal("{}", Optional)
@@ -240,18 +203,15 @@ def test_object_without_requested_fields_is_rejected() -> None:
 
 
 def test_form_shows_the_answer_format() -> None:
-    for action, form in [
+    cases: list[tuple[type[Action], str]] = [
         (Reply, '{"decision": "accept" or "reject"}'),
         (Offer, '{"amount": <number>, "message": "<text>"}'),
         (Optional, '{"amount": <number> or null, "rounds": <whole number>, "sure": "yes"}'),
         (Wait, "{}"),
         (Nested, NESTED),
-    ]:
+    ]
+    for action, form in cases:
         assert CODEC.form(action) == form
-
-
-def test_codecs_are_found_by_name() -> None:
-    assert isinstance(CODECS["json"], JsonCodec)
 
 
 def test_only_the_requested_action_is_read() -> None:
@@ -277,17 +237,19 @@ def test_bare_number_is_read_if_requested() -> None:
 
 
 def test_other_bare_values_are_rejected() -> None:
-    for reply, action in [
+    cases: list[tuple[str, type[Action]]] = [
         ("33", Offer),
         ("33.5", Guess),
         ("33 or 22", Guess),
         ("1.500", Guess),
         ("hello", Say),
-    ]:
+    ]
+    for reply, action in cases:
         assert "it contains no JSON object" in refusal(reply, action)
 
 
 def test_bare_value_of_truncated_reply_is_rejected() -> None:
-    for reply, action in [("accept", Reply), ("33", Guess)]:
+    cases: list[tuple[str, type[Action]]] = [("accept", Reply), ("33", Guess)]
+    for reply, action in cases:
         with pytest.raises(Unparsable):
             CODEC.read(reply, Ask("alice", action, Event()), cut_off=True)

@@ -239,6 +239,7 @@ class Letter(Action):
 
 
 def test_unsupported_action_raises_type_error() -> None:
-    for action in [Choice, Letter]:
+    actions: list[type[Action]] = [Choice, Letter]
+    for action in actions:
         with pytest.raises(TypeError, match=f"{action.__name__} cannot be written as tagged text"):
             CODEC.form(action)

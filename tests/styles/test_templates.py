@@ -86,10 +86,7 @@ def test_variants_nest(tmp_path: Path) -> None:
 
 def test_template_error_names_its_location(tmp_path: Path) -> None:
     for text, message in [
-        (
-            "{{ target }}\n{{ pie }}",
-            "plain.jinja, line 4, in block reveal: 'pie' is undefined; ",
-        ),
+        ("{{ target }}\n{{ pie }}", "plain.jinja, line 4, in block reveal: 'pie' is undefined; "),
         ("{{ pie | dollars }}", "plain.jinja, line 3, in block reveal: 'pie' is undefined; "),
         ("{{ 1 / (target - 1) }}", "plain.jinja, line 3, in block reveal: ZeroDivisionError: divi"),
         (
@@ -206,15 +203,9 @@ def test_shares_are_written_as_percentages() -> None:
 
 def test_unreadable_template_raises_error(tmp_path: Path) -> None:
     for text, message in [
-        (
-            "{% block turn %}",
-            r"cannot be read: line 1 of plain\.jinja: Unexpected end",
-        ),
+        ("{% block turn %}", r"cannot be read: line 1 of plain\.jinja: Unexpected end"),
         ('{% extends "plain.jinja" %}', "plain.jinja extends itself; rename it"),
-        (
-            '{% extends "plan.jinja" %}',
-            "cannot be read: template plan.jinja not found",
-        ),
+        ('{% extends "plan.jinja" %}', "cannot be read: template plan.jinja not found"),
     ]:
         with pytest.raises(CheaptalkError, match=message):
             write_style(tmp_path / str(len(text)), {"plain.jinja": text})
